@@ -12,6 +12,7 @@ from mbplugin.analysis.directions import with_open_directions
 from mbplugin.analysis.flexibility import body_verdicts
 from mbplugin.analysis.generic import generic_pose
 from mbplugin.analysis.groups import group_verdict
+from mbplugin.analysis.mobility import Mobility, finite_mobility
 from mbplugin.analysis.proof import Cures, proved_cures
 from mbplugin.analysis.result import Analysis
 from mbplugin.analysis.self_stress import self_stresses
@@ -94,16 +95,23 @@ def analyze_mechanism(
     if method in DCA_METHODS:
         verdicts, dca = _by_dca(verdicts, view, planar, samples, seed, extended=method == "dca-extended")
     holonomic_rows, rank_holonomic = _holonomic(view, labels, p)
-    cures = partial(proved_cures, view.at(generic_q), view, kept or {}) if structural else Cures
+
+    def cures(mobility: Mobility) -> Cures:
+        if not structural:
+            return Cures()
+        return proved_cures(view.at(generic_q), view, kept or {}, mobility=mobility)
+
+    rows = sum(len(components) for components in labels.values())
+    columns = len(view.columns) * len(mech.bodies)
     return Analysis(
         mechanism=mech,
         q=view.q,
         planar=planar,
         tolerance=tolerance,
         method=method,
-        rows=sum(len(components) for components in labels.values()),
+        rows=rows,
         holonomic_rows=holonomic_rows,
-        columns=len(view.columns) * len(mech.bodies),
+        columns=columns,
         rank_holonomic=rank_holonomic,
         rank_pfaffian=pfaffian_rank(blocks, tolerance),
         degree_of_redundancy=p,
@@ -116,6 +124,7 @@ def analyze_mechanism(
         bodies=body_verdicts(mech, verdicts),
         blocks=blocks,
         _find_self_stresses=partial(self_stresses, mech, stressed),
+        _find_mobility=partial(finite_mobility, view, columns - rows + p, seed=seed),
         _find_cures=cures,
         dca=dca,
     )

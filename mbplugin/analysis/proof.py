@@ -1,4 +1,4 @@
-"""Remedies that a second analysis confirms: no redundancy, mobility and drives unchanged."""
+"""Remedies that a second analysis confirms: no redundancy, freedoms of motion and drives unchanged."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 
+from mbplugin.analysis.mobility import Mobility, finite_mobility
 from mbplugin.analysis.releases import Allowed
 from mbplugin.analysis.remedies import (
     OFFERED,
@@ -41,13 +42,19 @@ class Cures:
 
 
 def proved_cures(
-    view: View, here: View, kept: Mapping[str, tuple[str, ...]], allowed: Allowed = any_type
+    view: View,
+    here: View,
+    kept: Mapping[str, tuple[str, ...]],
+    allowed: Allowed = any_type,
+    mobility: Mobility | None = None,
 ) -> Cures:
     """Return the proved remedies of a mechanism.
 
     After the changes nothing is redundant any more at the generic pose, as many rows fewer as were redundant
-    before (so the mobility is what it was), also with all joints held that have something to do; and the
-    given pose has not become singular.
+    before, also with all joints held that have something to do; and the given pose has not become singular.
+    Then all freedoms to first order are freedoms of motion, so those of a block must have been so before: of a
+    block with others, such as a strut, no weaker pairs could make but a mechanism. It is only changed where the
+    other freedoms are those of joints that have something to do: the loop locks these, and gets them back.
 
     Parameters
     ----------
@@ -57,19 +64,59 @@ def proved_cures(
         What the joints do that are not passive: driven, braked, limited or locked, they stay as they are.
     allowed : callable
         Whether a pair may become of a type: a format or a workshop may have few.
+    mobility : Mobility, optional
+        At the given pose, if it is known.
     """
     if not view.redundancy:
         return Cures()
     stressed = [s for s in stress(view.blocks) if s.ranked.redundancy]
+    rigid, restored = _not_of_motion(view, here, kept, mobility)
+    apart = [s.ranked for s in stressed if s.ranked.block.constraints in rigid]
+    stressed = [s for s in stressed if s.ranked.block.constraints not in rigid]
+    if not stressed:
+        return Cures()
+    cures = _cured_blocks(view, here, kept, stressed, apart, allowed)
+    if not restored:
+        return cures
+    return replace(cures, remedies=tuple(replace(remedy, restores=restored) for remedy in cures.remedies))
+
+
+def _not_of_motion(
+    view: View, here: View, kept: Mapping[str, tuple[str, ...]], mobility: Mobility | None
+) -> tuple[frozenset[tuple[str, ...]], tuple[str, ...]]:
+    """Return blocks with freedoms that are not of motion, and the joints of ``kept`` that others lock."""
+    mobility = mobility or finite_mobility(here, _mobility(here))
+    if mobility.blocks and view is not here:
+        mobility = finite_mobility(view, _mobility(view))
+    rigid: list[tuple[str, ...]] = []
+    restored: list[str] = []
+    for block in mobility.blocks:
+        promised = [joint for joint in block.shaky_joints(view.mech) if joint in kept]
+        restored += promised
+        if not promised:
+            rigid.append(block.constraints)
+    return frozenset(rigid), tuple(restored)
+
+
+def _cured_blocks(
+    view: View,
+    here: View,
+    kept: Mapping[str, tuple[str, ...]],
+    stressed: Sequence[StressedBlock],
+    apart: Sequence[RankedBlock],
+    allowed: Allowed,
+) -> Cures:
+    """Return the proved remedies of some blocks; those ``apart`` stay as they are."""
+    cured = partial(_cured, view, here, kept, stressed, allowed=allowed, apart=apart)
     candidates = partial(_candidates, allowed=allowed)
-    if len(stressed) > _MANY and (cures := _cured(view, here, kept, stressed, candidates, allowed)).remedies:
+    if len(stressed) > _MANY and (cures := cured(candidates)).remedies:
         return cures
     if len(stressed) == 1:
         # to prove the block for itself and the mechanism would be the same twice
-        cures = _cured(view, here, kept, stressed, candidates, allowed)
+        cures = cured(candidates)
         if len(cures.remedies) == OFFERED:
             return cures
-    return _cured(view, here, kept, stressed, partial(_of_block, allowed=allowed), allowed)
+    return cured(partial(_of_block, allowed=allowed))
 
 
 def _cured(
@@ -79,10 +126,11 @@ def _cured(
     stressed: Sequence[StressedBlock],
     ways_of: Callable[[View, StressedBlock, Container[str]], Iterator[tuple[Change, ...]]],
     allowed: Allowed,
+    apart: Sequence[RankedBlock],
 ) -> Cures:
     """Return what is proved of the first ways of all blocks."""
     ways: list[list[tuple[Change, ...]]] = []
-    left: list[RankedBlock] = []
+    left = list(apart)
     obstacles: list[Obstacle] = []
     for s in stressed:
         if own := list(islice(ways_of(view, s, kept), OFFERED)):
@@ -166,8 +214,12 @@ def _held_mobility(view: View, kept: Mapping[str, tuple[str, ...]]) -> int:
         for pair in mech.pairs
         if pair.name in kept and pair.kind.free and Lock(pair.name).name not in taken
     )
-    held = view.locked(locks) if locks else view
-    return len(view.columns) * len(mech.bodies) - _rows(held) + held.redundancy
+    return _mobility(view.locked(locks) if locks else view)
+
+
+def _mobility(view: View) -> int:
+    """Return the mobility to first order."""
+    return len(view.columns) * len(view.mech.bodies) - _rows(view) + view.redundancy
 
 
 def _rows(view: View) -> int:

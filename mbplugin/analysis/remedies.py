@@ -17,7 +17,7 @@ from mbplugin.analysis.uniqueness import StressedBlock
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.phrases import one_line_repr
+from mbplugin.phrases import counted, listed, one_line_repr
 
 #: First choices that are tried, times p: larger blocks get fewer.
 _EFFORT = 360
@@ -50,19 +50,33 @@ class Change:
 @one_line_repr
 @dataclass(frozen=True)
 class Remedy:
-    """Changes after which less is redundant and the mobility is as before (proved by analysis).
+    """Changes after which less is redundant and what could move can move (proved by analysis).
 
     Only blocks that no change of passive pairs can cure stay redundant.
+
+    Parameters
+    ----------
+    dof : int
+        Mobility after the changes.
+    restores : tuple of str
+        Joints with a function that the loops lock, and that can move after the changes.
     """
 
     changes: tuple[Change, ...]
     degree_of_redundancy: int
     dof: int
+    restores: tuple[str, ...] = ()
 
     @property
     def toml(self) -> str:
         """The lines to paste into a scene file."""
         return "\n\n".join(change.toml() for change in self.changes)
+
+    @property
+    def proof(self) -> str:
+        """What the analysis after the changes shows."""
+        freed = f"; {listed(self.restores, 4)} can move again" if self.restores else ""
+        return f"{counted(self.degree_of_redundancy, 'redundant constraint')}, mobility {self.dof}{freed}"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.analysis.flexibility import BodyVerdict
 from mbplugin.analysis.groups import GroupVerdict
+from mbplugin.analysis.mobility import Mobility
 from mbplugin.analysis.proof import Cures
 from mbplugin.analysis.remedies import Obstacle, Remedy
 from mbplugin.analysis.self_stress import SelfStress
@@ -42,7 +43,11 @@ class Analysis(Result):
     rows, holonomic_rows, pfaffian_rows, columns : int
     rank, rank_holonomic, rank_pfaffian : int
     dof, gruebler : int
-        n − rank and n − rows.
+        n − rank and n − rows: mobility to first order, and Grübler's.
+    finite_dof : int or None
+        Mobility in fact, the dimension of the set of poses; None where a large block is not decided.
+    mobility : Mobility
+        Both, and the blocks in which they differ, with their branches and the freedoms that are only infinitesimal.
     degree_of_redundancy, structural_redundancy : int
         p at this pose, and at the generic pose.
     samples : int
@@ -84,7 +89,8 @@ class Analysis(Result):
     bodies: tuple[BodyVerdict, ...]
     blocks: tuple[RankedBlock, ...]
     _find_self_stresses: Callable[[], tuple[SelfStress, ...]]
-    _find_cures: Callable[[], Cures]
+    _find_mobility: Callable[[], Mobility]
+    _find_cures: Callable[[Mobility], Cures]
     dca: DcaResult | None = None
 
     def __repr__(self) -> str:
@@ -113,9 +119,21 @@ class Analysis(Result):
             return self._find_self_stresses()
 
     @cached_property
-    def _cures(self) -> Cures:
+    def mobility(self) -> Mobility:
+        """Mobility to first order and in fact."""
         with without_collections():
-            return self._find_cures()
+            return self._find_mobility()
+
+    @property
+    def finite_dof(self) -> int | None:
+        """Mobility in fact: the dimension of the set of poses; None where a large block is not decided."""
+        return self.mobility.finite
+
+    @cached_property
+    def _cures(self) -> Cures:
+        mobility = self.mobility
+        with without_collections():
+            return self._find_cures(mobility)
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
@@ -139,7 +157,7 @@ class Analysis(Result):
 
     @property
     def dof(self) -> int:
-        """Mobility: columns minus rank."""
+        """Mobility to first order: columns minus rank."""
         return self.columns - self.rank
 
     @property

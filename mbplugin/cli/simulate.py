@@ -122,8 +122,8 @@ def simulate_command(
     """Compute the motion from a state; print its range, energies, events and reactions.
 
     Loops are closed first. The scene's [[brake]] tables act only after --signal. Exit code: 0 for
-    every outcome but interrupted (130) and failed (2; results up to that time are reported and saved), 2 for
-    unusable input or wrong usage.
+    every outcome but interrupted (130), failed and loop_opened (2; results up to that time are reported and saved),
+    2 for unusable input or wrong usage.
     """
     _require_files(save, plot, output)
     earlier = earlier_report(against, "simulate")
@@ -177,7 +177,7 @@ def simulate_command(
     emit_report(written, output_format, output, earlier)
     if motion.outcome == "interrupted":
         raise typer.Exit(INTERRUPTED)
-    if motion.outcome == "failed":
+    if motion.outcome in ("failed", "loop_opened"):
         if output is not None or output_format != "text":
             complain(f"mbplugin simulate: {visible(file)}: {motion.notes[-1]}")
         raise typer.Exit(2)

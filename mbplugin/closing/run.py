@@ -202,4 +202,5 @@ def _verdict(mech: Mechanism, q: Array, tolerance: float, samples: int, driven: 
     with_locks = analyze_mechanism(
         replace(mech, locks=(*mech.locks, *locks)), q, tolerance=tolerance, samples=0
     )
-    return Verdict(found.degree_of_redundancy, found.structural_redundancy, found.dof, with_locks.dof)
+    dofs = (a.dof if a.finite_dof is None else a.finite_dof for a in (found, with_locks))
+    return Verdict(found.degree_of_redundancy, found.structural_redundancy, *dofs)

@@ -25,6 +25,7 @@ class Verdict:
     degree_of_redundancy, structural_redundancy : int
         At the closed pose, and at a generic one.
     dof : int
+        Freedoms of motion; those to first order where a large block is not decided.
     held_dof : int
         With all driven joints held: what no drive decides.
     """

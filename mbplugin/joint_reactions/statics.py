@@ -8,14 +8,19 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from mbplugin.analysis.mobility import finite_mobility
 from mbplugin.constraints.rows.build import rows_of
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints.view import View
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.system import System
 from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.coupling import Driver
 from mbplugin.model.mechanism.identity import freedom_name
+from mbplugin.model.mechanism.kinematics import coordinates_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import listed
 
 #: Joints that a sentence names.
 _NAMED = 6
@@ -92,6 +97,17 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
     words = ", ".join(f"{name} by {value:+.3g} {unit}" for name, value, unit in moving[:_NAMED])
     more = f" and {len(moving) - _NAMED} more joints" if len(moving) > _NAMED else ""
     what = words + more if moving else _free_bodies(system, found.rest)
+    view = View(
+        system.mech, coordinates_of(system.mech, system.poses), system.columns, tolerance=DEFAULT_TOLERANCE
+    )
+    rigid = set(finite_mobility(view, 0).shaky_rates)
+    if moving and rigid and rigid.issuperset(set(holdable) & set(system.mech.qd_names)):
+        raise BadUsage(
+            f"no finite reactions of a rigid model carry this load: it acts along {listed(sorted(rigid), _NAMED)}, "
+            "free to first order only, where the loop does not move but yields (see MB506)",
+            expected="a load with no part along that freedom",
+            remedy="model the loop as one body, or correct the dimensions",
+        )
     if at_rest:
         said = f"the mechanism moves under the load: {what}"
     else:

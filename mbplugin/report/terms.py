@@ -45,7 +45,9 @@ TERMS: tuple[Term, ...] = (
         "degrees of redundancy",
     ),
     _term(
-        "mobility", "The number of independent motions at a pose: columns less rank.", "degrees of freedom"
+        "mobility",
+        "The number of independent motions at a pose. To first order it is columns less rank; in fact it may be less.",
+        "degrees of freedom",
     ),
     _term(
         "Grübler",

@@ -13,6 +13,7 @@ Outcome = Literal[
     "budget_spent",
     "singular",
     "step_too_small",
+    "loop_opened",
     "singular_transition",
     "contradictory_transition",
     "failed",

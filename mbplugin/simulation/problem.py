@@ -19,6 +19,7 @@ from mbplugin.model.scene import State
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.choose import choose_rows, generic_redundancy
 from mbplugin.simulation.events.schedule import TimedDrive
+from mbplugin.simulation.loop_integrity import hold_shaky_joints
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.projection import project_state
 from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
@@ -48,6 +49,8 @@ class Problem:
         Those that act from the start and may be released.
     held : tuple of Constraint
         What else holds for a while.
+    rounded : float
+        What rounded numbers may leave open in dependent rows, scaled.
     """
 
     model: TreeModel
@@ -60,6 +63,7 @@ class Problem:
     notes: tuple[str, ...]
     drives: tuple[TimedDrive, ...] = ()
     held: tuple[Constraint, ...] = ()
+    rounded: float = 0.0
 
     @property
     def own_rank(self) -> int:
@@ -90,11 +94,17 @@ def pose_problem(
         A joint that moves no mass.
     """
     state = consistent_state(mech, stated, plane_columns(options.planar))
-    q = state.q
+    q, notes, rounded = state.q, list(state.notes), 0.0
+    p = generic_redundancy(mech, q, options.planar, options.tolerance)
+    if p:
+        timed = {*(lock.joint for lock in locks), *(d.driver.joint for d in drives)}
+        mech, shaky, rounded = hold_shaky_joints(mech, q, state.qd, options, timed)
+        notes += shaky
+        if shaky:
+            p = generic_redundancy(mech, q, options.planar, options.tolerance)
     model = tree_model(
         mech, actions, locks=(*locks, *held, *(d.driver for d in drives)), planar=options.planar, q=q
     )
-    p = generic_redundancy(mech, q, options.planar, options.tolerance)
     motion_segments = motion_segments_of(model, drives)
     empty = kernel_state_of(model, motion_segments, np.zeros(0, dtype=np.int64))
     start, rates = np.array(q), np.array(state.qd, dtype=float)
@@ -110,7 +120,7 @@ def pose_problem(
     project_state(kernel_state, 0.0, start, rates.copy())
     project_state(kernel_state, 0.0, start, rates)
     _require_followed(model, kernel_state, rates)
-    return Problem(model, kernel_state, start, rates, p, dropped, locks, state.notes, drives, held)
+    return Problem(model, kernel_state, start, rates, p, dropped, locks, tuple(notes), drives, held, rounded)
 
 
 def motion_segments_of(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:

@@ -17,12 +17,14 @@ from mbplugin.simulation.events.schedule import Schedule
 from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.integrators.registry import find_integrator
 from mbplugin.simulation.interrupt import ctrl_c_waits
+from mbplugin.simulation.loop_integrity import GapWatch, Opened
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem
 from mbplugin.simulation.singularity.crossing import CollocationStep
 from mbplugin.simulation.singularity.passage import Passage, stays
 from mbplugin.simulation.steppers.compiled import State, Stepper
 from mbplugin.simulation.steppers.kernel_state import LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
+from mbplugin.simulation.steppers.python import PythonStepper
 from mbplugin.simulation.trajectory.grid import Grid
 from mbplugin.simulation.trajectory.playback import Phases
 from mbplugin.simulation.trajectory.record import Record, make_step, make_steps, sample
@@ -53,6 +55,13 @@ class Runner:
         self._let_interrupt: Callable[[], None] = lambda: None
         #: What ended the motion before its time, in a sentence.
         self.failure = ""
+        #: Where rows are dependent, projections do not see all of them.
+        self.gaps = None
+        if problem.degree_of_redundancy:
+            table = problem.model.table
+            units = table.rows["unit"][: table.persistent].copy()
+            projected = options.stabilization == "projection"
+            self.gaps = GapWatch(table.labels[: table.persistent], units, problem.rounded, projected)
         crossings = self.phases.crossings
         self.grid = Grid(options.duration / options.samples, crossings) if options.samples else None
         nv = len(problem.qd)
@@ -64,6 +73,8 @@ class Runner:
         """Move to the end of the duration; return the outcome."""
         self.activation.start(self.stepper, self.state)
         self._keep()
+        self._opens_at(self.state)
+        self._look_here()
         try:
             with ctrl_c_waits() as self._let_interrupt:
                 outcome = self._run(progress)
@@ -151,7 +162,40 @@ class Runner:
         # what is not finite is no sample
         outcome = self._take(before, chunk, kept - (status == NOT_FINITE), status)
         self._follow()
-        return outcome or self._answer(status, end)
+        return self._opened(before.t) or outcome or self._answer(status, end)
+
+    def _opened(self, since: float) -> str:
+        """End the motion before the first new sample at which a row of a loop no longer holds."""
+        if self.gaps is None or not self._opens_at(self.record.last()):
+            self._look_here()
+            return ""
+        new = []
+        for state, _ in self.record.backwards():
+            if state.t <= since:
+                break
+            new.append(state)
+        first = next(state for state in reversed(new) if self._opens_at(state))
+        opened = self._opens_at(first)
+        assert opened is not None
+        self.record.back_to(max(since, float(np.nextafter(first.t, since))))
+        last = self.record.last()
+        if self.grid is not None:
+            self.grid.back_to(last.t, len(self.record.steps))
+        self.state, self.failure = last, opened.text
+        self._look_here()
+        return "loop_opened"
+
+    def _opens_at(self, state: State) -> Opened | None:
+        if self.gaps is None:
+            return None
+        if isinstance(self.stepper, PythonStepper) and self.options.profiles:
+            self.stepper.prescribe(self.activation.kernel_state, state.t)
+        return self.gaps.opened(self.activation.kernel_state, state.t, state.q, state.qd)
+
+    def _look_here(self) -> None:
+        """Let the model be read at the present state again."""
+        if self.gaps is not None:
+            self.stepper.evaluate(self.activation.kernel_state, self.state)
 
     def _take(self, before: State, chunk: Chunk, kept: int, status: int) -> str:
         """Keep the samples of a chunk, up to what ends the motion or changes it."""

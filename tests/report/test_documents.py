@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from command_line import ORACLES, call
+from command_line import ORACLES, ROOT, call
 from locked_mechanisms import pendulum_3r
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.mechanism.coupling import Driver, Lock
@@ -157,6 +157,7 @@ MOTIONS: dict[str, Callable[[], Trajectory]] = {
     "failed": failed,
     "step too small": too_small,
     "budget spent": spent,
+    "loop opened": lambda: loop_opened(),
     "stopped": stopped,
 }
 
@@ -169,9 +170,21 @@ def stop(outcome: str) -> mb.StopReport:
     brakes = [{"joint": "j0", "torque": torque, "delay": delay}]
     duration = 1.0 if outcome == "not_stopped" else 60.0
     seconds = 1e-6 if outcome == "budget_spent" else 60.0
-    return mb.estop(
-        arm((1.0,), limits=limits), qd={"j0": rate}, brakes=brakes, duration=duration, max_seconds=seconds
+    robot = beside_a_shaky_platform() if outcome == "loop_opened" else arm((1.0,), limits=limits)
+    return mb.estop(robot, qd={"j0": rate}, brakes=brakes, duration=duration, max_seconds=seconds)
+
+
+def beside_a_shaky_platform() -> mb.Mechanism:
+    """An arm, and a platform on six rods that is free to first order only, which no joint can hold."""
+    shaky = mb.readers.load(ROOT / "tests" / "analysis" / "mobility" / "hexapod_fichter.scene.toml").mechanism
+    one = arm((1.0,))
+    return replace(
+        one, bodies=(*one.bodies, *shaky.bodies), pairs=(*one.pairs, *shaky.pairs), gravity=shaky.gravity
     )
+
+
+def loop_opened() -> Trajectory:
+    return mb.simulate(beside_a_shaky_platform(), 0.1)
 
 
 def kinds_and_outcomes(documents: Iterable[Any]) -> tuple[set[str], set[str]]:
@@ -215,7 +228,7 @@ def test_every_outcome_of_a_table_follows_the_schema() -> None:
         document = validated(stop_table_document(table), "stop-table")
         found |= {row["outcome"] for row in document["rows"]}
     # a table's and a sweep's stops have ten minutes each
-    assert found == set(STOP_OUTCOMES) - {"budget_spent"}
+    assert found == set(STOP_OUTCOMES) - {"budget_spent", "loop_opened"}
 
 
 def test_every_outcome_of_a_sweep_follows_the_schema(tmp_path: Path) -> None:
@@ -237,7 +250,7 @@ brake = [{ joint = "j0", torque = TORQUE }]
         jsonschema.validate(document, schema_of("sweep"))
         found |= {outcome["outcome"] for outcome in document["outcomes"]}
     # a scene states no joint limits
-    assert found == set(STOP_OUTCOMES) - {"limit_hit", "budget_spent"}
+    assert found == set(STOP_OUTCOMES) - {"limit_hit", "budget_spent", "loop_opened"}
 
 
 def test_a_lock_on_a_driven_joint_follows_the_schema_on_the_command_line(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def loops_stay_closed(look: Looked) -> None:
     place, rate = loop_gaps(here)
     size = 1e-4 if place.size and place.max() > 1e-7 and rounds_to_redundancy(m) else 1e-7
     hold_below(look, place, size, "a loop is open by", "m or rad")
-    hold_below(look, rate, size * (1.0 + look.fastest), "a loop opens at", "m/s or rad/s")
+    if m.outcome != "loop_opened":
+        # a motion that ends because a loop is about to open says so
+        hold_below(look, rate, size * (1.0 + look.fastest), "a loop opens at", "m/s or rad/s")
     freedoms = {pair.name: pair for pair in m.mechanism.pairs}
     for coupling in m.mechanism.couplings:
         total = sum(t.coefficient * here.rate(freedoms[t.joint], t.freedom) for t in coupling.terms)

@@ -54,11 +54,32 @@ class _Plateau(Part):
     degree_of_redundancy: Count
 
 
+class _Branch(Part):
+    dof: Count
+    rates: list[str] = key("joint rates that move along it")
+
+
+class _BlockMobility(Part):
+    constraints: list[str]
+    infinitesimal: Count = key("freedoms of the block to first order")
+    finite: Count | None = key("freedoms of motion, those of the largest branch; null where not decided")
+    branches: list[_Branch] = key("sets of poses that meet here; none where the pose is isolated")
+    shaky: Count = key("freedoms that are infinitesimal only")
+    shaky_rates: list[str] = key("joint rates that are free to first order only")
+
+
 class _Mobility(Part):
     rank: Count
     rank_holonomic: Count
     rank_pfaffian: Count
-    dof: int = key("columns - rank")
+    dof: int = key("columns - rank: mobility to first order")
+    finite_dof: int | None = key(
+        "mobility in fact, the dimension of the set of poses; left out where a large block is not decided",
+        optional=True,
+    )
+    differing: list[_BlockMobility] = key(
+        "blocks in which mobility to first order and in fact differ", read="mobility.blocks", optional=True
+    )
     gruebler: int = key("columns - rows")
     degree_of_redundancy: Count = key("rows - rank at this pose")
     structural_redundancy: Count = key("rows - rank at the generic pose")
@@ -196,6 +217,9 @@ class _Remedy(Part):
     changes: list[_Change]
     degree_of_redundancy: Count
     dof: int
+    restores: list[str] = key(
+        "joints that the loops lock, and that can move after the changes", optional=True
+    )
     toml: str
 
 

@@ -91,7 +91,7 @@ def analysis_verdict(analysis: Analysis) -> str:
         redundancy += f" at this singular pose ({ps} elsewhere)"
     formula = "" if analysis.gruebler == analysis.dof else f" (Grübler: {analysis.gruebler})"
     plane = f" in the {analysis.planar} plane" if analysis.planar else ""
-    return f"{analysis.mechanism.name}: {redundancy}, mobility {analysis.dof}{formula}{plane}"
+    return f"{analysis.mechanism.name}: {redundancy}, {analysis.mobility.words}{formula}{plane}"
 
 
 def _run(report: Report, width: int, detail: Detail) -> Iterator[Line]:
@@ -269,7 +269,7 @@ def _remedies(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line
     if not analysis.remedies:
         return
     first, *others = analysis.remedies
-    proof = f"proved: {counted(first.degree_of_redundancy, 'redundant constraint')}, mobility {first.dof}"
+    proof = f"proved: {first.proof}"
     proof += at_singular_pose(analysis.singular_pose)
     yield from _section(f"What to change; paste into the scene ({proof})", width)
     if verbose or len(first.changes) <= _PASTED:

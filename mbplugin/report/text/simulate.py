@@ -108,6 +108,8 @@ def _residuals(motion: Trajectory, width: int) -> Iterator[Line]:
         name, worst = max(motion.residuals.items(), key=lambda item: item[1])
         yield Line()
         said = f"constraints hold to {worst:.2g} (m, rad), the worst is {name}"
+        if motion.outcome == "loop_opened":
+            said += "; then a loop opens"
         yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
 
 

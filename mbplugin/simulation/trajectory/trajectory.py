@@ -64,6 +64,7 @@ class Trajectory(Result):
     outcome : str
         ``completed``, ``stopped`` (it came to rest, where that ends it), ``limit_hit``, ``event`` (a
         user's function stopped it), ``interrupted``, ``singular``, ``step_too_small``,
+        ``loop_opened`` (a row of a loop, dependent ones included, no longer holds, as the last note says),
         or ``failed`` (in a user's function, as the last note says);
         ``singular_transition`` if constraints close at a singular pose, and
         ``contradictory_transition`` if no rates satisfy them all.

@@ -81,6 +81,8 @@ def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> StopOutcome
         return "limit_hit"
     if motion.outcome == "budget_spent":
         return "budget_spent"
+    if motion.outcome == "loop_opened":
+        return "loop_opened"
     back, travels = (np.array([getattr(joint, key) for joint in joints]) for key in ("back", "travel"))
     if slipped_back(back, travels):
         return "slipped_back"

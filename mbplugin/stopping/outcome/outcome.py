@@ -8,7 +8,7 @@ import numpy as np
 
 from mbplugin.model.spatial import Array
 
-StopOutcome = Literal["stopped", "limit_hit", "not_stopped", "slipped_back", "budget_spent"]
+StopOutcome = Literal["stopped", "limit_hit", "not_stopped", "slipped_back", "budget_spent", "loop_opened"]
 OUTCOMES: tuple[StopOutcome, ...] = get_args(StopOutcome)
 
 #: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.

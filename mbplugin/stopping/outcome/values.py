@@ -218,7 +218,7 @@ class StopReport(Result):
 
     Parameters
     ----------
-    outcome : "stopped", "limit_hit", "not_stopped", "slipped_back" or "budget_spent"
+    outcome : "stopped", "limit_hit", "not_stopped", "slipped_back", "budget_spent" or "loop_opened"
     scenario : Scenario
     trajectory : Trajectory
         From the signal on.

@@ -14,7 +14,14 @@ from mbplugin.stopping.worst.space import StopSpace, StopStart
 from mbplugin.stopping.worst.values import FailedBrake, Failure
 
 #: Outcomes, the most harmless first.
-_SEVERITY: tuple[StopOutcome, ...] = ("stopped", "slipped_back", "limit_hit", "not_stopped", "budget_spent")
+_SEVERITY: tuple[StopOutcome, ...] = (
+    "stopped",
+    "slipped_back",
+    "limit_hit",
+    "not_stopped",
+    "budget_spent",
+    "loop_opened",
+)
 
 
 def failed_brakes(

@@ -45,7 +45,7 @@ class Objective:
             return stop.tool_distance
         if self.measure == "travel":
             return abs(float(stop.travels[n]))
-        at_rest = stop.outcome != "not_stopped" and self.axis is not None
+        at_rest = stop.outcome not in ("not_stopped", "loop_opened") and self.axis is not None
         return float(stop.times[n]) if at_rest else stop.time
 
 

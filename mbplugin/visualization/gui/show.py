@@ -221,5 +221,5 @@ def seen_in_motion(
 def title_of(seen: Picture, analysis: Analysis) -> tuple[str, ...]:
     """Return the lines that stand above a picture at rest."""
     p = analysis.degree_of_redundancy
-    sentence = f"{counted(p, 'redundant constraint')}, mobility {analysis.dof}"
+    sentence = f"{counted(p, 'redundant constraint')}, {analysis.mobility.words}"
     return (seen.mechanism.name, sentence + (", singular pose" if analysis.singular_pose else ""))

@@ -58,6 +58,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         stresses = [s for s in analysis.self_stresses if s.constraints[0] in own]
         loaded = {name for s in stresses for name in s.constraints}
         changes, obstacles = proposed_changes(analysis, ranked), obstacles_to(analysis, ranked)
+        shaky = any(block.constraints == members for block in analysis.mobility.shaky)
         element, origin = block_place(scene, [name for name in members if name in loaded])
         yield make_finding(
             __name__,
@@ -74,5 +75,7 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
                 "toml": "\n\n".join(change.toml() for change in changes),
                 "obstacles": {obstacle.constraint: list(obstacle.duties) for obstacle in obstacles},
             },
-            help=remedy_sentence(changes, obstacles, closures_of(scene), mjcf=format_of(scene) == "mjcf"),
+            help=remedy_sentence(changes, obstacles, closures_of(scene), mjcf=format_of(scene) == "mjcf")
+            if changes or not shaky
+            else "weaker pairs would make a mechanism of this rigid loop: see MB506",
         )

@@ -53,11 +53,13 @@ def check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         if len(changes) != 1 or not analysis.mechanism.pair_by_name[changes[0].constraint].closure:
             continue
         (change,) = changes
+        restored = analysis.remedies[0].restores
+        gain = f"lets {' and '.join(restored)} move" if restored else "leaves the mobility"
         yield make_finding(
             __name__,
             SEVERITY,
             f"closure {change.constraint!r} is {change.old} where {change.new} would do: that takes the "
-            f"degree of redundancy of its loop from {ranked.redundancy} to 0 and leaves the mobility",
+            f"degree of redundancy of its loop from {ranked.redundancy} to 0 and {gain}",
             element=change.constraint,
             origin=constraint_place(scene, change.constraint),
             evidence={

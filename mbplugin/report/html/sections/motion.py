@@ -31,6 +31,8 @@ def motion_section(chapter: Chapter) -> Html | None:
     if motion.residuals:
         name, worst = max(motion.residuals.items(), key=lambda item: item[1])
         residual = f" Constraints hold to {worst:.2g} (m, rad), the worst is {name}."
+        if motion.outcome == "loop_opened":
+            residual += " Then a loop opens."
     return section(
         "Motion",
         element("div", [figure(*one) for one in motion_charts(motion, chapter.pairs)], class_="charts"),

@@ -62,10 +62,9 @@ def remedies_section(chapter: Chapter) -> Html | None:
 
 
 def _remedy(k: int, remedy: Remedy) -> Html:
-    proof = f"{counted(remedy.degree_of_redundancy, 'redundant constraint')}, mobility {remedy.dof}"
     return element(
         "details",
-        element("summary", f"{_in_words(remedy)} → {proof}"),
+        element("summary", f"{_in_words(remedy)} → {remedy.proof}"),
         element("pre", remedy.toml),
         open=k == 0,
     )

@@ -177,7 +177,14 @@ def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
         several = sum(c.reaction == "non-unique" for c in analysis.constraints)
         flexible = sum(not body.may_stay_rigid for body in analysis.bodies)
         yield str(analysis.degree_of_redundancy), "redundant constraints"
-        yield str(analysis.dof), f"mobility (Grübler {analysis.gruebler})"
+        finite = analysis.finite_dof
+        if finite is None or finite == analysis.dof:
+            yield str(analysis.dof), f"mobility (Grübler {analysis.gruebler})"
+        else:
+            yield (
+                str(finite),
+                f"mobility in fact; {analysis.dof} to first order (Grübler {analysis.gruebler})",
+            )
         yield f"{several} of {len(analysis.constraints)}", "reactions not unique"
         yield f"{flexible} of {len(analysis.bodies)}", "bodies that must be flexible"
     if chapter.report is not None:

@@ -21,6 +21,7 @@ OUTCOME_WORDS = {
     "stopped": "stopped",
     "limit_hit": "ran into a joint limit",
     "not_stopped": "not stopped",
+    "loop_opened": "a loop opened",
     "slipped_back": "slipped back",
     "budget_spent": "still moving when the budget was spent",
 }

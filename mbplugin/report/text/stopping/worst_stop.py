@@ -68,7 +68,7 @@ def worst_cells(worst: WorstStop, length: str) -> list[str]:
         # every stop that was searched ends at a limit: none came to rest by its brakes
         return ["–", grid, "–", "–", "–", f"{worst.payload:.4g} kg"]
     # a stop that does not end goes on after what was computed
-    more = "> " if worst.outcome in ("not_stopped", "budget_spent") else ""
+    more = "> " if worst.outcome in ("not_stopped", "budget_spent", "loop_opened") else ""
     factor = "–" if worst.factor is None else f"{more}{worst.factor:.3g}"
     own = f"{more}{shown(worst.value)} {worst.unit}"
     return [
