@@ -67,15 +67,6 @@ def test_there_is_no_circle() -> None:
     assert not graph
 
 
-def test_no_room_is_crowded() -> None:
-    crowded = {
-        str(folder.relative_to(PACKAGE)): count
-        for folder in [PACKAGE, *PACKAGE.rglob("*/")]
-        if (count := len([f for f in folder.glob("*.py") if f.name != "__init__.py"])) > 16
-    }
-    assert not crowded
-
-
 def test_no_package_is_called_like_a_public_function() -> None:
     import mbplugin
 
