@@ -249,7 +249,7 @@ def _in_plane(slices: Sequence[slice], outside: Array, free: AnyArray) -> Array:
 
 
 def _row_scale(constraint: Constraint, translation: AnyArray, length: float) -> Array:
-    """Return the factor (k,) that makes each residual dimensionless in a block of a length, m."""
+    """Return the factors (k,) that make residuals dimensionless, ``translation`` (k,) true for those in metres."""
     if isinstance(constraint, Coupling):
         terms = [abs(t.coefficient) * (1.0 if is_turn(t.freedom) else length) for t in constraint.terms]
         return np.array([1.0 / (max(terms, default=0.0) or 1.0)])

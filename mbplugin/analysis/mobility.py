@@ -375,7 +375,7 @@ class _Local:
         return _Chart(own, own.dense(values)[0], Phi[0][own.rows], self.loops.tolerance)
 
     def stepped(self, q: Array, y: Array) -> Array:
-        """Return the pose (nq,) after a step y (f,)."""
+        """Return the pose (nq,) after a step y (f,) from a pose q (nq,)."""
         step = np.zeros(len(self.loops.residuals.tree.rates))
         step[self.own.columns[0]] = self.own.basis[0] @ y
         return self.loops.stepped(q, step)
@@ -522,6 +522,7 @@ def _chords(local: _Local, chart: _Chart, q: Array, rng: np.random.Generator) ->
 
 
 def _same(T: Array, other: Array) -> bool:
+    """Return whether tangents T (d, f) and ``other`` (e, f) span the same space."""
     return len(T) == len(other) and _within(T, other)
 
 

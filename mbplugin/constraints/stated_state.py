@@ -177,7 +177,7 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
 
 
 def _gave_way(n: int, before: Array, after: Array, names: Sequence[str], units: Sequence[str]) -> str:
-    """Return a note on the n-th of some stated values, (n,): it was rounded, or the caller's contradict the file's."""
+    """Return a note on a stated value that changed, ``before`` and ``after`` (n,): by rounding or contradiction."""
     change = f"{names[n]} is {after[n]:.8g} in place of {before[n]:.8g}{f' {units[n]}' if units[n] else ''}"
     if abs(after[n] - before[n]) <= rounding_of(before[n]):
         return f"stated values agree up to their last digits: {change}"
@@ -317,7 +317,7 @@ class _Group:
     owners: list[str]
 
     def followed(self, mech: Mechanism, wanted: Array, given: AnyArray, caller: AnyArray) -> Array:
-        """Return rates (n,) that the constraints allow, ``given`` ones, else the caller's, as wanted; all (n,)."""
+        """Return rates (n,) that the constraints allow, as ``wanted`` (n,) where ``given`` (n,) or ``caller`` (n,)."""
         x = np.divide(wanted, self.units, out=np.zeros_like(wanted), where=self.units > 0)
         gap = self.J @ x + self.b
         if self._is_rounding(gap, x):
@@ -345,7 +345,7 @@ class _Group:
         raise contradiction("rate", stated, outranking, follows, list(dict.fromkeys(self.owners)))
 
     def _with(self, x: Array, wanted: Array, held: AnyArray) -> Array | None:
-        """Return scaled rates near x, those ``wanted``, with some ``held``, all (n,); None where there are none."""
+        """Return scaled rates near x (n,) or ``wanted`` (n,), ``held`` (n,) unchanged; None where there are none."""
         found = x + self._closing(self.J @ x + self.b, held)
         gap = self.J @ found + self.b
         if self._is_rounding(gap, found):

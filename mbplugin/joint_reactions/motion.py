@@ -142,7 +142,7 @@ class JointMotion:
         return qdd, body_accelerations(self.mech, self.poses, twists, qdd)
 
     def _gap(self, rows: list[Rows], v_dot: Array) -> Array:
-        """Return C v̇ − Γ of the closing rows, (k,), for accelerations of the bodies v̇ (N, 6)."""
+        """Return C v̇ − Γ of the closing rows, (k,), for accelerations of the bodies v_dot (N, 6)."""
         sides = [
             sum((e @ v_dot[i] for i, e in r.entries), np.zeros(len(r.components))) - r.Gamma for r in rows
         ]

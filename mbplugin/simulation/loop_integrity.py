@@ -125,8 +125,14 @@ class GapWatch:
 
     Parameters
     ----------
+    labels : sequence of (str, str)
+        Constraint and component of each row.
+    units : (m,) array
+        The factors that make residuals of rows dimensionless.
     rounded : float
         What rounded numbers may leave open, scaled.
+    projected : bool
+        Whether the steps are projected on the rows.
     """
 
     def __init__(

@@ -101,24 +101,27 @@ def test_order_of_folders(tmp_path, monkeypatch) -> None:
 def test_package_scheme(tmp_path) -> None:
     request = Request(str(tmp_path / "model" / "r.urdf"), package_dirs=(str(tmp_path / "packages"),))
     wanted = put(tmp_path / "packages" / "arm" / "m.stl")
-    assert resolve("package://arm/m.stl", request, "r.urdf:3") == wanted
+    assert str(resolve("package://arm/m.stl", request, "r.urdf:3")) == wanted
     # the folder itself may be the package
     wanted = put(tmp_path / "packages" / "n.stl")
-    assert resolve("package://arm/n.stl", request, "r.urdf:3") == wanted
+    assert str(resolve("package://arm/n.stl", request, "r.urdf:3")) == wanted
 
 
 def test_package_around_the_model(tmp_path) -> None:
     wanted = put(tmp_path / "arm" / "meshes" / "m.stl")
     request = Request(str(tmp_path / "arm" / "urdf" / "r.urdf"))
-    assert resolve("package://arm/meshes/m.stl", request, "x") == wanted
+    assert str(resolve("package://arm/meshes/m.stl", request, "x")) == wanted
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_absolute_names(tmp_path, scheme: str) -> None:
     wanted = put(tmp_path / "a" / "b" / "m.stl")
     elsewhere, beside = (Request(str(tmp_path / folder / "r.urdf")) for folder in ("x/y/z", "a/c"))
-    # the user may name any file; a model only those of its own package, and of folders that the user gave
-    assert resolve(scheme + wanted, elsewhere, "x") == wanted
+    # a scene and a model name only files of their own repository, and of folders that the user gave
+    with pytest.raises(UnresolvedPath, match="outside the scene's repository"):
+        resolve(scheme + wanted, elsewhere, "x")
+    given = replace(elsewhere, package_dirs=(str(tmp_path / "a"),))
+    assert str(resolve(scheme + wanted, given, "x")) == wanted
     assert find(scheme + wanted, beside) == wanted
     assert find(scheme + wanted, elsewhere) is None
     assert find(scheme + wanted, replace(elsewhere, package_dirs=(str(tmp_path / "a"),))) == wanted

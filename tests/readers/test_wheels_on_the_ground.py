@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,9 @@ WHEEL = 'name = "wheel"\ntype = "rolling"\nbody = "world"\naxis = [0, 1, 0]\nrad
 @pytest.mark.parametrize("command", ["lint", "matrix"])
 @pytest.mark.parametrize("table", [EDGE, WHEEL], ids=["edge", "wheel"])
 def test_a_scene_with_one_is_refused_with_its_line(command: str, table: str, tmp_path: Path) -> None:
-    model = ASSETS / "four_bar.urdf"
+    shutil.copy(ASSETS / "four_bar.urdf", tmp_path)
     file = tmp_path / "s.scene.toml"
-    file.write_text(f'[[model]]\nfile = "{model}"\n\n[[pfaffian]]\n{table}')
+    file.write_text(f'[[model]]\nfile = "four_bar.urdf"\n\n[[pfaffian]]\n{table}')
     done = call(command, str(file), "--output-format", "json")
     assert done.code == 2 and "s.scene.toml:7" in done.err and "'world'" in done.err, done.err
     assert "a body that moves" in done.err and "MB912" not in done.out

@@ -139,9 +139,9 @@ def test_a_motion_that_cannot_be_is_refused_with_its_line(tmp_path: Path, motion
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "has no header"),
-        ("t,value\n0,0\n1,1\n", "the columns of a motion are t, value"),
-        ("time\n0\n1\n", "the columns of a motion are time"),
+        ("", "the table is empty"),
+        ("t,value\n0,0\n1,1\n", "motion.csv:1: column 1 of the motion is 't'"),
+        ("time\n0\n1\n", "motion.csv:1: the motion has 1 column"),
         ("time,value [mm]\n0,0\n1,1\n", "column value is in 'mm'"),
         ("time,value\n0,0\n1,x\n", "motion.csv:3: a cell"),
         ("time,value\n0,0\n1\n", "motion.csv:3: the row has 1 cells"),

@@ -13,7 +13,7 @@ from closed_mechanisms import paper_four_bar
 from mbplugin.model.applied_forces import AppliedForces
 from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import home
-from mbplugin.model.scene import Brake
+from mbplugin.model.scene import Brake, State
 from mbplugin.model.spatial import Array
 from mbplugin.model.spring import JointSpring
 from mbplugin.simulation.events.schedule import TimedDrive
@@ -168,6 +168,8 @@ def test_profile_that_says_what_a_drive_says(pair_type: str, driven: tuple[str, 
     """A quartic of time that the compiled steps know, and readable ones ask for, instant by instant."""
     mech = pendulum(2, pair_type)
     q, qd = home(mech), np.linspace(2.0, -1.0, len(mech.qd_names))
+    # the driven freedom begins with the rate of its drive
+    qd[mech.qd_names.index("j0.wy" if driven else "j0")] = 2.0
     value = np.polynomial.Polynomial([0.0, 2.0, 0.0, -40.0, 60.0])
 
     def profile(t: float) -> tuple[float, float, float]:
@@ -177,7 +179,7 @@ def test_profile_that_says_what_a_drive_says(pair_type: str, driven: tuple[str, 
     led = run(replace(mech, drivers=(motor,)), 0.25, 0.0125, q0=q, qd0=qd, profiles={"motor": profile})
     drive = TimedDrive(motor, ((0.0, tuple(value.coef)),))
     options = Options(0.25, integrator="variational", step=0.0125, limits="ignore")
-    assert_same(move(mech, AppliedForces(), q, qd, (), (), options, drives=(drive,)), led)
+    assert_same(move(mech, AppliedForces(), State(q, qd), (), options, drives=(drive,)), led)
 
 
 def test_controller_that_fails_or_jumps() -> None:

@@ -86,7 +86,7 @@ def settled(system: System, q: Array, fixed: AnyArray, alone: float = _ALONE) ->
 
 
 def _unmoved(closure: Closure, found: Array, q: Array, movable: AnyArray) -> Array:
-    """Return a found pose (nq,) with the coordinates of q (nq,) where no rate of ``movable`` (nv,) changes them."""
+    """Return a pose ``found`` (nq,) with the coordinates of q (nq,) where no rate of ``movable`` (nv,) changes them."""
     out = np.array(found)
     for joint in closure.mech.tree.joints:
         moves = movable[joint.qd]

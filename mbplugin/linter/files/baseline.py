@@ -33,8 +33,8 @@ def read_baseline(path: Path, violation: Callable[[Any], str]) -> Known:
     """
     try:
         document = parse_json(read_bounded(path))
-        if wrong := violation(document):
-            raise ValueError(wrong)
+        if violation(document):
+            raise _no_baseline(path)
         runs = document.get("runs", [document])
         return Counter(
             _key(run["source"], finding["code"], element)
@@ -45,12 +45,16 @@ def read_baseline(path: Path, violation: Callable[[Any], str]) -> Known:
     except UnreadableFile as error:
         raise BadUsage(f"no baseline can be read: {error.what}", where=str(path)) from None
     except (ValueError, TypeError, KeyError, AttributeError):
-        raise BadUsage(
-            "this is no baseline",
-            where=str(path),
-            expected="what mbplugin lint --output-format json writes",
-            remedy="write it with --output-format json --output FILE",
-        ) from None
+        raise _no_baseline(path) from None
+
+
+def _no_baseline(path: Path) -> BadUsage:
+    return BadUsage(
+        "this is no baseline",
+        where=str(path),
+        expected="what mbplugin lint --output-format json writes",
+        remedy="write it with --output-format json --output FILE",
+    )
 
 
 def without_known(reports: Sequence[Report], known: Known) -> list[Report]:

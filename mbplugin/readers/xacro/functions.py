@@ -133,14 +133,26 @@ def require_room(size: int) -> None:
 
 
 def total(left: Data, right: Data) -> Data:
-    """Return the sum of numbers, or two texts or lists joined."""
+    """Return the sum of numbers, or two texts or lists joined.
+
+    Raises
+    ------
+    TypeError
+        Sets have no sum.
+    """
     if type(left) is frozenset or type(right) is frozenset:
         raise TypeError("sets cannot be added")
     return left + right
 
 
 def product(left: Data, right: Data) -> Data:
-    """Return a product of numbers, or a repeated text or list, of bounded size."""
+    """Return a product of numbers, or a repeated text or list, of bounded size.
+
+    Raises
+    ------
+    Refused
+        It would be larger.
+    """
     if isinstance(left, int) and isinstance(right, int):
         if left.bit_length() + right.bit_length() > BITS + 1:
             raise Refused(f"an integer with more than {BITS} bits")
@@ -152,7 +164,13 @@ def product(left: Data, right: Data) -> Data:
 
 
 def power(base: Data, exponent: Data) -> Data:
-    """Return a power of bounded size."""
+    """Return a power of bounded size.
+
+    Raises
+    ------
+    Refused
+        It would be larger.
+    """
     whole = isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1
     if whole and base.bit_length() * abs(exponent) > BITS:
         raise Refused(f"a power with more than {BITS} bits")
@@ -160,7 +178,13 @@ def power(base: Data, exponent: Data) -> Data:
 
 
 def formatted(left: Data, right: Data) -> Data:
-    """Return a remainder, or a text with numbers and texts in the places of ``%d``, ``%.3f``, ``%s`` …"""
+    """Return a remainder, or a text with numbers and texts in the places of ``%d``, ``%.3f``, ``%s`` …
+
+    Raises
+    ------
+    Refused
+        A format of something else, or one that makes much of little.
+    """
     if not isinstance(left, str):
         return left % right
     values = right if isinstance(right, tuple) else (right,)

@@ -49,7 +49,15 @@ class Files:
         return is_file(Path(name))
 
     def text(self, name: str) -> str:
-        """Return the text of a file that may be read."""
+        """Return the text of a file that may be read.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is none.
+        Refused
+            It may not be read.
+        """
         path = Path(name)
         if not self._packages.may_read(path):
             raise Refused(f"{name!r}, which lies outside the packages,")
@@ -60,7 +68,15 @@ class Files:
         return read_text(path)
 
     def values(self, name: str) -> str:
-        """Return the text of a file of values."""
+        """Return the text of a file of values.
+
+        Raises
+        ------
+        IsADirectoryError
+            A folder has this name.
+        Refused
+            It is no YAML file, or may not be read.
+        """
         if Path(name).suffix.lower() not in (".yaml", ".yml"):
             if self._packages.may_read(Path(name)) and Path(name).is_dir():
                 raise IsADirectoryError(21, "Is a directory", name)
@@ -68,7 +84,13 @@ class Files:
         return self.text(self.installed(name))
 
     def matching(self, pattern: str) -> list[str]:
-        """Return what a pattern of names matches where files may be read, in the order of ``glob``."""
+        """Return what a pattern of names matches where files may be read, in the order of ``glob``.
+
+        Raises
+        ------
+        Refused
+            It leads outside of the packages, or is compared with too many names.
+        """
         parts = pattern.replace(os.sep, "/").split("/")
         first = next((k for k, part in enumerate(parts) if _MAGIC.search(part)), len(parts))
         base = "/".join(parts[:first])

@@ -136,16 +136,20 @@ def figures_of_document(
     """
     try:
         document = parse_json(data)
-        if violation and (wrong := violation(document, _kind_of(document))):
-            raise TypeError(wrong)
+        if violation and violation(document, _kind_of(document)):
+            raise _without_stops(name)
         found, choice = _of_document(document), _tool_choice(document)
     except ValueError:
         raise UnreadableFile("this is no JSON", where=name, expected=_EXPECTED, remedy=_REMEDY) from None
     except (KeyError, TypeError, AttributeError):
-        raise UnreadableFile(
-            "this document has no stopping times", where=name, expected=_EXPECTED, remedy=_REMEDY
-        ) from None
+        raise _without_stops(name) from None
     return replace(found, tool_choice=choice, file=name, sha256=hashlib.sha256(data).hexdigest())
+
+
+def _without_stops(name: str) -> UnreadableFile:
+    return UnreadableFile(
+        "this document has no stopping times", where=name, expected=_EXPECTED, remedy=_REMEDY
+    )
 
 
 def require_rest(figures: StopFigures) -> StopFigures:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,8 @@ def test_the_times_are_not_those_of_a_ramp(fitted: mb.Calibration) -> None:
 
 def test_a_scene_takes_the_fitted_ramps(fitted: mb.Calibration, tmp_path: Path) -> None:
     file = tmp_path / "tm5.scene.toml"
-    file.write_text(f'[[model]]\nfile = "{MEASURED / "tm5_700.urdf"}"\nbase = "fixed"\n\n{fitted.toml}')
+    shutil.copy(MEASURED / "tm5_700.urdf", tmp_path)
+    file.write_text(f'[[model]]\nfile = "tm5_700.urdf"\nbase = "fixed"\n\n{fitted.toml}')
     ramps = {ramp.joint: ramp for ramp in mb.load(file).ramps}
     for joint in fitted.joints:
         assert ramps[joint.joint].time == pytest.approx(joint.parameters["time"].value, rel=1e-5)
