@@ -48,7 +48,8 @@ from mbplugin.model.plausible import stated_coordinates
 from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.model.spatial import ROTATION, AnyArray, Array
 
-#: Below this fraction of the rates a gap is rounding of the numbers, and nothing has to follow.
+#: Below this fraction of the rates a gap is rounding of the numbers, and nothing has to follow; and below it in rad or
+#: lengths per second: what is computed of a joint that stands still is not zero, but the rounding of other numbers.
 _ROUNDING = 1e-13
 #: A change of a rate below this fraction of the largest is none.
 _ALONE = 1e-9
@@ -368,7 +369,7 @@ class _Group:
     def _is_rounding(self, gap: Array, x: Array) -> bool:
         """Return whether a ``gap`` (k,) at scaled rates x (n,) is rounding of the numbers."""
         most = float((np.abs(self.J) @ np.abs(x)).max(initial=0.0))
-        return bool(np.abs(gap).max(initial=0.0) <= _ROUNDING * most)
+        return bool(np.abs(gap).max(initial=0.0) <= _ROUNDING * max(most, 1.0))
 
     def _closing(self, gap: Array, held: AnyArray) -> Array:
         """Return the step (n,) that closes a ``gap`` (k,) while some rates are ``held`` (n,), the led ones first."""

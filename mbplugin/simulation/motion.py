@@ -66,7 +66,11 @@ def move(
     announce_compilation()
     actions, options = checked_callbacks(actions, options)
     later = tuple(lock for lock in locks if not lock.for_good)
-    mech = replace(mech, locks=(*mech.locks, *(lock for lock in locks if lock not in later)))
+    mech = replace(
+        mech,
+        locks=(*mech.locks, *(lock for lock in locks if lock not in later)),
+        drivers=tuple(_as_it_starts(driver, options) for driver in mech.drivers),
+    )
     held = tuple(constraint for _, constraint in holds)
     problem = pose_problem(mech, actions, stated, each_once(later), options, drives, held)
     friction = bool(len(problem.model.resistances))
@@ -92,6 +96,14 @@ def move(
     runner = Runner(problem, stepper, options, activation, schedule)
     outcome = runner.run(progress)
     return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
+
+
+def _as_it_starts(driver: Driver, options: Options) -> Driver:
+    """Return a driver with the numbers that a callable prescribes at t = 0: the state at the start follows them."""
+    if driver.name not in options.profiles:
+        return driver
+    value, rate, acceleration = options.profiles[driver.name](0.0)
+    return replace(driver, value=value, rate=rate, acceleration=acceleration)
 
 
 def _open_loads(problem: Problem, joints: Sequence[str], options: Options) -> list[str]:

@@ -95,6 +95,21 @@ def test_a_stop_is_computed_at_the_tolerance_of_the_scene(robot: mb.Scene, stric
     assert chapter.analysis is not None and chapter.analysis.tolerance == STRICT
 
 
+@pytest.mark.bullet
+def test_of_drives_that_move_together_but_for_rounding_one_leads(robot: mb.Scene) -> None:
+    """Both hips of a leg turn about one axis, so that both knees follow the angle between its thighs.
+
+    Two knee drives of a leg would hold it by the sixth digit of that axis, and fling the hips about.
+    """
+    brakes = [{"joint": p.name, "torque": 5.0} for p in robot.mechanism.pairs if motorised(p)]
+    motion = mb.estop(robot, brakes=brakes, duration=2e-3, limits="ignore").trajectory
+    led = [name for name in motion.active[-1] if name.startswith("drive knee_")]
+    legs = {name.removeprefix("drive knee_").removesuffix("R_link").removesuffix("L_link") for name in led}
+    assert len(led) == len(legs) == 4
+    hips = [name.startswith("motor_") for name in motion.mechanism.q_names]
+    assert np.abs(motion.q[:, hips]) == pytest.approx(np.pi / 2, abs=1e-6)
+
+
 def test_a_table_is_computed_at_the_tolerance_of_the_scene() -> None:
     arm = mb.load(ASSETS / "arm_6r.scene.toml")
     arm = replace(arm, options=replace(arm.options, tolerance=STRICT))

@@ -48,14 +48,11 @@ def test_redundancy_that_is_left_is_exit_code_1_with_its_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene = tmp_path / "driven.scene.toml"
-    model = (ORACLES / "four_bar_4R.sdf").as_posix()
-    names = [
-        line.split('"')[1]
-        for line in (ORACLES / "four_bar_4R.sdf").read_text().splitlines()
-        if "<joint" in line
-    ]
+    model = tmp_path / "four_bar_4R.sdf"
+    model.write_text((ORACLES / "four_bar_4R.sdf").read_text())
+    names = [line.split('"')[1] for line in model.read_text().splitlines() if "<joint" in line]
     drives = "".join(f'\n[[actuator]]\njoint = "{name}"\n' for name in names)
-    scene.write_text(f'[[model]]\nfile = "{model}"\n{drives}')
+    scene.write_text(f'[[model]]\nfile = "{model.name}"\n{drives}')
     file = tmp_path / "closed.xml"
     assert run(["close", str(scene), "--to", "mjcf", "--write", str(file), "--no-drift"]) == 1
     assert "has an actuator" in capsys.readouterr().out

@@ -326,8 +326,10 @@ def test_values_that_nobody_named_are_moved_little_and_the_note_names_the_joint(
 
 
 def test_a_file_whose_pose_contradicts_itself_is_a_finding_and_the_callers_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "s.scene.toml"
-    file.write_text(LOOP + "[state.q]\nj0 = 1.2\nj1 = -0.5\n", encoding="utf-8")
+    file, model = tmp_path / "s.scene.toml", tmp_path / "four_bar.urdf"
+    model.write_bytes((ASSETS / model.name).read_bytes())
+    own = LOOP.replace(str(ASSETS / model.name), model.name)
+    file.write_text(own + "[state.q]\nj0 = 1.2\nj1 = -0.5\n", encoding="utf-8")
     report = mb.lint(str(file))
     assert [f.severity for f in report.findings if f.code == "MB504"] == ["error"]
     assert call("lint", str(file)).code == 1

@@ -64,8 +64,8 @@ def test_loops_keep_their_energy(seed: int, loops: int, kind: str) -> None:
     mech, q = loop_mechanism(seed, loops, kind)
     mech = heavy(mech)
     redundancy = simulate(mech, 1e-6, q0=q).degree_of_redundancy
-    _, qd = next(iter(random_states(mech, q, 1, redundancy=redundancy, seed=seed)))
-    motion = simulate(mech, 0.2, q0=q, qd0=0.3 * qd, **TIGHT)
+    pose, qd = next(iter(random_states(mech, q, 1, redundancy=redundancy, seed=seed)))
+    motion = simulate(mech, 0.2, q0=pose, qd0=0.3 * qd, **TIGHT)
     if motion.outcome == "completed" and not motion.events:
         # the start is projected; from there on nothing may be lost
         assert_balanced(motion, 1e-7)

@@ -75,11 +75,24 @@ def test_a_lock_opens_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("times", "exact"),
     # under 4 N·m: free from 6 rad/s on, or from rest
-    [("until = 2", 9), ("at = 0\nuntil = 2", 9), ("at = 1\nuntil = 2", 7 + 9), ("at = 1", 7), ("", 0)],
+    [("until = 2", 9), ("at = 0\nuntil = 2", 9), ("at = 1\nuntil = 2", 7 + 9), ("at = 1", 7)],
 )
 def test_the_lock_of_a_scene_has_its_times(tmp_path: Path, times: str, exact: float) -> None:
     scene = f'{WHEEL}[[lock]]\njoint = "axle"\n{times}\n'
     assert end(motion(tmp_path, scene, "--torque", "axle=4")) == pytest.approx(exact, abs=1e-7)
+
+
+def test_a_joint_locked_for_good_has_no_rate(tmp_path: Path) -> None:
+    """The file's rate contradicts its lock; a rate of 0 in the call outranks it, and the joint stands still."""
+    scene = f'{WHEEL}[[lock]]\njoint = "axle"\n'
+    file = tmp_path / "locked.scene.toml"
+    file.write_text(scene, encoding="utf-8")
+    refused = call("simulate", str(file), "--duration", "1")
+    assert refused.code == 2
+    assert "'lock axle' allows has axle = 6" in refused.err and "expected axle = 0" in refused.err
+    still = motion(tmp_path, scene, "--torque", "axle=4", "--qd", "axle=0")
+    assert np.array(still["q"]["axle"]) == pytest.approx(0.0, abs=1e-12)
+    assert np.array(still["qd"]["axle"]) == pytest.approx(0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -142,11 +142,13 @@ def choose_drives(scenario: Scenario) -> ChosenDrives:
     equations, _ = drive_equations(mech, scenario.actions, brakes, (scenario.q, scenario.qd), p)
     rows, order = len(equations.C) - len(motions), _order(scenario, motions)
     reach = equations.scaled_C[rows:] @ _freedoms(equations, rows, p, p)
-    leading = _independent(reach, order)
+    leading = _independent(reach, order, _DEPENDENT)
     # what is generic takes longer than a stop: it is looked at where several drives might share a freedom elsewhere
-    if len(leading) > 1 and (generic := generic_redundancy(mech, scenario.q, None, tolerance)) < p:
-        reach = equations.scaled_C[rows:] @ _freedoms(equations, rows, generic, p)
-        leading = _independent(reach, order)
+    if len(leading) > 1:
+        generic = generic_redundancy(mech, scenario.q, None, tolerance)
+        if generic < p:
+            reach = equations.scaled_C[rows:] @ _freedoms(equations, rows, generic, p)
+        leading = _independent(reach, order, max(_DEPENDENT, _rounded(equations, rows, min(generic, p))))
     return ChosenDrives(
         tuple(motions[k] for k in leading), _contradictions(equations, motions, reach, leading)
     )
@@ -178,6 +180,15 @@ def _freedoms(equations: Equations, rows: int, p: int, p_here: int) -> Array:
     return np.asarray(free[:, :count])
 
 
+def _rounded(equations: Equations, rows: int, p: int) -> float:
+    """Return what the first rows lose by being rounded: the largest singular value taken for zero, a share of all.
+
+    Two drives whose rows differ by less move together but for the digits that a file leaves out.
+    """
+    sigma = np.linalg.svd(equations.scaled_C[:rows], compute_uv=False) if p else np.zeros(0)
+    return float(sigma[rows - p] / sigma[0]) if rows - p < len(sigma) and sigma[0] > 0 else 0.0
+
+
 def _order(scenario: Scenario, motions: Sequence[DriveMotion]) -> list[int]:
     """Return the motions in the order in which they end, the last one first.
 
@@ -192,15 +203,18 @@ def _order(scenario: Scenario, motions: Sequence[DriveMotion]) -> list[int]:
     return sorted(range(len(motions)), key=key)
 
 
-def _independent(reach: Array, order: Sequence[int]) -> list[int]:
-    """Return which rows of ``reach`` (k, d) are independent of those that stand before them in the order."""
+def _independent(reach: Array, order: Sequence[int], least: float) -> list[int]:
+    """Return which rows of ``reach`` (k, d) are independent of those that stand before them in the order.
+
+    A row of which less than the share ``least`` is new depends on them.
+    """
     taken: list[int] = []
     basis = np.zeros((0, reach.shape[1]))
     for k in order:
         size, rest = np.linalg.norm(reach[k]), reach[k]
         for _ in range(2):
             rest = rest - (rest @ basis.T) @ basis
-        if size > _STANDS and np.linalg.norm(rest) > _DEPENDENT * size:
+        if size > _STANDS and np.linalg.norm(rest) > least * size:
             taken.append(k)
             basis = np.vstack((basis, rest / np.linalg.norm(rest)))
     return sorted(taken)

@@ -41,6 +41,8 @@ class SweepPlan:
         Number of stops.
     states : (n, nq + nv) array, optional
         Coordinates and rates along a motion, of which each stop takes one.
+    recorded : tuple of str
+        The joints of that motion: their values hold, those of the others follow.
     q_spread : float
         Coordinates vary by up to this much either way, rad and m; limits cut it off. Those of a free base
         and of joints with quaternions do not vary. Where joints are in loops or coupled, the variation is
@@ -65,6 +67,7 @@ class SweepPlan:
     delay_tolerance: float = 0.0
     payload_range: tuple[float, float] = (1.0, 1.0)
     part: int = 250
+    recorded: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 1 <= self.count <= MOST_STOPS or self.part < 1:
@@ -161,7 +164,7 @@ class SweepPlan:
 
     def _led(self, q: Array) -> Assembly:
         """Return a drawn pose q (nq,) closed with what is named, or near it where that is more than the freedoms."""
-        named = self.scenario.named
+        named = self.scenario.named if self.states is None else self.recorded
         try:
             return assemble(self.scenario.mech, q, named, named)
         except ContradictedState:
@@ -172,7 +175,9 @@ class SweepPlan:
 
         At another pose than that of the scenario, rates of more joints than there are freedoms contradict each other.
         """
-        mech, names = self.scenario.mech, frozenset(self.scenario.named_rates)
+        mech = self.scenario.mech
+        named = self.scenario.named_rates if self.states is None else self.recorded
+        names = frozenset(named) & {*mech.qd_names}
         stated = State(q, qd, given_rates=names, named_rates=names)
         try:
             return following_rates(mech, q, stated)[0]

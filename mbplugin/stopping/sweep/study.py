@@ -160,10 +160,10 @@ def sweep_plan(
         tool=tool,
     )
     warn_of(scenario.warnings)
-    states = None
+    states, names = None, tuple[str, ...]()
     if trajectory is not None:
         recorded = read_recording(Path(trajectory), scenario.mech.q_names)
-        states = recorded.states(scenario.mech, scenario.q)
+        states, names = recorded.states(scenario.mech, scenario.q), tuple(sorted(recorded.q))
     return SweepPlan(
         replace(scenario, limits=limits, duration=duration, max_seconds=max_seconds),
         count,
@@ -174,4 +174,5 @@ def sweep_plan(
         torque_tolerance,
         delay_tolerance,
         payload_range,
+        recorded=names,
     )
