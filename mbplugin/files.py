@@ -168,8 +168,8 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
     except FileNotFoundError:
         raise UnreadableFile("no such file", where=str(path), remedy="check the path") from None
     except (OSError, ValueError) as error:
-        # Windows says that nobody may open a directory
-        if path.is_dir():
+        # Windows says that nobody may open a directory; pathlib raises again for a name that is too long
+        if os.path.isdir(path):  # noqa: PTH112
             raise UnreadableFile(
                 "this is a directory", where=str(path), expected="a file", remedy="name a file of it"
             ) from None

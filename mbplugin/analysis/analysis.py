@@ -96,11 +96,6 @@ def analyze_mechanism(
         verdicts, dca = _by_dca(verdicts, view, planar, samples, seed, extended=method == "dca-extended")
     holonomic_rows, rank_holonomic = _holonomic(view, labels, p)
 
-    def cures(mobility: Mobility) -> Cures:
-        if not structural:
-            return Cures()
-        return proved_cures(view.at(generic_q), view, kept or {}, mobility=mobility)
-
     rows = sum(len(components) for components in labels.values())
     columns = len(view.columns) * len(mech.bodies)
     return Analysis(
@@ -125,9 +120,22 @@ def analyze_mechanism(
         blocks=blocks,
         _find_self_stresses=partial(self_stresses, mech, stressed),
         _find_mobility=partial(finite_mobility, view, columns - rows + p, seed=seed),
-        _find_cures=cures,
+        _find_cures=partial(_cures, view, generic_q, kept or {}) if structural else _no_cures,
         dca=dca,
     )
+
+
+# what an analysis computes later are functions of this module, so that it can go to another process
+
+
+def _cures(
+    view: View, generic_q: JointValues, kept: Mapping[str, tuple[str, ...]], mobility: Mobility
+) -> Cures:
+    return proved_cures(view.at(generic_q), view, kept, mobility=mobility)
+
+
+def _no_cures(_: Mobility) -> Cures:
+    return Cures()
 
 
 def _by_dca(

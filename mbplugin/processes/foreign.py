@@ -89,6 +89,10 @@ class Limits:
     purpose: Purpose = Purpose()
 
 
+class Refusal(Exception):
+    """What an object that is served refuses; it is raised in the process that asks, as its own class."""
+
+
 class LimitPassed(BrokenModel):
     """A call took more time or memory than it may."""
 
@@ -341,7 +345,7 @@ def _served(served: object, asked: Any) -> tuple[str, Any]:
         return "value", answer(*args)
     except MbPluginError as error:
         return "error", (type(error), fields_of(error))
-    except (OSError, LookupError, TypeError, ValueError) as error:
+    except (OSError, LookupError, TypeError, ValueError, Refusal) as error:
         return "raise", error
 
 

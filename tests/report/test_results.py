@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 import re
 import sys
 import warnings
@@ -16,10 +17,12 @@ import pytest
 from lxml import html
 
 import mbplugin as mb
+from command_line import unstamped
 from mbplugin.cli.app import run
 from mbplugin.errors import BadUsage, MbPluginError, MissingDependency
 from mbplugin.report.results.drawing import bars
 from mbplugin.report.results.presentation import name_of, presentation_of
+from mbplugin.stamps import is_own
 from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
 
 
@@ -54,6 +57,14 @@ def test_all_that_it_holds_is_one_line(name: str) -> None:
 
 
 @every_result
+def test_it_reaches_another_process_as_a_whole(name: str) -> None:
+    """Files are linted side by side, and sweeps run in many processes."""
+    result = made(name)
+    returned = pickle.loads(pickle.dumps(result))
+    assert str(returned) == str(result) and returned.to_dict() == result.to_dict()
+
+
+@every_result
 def test_its_document_is_that_of_json_and_its_page_is_one_file(name: str, tmp_path: Path) -> None:
     result = made(name)
     json.dumps(result.to_dict(), allow_nan=False)
@@ -62,7 +73,7 @@ def test_its_document_is_that_of_json_and_its_page_is_one_file(name: str, tmp_pa
     page = html.document_fromstring(result.to_html())
     assert page.xpath("//title")
     result.save(tmp_path / "r.txt")
-    assert (tmp_path / "r.txt").read_text().strip() == str(result).strip()
+    assert unstamped(tmp_path / "r.txt").strip() == str(result).strip()
     result.save(tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
 
@@ -298,7 +309,8 @@ def test_names_of_commands_are_names_of_functions() -> None:
 def test_a_model_in_another_format_is_saved_as_model_or_as_report(tmp_path: Path) -> None:
     closing = made("Closing")
     closing.save(tmp_path / "m.xml")
-    assert (tmp_path / "m.xml").read_text() == closing.text
+    assert unstamped(tmp_path / "m.xml") == closing.text
+    assert is_own(tmp_path / "m.xml")
     closing.save(tmp_path / "m.json")
     for other in ("m.urdf", "m.sdf", "m"):
         with pytest.raises(BadUsage, match=r"expected a file that ends in \.xml or \.txt"):

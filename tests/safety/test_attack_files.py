@@ -14,6 +14,7 @@ from command_line import ASSETS, EITHER_WAY, ROOT, Call, Outcome, call, call_pro
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.rigid import rigid_groups
 from mbplugin.model.spatial import Pose
+from mbplugin.stamps import is_own, stamp
 
 ATTACKS = ROOT / "tests" / "attacks" / "files"
 
@@ -76,16 +77,23 @@ def test_links_in_a_circle_below_a_folder_are_passed_over(call: Call, tmp_path: 
     ],
 )
 @pytest.mark.parametrize("victim", ["four_bar.scene.toml", "four_bar.urdf", "other_name"])
-def test_an_output_never_overwrites_an_input(command: str, option: str, victim: str, scene: Path) -> None:
+@pytest.mark.parametrize("force", [True, False], ids=["force", "unforced"])
+def test_an_output_never_overwrites_an_input(
+    command: str, option: str, victim: str, force: bool, scene: Path
+) -> None:
+    """With ``--force`` neither; without it the file is not even replaced where nothing would read it."""
     target = scene.parent / victim
     if victim == "other_name":
         target.symlink_to(scene)
     before = target.read_bytes()
     more = ("--duration", "0.1") if command == "simulate" else ()
+    if force:
+        more = (*more, "--force")
     done = call(command, str(scene), option.format(target), *more)
     # no output has the ending of a model: such a name is refused before the model is read
     by_ending = option.startswith("--output") and target.suffix
-    refused(done, "--output is" if by_ending else "would overwrite a file that is read")
+    of_somebody = "would overwrite a file that is read" if force else "mbplugin did not write it"
+    refused(done, "--output is" if by_ending else of_somebody)
     assert target.read_bytes() == before
 
 
@@ -96,10 +104,23 @@ def test_an_output_never_overwrites_a_mesh(tmp_path: Path) -> None:
         '<robot name="r"><link name="a"><visual><geometry><mesh filename="part.obj"/></geometry></visual>'
         "</link></robot>"
     )
-    refused(
-        call("lint", str(model), "--output-format", "json", "--output", str(tmp_path / "part.obj")),
-        "would overwrite",
-    )
+    before = (tmp_path / "part.obj").read_bytes()
+    written = ("lint", str(model), "--output-format", "json", "--output", str(tmp_path / "part.obj"))
+    refused(call(*written), "mbplugin did not write it")
+    refused(call(*written, "--force"), "would overwrite")
+    assert (tmp_path / "part.obj").read_bytes() == before
+
+
+def test_an_output_never_overwrites_an_input_that_mbplugin_wrote(scene: Path) -> None:
+    """Its own files may be replaced without being asked, but not while they are read."""
+    stamp(scene)
+    assert is_own(scene)
+    before = scene.read_bytes()
+    (scene.parent / "other_name").symlink_to(scene)
+    for force in ((), ("--force",)):
+        done = call("matrix", str(scene), "--output", str(scene.parent / "other_name"), *force)
+        refused(done, "would overwrite a file that is read")
+        assert scene.read_bytes() == before
 
 
 @pytest.mark.parametrize("nested", ["nested_keys", "nested_lists"])
@@ -161,7 +182,8 @@ def test_a_file_beside_the_model_that_never_ends_is_refused(kind: str, option: s
         given = tmp_path / "pipe.toml"
         os.mkfifo(given)
     done = call_process("lint", str(ASSETS / "four_bar.urdf"), option, str(given))
-    refused(done, "larger than 500 MB" if kind == "endless" else "this is a pipe or a socket")
+    largest = "larger than 200 MB" if option == "--baseline" else "larger than 2 MB"
+    refused(done, largest if kind == "endless" else "this is a pipe or a socket")
 
 
 @pytest.mark.long
@@ -178,4 +200,5 @@ def test_a_recording_that_never_ends_is_refused(kind: str, tmp_path: Path) -> No
             for _ in range(520):
                 q.write(bytes(1_000_000))
     done = call_process("estop", str(ASSETS / "arm_6r.scene.toml"), "--trajectory", str(given), "--at", "0")
-    refused(done, "this is a pipe or a socket" if kind == "pipe" else "larger than 500 MB")
+    said = {"endless": "this is a device", "pipe": "this is a pipe or a socket", "bomb": "larger than 200 MB"}
+    refused(done, said[kind])

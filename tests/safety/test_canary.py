@@ -158,9 +158,25 @@ sys.exit(code)
 """
 
 
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("configured", "configured/mbplugin.toml:1: package-dirs names"),
+        (".", "configured/mbplugin.toml:1: package-dirs names"),
+        ("linked", "linked/mbplugin.toml: this link leads out of the repository"),
+    ],
+)
+def test_a_configuration_that_leads_outside_ends_the_run(tree: Path, folder: str, said: str) -> None:
+    done = lint(tree, sys.executable, "-m", "mbplugin", "lint", folder)
+    assert_nothing_told(tree, done)
+    assert said in done.stderr and done.stdout == ""
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("output_format", FORMATS)
 def test_nothing_outside_the_repository_is_opened_or_told(tree: Path, output_format: str) -> None:
+    for folder in ("configured", "linked"):  # with their configurations no file would be linted
+        shutil.rmtree(tree / "repository" / folder)
     output = tree / "report"
     command = [
         "-c",
@@ -180,9 +196,10 @@ def test_nothing_outside_the_repository_is_opened_or_told(tree: Path, output_for
     assert_nothing_told(tree, done)
     seen = json.loads(output.with_suffix(".seen").read_text())
     opened = [name for event, name in seen if event == "open"]
-    assert not [
-        name for name in opened if "outside" in name or (name.startswith("/proc/") and "environ" in name)
-    ]
+    outside = os.path.realpath(tree / "outside")
+    led = [os.path.realpath(tree / "repository" / name) for name in opened]
+    assert not [name for name in led if name.startswith(f"{outside}/")]
+    assert not [name for name in opened if name.startswith("/proc/") and "environ" in name]
     # the only programs are Python itself, isolated
     assert all(event in ("open", "subprocess.Popen") for event, _ in seen)
     assert all(
@@ -205,6 +222,8 @@ def test_nothing_outside_the_repository_is_opened_or_told(tree: Path, output_for
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_no_process_of_a_lint_opens_anything_outside_or_starts_a_program(tree: Path) -> None:
+    for folder in ("configured", "linked"):  # with their configurations no file would be linted
+        shutil.rmtree(tree / "repository" / folder)
     log = tree / "calls"
     calls = ("strace", "-f", "-qq", "-e", "trace=open,openat,openat2,execve,connect", "-o", str(log))
     done = lint(tree, sys.executable, "-P", "-m", "mbplugin", "lint", ".", "--jobs", "1", before=calls)

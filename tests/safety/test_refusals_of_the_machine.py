@@ -14,6 +14,8 @@ from command_line import DOOR_2, call
 from mbplugin.cli.app import FILES
 
 LONG = "a" * 5000
+#: Without it there is nothing to stop, which is said first.
+BRAKE = ("--brake", "h0:torque=1")
 #: Of each command, what it reads, one by one.
 READING = (
     ("lint", "{}.urdf"),
@@ -24,9 +26,9 @@ READING = (
     ("reactions", "{}.urdf"),
     ("distance", "{}.json"),
     ("calibrate", DOOR_2, "{}.csv"),
-    ("estop", DOOR_2, "--trajectory", "{}.csv"),
+    ("estop", DOOR_2, *BRAKE, "--trajectory", "{}.csv"),
     ("diff", DOOR_2, "{}.urdf"),
-    ("sweep", DOOR_2, "--out", "{}", "--number", "3"),
+    ("sweep", DOOR_2, *BRAKE, "--out", "{}", "--number", "3"),
     ("matrix", DOOR_2, "--save", "{}.npz"),
     ("lint", DOOR_2, "--output", "{}.json"),
     ("close", DOOR_2, "--to", "mjcf", "--write", "{}.xml"),

@@ -13,7 +13,7 @@ from typing import Any
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.linter.config.settings import Settings
-from mbplugin.readers.common.paths import real_path
+from mbplugin.readers.common.paths import package_of, real_path
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -45,6 +45,13 @@ def settings_finder() -> Callable[[Path], Settings]:
         for name in (NAME, SHARED_NAME):
             # os.path, because pathlib raises for names that are too long
             found = os.path.isfile(folder / name)  # noqa: PTH113
+            if found and not real_path(folder / name).is_relative_to(package_of(folder)):
+                raise BadUsage(
+                    "this link leads out of the repository",
+                    where=str(folder / name),
+                    expected="a configuration that lies in it",
+                    remedy="name the configuration with --config",
+                )
             if found and (settings := read_config(folder / name)) is not None:
                 return settings
         return of_folder(folder.parent) if folder.parent != folder else Settings()

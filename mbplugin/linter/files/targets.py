@@ -109,6 +109,9 @@ def _expanded(
         searched = str(Path(re.split(r"[*?[]", name, maxsplit=1)[0] + "x").parent)
     else:
         return [name]
+    # a name that no file can have has no repository either
+    if not found:
+        return [name]
     linted = []
     border = package_of(real_path(searched))
     for file in found:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from mbplugin.processes.foreign import Refusal
+
 #: None, truth values, numbers, texts; lists, tuples and dictionaries of data; sets of texts and numbers.
 Data: TypeAlias = Any
 
@@ -34,7 +36,7 @@ TYPES: dict[str, type] = {
 _FORMAT = re.compile(r"%(?:%|[-+ #0]{0,5}(\d*)(?:\.(\d*))?[diouxXeEfFgGsr])")
 
 
-class Refused(Exception):
+class Refused(Refusal):
     """An expression that is not evaluated; the text says what it has that it may not have."""
 
 
