@@ -77,8 +77,10 @@ def _descriptors(most: int | None) -> Iterator[None]:
         return
     import resource
 
-    _BEFORE.append(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    set_soft(resource.RLIMIT_NOFILE, most)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # not as far as possible but exactly: a limit that does not hold must not be taken for one that does
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    _BEFORE.append(soft)
     try:
         yield
     finally:

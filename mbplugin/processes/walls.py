@@ -232,8 +232,8 @@ _IOCTLS = (0x5401, 0x5451, 0x5450, 0x541B, 0x5413)
 _FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)
 #: Of prctl: names of threads and of memory, and what was set.
 _PRCTLS = (3, 15, 16, 39, 0x53564D41)
-#: Limits that a process which is kept sets for each file: of the processor and of addresses.
-_LIMITS_OF_CALLS = (0, 9)
+#: Limits that a process which is kept sets for each file: of the processor, of descriptors and of addresses.
+_LIMITS_OF_CALLS = (0, 7, 9)
 
 
 def _filtered(call: _Calls, machine: int, walls: Walls) -> bool:
