@@ -33,6 +33,9 @@ class Files:
     request : Request
     """
 
+    #: What its methods raise of their own; whoever asks from another process gets it raised there.
+    refusals = (Refused,)
+
     def __init__(self, request: Request) -> None:
         self._packages = Packages(request)
 
