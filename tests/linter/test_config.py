@@ -268,6 +268,8 @@ def test_an_ignore_written_in_a_list(repository: Path) -> None:
         ("select = [3]", 1, "is 3"),
         (IGNORE.replace("reason", "because"), 2, "in [[waive]] 1"),
         (IGNORE.split("reason")[0], 2, "there is no reason in [[waive]] 1"),
+        ('package-dirs = ["a\\u0000b"]', 1, "expected a text that is not empty, without nulls"),
+        ('exclude = ["a\\u0000b"]', 1, "expected a text that is not empty, without nulls"),
         (IGNORE.replace("the supplier owes us a model", "  "), 2, "expected a text that is not empty"),
         (IGNORE + IGNORE.replace("MB103", "no-such-rule"), 7, "'no-such-rule'"),
         ("[scenes]\na = 1", 1, "a in scenes is 1"),

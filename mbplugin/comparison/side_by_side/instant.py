@@ -88,7 +88,8 @@ def instant_of(
     fixed = with_fixed(mech, asked.motion.poses, holders)
     scene = replace(model, mechanism=fixed) if isinstance(model, Scene) else fixed
     state = _at_fixed(asked, fixed, tuple(dict.fromkeys(h.joint for h in holders)))
-    springs = spring_loads(fixed, model.springs if isinstance(model, Scene) else (), state.q, state.qd)
+    # a joint with a spring may be one of those that are held, and has no coordinate then
+    springs = spring_loads(asked.mech, model.springs if isinstance(model, Scene) else (), asked.q, asked.qd)
     own: tuple[Sequence[Load], Sequence[Payload]] = ((), ())
     if isinstance(scene, Scene):
         own = scene.loads, scene.payloads

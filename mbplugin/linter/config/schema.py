@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from mbplugin.model.enumerations import Simulator
 
-Text = Annotated[str, Field(pattern=r"\S")]
+#: Not blank, and without the null that no name of a file holds.
+Text = Annotated[str, Field(pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 
 
 class Table(BaseModel):

@@ -105,7 +105,7 @@ def _require_own_folders(folder: Path, names: Sequence[str], where: str) -> None
     around = (folder, *folder.parents)
     root = next((candidate for candidate in around if (candidate / ".git").exists()), folder)
     for name in names:
-        if not (folder / name).resolve().is_relative_to(root.resolve()):
+        if not real_path(folder / name).is_relative_to(real_path(root)):
             raise BadUsage(
                 f"package-dirs names {name!r}, which lies outside {root}",
                 where=where,
@@ -155,6 +155,10 @@ def _sentence(where: str, place: tuple[int | str, ...], failure: Mapping[str, An
         return BadUsage(f"unknown key {key!r}{inside}", where=where, remedy=suggestion(key, list(known)))
     if failure["type"] == "missing":
         return BadUsage(f"there is no {key}{inside}", where=where, remedy=f'add {key} = "…"')
-    expected = "a text that is not empty" if failure["type"] == "string_pattern_mismatch" else failure["msg"]
+    expected = (
+        "a text that is not empty, without nulls"
+        if failure["type"] == "string_pattern_mismatch"
+        else failure["msg"]
+    )
     what = f"{key}{inside} is {failure['input']!r}"
     return BadUsage(what, where=where, expected=f"{expected[:1].lower()}{expected[1:]}")

@@ -11,6 +11,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.comparison.side_by_side.values import SideBySide
 from mbplugin.errors import BadUsage
+from mbplugin.model.spring import JointSpring
 from mbplugin.report.html.chapter import Chapter
 from mbplugin.report.html.sections.verdict import grade
 from mbplugin.report.text.engines import engines_lines, engines_verdict
@@ -79,6 +80,18 @@ def test_a_door_hinge_carries_the_weight_by_hand() -> None:
     (joint,) = found.joints
     for wrench in joint.wrenches.values():
         np.testing.assert_allclose(joint.R_WJ @ wrench[:3], [0, 0, 9.81 * mass], rtol=1e-2, atol=1e-6)
+
+
+def test_a_spring_on_a_held_joint_loads_the_joint_that_holds_it_by_hand() -> None:
+    """The joint holds what the spring does not: a hinge about a vertical axis holds minus the spring's moment."""
+    scene = mb.load(ORACLES / "door_1_hinge.sdf")
+    (name,) = scene.mechanism.qd_names
+    sprung = replace(scene, springs=(JointSpring(name, 20.0, 0.4),))
+    bare, held = (mb.engines(one, hold=[name], only=["mujoco"]).joints[0] for one in (scene, sprung))
+    with_spring, without = (joint.wrenches["mbplugin"] for joint in (held, bare))
+    np.testing.assert_allclose(with_spring[:3], without[:3], atol=1e-6)
+    # 20 N m/rad, turned by 0.4 rad
+    assert abs(with_spring[5] - without[5]) == pytest.approx(8.0)
 
 
 @pytest.mark.robots

@@ -1,4 +1,4 @@
-"""Files beside a model that options name: recorded motions, configurations, earlier lints."""
+"""Files beside a model that options name: recorded motions, stops, earlier lints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from .dice import Dice
 from .sketch import Sketch
-from .tables import spoil_tables, toml
 
 
 def motion_csv(mechanism: Sketch, dice: Dice) -> bytes:
@@ -47,28 +46,6 @@ def motion_npz(mechanism: Sketch, dice: Dice) -> bytes:
     return data[: dice.randrange(len(data))] if dice.odd() else data
 
 
-def measured_csv(mechanism: Sketch, dice: Dice) -> bytes:
-    """Return measured stops as text."""
-    unit = dice.any(("", "", " [rad/s]", " [deg/s]", " [%]", " [m/s]", " [kg]"))
-    columns = ["joint", "category", f"speed{unit}", "time", "distance", "payload", "repeats", "sense"]
-    columns = columns[: dice.any((5, 5, 6, 7, 8, 4, 1))]
-    rows = [",".join(columns)]
-    joint = dice.name(mechanism.coordinates)
-    for k in range(dice.any((2, 6, 9, 12, 1, 0))):
-        speed = 0.5 + 0.25 * k
-        stop = [joint, dice.any(("0", "0", "0", "1")), dice.number(speed), dice.number(0.1 + 0.05 * speed)]
-        more = [
-            dice.number(0.05 * speed + 0.03 * speed**2),
-            dice.number(0.0),
-            "2",
-            dice.any(("1", "-1", "0")),
-        ]
-        rows.append(",".join((stop + more)[: len(columns)]).replace("\n", " "))
-    if dice.odd():
-        rows.append(dice.any((rows[-1], "", "1,2", ",,,", "x" * 1000, "# note")))
-    return "\n".join(rows).encode()
-
-
 def stop_json(dice: Dice) -> bytes:
     """Return the document of a stop, or of a table, with what a distance takes from it."""
     row = {"joint": "j1", "time": 0.2, "rest_time": 0.3, "tool_distance": 0.1, "outcome": "stopped"}
@@ -90,30 +67,6 @@ def stop_json(dice: Dice) -> bytes:
         document.pop(dice.any(tuple(document)))
     text = json.dumps(document)
     return text[: dice.randrange(len(text))].encode() if dice.odd() else text.encode()
-
-
-def configuration(dice: Dice) -> bytes:
-    """Return an ``mbplugin.toml``."""
-    root: dict[str, Any] = {
-        "select": ["MB"],
-        "ignore": [dice.name(["MB104", "MB3", "MB111"])],
-        "fail-on": dice.name(["error", "warning", "note"]),
-        "exclude": [dice.name(["*.sdf", "**/*", "["])],
-        "tolerance": 1e-4,
-        "package-dirs": [dice.name([".", ".", ".", ".", "..", "/"])],
-        "scenes": {"model.urdf": dice.name(["model.scene.toml", "model.urdf"])},
-    }
-    root = {key: value for key, value in root.items() if dice.chance(0.3)}
-    if dice.chance(0.2):
-        root["xacro"] = {"unsafe": dice.any((True, False))}
-    if dice.chance(0.2):
-        values = {dice.name(["size", "side"]): dice.any(("1", "${1/0}", "", 1, True))}
-        root.setdefault("xacro", {})["arguments"] = {dice.name(["*.xacro", "**/*", "["]): values}
-    if dice.chance(0.2):
-        keys = {"rule": "MB201", "element": dice.name(["*", "j1"]), "reason": "known", "file": "*"}
-        root["ignore"] = [{key: value for key, value in keys.items() if not dice.odd()}]
-    spoil_tables(root, dice)
-    return toml(root, dice).encode()
 
 
 def baseline(dice: Dice) -> bytes:

@@ -11,12 +11,14 @@ from .options import (
     BRAKES,
     COMMON,
     DRY,
+    EARLIER,
     LOADS,
     PLANE,
     RATES,
     STATE,
     STOP_LOADS,
     TOLERANCE,
+    UNITS,
     Asked,
     Maker,
     Options,
@@ -42,11 +44,11 @@ class Command:
     share: int
     options: Options
     always: Options
-    formats: tuple[str, ...] = ("text", "json")
+    formats: tuple[str, ...] = ("text", "json", "json")
 
 
 _DURATION = any_of(0.01, 0.02, 0.002)
-_PAGE = ("text", "json", "html")
+_PAGE = ("text", "json", "json", "html")
 
 COMMANDS: dict[str, Command] = {
     "lint": Command(
@@ -64,14 +66,25 @@ COMMANDS: dict[str, Command] = {
             "--select": one_of("MB2", "MB201", "MB", "mb3"),
             "--ignore": one_of("MB1", "MB201"),
             "--fail-on": one_of("note", "warning", "error"),
+            "--extend-select": one_of("MB135", "MB1"),
+            "--target": one_of("mujoco", "newton", "isaac", "gazebo", "drake", "pybullet"),
+            "--collisions": None,
+            "--misfit-limit": any_of(100, 1e-3),
+            "--quiet": None,
+            "--verbose": None,
+            "--max-seconds": any_of(60, 1e-6, 900),
+            "--rule-seconds": any_of(60, 1),
+            "--no-mesh-cache": None,
+            "--xacro-unsafe": None,
+            "--write-scene": one_of("w.scene.toml", "model.scene.toml"),
             "--baseline": lambda a: a.file(".json"),
             "--config": lambda a: a.file(".toml"),
-            "--report": one_of("json=r.json", "html=r.html", "sarif=r.sarif", "junit=r.xml"),
+            "--report": one_of("json=r.json", "html=r.html", "sarif=r.sarif", "junit=r.xml", "gitlab=g.json"),
         },
         {"--jobs": one_of("1")},
-        ("text", "json", "json", "sarif", "github", "junit", "html"),
+        ("text", "json", "json", "sarif", "github", "gitlab", "junit", "html"),
     ),
-    "matrix": Command(10, {**STATE, **PLANE, **COMMON, "--save": one_of("m.npz", "m.csv")}, {}),
+    "matrix": Command(10, {**STATE, **PLANE, **COMMON, "--save": one_of("m.npz", "m.csv"), **EARLIER}, {}),
     "reactions": Command(
         16,
         {
@@ -81,8 +94,11 @@ COMMANDS: dict[str, Command] = {
             **PLANE,
             **TOLERANCE,
             **COMMON,
+            **UNITS,
+            **EARLIER,
             "--qdd": lambda a: a.values(1.0, 0.0),
             "--hold": Asked.names,
+            "--actuated": Asked.names,
             "--misfit": Asked.misfit,
             "--misfit-sigma": Asked.misfit,
             "--limit": Asked.limit,
@@ -103,8 +119,13 @@ COMMANDS: dict[str, Command] = {
             **BRAKES,
             **DRY,
             **COMMON,
+            **UNITS,
+            **EARLIER,
             "--torque": lambda a: a.values(1.0, -10.0),
             "--lock": Asked.lock,
+            "--profile": lambda a: f"{a.joint()}={a.profile()}",
+            "--hold": Asked.names,
+            "--transition": one_of("consistent", "naive"),
             "--signal": any_of(0.0, 0.005),
             "--limits": one_of("record", "stop", "ignore"),
             "--integrator": one_of(*integrator_names()),
@@ -129,11 +150,15 @@ COMMANDS: dict[str, Command] = {
             **STOP_LOADS,
             **BRAKES,
             **COMMON,
+            **UNITS,
+            **EARLIER,
             "--category": one_of("0", "1", "2"),
             "--payload-share": any_of(0.0, 1.0),
             "--deceleration": lambda a: a.values(5.0, 1.0),
             "--trajectory": lambda a: a.file(".csv", ".npz"),
             "--to": lambda a: a.values(0.5),
+            "--require-brakes": None,
+            "--tool-point": one_of("0,0,0.1", "0.1,0,0"),
             "--at": any_of(0.0, 0.01),
             "--tool": Asked.body,
             "--limits": one_of("stop", "ignore"),
@@ -145,6 +170,8 @@ COMMANDS: dict[str, Command] = {
         3,
         {
             **COMMON,
+            **UNITS,
+            **EARLIER,
             **BRAKES,
             "--axes": lambda a: a.names(),
             "--speed": lambda a: a.values(1.0, 0.1),
@@ -152,6 +179,9 @@ COMMANDS: dict[str, Command] = {
             "--deceleration": lambda a: a.values(5.0, 20.0),
             "--tool": Asked.body,
             "--commands": None,
+            "--require-brakes": None,
+            "--measured": lambda a: a.file("measured.csv"),
+            "--grid": one_of("speed=100", "extension=33,66,100", "payload=0,100"),
         },
         {"--payload": any_of(1.0, 2.0)},
         ("text", "json", "csv", "html"),
@@ -160,6 +190,8 @@ COMMANDS: dict[str, Command] = {
         2,
         {
             **COMMON,
+            **UNITS,
+            **EARLIER,
             **BRAKES,
             "--axes": lambda a: a.names(),
             "--moving": one_of("one", "all"),
@@ -187,6 +219,10 @@ COMMANDS: dict[str, Command] = {
             **RATES,
             **STOP_LOADS,
             **BRAKES,
+            **COMMON,
+            **UNITS,
+            **EARLIER,
+            "--require-brakes": None,
             "--category": one_of("0", "1", "2"),
             "--deceleration": lambda a: a.values(5.0, 1.0),
             "--seed": one_of("1", "2", "-1"),
@@ -236,6 +272,8 @@ COMMANDS: dict[str, Command] = {
             **LOADS,
             **TOLERANCE,
             **COMMON,
+            **UNITS,
+            **EARLIER,
             "--hold": Asked.names,
             "--engine": one_of("pybullet", "mujoco", "mujoco,pybullet", "ode"),
         },
@@ -251,7 +289,9 @@ COMMANDS: dict[str, Command] = {
             "--speed": any_of(1.0, 10.0),
             "--camera": one_of("30,-20", "30,-20,2"),
             "--no-labels": None,
-            "--output": one_of("out.txt"),
+            "--stop": None,
+            "--force": None,
+            "--output": one_of("out.txt", "old.json"),
         },
         {"--picture": one_of("p.png", "p.jpg"), "--size": one_of("64x48", "1x1")},
     ),
@@ -264,10 +304,12 @@ COMMANDS: dict[str, Command] = {
             "--cover": None,
             "--payload": any_of(1.0, 2.0),
             "--speed": lambda a: a.values(1.0, 2.0),
-            "--output": one_of("out.txt"),
+            "--bound": one_of("0.9", "0.5,0.5"),
+            **UNITS,
+            **EARLIER,
         },
         {},
-        ("text", "json", "toml"),
+        ("text", "json", "json", "toml"),
     ),
     "distance": Command(
         2,
@@ -277,6 +319,7 @@ COMMANDS: dict[str, Command] = {
                 "K=1.6,t1=0.1,D_DS=0.85,Z=0.1", "K=1.6", "v_h=1.6,T_r=0.1,C=0.2,Z_d=0.1,Z_r=0.1,v_r=1"
             ),
             "--output": one_of("out.txt"),
+            **EARLIER,
         },
         {},
     ),
@@ -288,12 +331,18 @@ COMMANDS: dict[str, Command] = {
             **COMMON,
             "--write": one_of("w.xml", "w.sdf", "w.urdf", "w.scene.toml", "w.usda"),
             "--driven": Asked.names,
+            **EARLIER,
         },
         {"--to": one_of("mjcf", "sdf", "urdf", "usd", "scene"), "--no-drift": None},
     ),
     "diff": Command(
         3,
-        {**COMMON, "--map": lambda a: f"{a.joint()}={a.joint()}", "--tolerance": any_of(1e-3, 0.1)},
+        {
+            **COMMON,
+            "--map": lambda a: f"{a.joint()}={a.joint()}",
+            "--tolerance": any_of(1e-3, 0.1),
+            **EARLIER,
+        },
         {},
         _PAGE,
     ),
@@ -323,25 +372,66 @@ _DOCUMENTS = (
 )
 
 
-def command_line(mechanism: Sketch, main: list[str], files: list[str], dice: Dice) -> list[str]:
+@dataclass(frozen=True)
+class Subject:
+    """What a case is about: some of the commands, options that they mostly have, and perhaps many of the others.
+
+    Parameters
+    ----------
+    commands, options : tuple of str
+        No command: any.
+    many : bool
+    """
+
+    commands: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    many: bool = False
+
+
+#: What has files of its own beside a model.
+SUBJECTS = {
+    "measured": Subject(("calibrate", "calibrate", "stop-table"), ("--measured",)),
+    "profile": Subject(("simulate",), ("--profile",)),
+    "recorded": Subject(("estop", "sweep", "view"), ("--trajectory", "--motion")),
+    "against": Subject(
+        tuple(name for name, one in COMMANDS.items() if "--against" in one.options and name != "crosscheck"),
+        ("--against",),
+    ),
+    "baseline": Subject(("lint",), ("--baseline",)),
+    "sweep": Subject(("sweep",)),
+    "configuration": Subject(("lint", "lint", "config"), ("--config",)),
+    "options": Subject(many=True),
+    "usd": Subject(),
+}
+
+
+def command_line(
+    mechanism: Sketch, main: list[str], files: list[str], dice: Dice, subject: Subject | None = None
+) -> list[str]:
     """Return the arguments of a command.
 
     Parameters
     ----------
+    subject : Subject, optional
+        What the command line is about; by default any command.
     main : list of str
         Files that a command is about, the likeliest first.
     files : list of str
         All files of the folder.
     """
-    name = dice.choices(list(COMMANDS), [one.share for one in COMMANDS.values()])[0]
+    known = subject.commands if subject is not None and subject.commands else tuple(COMMANDS)
+    name = dice.choices(known, [COMMANDS[one].share if len(known) > 8 else 1 for one in known])[0]
     command, asked = COMMANDS[name], Asked(mechanism, files, dice)
     words = [name, *_about(name, main, files, dice)]
+    for option in subject.options if subject is not None else ():
+        if option in command.options and not dice.odd():
+            words += _written(option, command.options[option], asked)
     for option, maker in command.always.items():
         if not dice.odd(0.3):
             words += _written(option, maker, asked)
     for option, maker in command.options.items():
         share = 0.6 if option in ("--base", "--brake") else min(0.25, 2.5 / len(command.options))
-        if dice.chance(share):
+        if dice.chance(share * (2 if subject is not None and subject.many else 1)):
             words += _written(option, maker, asked)
     if dice.chance(0.7):
         words += ["--output-format", dice.name(command.formats)]

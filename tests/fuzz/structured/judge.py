@@ -9,7 +9,7 @@ import re
 import traceback
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from unittest import mock
@@ -17,6 +17,7 @@ from unittest import mock
 import jsonschema
 
 from .case import Case
+from .reports import damage
 
 #: Exit codes of all commands, and of those that find something.
 CODES, FINDING = (0, 2), ("lint", "crosscheck", "engines", "close", "diff")
@@ -64,8 +65,13 @@ def outcome(arguments: tuple[str, ...], stdin: bytes = b"") -> Outcome:
 def failure_of(case: Case, folder: Path) -> str:
     """Return what a case does that must not happen, or nothing."""
     stdin = next((content for name, content in case.files.items() if name.startswith("model.")), b"")
+    if case.before:
+        first = replace(case, arguments=case.before, before=())
+        if failure := failure_of(first, folder):
+            return failure
+        damage(folder, case.damage)
     try:
-        with contextlib.chdir(folder) if hasattr(contextlib, "chdir") else _in(folder):
+        with _in(folder):
             found = outcome(case.arguments, stdin)
     except BaseException:
         return traceback.format_exc()
@@ -118,10 +124,7 @@ def _evidence(out: str, code: str) -> str:
 
 def _bad_document(case: Case, found: Outcome, folder: Path) -> Iterator[str]:
     command, arguments = case.arguments[0], case.arguments
-    kind = (
-        arguments[arguments.index("--output-format") + 1] if "--output-format" in arguments[:-1] else "text"
-    )
-    text = found.out
+    kind, text = _format(arguments), found.out
     if "--output" in arguments[:-1]:
         # a name may be longer than any folder takes
         with contextlib.suppress(OSError, ValueError):
@@ -140,6 +143,14 @@ def _bad_document(case: Case, found: Outcome, folder: Path) -> Iterator[str]:
             yield from _unlike_schema(command, document)
     elif command not in ("lint", "config", "rule") and kind != "html" and (place := _NO_NUMBER.search(text)):
         yield f"{command} prints nan: {text[max(0, place.start() - 80) : place.end() + 20]!r}"
+
+
+def _format(arguments: tuple[str, ...]) -> str:
+    """Return the format that a command line asks for, or that the ending of its file has."""
+    if "--output-format" in arguments[:-1]:
+        return arguments[arguments.index("--output-format") + 1]
+    file = arguments[arguments.index("--output") + 1] if "--output" in arguments[:-1] else ""
+    return {".json": "json", ".html": "html", ".htm": "html"}.get(Path(file).suffix.lower(), "text")
 
 
 def _refuse(text: str) -> float:

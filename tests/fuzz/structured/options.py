@@ -103,6 +103,10 @@ class Asked:
             return self.dice.any((*WORDS, "size", ":=1", "size=1", "size:=", "size:=${1/0}", "a:=b:=c"))
         return f"{self.dice.name(('size', 'side', 'nothing'))}:={self.number(0.5, 1)}"
 
+    def profile(self) -> str:
+        """Return the file of a motion of a driver."""
+        return self.file("profile.csv") or "motion.csv"
+
     def range(self) -> str:
         """Return LOW,HIGH."""
         return f"{self.number(0.5, 0)},{self.number(1, 2)}"
@@ -140,8 +144,11 @@ PLANE: Options = {"--planar": one_of("xy", "yz", "zx")}
 TOLERANCE: Options = {"--tolerance": any_of(1e-4, 1e-6)}
 COMMON: Options = {
     "--package-dir": one_of(".", ".."),
-    "--output": one_of("out.txt"),
+    "--output": one_of("out.txt", "out.txt", "out.json", "out.html", "known.json", "old.json"),
+    "--force": None,
     "--xacro-arg": Asked.argument,
 }
+UNITS: Options = {"--units": one_of("deg,mm", "deg", "mm", "rev,um", "rad,m", "deg,rad")}
+EARLIER: Options = {"--against": lambda a: a.file("old.json")}
 BRAKES: Options = {"--brake": Asked.brake}
 DRY: Options = {"--no-damping": None, "--no-friction": None}
