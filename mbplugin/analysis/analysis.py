@@ -27,6 +27,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import State
+from mbplugin.model.spatial import Array
 from mbplugin.processes.collections import without_collections
 
 if TYPE_CHECKING:
@@ -128,9 +129,7 @@ def analyze_mechanism(
 # what an analysis computes later are functions of this module, so that it can go to another process
 
 
-def _cures(
-    view: View, generic_q: JointValues, kept: Mapping[str, tuple[str, ...]], mobility: Mobility
-) -> Cures:
+def _cures(view: View, generic_q: Array, kept: Mapping[str, tuple[str, ...]], mobility: Mobility) -> Cures:
     return proved_cures(view.at(generic_q), view, kept, mobility=mobility)
 
 

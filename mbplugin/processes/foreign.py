@@ -334,7 +334,7 @@ _PLAIN_CLASSES = {
 def _served(served: object, asked: Any) -> tuple[str, Any]:
     """Return what somebody answers to what a process asks; what it raises is raised there.
 
-    That is an error of the package, one of the usual kinds, or one of its ``refusals``; another is a bug here.
+    That is an error of the package, one of the usual kinds, or a :class:`Refusal`; another is a bug here.
     """
     try:
         method, args = asked

@@ -33,8 +33,6 @@ class Files:
     request : Request
     """
 
-    #: What its methods raise of their own; whoever asks from another process gets it raised there.
-
     def __init__(self, request: Request) -> None:
         self._packages = Packages(request)
 
