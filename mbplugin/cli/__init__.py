@@ -11,6 +11,7 @@ from mbplugin.processes.isolation import forget_working_folder
 
 #: The commands that load rules of other distributions.
 _WITH_RULES = ("lint", "rule", "config")
+_INTERRUPTED = 130
 
 
 def main() -> None:
@@ -18,6 +19,17 @@ def main() -> None:
     # until interrupts are handled they end the process without a traceback, unless they are ignored
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        code = _prepared()
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    # the interpreter's last collections walk through every object of a process that ends: a fifth of a lint
+    gc.freeze()
+    sys.exit(code)
+
+
+def _prepared() -> int:
+    """Return the exit code of the command, run in a process that is prepared for it."""
     forget_working_folder()
     from mbplugin.cli.shared.termination import note_interrupts
 
@@ -32,10 +44,7 @@ def main() -> None:
     from mbplugin.processes.supervised import supervised
 
     # before numpy is imported: a process with threads is not forked safely
-    code = supervised(_run) if _applies_plugins() else _run()
-    # the interpreter's last collections walk through every object of a process that ends: a fifth of a lint
-    gc.freeze()
-    sys.exit(code)
+    return supervised(_run) if _applies_plugins() else _run()
 
 
 def _run() -> int:
@@ -44,7 +53,7 @@ def _run() -> int:
 
         return run(sys.argv[1:])
     except KeyboardInterrupt:
-        return 130
+        return _INTERRUPTED
 
 
 def _applies_plugins() -> bool:

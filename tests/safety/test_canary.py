@@ -230,7 +230,9 @@ def test_no_process_of_a_lint_opens_anything_outside_or_starts_a_program(tree: P
     assert_nothing_told(tree, done)
     lines = log.read_text().splitlines()
     assert len(lines) > 500
-    outside = [line for line in lines if f'"{tree}/outside' in line or '"../outside' in line]
+    # OpenUSD looks for what a stage names where no file can be opened: that fails
+    opened = [line for line in lines if " = -1 " not in line]
+    outside = [line for line in opened if f'"{tree}/outside' in line or '"../outside' in line]
     assert outside == []
     assert not [line for line in lines if "environ" in line and "ENOENT" not in line and "/proc" in line]
     started = {

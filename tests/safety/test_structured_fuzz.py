@@ -67,7 +67,8 @@ def test_many_cases_are_what_their_author_meant(tmp_path: Path) -> None:
     ends = []
     for number in range(120):
         made = case(2, number)
-        if made.arguments[0] not in ("lint", "matrix"):
+        # earlier reports are damaged on purpose
+        if made.arguments[0] not in ("lint", "matrix") or {"--baseline", "--against"} & {*made.arguments}:
             continue
         folder = tmp_path / str(number)
         folder.mkdir()
