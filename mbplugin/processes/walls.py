@@ -200,7 +200,7 @@ def _landlocked(call: _Calls, walls: Walls) -> int:
 def _permit(call: _Calls, rules: int, path: str, rights: int) -> None:
     """Permit something below a path."""
     # O_PATH: what can be opened need not be readable
-    beneath = os.open(path, getattr(os, "O_PATH", 0) | os.O_CLOEXEC)
+    beneath = os.open(path, getattr(os, "O_PATH", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         call(
             "landlock_add_rule",

@@ -28,7 +28,7 @@ PLACES = [
     ("lint", "HUGE.scene.toml"),
     ("lint", ARM, "--baseline", "HUGE.json"),
     ("lint", ARM, "--config", "HUGE.toml"),
-    ("lint", ARM, "--against", "HUGE.json"),
+    ("matrix", ARM, "--against", "HUGE.json"),
     ("diff", ARM, "HUGE.urdf"),
     ("calibrate", ARM, "HUGE.csv"),
     ("estop", ARM, "--base", "fixed", "--trajectory", "HUGE.csv"),
