@@ -87,8 +87,10 @@ def readme_scene() -> str:
 
 def furnish(folder: Path) -> Path:
     """Put into a folder what the pages speak of."""
-    for name in ("tests", "examples", "pyproject.toml"):
+    for name in ("tests", "examples"):
         (folder / name).symlink_to(ROOT / name)
+    # a configuration that is a link out of its repository is an error
+    shutil.copy(ROOT / "pyproject.toml", folder)
     # reports tell where a file really is
     shutil.copytree(ROOT / "assets", folder / "assets")
     shutil.copy(ROOT / "Makefile", folder)
