@@ -130,6 +130,7 @@ def analyze_mechanism(
 
 
 def _cures(view: View, generic_q: Array, kept: Mapping[str, tuple[str, ...]], mobility: Mobility) -> Cures:
+    """Return the remedies at a pose ``generic_q`` (nq,), where the rank is the generic one."""
     return proved_cures(view.at(generic_q), view, kept, mobility=mobility)
 
 
