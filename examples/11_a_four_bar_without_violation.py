@@ -49,8 +49,8 @@ closure = mb.Pair(
     closure=True,
 )
 linkage = mb.Mechanism("four-bar", tuple(links), (*pairs, closure), gravity=np.array([0.0, -9.81, 0.0]))
-up = {"a1": 0.0, "a2": 0.4, "a3": 2.0}
-down = {"a1": 0.0, "a2": 3.0, "a3": -2.0}
+# near a pose of either branch: the search for a closed one starts there
+up, down = np.array([0.0, 0.4, 2.0]), np.array([0.0, 3.0, -2.0])
 
 by_crank = studies.closing_conditions(linkage, up, independent=["a1"])
 (dyad,) = by_crank.steps
@@ -61,7 +61,7 @@ turn = np.linspace(0, 2 * np.pi, 121)
 poses = [by_crank.q]
 for angle in turn[1:]:
     poses.append(by_crank.g(np.array([angle]), near=poses[-1]))
-choices = {name: studies.closing_conditions(linkage, up, independent=[name]) for name in names}
+choices = {name: studies.closing_conditions(linkage, by_crank.q, independent=[name]) for name in names}
 margins = {name: np.array([c.margin(q) for q in poses]) for name, c in choices.items()}
 for name, margin in margins.items():
     worst = int(margin.argmin())
@@ -83,8 +83,8 @@ print(f"a3 cannot lead with the crank along the ground: {max(choices['a3'].margi
 # let it swing from rest, without any correction of the loop; whoever leads is the one of the largest
 # projective criterion, until its dyad is nearly flat
 plain = {"integrator": "rk4", "step": 4e-3, "stabilization": "none", "readable": True}
-motion = mb.simulate(linkage, 3.0, q=up, formulation="closing", **plain)
-usual = mb.simulate(linkage, 3.0, q=up, formulation="projected", **plain)
+motion = mb.simulate(linkage, 3.0, q=by_crank.q, formulation="closing", **plain)
+usual = mb.simulate(linkage, 3.0, q=by_crank.q, formulation="projected", **plain)
 first, *later = motion.independent
 changes = ", ".join(f"{', '.join(one.names)} from {one.time:.3f} s" for one in later) or "to the end"
 print(f"3 s of swinging: {', '.join(first.names)} leads first, then {changes}")

@@ -43,8 +43,12 @@ def closed_state(
     qdd: JointValues,
     tolerance: float | None,
     planar: str | None,
+    *,
+    closing: bool = False,
 ) -> ClosedState:
     """Close the loops and let rates and accelerations follow, see :mod:`mbplugin.constraints.stated_state`.
+
+    With ``closing``, a vector q is only where the search for a closed pose starts.
 
     Raises
     ------
@@ -60,7 +64,7 @@ def closed_state(
     scene = model if isinstance(model, Scene) else None
     mech = mechanism_of(model)
     tolerance, planar = rank_tolerance(scene, tolerance), planar or option_of(model, "planar", None)
-    stated = stated_state(model, q, qd)
+    stated = stated_state(model, q, qd, closing=closing)
     closed, notes = closed_pose(mech, stated)
     wanted = acceleration_vector(mech, qdd)
     motion = JointMotion(mech, closed.q, forward(mech, closed.q), plane_columns(planar))

@@ -22,7 +22,8 @@ def closing_conditions(
     ----------
     model : path, PyBullet client, Scene or Mechanism
     q : mapping or vector, optional
-        Joint coordinates, rad and m; the loops are closed first. The pose selects the branches.
+        Joint coordinates, rad and m; the loops are closed first, and the pose selects the branches. The
+        coordinates that a mapping names hold; a vector is where the search for a closed pose starts.
     independent : sequence of str, optional
         Joint rates inside loops that are to be independent; by default those that move most.
 
@@ -35,8 +36,10 @@ def closing_conditions(
     ------
     CannotClose
         The loops cannot be closed.
+    ContradictedState
+        Coordinates that are named contradict each other.
     UnknownName, BadUsage
         An independent rate that does not exist; too few or too many of them.
     """
-    state = closed_state(model_of(model), q, None, None, None, None)
+    state = closed_state(model_of(model), q, None, None, None, None, closing=True)
     return conditions_of(state.mech, state.q, independent)

@@ -279,9 +279,25 @@ def run(root: Path, *args: str, cwd: Path) -> tuple[int, str, list[str]]:
         text=True,
         timeout=300,
     )
-    opened = (made / "trace").read_text().splitlines() if trace and (made / "trace").exists() else []
+    opened = calls((made / "trace").read_text()) if trace and (made / "trace").exists() else []
     written = [file.read_text() for file in made.iterdir() if file.name != "trace"]
     return done.returncode, "\n".join((done.stdout, done.stderr, *written)), opened
+
+
+def calls(trace: str) -> list[str]:
+    """Return the lines of a trace, a call in one line where another process came between its beginning and its end."""
+    begun: dict[str, str] = {}
+    lines = []
+    for line in trace.splitlines():
+        process, _, rest = line.partition(" ")
+        if rest.endswith(" <unfinished ...>"):
+            begun[process] = line.removesuffix("<unfinished ...>")
+        elif process in begun and rest.lstrip().startswith("<..."):
+            lines.append(begun.pop(process) + rest.partition("resumed>")[2])
+        else:
+            lines.append(line)
+    # one that never came back may have opened its file
+    return [*lines, *begun.values()]
 
 
 @pytest.mark.long

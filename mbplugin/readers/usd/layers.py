@@ -156,7 +156,8 @@ class Layers:
 
     def _resolved(self, path: str) -> str:
         Ar = self.pxr.Ar
-        file, _ = self.pxr.Sdf.Layer.SplitIdentifier(path)
+        # a package is found without what is in it: looking into it opens it, and it is not checked yet
+        file = _file_of(self.pxr, str(self.pxr.Sdf.Layer.SplitIdentifier(path)[0]))
         with Ar.ResolverContextBinder(Ar.GetResolver().CreateDefaultContextForAsset(self.border.path)):
             return str(Ar.GetResolver().Resolve(file))
 
