@@ -13,7 +13,8 @@ from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.kernels.articulated import accelerate, inward, outward
 from mbplugin.dynamics.kernels.inverse import inverse_dynamics, mass_matrix
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_in_rates
-from mbplugin.dynamics.tree_model import TreeModel, tree_model
+from mbplugin.dynamics.moved_mass import without_mass
+from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
 from mbplugin.model.applied_forces import NO_FORCES, AppliedForces
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -35,11 +36,19 @@ def joint_equations(
     :func:`mbplugin.dynamics.absolute.absolute_equations`.
 
     M comes from composite inertias, F from inverse dynamics, M⁻¹ from the articulated-body recursion.
+
+    Raises
+    ------
+    BrokenModel
+        A joint that moves no mass, or no more than rounding leaves of a difference.
     """
     model = tree_model(mech, actions, planar=planar, q=q)
     if degree_of_redundancy is None:
         degree_of_redundancy = redundancy(mech, q, planar, tolerance)
-    return equations_of(model, q, qd, time=time, degree_of_redundancy=degree_of_redundancy)
+    equations = equations_of(model, q, qd, time=time, degree_of_redundancy=degree_of_redundancy)
+    if (still := without_mass(model.composites, model.rates)).any():
+        raise massless_joint(model, still)
+    return equations
 
 
 def redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) -> int:

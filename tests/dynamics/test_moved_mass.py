@@ -34,6 +34,8 @@ def test_a_massless_free_root_under_a_slide_is_refused() -> None:
     for axis in np.random.default_rng(2).normal(size=(20, 3)):
         with pytest.raises(BrokenModel, match="moves no mass"):
             mb.simulate(slide(0.0, axis), 0.01)
+        with pytest.raises(BrokenModel, match="moves no mass"):
+            joint_equations(slide(0.0, axis), home(slide(0.0)), np.zeros(7))
 
 
 @pytest.mark.parametrize("mass", [1e-8, 1.0])
