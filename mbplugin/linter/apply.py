@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mbplugin.errors import MissingDependency
 from mbplugin.linter.finding import SEVERITIES, Finding
 from mbplugin.linter.plugins import text_of
-from mbplugin.linter.registry import ModuleRule, broken_plugins, find_rule, rules
+from mbplugin.linter.registry import broken_plugins, find_rule, is_built_in, rules
 from mbplugin.linter.rule import Rule
 from mbplugin.linter.selection import Selection
 from mbplugin.model.scene import Scene
@@ -39,7 +39,7 @@ def apply_rules(scene: Scene, analysis: Analysis | None, selection: Selection) -
 
 
 def _applied(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]:
-    if isinstance(rule, ModuleRule):
+    if is_built_in(rule):
         return _found(rule, scene, analysis)
     if rule.code in _STOPPED:
         return [_failure(rule, _STOPPED[rule.code])]

@@ -4,30 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.registry import identity, make_finding
+from mbplugin.linter.finding import Finding, Severity, identity
 from mbplugin.model.scene import Scene
 
 
 def reported_defects(module_name: str, severity: Severity, scene: Scene, help: str) -> Iterator[Finding]:
-    """Yield a finding per defect that carries the code of the rule whose ``__name__`` is given.
+    """Yield a finding per defect that carries the code of the rule whose ``__name__`` is given."""
+    return defects_noted(scene, *identity(module_name), severity, help)
+
+
+def defects_noted(scene: Scene, code: str, name: str, severity: Severity, help: str) -> Iterator[Finding]:
+    """Yield a finding per defect that carries a code.
 
     Parameters
     ----------
+    code, name : str
+        Those of the rule.
+    severity : "error", "warning" or "note"
+        Where the defect states none of its own.
     help : str
         What to do, where the defect's evidence has no ``toml`` to paste.
     """
-    code, _ = identity(module_name)
     for defect in scene.defects:
         if defect.code == code:
             evidence = dict(defect.evidence)
             toml = evidence.get("toml")
-            yield make_finding(
-                module_name,
+            file, line = (defect.origin.file, defect.origin.line) if defect.origin else ("", 0)
+            yield Finding(
+                code,
+                name,
                 defect.severity or severity,
                 defect.message,
-                element=defect.element,
-                origin=defect.origin,
-                evidence=evidence,
-                help=f"{help}:\n{toml}" if toml else help,
+                defect.element,
+                file,
+                line,
+                evidence,
+                f"{help}:\n{toml}" if toml else help,
             )

@@ -1,6 +1,8 @@
-"""Which rules exist: one module per rule below ``linter/rules``, mbNNN_snake_name, and those of plugins.
+"""Which rules exist: those of ``linter/rules``, and those of plugins.
 
-A rule module has a docstring (its documentation, its first sentence the summary), ``SEVERITY`` and
+A rule with a check of its own is a module there, ``mbNNN_snake_name``; rules that share one are classes, listed
+in ``RULES`` of a module. A rule module has ``SEVERITY``, a docstring (its documentation, its first sentence the
+summary) and
 
     check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]
 
@@ -22,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from mbplugin.arguments import checked
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.linter import rules as rule_package
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.finding import Finding, Severity, identity
 from mbplugin.linter.plugins import BrokenPlugin, plugin_rules
 from mbplugin.linter.rule import Rule
 from mbplugin.model.scene import Origin, Scene
@@ -56,14 +58,23 @@ class ModuleRule(Rule):
 @cache
 def built_in_rules() -> tuple[Rule, ...]:
     """Return the rules of ``linter/rules``, by code."""
-    return tuple(sorted(map(_rule_of, _modules()), key=lambda rule: rule.code))
+    alone = map(_rule_of, _modules())
+    return tuple(sorted((*alone, *_rules_of_a_kind()), key=lambda rule: rule.code))
 
 
 @cache
 def _modules() -> tuple[str, ...]:
     """Return the names of the modules that are rules."""
-    found = pkgutil.walk_packages(rule_package.__path__, f"{rule_package.__name__}.")
-    return tuple(one.name for one in found if not one.ispkg)
+    names = (module.name for module in pkgutil.iter_modules(rule_package.__path__))
+    return tuple(f"{rule_package.__name__}.{name}" for name in names if name.startswith("mb"))
+
+
+@cache
+def _rules_of_a_kind() -> tuple[Rule, ...]:
+    """Return the rules that share a check with others."""
+    from mbplugin.linter.rules import noted_by_reader, refused_input
+
+    return (*noted_by_reader.RULES, *refused_input.RULES)
 
 
 @cache
@@ -84,15 +95,14 @@ def rules() -> tuple[Rule, ...]:
     return (*built_in_rules(), *sorted(_plugins()[0], key=lambda rule: rule.code))
 
 
+def is_built_in(rule: Rule) -> bool:
+    """Return whether a rule comes with mbplugin."""
+    return type(rule).__module__.startswith("mbplugin.")
+
+
 def broken_plugins() -> tuple[BrokenPlugin, ...]:
     """Return what is announced as a rule and is none."""
     return _plugins()[1]
-
-
-def identity(module_name: str) -> tuple[str, str]:
-    """Return code and public name of a rule's module name."""
-    code, _, name = module_name.rpartition(".")[2].partition("_")
-    return code.upper(), name.replace("_", "-")
 
 
 def rules_about(words: str) -> tuple[Rule, ...]:
@@ -108,6 +118,11 @@ def named_rule(code: str) -> Rule | None:
     for module_name in _modules():
         if code.upper() in identity(module_name) or code.lower() in identity(module_name):
             return _rule_of(module_name)
+    of_a_kind = (
+        rule for rule in _rules_of_a_kind() if code.upper() == rule.code or code.lower() == rule.name
+    )
+    if rule := next(of_a_kind, None):
+        return rule
     plugins = (rule for rule in _plugins()[0] if code.upper() == rule.code or code.lower() == rule.name)
     return next(plugins, None)
 

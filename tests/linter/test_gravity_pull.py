@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import mbplugin as mb
 from command_line import ROOT
 from mbplugin.linter.finding import Finding
-from mbplugin.linter.rules.brakes.mb601_brake_weaker_than_gravity import check
+from mbplugin.linter.rules.mb601_brake_weaker_than_gravity import check
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import home
 from mbplugin.model.scene import Brake, Payload, Scene, State

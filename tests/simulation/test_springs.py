@@ -10,7 +10,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.errors import BadScene, MbPluginError, UnknownName
 from mbplugin.joint_reactions.run import reactions
-from mbplugin.linter.rules.brakes.mb601_brake_weaker_than_gravity import check
+from mbplugin.linter.rules.mb601_brake_weaker_than_gravity import check
 from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.readers.common.merge import joined

@@ -1,1 +1,1 @@
-"""One rule per file, in folders by subject; the module's docstring is the rule's documentation."""
+"""The rules: a file for each that has a check of its own, and a file for each kind of the others."""

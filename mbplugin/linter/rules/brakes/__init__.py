@@ -1,1 +1,0 @@
-"""MB6xx: brakes."""

@@ -1,1 +1,0 @@
-"""MB4xx: bodies that need flexibility."""

@@ -1,1 +1,0 @@
-"""MB13x: shapes and meshes of links."""

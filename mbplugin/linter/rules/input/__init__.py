@@ -1,1 +1,0 @@
-"""MB9xx: input that cannot be used."""

@@ -1,1 +1,0 @@
-"""MB12x: what joints state about limits, dynamics and directions."""

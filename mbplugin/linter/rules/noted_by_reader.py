@@ -1,0 +1,343 @@
+"""Rules about parts of a file that its reader noted and skipped: the reader has the facts, the rule their severity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.defects import defects_noted
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.rule import Rule
+from mbplugin.model.scene import Scene
+
+
+class NotedByReader(Rule):
+    """Base of these rules.
+
+    Attributes
+    ----------
+    help : str
+        What to do, where the evidence of the defect has no TOML to paste.
+    """
+
+    help: str
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield what the reader noted."""
+        return defects_noted(scene, self.code, self.name, self.severity, self.help)
+
+
+class ZeroAxis(NotedByReader):
+    """A joint axis is zero.
+
+    What it does
+    ------------
+    Reports ``<axis>`` elements of length zero; the default axis of the format is used instead.
+
+    Why it matters
+    --------------
+    The direction of motion is unknown: Bullet normalises the axis to NaN or uses another one.
+
+    Example
+    -------
+    ``<axis xyz="0 0 0"/>`` of a revolute joint.
+
+    Remedy
+    ------
+    Write the direction, or make the joint fixed.
+
+    References
+    ----------
+    URDF: the axis of a joint should be normalised; SDF: ``<axis><xyz>``.
+    """
+
+    code, name = "MB106", "zero-axis"
+    severity: Severity = "error"
+    help = "write the direction the joint moves in, or make it fixed"
+
+
+class DuplicateNames(NotedByReader):
+    """Two elements have the same name.
+
+    What it does
+    ------------
+    Reports joints and constraints to which the file gives a name that is already in use; the later one gets a
+    number after its name. Two models of one name in an SDF world are a warning: nothing in one can refer to the
+    other.
+
+    Why it matters
+    --------------
+    A reference by name finds only one of them: motors, mimics, results. Other readers report an error, or keep
+    only one of the two.
+
+    Example
+    -------
+    Two ``<joint name="hinge">`` in one file.
+
+    Remedy
+    ------
+    Rename one of them.
+
+    References
+    ----------
+    URDF: names of links and of joints are unique.
+    """
+
+    code, name = "MB107", "duplicate-names"
+    severity: Severity = "error"
+    help = "rename one of them"
+
+
+class DanglingMimic(NotedByReader):
+    """A mimic refers to a joint that it cannot follow.
+
+    What it does
+    ------------
+    Reports ``<mimic>`` elements whose leader does not exist, is the joint itself, or does not have exactly one
+    freedom; the mimic is omitted.
+
+    Why it matters
+    --------------
+    The mechanism has one coupling less and one degree of freedom more than intended.
+
+    Example
+    -------
+    ``<mimic joint="finger_lft"/>`` where the joint is called ``finger_left``.
+
+    Remedy
+    ------
+    Correct the name, or remove the mimic.
+
+    References
+    ----------
+    URDF: ``<mimic joint multiplier offset>``.
+    """
+
+    code, name = "MB108", "dangling-mimic"
+    severity: Severity = "error"
+    help = "correct the name of the joint to follow, or remove the mimic"
+
+
+class SeveralRoots(NotedByReader):
+    """The model consists of several trees.
+
+    What it does
+    ------------
+    Reports links other than the first root that are the child of no joint.
+
+    Why it matters
+    --------------
+    PyBullet ends the process on such a file, and parts that should be connected are not.
+
+    Example
+    -------
+    A gripper whose ``<joint>`` to the arm is missing.
+
+    Remedy
+    ------
+    Connect the other root with a joint, or put the parts into separate models of a scene.
+
+    References
+    ----------
+    URDF: the links of a robot form one tree.
+    """
+
+    code, name = "MB110", "several-roots"
+    severity: Severity = "warning"
+    help = "join the roots, or make models of their own in a scene file"
+
+
+class RevoluteWithoutLimit(NotedByReader):
+    """A revolute or prismatic joint has no limits.
+
+    What it does
+    ------------
+    Reports such joints without ``<limit>``; they are read as unlimited.
+
+    Why it matters
+    --------------
+    The specification requires limits there, and readers that follow it report an error: urdfdom (ROS) and PyBullet.
+
+    Example
+    -------
+    ``<joint type="revolute">`` without ``<limit>``.
+
+    Remedy
+    ------
+    Add ``<limit>``, or write ``type="continuous"``.
+
+    References
+    ----------
+    URDF: ``<limit>`` is required for revolute and prismatic joints.
+    """
+
+    code, name = "MB111", "revolute-without-limit"
+    severity: Severity = "error"
+    help = 'add <limit lower upper effort velocity>, or write type="continuous"'
+
+
+class UndeclaredClosure(NotedByReader):
+    """A file marks the place of a closure but not its type.
+
+    What it does
+    ------------
+    Reports pairs of links ``closing_NAME_1`` and ``closing_NAME_2``, as onshape-to-robot writes them, that
+    no joint connects.
+
+    Why it matters
+    --------------
+    Without the closure the mechanism has too many degrees of freedom; its type decides the redundancy.
+
+    Example
+    -------
+    ``closing_knee_1`` on the shin and ``closing_knee_2`` on the rod.
+
+    Remedy
+    ------
+    Declare the closure in a scene file; the finding contains the lines to paste.
+
+    References
+    ----------
+    onshape-to-robot: kinematic loops.
+    """
+
+    code, name = "MB112", "undeclared-closure"
+    severity: Severity = "warning"
+    help = "declare it in a scene file with the type it has in reality"
+
+
+class MalformedNumber(NotedByReader):
+    """A number is malformed; it is read as PyBullet reads it, or left out where the mechanics do without it.
+
+    What it does
+    ------------
+    Reports literals with a full stop or a letter after the number, vectors with too many numbers, and visual
+    and collision geometry, effort and velocity limits that are no numbers.
+
+    Why it matters
+    --------------
+    Other readers reject the file, or read another value.
+
+    Example
+    -------
+    ``rpy="0 0 -1.57."``.
+
+    Remedy
+    ------
+    Correct the literal.
+
+    References
+    ----------
+    Such literals are in models that come with PyBullet.
+    """
+
+    code, name = "MB114", "malformed-number"
+    severity: Severity = "warning"
+    help = "correct the literal"
+
+
+class InferredClosure(NotedByReader):
+    """A joint closes a loop in a format without loops; its second frame is computed at the zero pose.
+
+    What it does
+    ------------
+    Reports joints of a URDF that give a link a second parent, and rings of links without a root: they are
+    read as closures, with the frame on the second parent computed with all other joints at zero.
+
+    Why it matters
+    --------------
+    The format defines a tree, so the file does not say where the loop is closed. PyBullet ends the process
+    on such a file, other readers ignore the joint.
+
+    Example
+    -------
+    Two ``<joint>`` elements with one ``<child>``.
+
+    Remedy
+    ------
+    Declare the loop in a scene file (``[[closure]]`` with both joint frames) and remove the joint from the
+    URDF.
+
+    References
+    ----------
+    The URDF specification: every link but the root has exactly one parent joint.
+    """
+
+    code, name = "MB115", "inferred-closure"
+    severity: Severity = "warning"
+    help = "declare the loop as a [[closure]] in a scene file"
+
+
+class ImplicitGround(NotedByReader):
+    """A joint names the link ``world``, and no link is called so.
+
+    What it does
+    ------------
+    Reports the first joint with the parent ``world`` in a URDF without such a link. The mechanism is tied to the
+    ground there.
+
+    Why it matters
+    --------------
+    Drake and Isaac read the file in this way; other readers of URDF do not accept a name that no link declares.
+
+    Example
+    -------
+    ``<parent link="world"/>`` without ``<link name="world"/>``.
+
+    Remedy
+    ------
+    Add ``<link name="world"/>``.
+
+    References
+    ----------
+    Drake: parsing of URDF, the link ``world``.
+    """
+
+    code, name = "MB117", "implicit-ground"
+    severity: Severity = "note"
+    help = 'add <link name="world"/>'
+
+
+class UnresolvedPath(NotedByReader):
+    """A file that the model names cannot be found.
+
+    What it does
+    ------------
+    Searches the folder of the model, the given package folders, ROS_PACKAGE_PATH and AMENT_PREFIX_PATH,
+    GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH, ``~/.gz`` and pybullet_data. It is a warning for models that an SDF file
+    includes and for visual files of MJCF: the rest is analyzed without them.
+
+    Why it matters
+    --------------
+    Parts of the mechanism would be missing.
+
+    Example
+    -------
+    ``file = "package://my_robot/arm.urdf"`` in a scene, with the package in another folder.
+
+    Remedy
+    ------
+    Pass ``--package-dir DIR`` with the folder that contains the package, or correct the name.
+
+    References
+    ----------
+    The ROS convention for ``package://``.
+    """
+
+    code, name = "MB906", "unresolved-path"
+    severity: Severity = "error"
+    help = "pass --package-dir DIR with the folder that holds it"
+
+
+RULES: tuple[Rule, ...] = (
+    ZeroAxis(),
+    DuplicateNames(),
+    DanglingMimic(),
+    SeveralRoots(),
+    RevoluteWithoutLimit(),
+    UndeclaredClosure(),
+    MalformedNumber(),
+    InferredClosure(),
+    ImplicitGround(),
+    UnresolvedPath(),
+)

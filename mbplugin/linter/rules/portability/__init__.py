@@ -1,1 +1,0 @@
-"""Rules about other programs that shall read the file."""

@@ -1,1 +1,0 @@
-"""MB5xx: poses: rounded, singular, not assembled, beyond limits."""

@@ -1,1 +1,0 @@
-"""MB3xx: joint reactions that a rigid model does not determine."""

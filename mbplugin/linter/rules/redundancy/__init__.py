@@ -1,1 +1,0 @@
-"""MB2xx: redundant constraints."""
