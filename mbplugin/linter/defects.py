@@ -4,40 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mbplugin.linter.finding import Finding, Severity, identity
+from mbplugin.linter.finding import Finding
+from mbplugin.linter.rule import Rule, make_finding
 from mbplugin.model.scene import Scene
 
 
-def reported_defects(module_name: str, severity: Severity, scene: Scene, help: str) -> Iterator[Finding]:
-    """Yield a finding per defect that carries the code of the rule whose ``__name__`` is given."""
-    return defects_noted(scene, *identity(module_name), severity, help)
-
-
-def defects_noted(scene: Scene, code: str, name: str, severity: Severity, help: str) -> Iterator[Finding]:
-    """Yield a finding per defect that carries a code.
+def defects_noted(rule: Rule, scene: Scene, help: str) -> Iterator[Finding]:
+    """Yield a finding per defect that carries the code of a rule.
 
     Parameters
     ----------
-    code, name : str
-        Those of the rule.
-    severity : "error", "warning" or "note"
-        Where the defect states none of its own.
+    rule : Rule
+        Its severity is that of a defect that states none of its own.
+    scene : Scene
     help : str
         What to do, where the defect's evidence has no ``toml`` to paste.
     """
     for defect in scene.defects:
-        if defect.code == code:
+        if defect.code == rule.code:
             evidence = dict(defect.evidence)
             toml = evidence.get("toml")
-            file, line = (defect.origin.file, defect.origin.line) if defect.origin else ("", 0)
-            yield Finding(
-                code,
-                name,
-                defect.severity or severity,
+            yield make_finding(
+                rule,
+                defect.severity or rule.severity,
                 defect.message,
-                defect.element,
-                file,
-                line,
-                evidence,
-                f"{help}:\n{toml}" if toml else help,
+                element=defect.element,
+                origin=defect.origin,
+                evidence=evidence,
+                help=f"{help}:\n{toml}" if toml else help,
             )

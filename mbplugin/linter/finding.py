@@ -70,9 +70,3 @@ class Finding:
     def __repr__(self) -> str:
         place = f"{self.file}:{self.line}"
         return one_line(self, self.code, (self.severity, self.name, self.element, place))
-
-
-def identity(module_name: str) -> tuple[str, str]:
-    """Return code and public name of a rule's module name."""
-    code, _, name = module_name.rpartition(".")[2].partition("_")
-    return code.upper(), name.replace("_", "-")

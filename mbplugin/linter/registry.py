@@ -1,87 +1,36 @@
 """Which rules exist: those of ``linter/rules``, and those of plugins.
 
-A rule with a check of its own is a module there, ``mbNNN_snake_name``; rules that share one are classes, listed
-in ``RULES`` of a module. A rule module has ``SEVERITY``, a docstring (its documentation, its first sentence the
-summary) and
-
-    check(scene: Scene, analysis: Analysis | None) -> Iterable[Finding]
-
-One with ``OPT_IN = True`` is off by default.
-
-``analysis`` is None where the model could be read but not analyzed.
+A rule is a class with a code in a module there: see :class:`mbplugin.linter.rule.Rule`. Nothing registers it.
 """
 
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from mbplugin.arguments import checked
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.linter import rules as rule_package
-from mbplugin.linter.finding import Finding, Severity, identity
 from mbplugin.linter.plugins import BrokenPlugin, plugin_rules
 from mbplugin.linter.rule import Rule
-from mbplugin.model.scene import Origin, Scene
 from mbplugin.phrases import listed
-
-if TYPE_CHECKING:
-    from mbplugin.analysis import Analysis
-
-
-@dataclass(frozen=True, repr=False)
-class ModuleRule(Rule):
-    """A rule that is a module of ``linter/rules``."""
-
-    code: str
-    name: str
-    severity: Severity
-    text: str
-    function: Callable[[Scene, Analysis | None], Iterable[Finding]]
-    opt_in: bool = False
-
-    @property
-    def documentation(self) -> str:
-        """The docstring of the module."""
-        return inspect.cleandoc(self.text)
-
-    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield what the module's ``check`` finds."""
-        return self.function(scene, analysis)
 
 
 @cache
 def built_in_rules() -> tuple[Rule, ...]:
     """Return the rules of ``linter/rules``, by code."""
-    alone = map(_rule_of, _modules())
-    return tuple(sorted((*alone, *_rules_of_a_kind()), key=lambda rule: rule.code))
+    return tuple(sorted((made() for made in _classes()), key=lambda rule: rule.code))
 
 
-@cache
-def _modules() -> tuple[str, ...]:
-    """Return the names of the modules that are rules."""
-    names = (module.name for module in pkgutil.iter_modules(rule_package.__path__))
-    return tuple(f"{rule_package.__name__}.{name}" for name in names if name.startswith("mb"))
-
-
-@cache
-def _rules_of_a_kind() -> tuple[Rule, ...]:
-    """Return the rules that share a check with others."""
-    from mbplugin.linter.rules import noted_by_reader, refused_input
-
-    return (*noted_by_reader.RULES, *refused_input.RULES)
-
-
-@cache
-def _rule_of(module_name: str) -> Rule:
-    module = importlib.import_module(module_name)
-    opt_in = getattr(module, "OPT_IN", False)
-    return ModuleRule(*identity(module_name), module.SEVERITY, module.__doc__ or "", module.check, opt_in)
+def _classes() -> Iterator[type[Rule]]:
+    """Yield the classes in ``linter/rules`` that have a code; those without are bases of others."""
+    for module in pkgutil.iter_modules(rule_package.__path__):
+        found = importlib.import_module(f"{rule_package.__name__}.{module.name}")
+        for made in vars(found).values():
+            if isinstance(made, type) and issubclass(made, Rule) and hasattr(made, "code"):
+                yield made
 
 
 @cache
@@ -114,17 +63,16 @@ def rules_about(words: str) -> tuple[Rule, ...]:
 
 
 def named_rule(code: str) -> Rule | None:
-    """Return a rule by code or name, or None; of those that come with mbplugin no other one is imported."""
-    for module_name in _modules():
-        if code.upper() in identity(module_name) or code.lower() in identity(module_name):
-            return _rule_of(module_name)
-    of_a_kind = (
-        rule for rule in _rules_of_a_kind() if code.upper() == rule.code or code.lower() == rule.name
-    )
-    if rule := next(of_a_kind, None):
-        return rule
-    plugins = (rule for rule in _plugins()[0] if code.upper() == rule.code or code.lower() == rule.name)
-    return next(plugins, None)
+    """Return a rule by code or name, or None; plug-ins are looked at last."""
+    for rule in _own_first():
+        if code.upper() == rule.code or code.lower() == rule.name:
+            return rule
+    return None
+
+
+def _own_first() -> Iterator[Rule]:
+    yield from built_in_rules()
+    yield from _plugins()[0]
 
 
 def find_rule(code: str | int) -> Rule:
@@ -145,19 +93,3 @@ def find_rule(code: str | int) -> Rule:
     if begun := [known for known in codes if known.startswith(code.upper())]:
         raise UnknownName(f"no rule is called {code!r}", expected=f"one that it begins: {listed(begun, 12)}")
     raise UnknownName(f"no rule is called {code!r}", remedy=suggestion(code.upper(), codes))
-
-
-def make_finding(
-    module_name: str,
-    severity: Severity,
-    message: str,
-    *,
-    element: str = "",
-    origin: Origin | None = None,
-    evidence: dict[str, Any] | None = None,
-    help: str = "",
-) -> Finding:
-    """Return a finding of the rule whose module (``__name__``) asks for it."""
-    code, name = identity(module_name)
-    file, line = (origin.file, origin.line) if origin else ("", 0)
-    return Finding(code, name, severity, message, element, file, line, evidence or {}, help)

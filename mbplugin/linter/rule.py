@@ -111,3 +111,18 @@ class Rule(Result, ABC):
             dict(evidence or {}),
             help or self.remedy,
         )
+
+
+def make_finding(
+    rule: Rule,
+    severity: Severity,
+    message: str,
+    *,
+    element: str = "",
+    origin: Origin | None = None,
+    evidence: dict[str, Any] | None = None,
+    help: str = "",
+) -> Finding:
+    """Return a finding of a rule, without help where none is given."""
+    file, line = (origin.file, origin.line) if origin else ("", 0)
+    return Finding(rule.code, rule.name, severity, message, element, file, line, evidence or {}, help)

@@ -149,15 +149,6 @@ def test_a_lint_of_a_robot_without_loops_imports_no_scipy() -> None:
     assert done.stdout.decode().strip() == "[]"
 
 
-def test_a_rule_is_explained_without_the_others() -> None:
-    code = (
-        "import sys; from mbplugin.cli.app import run; run(['rule', 'MB301']);"
-        "print(*[name.rpartition('.')[2] for name in sys.modules if '.mb' in name])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=120)
-    assert done.stdout.decode().splitlines()[-1] == "mb301_non_unique_reaction"
-
-
 @pytest.mark.parametrize("command", ["lint", "simulate"])
 def test_help_imports_no_numerics(command: str) -> None:
     code = (

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import mbplugin as mb
 from command_line import ROOT
 from mbplugin.linter.finding import Finding
-from mbplugin.linter.rules.mb601_brake_weaker_than_gravity import check
+from mbplugin.linter.rules.brakes import BrakeWeakerThanGravity
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import home
 from mbplugin.model.scene import Brake, Payload, Scene, State
@@ -73,7 +73,9 @@ def pulls_by_hand(scene: Scene, q: Array) -> Array:
 
 
 def found_in(scene: Scene) -> dict[str, Finding]:
-    return {str(finding.element): finding for finding in check(scene, mb.analyze(scene))}
+    return {
+        str(finding.element): finding for finding in BrakeWeakerThanGravity().check(scene, mb.analyze(scene))
+    }
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,7 +10,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.errors import BadScene, MbPluginError, UnknownName
 from mbplugin.joint_reactions.run import reactions
-from mbplugin.linter.rules.mb601_brake_weaker_than_gravity import check
+from mbplugin.linter.rules.brakes import BrakeWeakerThanGravity
 from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spring import JointSpring, Spring
 from mbplugin.readers.common.merge import joined
@@ -138,11 +138,11 @@ def test_a_stop_feels_the_spring() -> None:
 def test_a_balanced_arm_needs_no_brake() -> None:
     brake = '[[brake]]\njoint = "hinge"\ntorque = 10\n'
     scene = read(ROD + brake)
-    assert [f.code for f in check(scene, mb.analyze(scene))] == ["MB601"]
+    assert [f.code for f in BrakeWeakerThanGravity().check(scene, mb.analyze(scene))] == ["MB601"]
     # a spring without length from above balances a rod everywhere: k · h · r = m g s
     joint_frames = 'body_a = "world"\nbody_b = "rod"\npoint_a = [0, 1, 0]\npoint_b = [0.5, 0, 0]\n'
     scene = read(f"{ROD}{brake}[[spring]]\n{joint_frames}stiffness = {3 * 9.81}\n")
-    assert list(check(scene, mb.analyze(scene))) == []
+    assert list(BrakeWeakerThanGravity().check(scene, mb.analyze(scene))) == []
 
 
 def test_springs_of_several_models_keep_their_ends_apart() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mbplugin.linter.files.places import body_place
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.registry import make_finding
+from mbplugin.linter.rule import Rule, make_finding
 from mbplugin.model.scene import Origin, Scene
 
 #: Characters of a list in a message.
@@ -25,7 +25,7 @@ class Instance:
 
 
 def joined_finding(
-    module_name: str,
+    rule: Rule,
     severity: Severity,
     instances: Sequence[Instance],
     what: str,
@@ -38,8 +38,7 @@ def joined_finding(
 
     Parameters
     ----------
-    module_name : str
-        The ``__name__`` of the rule.
+    rule : Rule
     severity : Severity
     instances : sequence of Instance
     what : str
@@ -52,7 +51,7 @@ def joined_finding(
     if not instances:
         return
     yield make_finding(
-        module_name,
+        rule,
         severity,
         f"{what}: {shortened([instance.shown for instance in instances])}{f'; {so}' if so else ''}",
         element=instances[0].element,
@@ -67,7 +66,7 @@ def joined_finding(
 
 
 def links_finding(
-    module_name: str,
+    rule: Rule,
     severity: Severity,
     scene: Scene,
     links: Sequence[str],
@@ -80,8 +79,7 @@ def links_finding(
 
     Parameters
     ----------
-    module_name : str
-        The ``__name__`` of the rule.
+    rule : Rule
     severity : Severity
     scene : Scene
     links : sequence of str
@@ -93,7 +91,7 @@ def links_finding(
     """
     places = [body_place(scene, link, *parts) for link in links]
     return make_finding(
-        module_name,
+        rule,
         severity,
         message,
         element=links[0],

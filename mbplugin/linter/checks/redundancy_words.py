@@ -6,8 +6,8 @@ from collections.abc import Container, Sequence
 
 from mbplugin.analysis.remedies import Change, Obstacle
 from mbplugin.analysis.self_stress import SelfStress
-from mbplugin.linter.files.places import counted, listed
-from mbplugin.phrases import shortened
+from mbplugin.linter.files.places import listed
+from mbplugin.phrases import counted, shortened
 
 #: Characters of the bodies of a loop, and of the motions that it restrains.
 _LOOP, _MOTIONS = 90, 90

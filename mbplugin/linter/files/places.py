@@ -6,9 +6,6 @@ from collections.abc import Sequence
 
 from mbplugin import phrases
 from mbplugin.model.scene import Origin, Scene
-from mbplugin.phrases import counted
-
-__all__ = ["body_place", "constraint_place", "counted", "listed", "model_place"]
 
 
 def body_place(scene: Scene, body: str, *parts: str) -> Origin | None:

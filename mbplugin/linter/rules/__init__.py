@@ -1,1 +1,1 @@
-"""The rules: a file for each that has a check of its own, and a file for each kind of the others."""
+"""The rules, one class each, in a file for each subject; the docstring of a class is the documentation of its rule."""

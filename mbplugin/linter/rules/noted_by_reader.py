@@ -24,7 +24,7 @@ class NotedByReader(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield what the reader noted."""
-        return defects_noted(scene, self.code, self.name, self.severity, self.help)
+        return defects_noted(self, scene, self.help)
 
 
 class ZeroAxis(NotedByReader):
@@ -327,17 +327,3 @@ class UnresolvedPath(NotedByReader):
     code, name = "MB906", "unresolved-path"
     severity: Severity = "error"
     help = "pass --package-dir DIR with the folder that holds it"
-
-
-RULES: tuple[Rule, ...] = (
-    ZeroAxis(),
-    DuplicateNames(),
-    DanglingMimic(),
-    SeveralRoots(),
-    RevoluteWithoutLimit(),
-    UndeclaredClosure(),
-    MalformedNumber(),
-    InferredClosure(),
-    ImplicitGround(),
-    UnresolvedPath(),
-)

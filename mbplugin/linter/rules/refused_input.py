@@ -462,22 +462,3 @@ class NotLinted(RefusedInput):
 
     code, name = "MB915", "not-linted"
     severity: Severity = "error"
-
-
-RULES: tuple[Rule, ...] = (
-    UnusableInput(),
-    UnreadableFile(),
-    BrokenXml(),
-    UnknownFormat(),
-    BrokenModel(),
-    BadNumber(),
-    UnknownName(),
-    BadScene(),
-    MissingDependency(),
-    NotClosed(),
-    FailedRule(),
-    CrashedRun(),
-    UnusedIgnore(),
-    RefusedXacro(),
-    NotLinted(),
-)

@@ -1,0 +1,435 @@
+"""Rules about mass and inertia that are possible and implausible."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+import numpy as np
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.degrees import in_degrees
+from mbplugin.linter.checks.extent import extents
+from mbplugin.linter.checks.listing import Instance, joined_finding
+from mbplugin.linter.checks.masses.gyration import implausible_radii
+from mbplugin.linter.checks.masses.inertia import placeholder, possible, principal_moments
+from mbplugin.linter.checks.masses.repeated_inertia import repeated_inertias
+from mbplugin.linter.checks.shapes.comparison import compared_with_shapes
+from mbplugin.linter.checks.shapes.density import impossible_densities
+from mbplugin.linter.checks.shapes.shape_inertia import solid_of
+from mbplugin.linter.checks.sides import twins
+from mbplugin.linter.checks.urdf_elements import number, urdf_documents, written_joints
+from mbplugin.linter.files.places import body_place, constraint_place
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.rule import Rule, make_finding
+from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.scene import Origin, Scene
+
+
+class ImplausibleDensity(Rule):
+    """The mass of a link and the volume of its shape give an impossible density.
+
+    What it does
+    ------------
+    Divides the mass of a link by the volume of its collision shape, else of its visual one, and lists links
+    below 5 or above 25 000 kg/m³. Where a link has both kinds of shapes, both must say so. Shapes below 2
+    cm³, which mark a place, and links with less than 1 % of the mass that they are fixed to are omitted.
+    Meshes that are not closed count as their convex hull.
+
+    Why it matters
+    --------------
+    Expanded polystyrene has 15 kg/m³ and platinum 21 450 kg/m³. Frequent causes are grams written as
+    kilograms, a default mass of 1 kg, and a mesh in another unit. All forces and stopping distances scale
+    with the mass.
+
+    Example
+    -------
+    ``<mass value="350"/>`` for a finger of 0.35 kg.
+
+    Remedy
+    ------
+    Correct the mass, in kg, or the size of the shape, in metres.
+
+    References
+    ----------
+    Densities: platinum 21 450 kg/m³, expanded polystyrene 15 kg/m³.
+    """
+
+    code, name = "MB140", "implausible-density"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per model."""
+        densities, bodies = impossible_densities(scene), scene.mechanism.body_index
+        yield from joined_finding(
+            self,
+            self.severity,
+            [
+                Instance(
+                    name,
+                    body_place(scene, name, "mass", "inertial"),
+                    f"{name!r} {scene.mechanism.bodies[bodies[name]].mass:.4g} kg, {density:.3g} kg/m³",
+                )
+                for name, density in densities.items()
+            ],
+            "mass and volume of links do not fit together",
+            help="correct the mass, in kg, or the size of the shape, in metres",
+            evidence={"densities_kg_m3": dict(densities)},
+        )
+
+
+class ImplausibleGyrationRadius(Rule):
+    """The radius of gyration of a link does not fit the size of the robot.
+
+    What it does
+    ------------
+    Computes the radius of gyration √(I/m) from the mass and the largest principal moment of links without a
+    readable shape. Lists those above twice the size of the mechanism, those below 1/50 of the distance between
+    the joints of the link, and those below a third of that of a ball of the same mass with 25 000 kg/m³, more
+    than any metal has. MB105 compares links that have a shape with it.
+
+    Why it matters
+    --------------
+    Frequent causes are an inertia in kg·mm², g·mm² or t·m², or a mass in grams. One such link dominates the mass
+    matrix, or makes it singular.
+
+    Example
+    -------
+    ``<inertia ixx="2300" …/>`` for 0.0023 kg·m².
+
+    Remedy
+    ------
+    Convert the inertia to kg·m²: 1 kg·mm² is 1e-6 kg·m².
+
+    References
+    ----------
+    A uniform rod has a radius of gyration of 0.29 of its length, a uniform ball one of √0.4 of its radius; of all
+    bodies with a mass and a largest density, the ball has the smallest moments.
+    """
+
+    code, name = "MB141", "implausible-gyration-radius"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per model."""
+        yield from joined_finding(
+            self,
+            self.severity,
+            [
+                Instance(name, body_place(scene, name, "inertia", "inertial"), f"{name!r} {radius}")
+                for name, radius in implausible_radii(scene).items()
+            ],
+            "radii of gyration that do not fit the robot",
+            help="check the units of inertia (kg·m²) and mass (kg)",
+        )
+
+
+class RepeatedInertia(Rule):
+    """Several links of different mass have the same inertia.
+
+    What it does
+    ------------
+    Lists groups of three or more links with exactly the same inertia, whose masses differ by a factor of 1.5
+    or more. Links without mass or with less than a thousandth of the robot's, and the placeholder 1, 1, 1 of
+    MB104, are omitted.
+
+    Why it matters
+    --------------
+    Such an inertia is a placeholder that was copied. It is wrong for all links but one, by the ratio of
+    their masses and the square of their sizes.
+
+    Example
+    -------
+    ``ixx="0.01" iyy="0.01" izz="0.01"`` on links of 0.2, 1 and 5 kg.
+
+    Remedy
+    ------
+    Write the inertia that follows from mass and shape of each link.
+
+    References
+    ----------
+    The inertia of similar bodies is proportional to mass times the square of the size.
+    """
+
+    code, name = "MB142", "repeated-inertia"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per model."""
+        yield from joined_finding(
+            self,
+            self.severity,
+            [
+                Instance(
+                    body.name,
+                    body_place(scene, body.name, "inertia", "inertial"),
+                    f"{body.name!r} ({body.mass:.3g} kg)",
+                )
+                for body in repeated_inertias(scene)
+            ],
+            "links of different mass have the same inertia",
+            help="write the inertia that follows from mass and shape of each link",
+        )
+
+
+_FAR = 3.0
+
+
+class FarCenterOfMass(Rule):
+    """The centre of mass of a link is far from the robot.
+
+    What it does
+    ------------
+    For links without a readable shape, lists those whose centre of mass is farther from all joints of the
+    link than three times the size of the mechanism. MB105 compares links that have a shape with it.
+
+    Why it matters
+    --------------
+    Frequent causes are millimetres, and a centre of mass in the axes of the assembly instead of the link.
+    Gravity then acts on a lever that the robot does not have.
+
+    Example
+    -------
+    ``<inertial><origin xyz="0 0 153.2"/>…``.
+
+    Remedy
+    ------
+    Write the centre of mass in metres in the link frame.
+
+    References
+    ----------
+    URDF: ``<inertial><origin>`` is the centre of mass in the link frame, in metres.
+    """
+
+    code, name = "MB143", "far-center-of-mass"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per model."""
+        around = extents(scene)
+        found = []
+        for body in scene.mechanism.bodies:
+            if around.whole == 0 or body.mass <= 0 or body.name not in around.joints:
+                continue
+            distance = float(np.linalg.norm(around.joints[body.name] - body.p_LC, axis=1).min())
+            if distance <= _FAR * around.whole:
+                continue
+            if solid_of(scene.shapes.get(body.name, ()), scene.request) is None:
+                place = body_place(scene, body.name, "inertial")
+                found.append(Instance(body.name, place, f"{body.name!r} ({distance:.3g} m from its joints)"))
+        yield from joined_finding(
+            self,
+            self.severity,
+            found,
+            f"centres of mass far from the robot, which is {around.whole:.3g} m in size",
+            help="write the centre of mass in metres in the link frame",
+        )
+
+
+class InertiaOnRoot(Rule):
+    """The root link has an inertia, which KDL ignores.
+
+    What it does
+    ------------
+    Names the root link of a URDF if it has mass. Off by default: ``--extend-select MB144``.
+
+    Why it matters
+    --------------
+    KDL has no inertia on the root of a tree: programs that use it (kdl_parser, robot_state_publisher, many
+    controllers) ignore the mass of that link, and each prints a warning. Everything else reads it.
+
+    Example
+    -------
+    ``<link name="base_link"><inertial>…`` as the link that is the child of no joint.
+
+    Remedy
+    ------
+    Add a link without ``<inertial>`` as the new root, and a fixed joint from it to the old one.
+
+    References
+    ----------
+    kdl_parser: "KDL does not support a root link with an inertia".
+    """
+
+    code, name = "MB144", "inertia-on-root"
+    severity: Severity = "note"
+    opt_in = True
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per root link with mass."""
+        for document in urdf_documents(scene):
+            ends = (joint.child("child") for joint in document.root.children("joint", "drake:joint"))
+            children = {end.get("link") for end in ends if end}
+            for link in document.root.children("link"):
+                inertial = link.child("inertial")
+                mass = number(inertial and inertial.child("mass"), "value")
+                if inertial and mass and link.get("name") not in children:
+                    yield make_finding(
+                        self,
+                        self.severity,
+                        f"root link {link.name!r} has a mass of {mass:g} kg, which KDL ignores",
+                        element=link.name,
+                        origin=inertial.origin,
+                        evidence={"mass_kg": mass},
+                        help="add a root link without <inertial>, and a fixed joint from it to this link",
+                    )
+
+
+#: Relative differences of masses, of moments, of limits, and of places.
+_MASS, _MOMENTS, _LIMITS, _PLACE = 0.05, 0.10, 0.01, 0.02
+
+
+#: Lengths below this are rounding, m.
+_ROUNDING = 5e-4
+
+
+class TwinsDiffer(Rule):
+    """The left and the right part of a robot differ.
+
+    What it does
+    ------------
+    Pairs links and joints whose names differ by a side only (left and right, FL and FR, l_ and r_), and
+    compares them: mass and principal moments of links by 5 and 10 %, limits of joints (as they are or
+    mirrored), and their origins (mirrored, or at the same distance from the parent frame). Only joints that
+    move are compared. One finding lists all differences.
+
+    Why it matters
+    --------------
+    Most robots are symmetrical. A difference is often a correction that was made on one side, a copied block
+    with a forgotten sign, or a digit lost in an export; the robot then walks or drives to one side.
+
+    Example
+    -------
+    ``<mass value="1.013"/>`` of FL_thigh and ``<mass value="1.13"/>`` of FR_thigh.
+
+    Remedy
+    ------
+    Correct the side that is wrong; ignore this for pairs that differ on purpose.
+
+    References
+    ----------
+    Mirroring a body at a plane keeps its mass and its principal moments.
+    """
+
+    code, name = "MB145", "twins-differ"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per model."""
+        yield from joined_finding(
+            self,
+            self.severity,
+            [*_links(scene), *_joints(scene)],
+            "left and right differ",
+            help="correct the side that is wrong, or ignore this where they differ on purpose",
+        )
+
+
+def _links(scene: Scene) -> Iterator[Instance]:
+    # what other rules report of one of them is not reported again as a difference
+    heavy = set(impossible_densities(scene))
+    odd = heavy | {body.name for body in repeated_inertias(scene)} | set(implausible_radii(scene))
+    odd |= {comparison.body.name for comparison in compared_with_shapes(scene) if comparison.far}
+    bodies = {body.name: body for body in scene.mechanism.bodies if possible(body)}
+    parents = _parents(scene.mechanism)
+    for left, right in twins(bodies):
+        if _in_line(parents, left, right):
+            continue
+        a, b = bodies[left], bodies[right]
+        if _apart(a.mass, b.mass, _MASS):
+            if not _one_of(heavy, left, right):
+                words = f"mass ({a.mass:.4g}, {b.mass:.4g} kg)"
+                yield Instance(
+                    right, body_place(scene, right, "mass", "inertial"), _shown(left, right, words)
+                )
+        elif (words := _moments(a, b)) and not _one_of(odd, left, right):
+            yield Instance(right, body_place(scene, right, "inertia", "inertial"), _shown(left, right, words))
+
+
+def _one_of(names: Collection[str], left: str, right: str) -> bool:
+    return (left in names) != (right in names)
+
+
+def _shown(left: str, right: str, words: str) -> str:
+    return f"{left!r} and {right!r} in {words}"
+
+
+def _moments(left: Body, right: Body) -> str:
+    """Return how the principal moments differ; nothing where they do not, or one is a placeholder."""
+    if placeholder(left) or placeholder(right):
+        return ""
+    a, b = principal_moments(left), principal_moments(right)
+    worst = int(np.argmax(np.abs(a - b)))
+    if np.abs(a - b).max() <= _MOMENTS * max(a[-1], b[-1]):
+        return ""
+    return f"a principal moment ({a[worst]:.4g}, {b[worst]:.4g} kg·m²)"
+
+
+def _joints(scene: Scene) -> Iterator[Instance]:
+    pairs = {pair.name: pair for pair in scene.mechanism.pairs if len(pair.freedoms) == 1}
+    elements = {joint.name: joint for joint in written_joints(scene)}
+    parents = _parents(scene.mechanism)
+    for left, right in twins(pairs):
+        a, b = pairs[left], pairs[right]
+        if a.type != b.type or a.closure or b.closure:
+            continue
+        if _in_line(parents, a.body_b, b.body_b):
+            continue
+        for tag, what in (("limit", _limits(a, b)), ("origin", _places(a, b))):
+            if what:
+                element = elements[right].child(tag) if right in elements else None
+                place: Origin | None = element.origin if element else constraint_place(scene, right)
+                yield Instance(right, place, _shown(left, right, what))
+
+
+def _parents(mech: Mechanism) -> dict[str, str]:
+    return {pair.body_b: pair.body_a for pair in mech.pairs if not pair.closure}
+
+
+def _in_line(parents: dict[str, str], a: str, b: str) -> bool:
+    """Return whether one body carries the other: some makers call the axes of an arm S, L, E, U, R, B, T."""
+    return b in _carriers(parents, a) or a in _carriers(parents, b)
+
+
+def _carriers(parents: dict[str, str], body: str) -> set[str]:
+    found: set[str] = set()
+    while (body := parents.get(body, body)) not in found:
+        found.add(body)
+    return found
+
+
+def _limits(left: Pair, right: Pair) -> str:
+    """Return how the limits differ, mirrored or not; nothing where they do not."""
+    (a,), (b,) = left.freedoms, right.freedoms
+    one, other = np.array([a.lower, a.upper]), np.array([b.lower, b.upper])
+    if not all(
+        np.isfinite(pair).all() and pair[0] < pair[1] and not in_degrees(pair) for pair in (one, other)
+    ):
+        # without limits, or reported by another rule
+        return ""
+    allowed = _LIMITS * max(float(np.ptp(one)), float(np.ptp(other)))
+    mirrored = -other[::-1]
+    if min(np.abs(one - other).max(), np.abs(one - mirrored).max()) <= allowed:
+        return ""
+    return f"limits ({a.lower:.4g} … {a.upper:.4g}, {b.lower:.4g} … {b.upper:.4g})"
+
+
+def _places(left: Pair, right: Pair) -> str:
+    """Return how the places on the parents differ, mirrored or not; nothing where they do not."""
+    a, b = left.X_AP.p, right.X_AP.p
+    distances = [float(np.linalg.norm(place)) for place in (a, b)]
+    allowed = max(_ROUNDING, _PLACE * max(distances))
+    if left.body_a != right.body_a:
+        # their parents are twins with frames of their own
+        if abs(distances[0] - distances[1]) <= allowed:
+            return ""
+        return f"distance from the parent ({distances[0]:.4g}, {distances[1]:.4g} m)"
+    # the plane of symmetry need not go through the parent's origin: it changes one coordinate
+    mirrored, turned = np.sort(np.abs(a - b))[1] <= allowed, np.abs(np.abs(a) - np.abs(b)).max() <= allowed
+    if mirrored or turned:
+        return ""
+    shown = ["(" + ", ".join(f"{v:.4g}" for v in place) + ")" for place in (a, b)]
+    return f"place ({shown[0]}, {shown[1]} m)"
+
+
+def _apart(a: float, b: float, relative: float) -> bool:
+    return abs(a - b) > relative * max(abs(a), abs(b))

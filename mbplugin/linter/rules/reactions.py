@@ -1,0 +1,182 @@
+"""Rules about reactions that a rigid model cannot determine, and about the bodies that carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.blocks import block_place, non_unique, redundant_blocks
+from mbplugin.linter.checks.formats import format_of
+from mbplugin.linter.files.places import body_place, constraint_place, listed
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.rule import Rule, make_finding
+from mbplugin.model.scene import Scene
+from mbplugin.phrases import counted
+
+
+class NonUniqueReaction(Rule):
+    """Joint reactions are not determined by the rigid model.
+
+    What it does
+    ------------
+    Lists, for every redundant block, the constraints whose reaction can change without a change of the
+    motion. It is a note, because the redundancy that causes it is the warning MB201.
+
+    Why it matters
+    --------------
+    A simulator still prints numbers for them: four engines give four answers for one four-bar, without a
+    warning. They are no basis for the dimensions of a bearing, brake or bolt. In MuJoCo the softness of its
+    constraints (``solref``, ``solimp``) determines them, not the stiffness of the real parts.
+
+    Example
+    -------
+    In a planar four-bar of four hinges ``tz``, ``rx`` and ``ry`` are undetermined in every hinge, ``tx`` and
+    ``ty`` are determined.
+
+    Remedy
+    ------
+    Remove the redundancy, or make the bodies between these constraints flexible and use the components
+    that are determined.
+
+    References
+    ----------
+    wojtyra2013 (21) to (27); pekal2024 (54).
+    """
+
+    code, name = "MB301", "non-unique-reaction"
+    severity: Severity = "note"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per redundant block."""
+        if analysis is None:
+            return
+        for ranked in redundant_blocks(analysis):
+            verdicts = non_unique(analysis, ranked)
+            if not verdicts:
+                continue
+            components = {v.name: [c.name for c in v.components if not c.unique] for v in verdicts}
+            element, origin = block_place(scene, list(components))
+            one = len(verdicts) == 1
+            what = f"{len(verdicts)} {'reaction is' if one else 'reactions are'} not unique in a rigid model"
+            if format_of(scene) == "mjcf":
+                why = f"MuJoCo's solref and solimp determine {'it' if one else 'them'}, not the real parts"
+            else:
+                why = f"a simulator's numbers for {'it' if one else 'them'} are arbitrary"
+            yield make_finding(
+                self,
+                self.severity,
+                f"{what}, {why}: {listed(list(components), 12, 120)}",
+                element=element,
+                origin=origin,
+                evidence={
+                    "components": components,
+                    "indeterminate_dim": {v.name: v.indeterminate_dim for v in verdicts},
+                },
+                help=f"remove {counted(ranked.redundancy, 'redundant constraint')}, or state compliances",
+            )
+
+
+class FrictionOnNonUnique(Rule):
+    """A joint with friction has a reaction that is not unique.
+
+    What it does
+    ------------
+    Lists the pairs with stated friction whose reaction the rigid model does not determine.
+
+    Why it matters
+    --------------
+    Friction in a real joint increases with its reaction, and with ``friction_coefficient`` that of the model does.
+    If the reaction is arbitrary, so are the friction and the *motion* that a simulator computes, not only the forces.
+
+    Example
+    -------
+    ``<dynamics friction="0.5"/>`` in the hinges of a planar four-bar.
+
+    Remedy
+    ------
+    Remove the redundancy, or make the bodies around these joints flexible.
+
+    References
+    ----------
+    wojtyra2013, section 1: with Coulomb friction in joints the simulated motion might be non-unique.
+    pekal2024, section 1: friction that depends on load makes the motion non-unique.
+    """
+
+    code, name = "MB302", "friction-on-non-unique"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield at most one finding."""
+        if analysis is None:
+            return
+        pairs = scene.mechanism.pair_by_name
+        friction = {
+            verdict.name: max(
+                max(freedom.friction, freedom.load_friction) for freedom in pairs[verdict.name].freedoms
+            )
+            for verdict in analysis.constraints
+            if not verdict.unique and verdict.name in pairs and pairs[verdict.name].freedoms
+        }
+        friction = {name: value for name, value in friction.items() if value > 0}
+        if not friction:
+            return
+        names = list(friction)
+        has = "has a reaction that is" if len(names) == 1 else "have reactions that are"
+        yield make_finding(
+            self,
+            self.severity,
+            f"{counted(len(names), 'joint')} with friction {has} not unique, so friction that grows with the "
+            f"load makes the motion arbitrary: {listed(names)}",
+            element=names[0],
+            origin=constraint_place(scene, names[0]),
+            evidence={"friction_N_m_or_N": friction},
+            help="remove the redundancy, or make the bodies around these joints flexible",
+        )
+
+
+class FlexibleBodies(Rule):
+    """Some bodies must be modelled as flexible to obtain correct reactions.
+
+    What it does
+    ------------
+    Lists the bodies on which some reaction is not unique. All others may stay rigid in a hybrid model. It is a
+    note, because the redundancy that causes it is the warning MB201.
+
+    Why it matters
+    --------------
+    The compliance of these bodies determines how the load divides among redundant constraints; a
+    model with one of them rigid gives arbitrary reactions of that body.
+
+    Example
+    -------
+    In a spatial parallelogram with a fourth rod, the four rods and the platform, but not a load attached to it.
+
+    Remedy
+    ------
+    Make them flexible, or remove the redundancy.
+
+    References
+    ----------
+    pekal2024, section 4.
+    """
+
+    code, name = "MB401", "flexible-bodies"
+    severity: Severity = "note"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield at most one finding."""
+        if analysis is None:
+            return
+        flexible = [body.name for body in analysis.bodies if not body.may_stay_rigid]
+        if not flexible:
+            return
+        yield make_finding(
+            self,
+            self.severity,
+            f"{counted(len(flexible), 'body').replace('bodys', 'bodies')} of {len(analysis.bodies)} must not be "
+            f"rigid where reactions count: {listed(flexible, 12)}",
+            element=flexible[0],
+            origin=body_place(scene, flexible[0]),
+            evidence={"bodies": flexible},
+            help="model them as flexible, or remove the redundancy; the other bodies may stay rigid",
+        )

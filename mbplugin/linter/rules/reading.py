@@ -1,0 +1,230 @@
+"""Rules about how a file was read: what was left out, completed or moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from mbplugin.analysis import Analysis
+from mbplugin.linter.checks.formats import format_of
+from mbplugin.linter.defects import defects_noted
+from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.rule import Rule, make_finding
+from mbplugin.model.mechanism import Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.scene import Origin, Scene
+from mbplugin.model.spatial import Array
+
+_OF_NOTES = "leave it; only if the mechanism depends on it, state it in a scene file"
+
+
+class NotRead(Rule):
+    """Something in the file is not read as written.
+
+    What it does
+    ------------
+    Reports elements and attributes that cannot be part of the mechanism, and names that the format does not
+    define. All of one kind give one finding; it is a note for settings of a simulator's solver or controller.
+
+    Why it matters
+    --------------
+    The analyzed model differs from the file.
+
+    Example
+    -------
+    An inactive ``<equality>``, a tendon or a position actuator in MJCF, an SDF ``<state>``, ``<dynamic>`` for
+    ``<dynamics>`` in a URDF.
+
+    Remedy
+    ------
+    Remove the element, or state it in a scene file.
+
+    References
+    ----------
+    The formats' specifications.
+    """
+
+    code, name = "MB113", "not-read"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield what the reader noted."""
+        for finding in defects_noted(self, scene, "state it in a scene file, or remove it"):
+            yield replace(finding, help=_OF_NOTES) if finding.severity == "note" else finding
+
+
+#: Distance of the joint from a body over the length of the mechanism.
+_FAR = 3.0
+
+
+class ClosureFromPose(Rule):
+    """One side of a closure is not stated; it is computed from the pose.
+
+    What it does
+    ------------
+    Reports every ``[[closure]]`` of a scene that gives the joint frame on one body only, with the values that
+    the other side gets at the pose of the scene; and every ``[[pair]]`` with one joint frame whose bodies state
+    no pose, if the other side is away from the link frame. It is a warning if the distance of the joint from
+    all known points of one of its bodies (joints, centre of mass, shapes) is more than three times the length
+    of the mechanism.
+
+    Why it matters
+    --------------
+    A side that is computed from the pose always closes the loop, so an error in the other one, 5 for 0.5, gives no
+    other finding: the analysis is that of another robot. A body without a pose stands at the origin of the world when a
+    side is computed, which is seldom meant where links are given by their dimensions.
+
+    Example
+    -------
+    ``xyz_a`` without ``xyz_b``.
+
+    Remedy
+    ------
+    Check the values and write them into the scene (the finding contains the lines to paste).
+
+    References
+    ----------
+    wojtyra2013 (1): the constraint equations hold at an assembled pose.
+    """
+
+    code, name = "MB116", "closure-from-pose"
+    severity: Severity = "note"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield what the reader noted, as a warning where the joint is far from a body that it joins."""
+        for finding in defects_noted(self, scene, "check the values, and write them out"):
+            pair = scene.mechanism.pair_by_name.get(finding.element)
+            far = None if pair is None else _farthest(scene, pair)
+            if far is None:
+                yield finding
+                continue
+            body, distance, length = far
+            yield replace(
+                finding,
+                severity="warning",
+                message=f"{finding.message}; the joint lies {distance:.3g} m from all that is known of {body!r}, "
+                f"and the mechanism without it is {length:.3g} m long",
+                evidence={**finding.evidence, "distance_m": distance, "mechanism_length_m": length},
+            )
+
+
+def _farthest(scene: Scene, pair: Pair) -> tuple[str, float, float] | None:
+    """Return the body that a closure is farther from than it should be, how far, and the length, m."""
+    poses = forward(scene.mechanism, scene.state.q)
+    known = {name: np.array(list(_points(scene, name, pair, poses))) for name in (pair.body_a, pair.body_b)}
+    everything = [_points(scene, body.name, pair, poses) for body in scene.mechanism.bodies]
+    points = np.array([p for found in everything for p in found])
+    length = float(np.linalg.norm(np.ptp(points, axis=0)))
+    place = poses.of(scene.mechanism.body_index[pair.body_a]).apply(pair.X_AP.p)
+    found = [
+        (name, float(np.linalg.norm(own - place, axis=1).min())) for name, own in known.items() if len(own)
+    ]
+    body, distance = max(found, key=lambda item: item[1], default=("", 0.0))
+    return (body, distance, length) if length > 0 and distance > _FAR * length else None
+
+
+def _points(scene: Scene, name: str, without: Pair, poses: BodyPoses) -> Iterator[Array]:
+    """Yield what is known of a body in world axes: joints but one, its centre of mass, its shapes."""
+    i = scene.mechanism.body_index[name]
+    X_WL = poses.of(i)
+    for pair in scene.mechanism.pairs:
+        if pair is not without:
+            ends = ((pair.body_a, pair.X_AP), (pair.body_b, pair.X_BS))
+            yield from (X_WL.apply(X.p) for body, X in ends if body == name)
+    if i >= 0 and not scene.mechanism.bodies[i].massless:
+        yield poses.p_WC[i]
+    yield from (X_WL.apply(shape.X_LS.p) for shape in scene.shapes.get(name, ()))
+
+
+class NothingMoves(Rule):
+    """The model has no body that can move.
+
+    What it does
+    ------------
+    Reports a model without bodies, or with all bodies fixed to the ground: a floor, a wall, a static scene.
+
+    Why it matters
+    --------------
+    There is no constraint to analyze. A robot whose links are missing here is in another file.
+
+    Example
+    -------
+    An MJCF file with a ground plane and lights only.
+
+    Remedy
+    ------
+    None is needed for a static scene.
+
+    References
+    ----------
+    The static models of the SDF specification, ``<static>``.
+    """
+
+    code, name = "MB118", "nothing-moves"
+    severity: Severity = "note"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding where no joint and no free body is left."""
+        if scene.mechanism.qd_names:
+            return
+        count = len(scene.mechanism.bodies)
+        what = "it has no body" if not count else f"all {count} bodies are fixed to the ground"
+        if count == 1:
+            what = "its only body is fixed to the ground"
+        place = Origin(scene.files[0], 1) if scene.files else None
+        message = f"nothing in the model can move: {what}"
+        help = "nothing is needed for a static scene; else lint the file that has the links"
+        yield make_finding(self, self.severity, message, origin=place, help=help)
+
+
+_HELP = {
+    "": "correct the pivots and frames of createConstraint, or place the body where they meet",
+    "mjcf": "correct the pose of the body, or the frames of the equality",
+    "scene": "correct the pose or the joint frames; or leave out the pose, or the joint frame of one side",
+}
+
+
+class JointOffItsFrame(Rule):
+    """The two frames of a joint do not meet at the given pose.
+
+    What it does
+    ------------
+    Compares the position of each joint in SDF with that of the ``<frame>`` in its ``<parent>``, and the two
+    local frames of each joint in USD, at the file's pose, and those of an equality of MJCF or a constraint of a
+    live client that alone carries a body; these two have 1e-3 m and rad for rounding and for PyBullet's drift.
+    In a scene it compares the pose of each body with the two joint frames of the pair that carries it: what the
+    pair's own coordinates do not reach is an error, beyond the rounding of angles, 1e-3 rad.
+
+    Why it matters
+    --------------
+    SDF places a joint in its child and takes only the body of the parent; in USD simulators move the bodies of
+    the joint's tree together. PyBullet pulls the frames of ``createConstraint`` together in its next steps, a
+    fifth of the gap in each, and here the body is moved at once. Another mechanism than the one that was meant
+    is analyzed and simulated.
+
+    Example
+    -------
+    ``<parent>Wd</parent>`` with a frame 2 m away from the joint, or ``physics:localPos1`` in metres in a stage
+    of centimetres; a ``[[body]]`` with ``xyz = [0.2, 0, 0]`` whose hinge has ``xyz_a = xyz_b = [0, 0, 0]``;
+    ``createConstraint`` with a child pivot 0.1 m away from that of the parent.
+
+    Remedy
+    ------
+    Place the child link so that the frames meet, or name the link in ``<parent>``. In a scene correct the pose or the
+    frames, or leave one of them out. In PyBullet correct the pivots and frames, or place the body where they meet.
+
+    References
+    ----------
+    SDF: pose frame semantics; Drake's ``four_bar_loop.sdf``. UsdPhysics: local frames of a joint.
+    """
+
+    code, name = "MB119", "joint-off-its-frame"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield what the reader noted."""
+        other = "place the child link so that the joint is at the frame, or name the link in <parent>"
+        help = _HELP.get(format_of(scene), other)
+        return defects_noted(self, scene, help)
