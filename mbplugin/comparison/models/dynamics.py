@@ -51,7 +51,7 @@ def compare_dynamics(a: Mechanism, b: Mechanism, q: Array) -> Dynamics:
     ``q`` (nq,) are coordinates of the first at which its loops are closed, for the joint forces.
     """
     b = _cut_alike(a, b)
-    if set(a.body_index) != set(b.body_index) or a.q_names != b.q_names:
+    if not a.qd_names or set(a.body_index) != set(b.body_index) or a.q_names != b.q_names:
         return NONE
     rng = np.random.default_rng(SEED)
     gaps = np.zeros((POSES, 2))

@@ -190,8 +190,18 @@ class Stage:
         ------
         BadNumber
             A transformation that is not finite, or too large.
+        BrokenModel
+            One that OpenUSD cannot evaluate.
         """
-        M = np.array(self.transforms.GetLocalToWorldTransform(prim), dtype=float)
+        try:
+            M = np.array(self.transforms.GetLocalToWorldTransform(prim), dtype=float)
+        except RuntimeError:
+            # OpenUSD raises its own errors here: an operation that is listed and is none
+            raise BrokenModel(
+                "its xformOpOrder, or that of a prim above it, lists what is no transformation",
+                where=self.where(prim),
+                remedy="check the file with usdchecker",
+            ) from None
         if not (np.abs(M) <= LARGEST).all():
             raise BadNumber("the transformation has numbers that cannot be used", where=self.where(prim))
         return M[:3, :3].T, M[3, :3]

@@ -163,8 +163,11 @@ def _arrays(path: Path) -> tuple[list[str], Array]:
         with np.load(path, allow_pickle=False) as held:
             time, q, qd = (np.asarray(held[name], dtype=float) for name in ("time", "q", "qd"))
             heads = ["time", *(f"q {n}" for n in held["q_names"]), *(f"qd {n}" for n in held["qd_names"])]
-        return heads, np.column_stack((time, q, qd))
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, MemoryError, RuntimeError):
+        values = np.column_stack((time, q, qd))
+        if len(heads) != values.shape[1]:
+            raise ValueError("as many names as columns")
+        return heads, values
+    except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, MemoryError, RuntimeError):
         raise UnreadableFile(
             "the arrays cannot be read", where=str(path), expected="a trajectory saved as .npz"
         ) from None

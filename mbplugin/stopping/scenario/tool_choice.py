@@ -140,4 +140,5 @@ def _gyration(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, axis: Array, 
         own = poses.R_WL[i].T @ axis
         mass += link.mass
         inertia += float(own @ link.I_C @ own) + link.mass * float(way @ way - (way @ axis) ** 2)
-    return float(np.sqrt(inertia / mass)) if mass else 0.0
+    # what is on the axis has the rounding of a difference, which may be negative
+    return float(np.sqrt(max(inertia, 0.0) / mass)) if mass else 0.0

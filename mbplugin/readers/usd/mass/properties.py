@@ -133,6 +133,8 @@ def _colliders_of(stage: Stage, body: Any, X_WL: Pose, colliders: Sequence[Any])
         solid = solid_of(stage, prim)
         if solid is None or solid.volume == 0.0:
             continue
+        if not (abs(solid.volume) <= LARGEST and (np.abs(solid.second) <= LARGEST).all()):
+            raise BadNumber("the collider is too large for a mass", where=stage.where(prim))
         A, p = stage.matrix(prim)
         solid = solid.mapped(stage.metre * X_LW.R @ A, X_LW.apply(stage.metre * p))
         own = _stated_mass(stage, prim)

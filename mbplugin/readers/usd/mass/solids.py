@@ -37,11 +37,15 @@ def solid_of(stage: Stage, prim: Any) -> Moments | None:
     if kind == "Sphere":
         return sphere(abs(stage.number(prim, "radius", 1.0)))
     if kind in _ROUND:
+        # numbers of NumPy: a power beyond all numbers is infinite, and refused as such
         moments, radius, height = _ROUND[kind]
         axis = _AXES.get(str(stage.value(prim, "axis")), 2)
-        return moments(
-            abs(stage.number(prim, "radius", radius)), abs(stage.number(prim, "height", height)), axis
+        sizes = (
+            np.float64(stage.number(prim, "radius", radius)),
+            np.float64(stage.number(prim, "height", height)),
         )
+        with np.errstate(over="ignore", invalid="ignore"):
+            return moments(abs(sizes[0]), abs(sizes[1]), axis)
     if kind == "Mesh":
         return _mesh(stage, prim)
     if kind != "Plane":
