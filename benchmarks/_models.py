@@ -12,15 +12,15 @@ import numpy as np
 
 import mbplugin as mb
 from mbplugin.dynamics.kernels.composite_bodies import find_composites
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
 from mbplugin.simulation.active_set.activation import Activation
-from mbplugin.simulation.events.schedule import schedule_of
 from mbplugin.simulation.options import Options
+from mbplugin.simulation.passing_marks import schedule_of
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.runner import Runner
-from mbplugin.simulation.steppers.compiled import CompiledStepper
+from mbplugin.simulation.steppers.absolute_accelerations import CompiledStepper
 
 G = np.array([0.0, 0.0, -9.81])
 

@@ -20,15 +20,22 @@ import numpy as np  # noqa: E402
 from _models import per_call, table, wall  # noqa: E402
 
 import mbplugin as mb  # noqa: E402
-from mbplugin.dynamics.absolute import absolute_equations  # noqa: E402
-from mbplugin.dynamics.absolute_model import absolute_model  # noqa: E402
+from mbplugin.dynamics.absolute import (  # noqa: E402
+    absolute_equations,
+    absolute_model,
+)
 from mbplugin.dynamics.formulations import solve  # noqa: E402
-from mbplugin.dynamics.joint import equations_of  # noqa: E402
-from mbplugin.dynamics.tree_model import tree_model  # noqa: E402
+from mbplugin.dynamics.tree_model import (  # noqa: E402
+    equations_of,
+    tree_model,
+)
 from mbplugin.simulation.problem import motion_segments_of  # noqa: E402
-from mbplugin.simulation.steppers.evaluate import FORWARD_DYNAMICS, evaluate_at  # noqa: E402
-from mbplugin.simulation.steppers.evaluate_absolute import AbsoluteEvaluation  # noqa: E402
-from mbplugin.simulation.steppers.kernel_state import kernel_state_of  # noqa: E402
+from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteEvaluation  # noqa: E402
+from mbplugin.simulation.steppers.kernel_state import (  # noqa: E402
+    FORWARD_DYNAMICS,
+    evaluate_at,
+    kernel_state_of,
+)
 
 SCENE = mb.load(Path(__file__).resolve().parents[1] / "assets" / "four_wheel_robot.scene.toml")
 STEERING = mb.MotionProfile.from_points([(0, 0), (1, 0.04), (2.5, 0.04)], between="rest")

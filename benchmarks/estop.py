@@ -18,8 +18,8 @@ import numpy as np
 import pybullet_data
 
 import mbplugin as mb
-from mbplugin.model.scene import Brake
-from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.model.brake_law import Brake
+from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.sweep.plan import SweepPlan

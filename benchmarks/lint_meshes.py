@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROBOTS = "example-robot-data"
-#: As in ``mbplugin.readers.meshes.named``: larger meshes are not read for a hint, bytes.
+#: As in ``mbplugin.readers.meshes``: larger meshes are not read for a hint, bytes.
 LARGEST = 8_000_000
 
 
@@ -58,9 +58,8 @@ def installed() -> list[Path]:
 
 def compare_meshes(folders: list[Path]) -> None:
     """Print the time per mesh of numpy and of trimesh, and their ratio, in one run over the same files."""
-    from mbplugin.linter.checks.shapes.mesh_solid import mesh_solid
-    from mbplugin.readers.meshes.named import read_mesh
-    from mbplugin.readers.meshes.triangles import read_triangles
+    from mbplugin.linter.checks.meshes import mesh_solid
+    from mbplugin.readers.meshes import read_mesh, read_triangles
 
     def by_numpy(file: str) -> None:
         mesh_solid(*read_triangles(file))

@@ -27,18 +27,16 @@ from _models import table  # noqa: E402
 import mbplugin as mb  # noqa: E402
 from mbplugin.dynamics.absolute import absolute_equations  # noqa: E402
 from mbplugin.dynamics.equations import Equations  # noqa: E402
-from mbplugin.dynamics.formulations.partition import motion_in, partition  # noqa: E402
-from mbplugin.dynamics.formulations.voronets import pivoted_coordinates  # noqa: E402
-from mbplugin.dynamics.joint import joint_equations  # noqa: E402
-from mbplugin.dynamics.redundancy.independent import as_they_are  # noqa: E402
+from mbplugin.dynamics.formulations import (  # noqa: E402
+    motion_in,
+    partition,
+    pivoted_coordinates,
+)
+from mbplugin.dynamics.redundancy import as_they_are  # noqa: E402
+from mbplugin.dynamics.tree_model import joint_equations  # noqa: E402
 from mbplugin.joint_reactions.state import closed_state  # noqa: E402
 from mbplugin.model.spatial import Array  # noqa: E402
-from mbplugin.studies.pair_forces import (  # noqa: E402
-    from_balance,
-    from_masses,
-    from_projection,
-    in_plane,
-)
+from mbplugin.studies.elimination import from_balance, from_masses, from_projection, in_plane  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 MODELS = {

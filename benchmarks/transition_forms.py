@@ -27,13 +27,16 @@ from _models import table  # noqa: E402
 import mbplugin as mb  # noqa: E402
 from mbplugin.dynamics.absolute import absolute_equations  # noqa: E402
 from mbplugin.dynamics.equations import Equations  # noqa: E402
-from mbplugin.dynamics.joint import joint_equations  # noqa: E402
+from mbplugin.dynamics.tree_model import joint_equations  # noqa: E402
 from mbplugin.joint_reactions.state import closed_state  # noqa: E402
 from mbplugin.model.spatial import Array  # noqa: E402
-from mbplugin.simulation.impact.full import full  # noqa: E402
-from mbplugin.simulation.impact.minimal import minimal  # noqa: E402
-from mbplugin.simulation.impact.problem import ImpactProblem, find_rows  # noqa: E402
-from mbplugin.simulation.impact.projected import projected  # noqa: E402
+from mbplugin.simulation.impact import (  # noqa: E402
+    ImpactProblem,
+    find_rows,
+    full,
+    minimal,
+    projected,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMS = {"full (22)": full, "projected (32)": projected, "minimal (37)": minimal}

@@ -28,11 +28,11 @@ FURTHER = (
     "mbplugin.testing.assert_lints",
     "mbplugin.linter.rule.Rule",
     "mbplugin.linter.finding.Finding",
-    "mbplugin.model.spring.Spring",
-    "mbplugin.model.spring.JointSpring",
+    "mbplugin.model.spatial.Spring",
+    "mbplugin.model.spatial.JointSpring",
     "mbplugin.simulation.options.UserEvent",
     "mbplugin.report.html.page.html_page",
-    "mbplugin.report.html.chapter.Chapter",
+    "mbplugin.report.html.chapters.Chapter",
 )
 
 

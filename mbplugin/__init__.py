@@ -9,29 +9,29 @@ from mbplugin.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis as Analysis
-    from mbplugin.analysis.run import analyze as analyze
+    from mbplugin.analysis.analysis import analyze as analyze
     from mbplugin.api import constraint_matrix as constraint_matrix
     from mbplugin.api import load as load
     from mbplugin.api import matrix as matrix
     from mbplugin.api import page as page
     from mbplugin.api import rule as rule
-    from mbplugin.closing.run import close as close
+    from mbplugin.closing.choice import close as close
     from mbplugin.closing.values import Closing as Closing
     from mbplugin.comparison.agreement import Agreement as Agreement
-    from mbplugin.comparison.crosscheck import crosscheck as crosscheck
+    from mbplugin.comparison.models.alignment import ModelDiff as ModelDiff
     from mbplugin.comparison.models.run import diff as diff
-    from mbplugin.comparison.models.values import ModelDiff as ModelDiff
+    from mbplugin.comparison.run import crosscheck as crosscheck
+    from mbplugin.comparison.side_by_side.run import SideBySide as SideBySide
     from mbplugin.comparison.side_by_side.run import engines as engines
-    from mbplugin.comparison.side_by_side.values import SideBySide as SideBySide
     from mbplugin.constraints.matrix import ConstraintMatrix as ConstraintMatrix
     from mbplugin.errors import MbPluginError as MbPluginError
     from mbplugin.joint_reactions.actuation import inverse_dynamics as inverse_dynamics
-    from mbplugin.joint_reactions.actuator_forces import ActuatorForces as ActuatorForces
-    from mbplugin.joint_reactions.mask import ReactionMask as ReactionMask
-    from mbplugin.joint_reactions.mask import reaction_mask as reaction_mask
-    from mbplugin.joint_reactions.misfit.response import MisfitResponse as MisfitResponse
-    from mbplugin.joint_reactions.misfit.run import misfit_response as misfit_response
+    from mbplugin.joint_reactions.misfit import misfit_response as misfit_response
+    from mbplugin.joint_reactions.misfit_response import MisfitResponse as MisfitResponse
     from mbplugin.joint_reactions.run import reactions as reactions
+    from mbplugin.joint_reactions.values import ActuatorForces as ActuatorForces
+    from mbplugin.joint_reactions.values import ReactionMask as ReactionMask
+    from mbplugin.joint_reactions.values import reaction_mask as reaction_mask
     from mbplugin.linter.finding import Finding as Finding
     from mbplugin.linter.registry import rules as rules
     from mbplugin.linter.rule import Rule as Rule
@@ -40,40 +40,40 @@ if TYPE_CHECKING:
     from mbplugin.model.brake_law import Brake as Brake
     from mbplugin.model.mechanism import Lock as Lock
     from mbplugin.model.mechanism import Mechanism as Mechanism
-    from mbplugin.model.mechanism.body import WORLD as WORLD
-    from mbplugin.model.mechanism.body import Body as Body
-    from mbplugin.model.mechanism.coupling import Coupling as Coupling
-    from mbplugin.model.mechanism.coupling import Driver as Driver
-    from mbplugin.model.mechanism.coupling import Term as Term
-    from mbplugin.model.mechanism.coupling import TimedConstraint as TimedConstraint
-    from mbplugin.model.mechanism.motion_profile import MotionProfile as MotionProfile
+    from mbplugin.model.mechanism.mechanism import WORLD as WORLD
+    from mbplugin.model.mechanism.mechanism import Body as Body
+    from mbplugin.model.mechanism.mechanism import Coupling as Coupling
+    from mbplugin.model.mechanism.mechanism import Driver as Driver
+    from mbplugin.model.mechanism.mechanism import KnifeEdge as KnifeEdge
+    from mbplugin.model.mechanism.mechanism import Rolling as Rolling
+    from mbplugin.model.mechanism.mechanism import Term as Term
+    from mbplugin.model.mechanism.mechanism import TimedConstraint as TimedConstraint
     from mbplugin.model.mechanism.pair import Freedom as Freedom
+    from mbplugin.model.mechanism.pair import MotionProfile as MotionProfile
     from mbplugin.model.mechanism.pair import Pair as Pair
-    from mbplugin.model.mechanism.pfaffian import KnifeEdge as KnifeEdge
-    from mbplugin.model.mechanism.pfaffian import Rolling as Rolling
     from mbplugin.model.scene import Load as Load
     from mbplugin.model.scene import Payload as Payload
     from mbplugin.model.scene import Scene as Scene
+    from mbplugin.model.spatial import JointSpring as JointSpring
     from mbplugin.model.spatial import Pose as Pose
-    from mbplugin.model.spring import JointSpring as JointSpring
-    from mbplugin.model.spring import Spring as Spring
+    from mbplugin.model.spatial import Spring as Spring
     from mbplugin.simulation.options import UserEvent as UserEvent
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
     from mbplugin.stopping.calibration.run import calibrate as calibrate
     from mbplugin.stopping.calibration.values import Calibration as Calibration
     from mbplugin.stopping.order_statistics import tolerance_bound as tolerance_bound
-    from mbplugin.stopping.outcome.values import StopReport as StopReport
+    from mbplugin.stopping.outcome import StopReport as StopReport
     from mbplugin.stopping.run import estop as estop
-    from mbplugin.stopping.sweep.study import sweep as sweep
     from mbplugin.stopping.sweep.swept import Swept as Swept
+    from mbplugin.stopping.sweep.swept import sweep as sweep
     from mbplugin.stopping.table.run import stop_table as stop_table
     from mbplugin.stopping.table.run import stopping_table as stopping_table
     from mbplugin.stopping.table.values import StoppingTable as StoppingTable
-    from mbplugin.stopping.worst.run import worst_stop as worst_stop
-    from mbplugin.stopping.zones.protective import protective_distance as protective_distance
-    from mbplugin.stopping.zones.run import stop_zone as stop_zone
-    from mbplugin.stopping.zones.separation import separation_distance as separation_distance
+    from mbplugin.stopping.worst import worst_stop as worst_stop
+    from mbplugin.stopping.zones.distance import protective_distance as protective_distance
+    from mbplugin.stopping.zones.distance import separation_distance as separation_distance
+    from mbplugin.stopping.zones.union import stop_zone as stop_zone
     from mbplugin.visualization.gui.show import replay as replay
     from mbplugin.visualization.gui.show import show as show
     from mbplugin.visualization.gui.show import view as view

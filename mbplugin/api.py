@@ -21,50 +21,50 @@ if TYPE_CHECKING:
 
 #: Each public name, and the module that defines it; a module is imported when its name is first used.
 PUBLIC = {
-    "ActuatorForces": "mbplugin.joint_reactions.actuator_forces",
+    "ActuatorForces": "mbplugin.joint_reactions.values",
     "Agreement": "mbplugin.comparison.agreement",
     "Analysis": "mbplugin.analysis.result",
-    "Body": "mbplugin.model.mechanism.body",
+    "Body": "mbplugin.model.mechanism.mechanism",
     "Brake": "mbplugin.model.brake_law",
     "Calibration": "mbplugin.stopping.calibration.values",
     "Closing": "mbplugin.closing.values",
     "ConstraintMatrix": "mbplugin.constraints.matrix",
-    "Coupling": "mbplugin.model.mechanism.coupling",
-    "Driver": "mbplugin.model.mechanism.coupling",
+    "Coupling": "mbplugin.model.mechanism.mechanism",
+    "Driver": "mbplugin.model.mechanism.mechanism",
     "Finding": "mbplugin.linter.finding",
     "Freedom": "mbplugin.model.mechanism.pair",
-    "JointSpring": "mbplugin.model.spring",
-    "KnifeEdge": "mbplugin.model.mechanism.pfaffian",
+    "JointSpring": "mbplugin.model.spatial",
+    "KnifeEdge": "mbplugin.model.mechanism.mechanism",
     "Load": "mbplugin.model.scene",
-    "Lock": "mbplugin.model.mechanism.coupling",
+    "Lock": "mbplugin.model.mechanism.mechanism",
     "MbPluginError": "mbplugin.errors",
     "Mechanism": "mbplugin.model.mechanism.mechanism",
-    "MisfitResponse": "mbplugin.joint_reactions.misfit.response",
-    "ModelDiff": "mbplugin.comparison.models.values",
-    "MotionProfile": "mbplugin.model.mechanism.motion_profile",
+    "MisfitResponse": "mbplugin.joint_reactions.misfit_response",
+    "ModelDiff": "mbplugin.comparison.models.alignment",
+    "MotionProfile": "mbplugin.model.mechanism.pair",
     "Pair": "mbplugin.model.mechanism.pair",
     "Payload": "mbplugin.model.scene",
     "Pose": "mbplugin.model.spatial",
-    "ReactionMask": "mbplugin.joint_reactions.mask",
+    "ReactionMask": "mbplugin.joint_reactions.values",
     "Report": "mbplugin.linter.run",
-    "Rolling": "mbplugin.model.mechanism.pfaffian",
+    "Rolling": "mbplugin.model.mechanism.mechanism",
     "Rule": "mbplugin.linter.rule",
     "Scene": "mbplugin.model.scene",
-    "SideBySide": "mbplugin.comparison.side_by_side.values",
-    "Spring": "mbplugin.model.spring",
-    "StopReport": "mbplugin.stopping.outcome.values",
+    "SideBySide": "mbplugin.comparison.side_by_side.run",
+    "Spring": "mbplugin.model.spatial",
+    "StopReport": "mbplugin.stopping.outcome",
     "StoppingTable": "mbplugin.stopping.table.values",
     "Swept": "mbplugin.stopping.sweep.swept",
-    "Term": "mbplugin.model.mechanism.coupling",
-    "TimedConstraint": "mbplugin.model.mechanism.coupling",
+    "Term": "mbplugin.model.mechanism.mechanism",
+    "TimedConstraint": "mbplugin.model.mechanism.mechanism",
     "Trajectory": "mbplugin.simulation.trajectory.trajectory",
     "UserEvent": "mbplugin.simulation.options",
-    "WORLD": "mbplugin.model.mechanism.body",
-    "analyze": "mbplugin.analysis.run",
+    "WORLD": "mbplugin.model.mechanism.mechanism",
+    "analyze": "mbplugin.analysis.analysis",
     "calibrate": "mbplugin.stopping.calibration.run",
-    "close": "mbplugin.closing.run",
+    "close": "mbplugin.closing.choice",
     "constraint_matrix": "mbplugin.api",
-    "crosscheck": "mbplugin.comparison.crosscheck",
+    "crosscheck": "mbplugin.comparison.run",
     "diff": "mbplugin.comparison.models.run",
     "engines": "mbplugin.comparison.side_by_side.run",
     "estop": "mbplugin.stopping.run",
@@ -72,24 +72,24 @@ PUBLIC = {
     "lint": "mbplugin.linter.run",
     "load": "mbplugin.api",
     "matrix": "mbplugin.api",
-    "misfit_response": "mbplugin.joint_reactions.misfit.run",
+    "misfit_response": "mbplugin.joint_reactions.misfit",
     "page": "mbplugin.api",
-    "protective_distance": "mbplugin.stopping.zones.protective",
-    "reaction_mask": "mbplugin.joint_reactions.mask",
+    "protective_distance": "mbplugin.stopping.zones.distance",
+    "reaction_mask": "mbplugin.joint_reactions.values",
     "reactions": "mbplugin.joint_reactions.run",
     "replay": "mbplugin.visualization.gui.show",
     "rule": "mbplugin.api",
     "rules": "mbplugin.linter.registry",
-    "separation_distance": "mbplugin.stopping.zones.separation",
+    "separation_distance": "mbplugin.stopping.zones.distance",
     "show": "mbplugin.visualization.gui.show",
     "simulate": "mbplugin.simulation.run",
     "stop_table": "mbplugin.stopping.table.run",
-    "stop_zone": "mbplugin.stopping.zones.run",
+    "stop_zone": "mbplugin.stopping.zones.union",
     "stopping_table": "mbplugin.stopping.table.run",
-    "sweep": "mbplugin.stopping.sweep.study",
+    "sweep": "mbplugin.stopping.sweep.swept",
     "tolerance_bound": "mbplugin.stopping.order_statistics",
     "view": "mbplugin.visualization.gui.show",
-    "worst_stop": "mbplugin.stopping.worst.run",
+    "worst_stop": "mbplugin.stopping.worst",
 }
 
 
@@ -152,8 +152,8 @@ def constraint_matrix(
     Loops are not closed first; what q does not name keeps the scene's value.
     """
     from mbplugin.constraints.matrix import constraint_matrix as build
+    from mbplugin.model.brakes import stated_coordinates
     from mbplugin.model.mechanism.kinematics import rate_vector
-    from mbplugin.model.plausible import stated_coordinates
     from mbplugin.model.scene import option_of, state_of
     from mbplugin.readers.source import model_of
 
@@ -201,6 +201,6 @@ def page(*results: Result) -> str:
     BadUsage
         No result, or one that has no page.
     """
-    from mbplugin.report.results.cell import page_of_all
+    from mbplugin.report.results.presentation import page_of_all
 
     return page_of_all(results)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature, unwrap
-from typing import Any, ParamSpec, TypeVar
+from numbers import Integral, Real
+from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
 
-from mbplugin.argument_kinds import EXAMPLES, Kind, Misfit, kind_of
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.phrases import cut_short, listed
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-
 #: Names that other functions, the command line, or earlier versions have for a parameter.
 ALIASES = {
     "q0": ("q",),
@@ -34,6 +34,50 @@ _ELSEWHERE = {"dq": "qd", "qvel": "qd", "v": "qd", "ddq": "qdd", "qacc": "qdd", 
 #: What only the reading of a file needs: functions that take a mechanism have no such parameter.
 _OF_LOADING = ("base", "package_dirs", "xacro_args", "xacro_unsafe")
 _SHORT = 40
+#: What annotations call by a name of their own. A class is known by its name, so that none is imported.
+_NAMED = {
+    "ModelSource": "str | Path | Client | Scene | Mechanism",
+    "JointValues": "Mapping[str, float | str] | Array | None",
+    "NamedNumbers": "Mapping[str, float | str]",
+    "LoadLike": "Load | Mapping[str, Any]",
+    "PayloadLike": "Payload | Mapping[str, Any]",
+    "PayloadValue": "float | PayloadLike | Iterable[PayloadLike] | None",
+    "BrakeLike": "Brake | Mapping[str, Any]",
+    "StiffnessLike": "Mapping[str, Any] | Iterable[Stiffness | Mapping[str, Any]]",
+    "StopLike": "StopReport | StoppingTable | WorstStops | StopFigures | str | Path",
+    "Start": "Move | Recorded",
+    "Severity": "Literal['error', 'warning', 'note']",
+    "Profile": "Callable",
+    "Controller": "Callable",
+    "Progress": "Callable",
+    "Count": "Callable",
+}
+#: What a sentence calls one of them, and several.
+_WORDS = {
+    "ModelSource": ("a path, a PyBullet client, a Scene or a Mechanism", "models"),
+    "JointValues": ("a mapping of joint names to numbers, or a vector", "vectors"),
+    "NamedNumbers": ("a mapping of names to numbers", "mappings of names to numbers"),
+    "StopLike": ("a StopReport, a StoppingTable, WorstStops, or the JSON file of one", "stops"),
+    "Any": ("anything", "anything"),
+    "float": ("a number", "numbers"),
+    "int": ("a whole number", "whole numbers"),
+    "bool": ("True or False", "True or False"),
+    "str": ("a text", "texts"),
+    "Path": ("a path", "paths"),
+    "Array": ("numbers", "numbers"),
+    "Client": ("a PyBullet client", "PyBullet clients"),
+    "Callable": ("a function", "functions"),
+}
+#: What a sentence gives as an example, by a word of what is expected.
+EXAMPLES = {
+    "Brake": "{'joint': 'elbow', 'torque': 50}",
+    "Payload": "{'body': 'hand', 'mass': 5}",
+    "Load": "{'body': 'hand', 'force': [0, 0, -10]}",
+    "JointSpring": "mb.JointSpring('elbow', 200)",
+    "Lock": "mb.Lock('elbow', at=0.5)",
+    "TimedConstraint": "mb.TimedConstraint('clutch', at=0.5)",
+    "joint names": "{'elbow': 0.5}",
+}
 
 
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -133,7 +177,7 @@ def _as_number(misfit: Misfit) -> str:
     """Return what to write for a text that is a number; where it has a unit, in those of SI."""
     if not isinstance(misfit.value, str) or "number" not in misfit.expected:
         return ""
-    from mbplugin.model.units import SI
+    from mbplugin.model.brake_law import SI
 
     try:
         value = SI.value(misfit.value, "", "")
@@ -143,3 +187,196 @@ def _as_number(misfit: Misfit) -> str:
         return ""
     has_unit = misfit.value.strip()[-1] not in "0123456789."
     return f"write {value:.12g}{' (SI units)' if has_unit else ''}"
+
+
+# What an annotation of a public function admits, in words, and what reads a value of it.
+
+
+class Misfit(Exception):
+    """What does not fit: where in the argument, and the value."""
+
+    def __init__(self, place: str, value: object, expected: str) -> None:
+        self.place, self.value, self.expected = place, value, expected
+
+
+class Kind(NamedTuple):
+    """What an annotation admits: one and several in words, and what returns the value at a place or raises."""
+
+    words: str
+    plural: str
+    read: Callable[[str, Any], Any]
+
+
+def kind_of(node: ast.expr) -> Kind:
+    """Return what an annotation admits.
+
+    Raises
+    ------
+    AssertionError
+        An annotation of a form that no public function has.
+    """
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return _either(kind_of(left), kind_of(right))
+        case ast.Constant(value=None):
+            return Kind("", "", _only(lambda value: value is None, ""))
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=inner):
+            return _choice([ast.literal_eval(one) for one in _members(inner)])
+        case ast.Subscript(value=ast.Name(id="Mapping"), slice=ast.Tuple(elts=[key, value])):
+            return _mapping(kind_of(key), kind_of(value))
+        case ast.Subscript(value=ast.Name(id="Iterable" | "Sequence"), slice=inner):
+            return _several(kind_of(inner))
+        case ast.Subscript(value=ast.Name(id="tuple"), slice=inner):
+            return _row([kind_of(one) for one in _members(inner) if not isinstance(one, ast.Constant)], inner)
+        case ast.Subscript(value=ast.Name(id="Callable")):
+            return _named("Callable")
+        case ast.Name(id=name):
+            return _named(name)
+    raise AssertionError(ast.unparse(node))
+
+
+def _members(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _named(name: str) -> Kind:
+    from mbplugin.model import enumerations
+
+    if name in _NAMED:
+        found = kind_of(ast.parse(_NAMED[name], mode="eval").body)
+        return _called(found, *_WORDS[name]) if name in _WORDS else found
+    if hasattr(enumerations, name):
+        return _choice(get_args(getattr(enumerations, name)))
+    article = "an" if name[0] in "AEIOU" else "a"
+    words, plural = _WORDS.get(name, (f"{article} {name}", f"{name}s"))
+    return Kind(words, plural, _only(_TESTS.get(name, lambda value: _is_a(value, name)), words))
+
+
+def _called(kind: Kind, words: str, plural: str) -> Kind:
+    """Return a kind in other words."""
+
+    def read(place: str, value: Any) -> Any:
+        try:
+            return kind.read(place, value)
+        except Misfit as misfit:
+            raise misfit if misfit.place != place else Misfit(place, value, words) from None
+
+    return Kind(words, plural, read)
+
+
+def _is_a(value: object, name: str) -> bool:
+    return any(kind.__name__ == name for kind in type(value).__mro__)
+
+
+def _is_client(value: object) -> bool:
+    own = value if _is_whole(value) else getattr(value, "_client", None)
+    return _is_whole(own)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return (isinstance(value, Real) and not isinstance(value, bool)) or (_is_array(value) and value.ndim == 0)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "ndim") and value.dtype.kind in "fiu"
+
+
+def _are_numbers(value: object) -> bool:
+    if isinstance(value, list | tuple | range):
+        return all(_is_number(one) or _are_numbers(one) for one in value)
+    return _is_array(value)
+
+
+_TESTS: dict[str, Callable[[Any], bool]] = {
+    "Any": lambda value: True,
+    "float": _is_number,
+    "int": _is_whole,
+    "bool": lambda value: (
+        isinstance(value, bool) or _is_a(value, "bool_") or (_is_whole(value) and value in (0, 1))
+    ),
+    "str": lambda value: isinstance(value, str),
+    "Path": lambda value: isinstance(value, os.PathLike),
+    "Array": _are_numbers,
+    "Client": _is_client,
+    "Callable": callable,
+}
+
+
+def _only(admits: Callable[[Any], bool], words: str) -> Callable[[str, Any], Any]:
+    def read(place: str, value: Any) -> Any:
+        if not admits(value):
+            raise Misfit(place, value, words)
+        return value
+
+    return read
+
+
+def _choice(names: Sequence[str]) -> Kind:
+    words = " or ".join(map(repr, names))
+    return Kind(
+        words, f"some of {words}", _only(lambda value: isinstance(value, str) and value in names, words)
+    )
+
+
+def _either(left: Kind, right: Kind) -> Kind:
+    words, plural = (" or ".join(filter(None, pair)) for pair in zip(left[:2], right[:2], strict=True))
+
+    def read(place: str, value: Any) -> Any:
+        try:
+            return left.read(place, value)
+        except Misfit as first:
+            try:
+                return right.read(place, value)
+            except Misfit as second:
+                deepest = max(first, second, key=lambda misfit: len(misfit.place))
+                raise deepest if len(deepest.place) > len(place) else Misfit(place, value, words) from None
+
+    return Kind(words, plural, read)
+
+
+def _mapping(key: Kind, value: Kind) -> Kind:
+    members = "" if value.words == "anything" else f" of names to {value.plural}"
+
+    def read(place: str, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            raise Misfit(place, given, f"a mapping{members}")
+        return {key.read(f"a name in {place}", k): value.read(f"{place}[{k!r}]", v) for k, v in given.items()}
+
+    return Kind(f"a mapping{members}", f"mappings{members}", read)
+
+
+def _several(one: Kind) -> Kind:
+    """Return the kind of any number of values; one that is no list itself may stand alone."""
+    words = f"a list of {one.plural}"
+
+    def read(place: str, given: Any) -> Any:
+        if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+            try:
+                return (one.read(place, given),)
+            except Misfit:
+                raise Misfit(place, given, words) from None
+        members: Any = given
+        members = members.tolist() if _is_array(given) else members
+        return tuple(one.read(f"{place}[{k}]", value) for k, value in enumerate(members))
+
+    return Kind(words, f"lists of {one.plural}", read)
+
+
+def _row(members: Sequence[Kind], node: ast.expr) -> Kind:
+    """Return the kind of a tuple, of one length or of any."""
+    endless = ast.unparse(node).endswith("...)")
+    words = members[0].plural if endless else f"{len(members)} {members[0].plural}"
+
+    def read(place: str, given: Any) -> Any:
+        if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
+            raise Misfit(place, given, words)
+        found = _several(members[0]).read(place, given)
+        if not endless and len(found) != len(members):
+            raise Misfit(place, given, words)
+        return found
+
+    return Kind(words, f"lists of {words}", read)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
-from mbplugin.model.bounds import decimal
+from mbplugin.model.brake_law import decimal
 
 #: Bytes of a table.
 LONGEST_TABLE = 50_000_000

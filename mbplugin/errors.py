@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mbplugin.phrases import ended, listed
-from mbplugin.visible import visible
+from mbplugin.phrases import ended, listed, visible
 
 #: Characters of one part of a sentence.
 _LONGEST = 600

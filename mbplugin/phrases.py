@@ -9,10 +9,7 @@ from pathlib import PurePath
 from types import FunctionType
 from typing import Any, TypeVar
 
-from mbplugin.visible import visible
-
 _Type = TypeVar("_Type", bound=type)
-
 #: Characters of one name where a phrase is to be short.
 _LONGEST_NAME = 90
 #: Characters of a result on one line.
@@ -134,3 +131,36 @@ def _numbers(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_numbers, value))}]"
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# The median; NumPy's imports masked arrays, and that of the standard library exact fractions.
+
+
+def median(values: Iterable[float]) -> float:
+    """Return the median of some values, at least one."""
+    ordered = sorted(values)
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    return float(low + high) / 2
+
+
+# Control characters made visible: one place for every text that is printed.
+
+
+def visible(text: str) -> str:
+    r"""Return a text in one line, with escapes for what does not print.
+
+    Control characters, line breaks, and marks that change the direction of reading become ``\u001b``,
+    ``\u000a``, ``\u202e``; names in files may hold any of them, and neither colour nor move a cursor here,
+    nor begin a line of their own.
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def visible_one_line(error: Exception) -> str:
+    """Return what an error of a library says, its lines joined by blanks."""
+    return " ".join(str(error).split())
+
+
+def _escaped(character: str) -> str:
+    number = ord(character)
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"

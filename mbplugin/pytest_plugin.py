@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from mbplugin.linter.config.settings import Settings
+    from mbplugin.linter.config import Settings
     from mbplugin.linter.run import Report
 
 #: What an item tells its session, also from another process: [place, sentence] of ignores.
@@ -40,7 +40,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect a model."""
     if not parent.config.getoption("--mbplugin"):
         return None
-    from mbplugin.linter.files.targets import is_model
+    from mbplugin.linter.targets import is_model
 
     if not is_model(str(file_path)):
         return None
@@ -53,7 +53,7 @@ class ModelFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """Yield its one test, unless the configuration excludes it and nobody named it."""
-        from mbplugin.linter.files.targets import excluded, target_of
+        from mbplugin.linter.targets import excluded, target_of
 
         settings = _settings(self)
         if excluded(self.path, settings) and not self.session.isinitpath(self.path):
@@ -72,7 +72,7 @@ class ModelFile(pytest.File):
 
 def _settings(node: pytest.File | pytest.Item) -> Settings:
     """Return what is in force for a model: the configuration that was named, or the nearest."""
-    from mbplugin.linter.config.find import named_settings, settings_for
+    from mbplugin.linter.config import named_settings, settings_for
 
     named = node.config.getoption("--mbplugin-config")
     return named_settings(Path(named)) if named else settings_for(node.path)
@@ -97,8 +97,8 @@ class ModelItem(pytest.Item):
         LintFailed
             The exit code of the lint is not 0.
         """
-        from mbplugin.linter.files.batch import lint_target, skipped, unused_ignores
-        from mbplugin.linter.files.targets import target_of
+        from mbplugin.linter.batch import lint_target, skipped, unused_ignores
+        from mbplugin.linter.targets import target_of
 
         target = target_of(_seen_from_here(self.path), _settings(self))
         report = lint_target(target, {})

@@ -87,9 +87,9 @@ def lint_as_configured(
     **options
         Of ``mbplugin.lint``.
     """
-    from mbplugin.linter.config.find import settings_for
-    from mbplugin.linter.files.batch import lint_target
-    from mbplugin.linter.files.targets import target_of
+    from mbplugin.linter.batch import lint_target
+    from mbplugin.linter.config import settings_for
+    from mbplugin.linter.targets import target_of
 
     settings = settings_for(Path(path)).overridden(requested or {})
     return lint_target(target_of(os.fspath(path), settings), options)

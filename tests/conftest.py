@@ -68,7 +68,7 @@ def _kept() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _invariants() -> Iterator[None]:
     """Check what the product's runs return, from any path to them."""
-    import mbplugin.simulation.motion as running
+    import mbplugin.simulation.run as running
     import mbplugin.stopping.run as stopping
     from invariants import check_motion, check_stop
 

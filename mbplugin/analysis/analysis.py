@@ -7,34 +7,118 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mbplugin.analysis.arbitrary_reactions import with_B_norms
-from mbplugin.analysis.directions import with_open_directions
-from mbplugin.analysis.flexibility import body_verdicts
-from mbplugin.analysis.generic import generic_pose
-from mbplugin.analysis.groups import group_verdict
+import numpy as np
+
+from mbplugin.analysis.catalogue import generic_pose
 from mbplugin.analysis.mobility import Mobility, finite_mobility
-from mbplugin.analysis.proof import Cures, proved_cures
-from mbplugin.analysis.result import Analysis
-from mbplugin.analysis.self_stress import self_stresses
+from mbplugin.analysis.remedies import Cures, proved_cures
+from mbplugin.analysis.result import Analysis, body_verdicts, group_verdict
 from mbplugin.analysis.tools import TOOLS
-from mbplugin.analysis.uniqueness import ComponentVerdict, ConstraintVerdict, constraint_verdicts, stress
-from mbplugin.constraints.rank import pfaffian_rank, plateaus
-from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.analysis.uniqueness import (
+    ComponentVerdict,
+    ConstraintVerdict,
+    StressedBlock,
+    constraint_verdicts,
+    self_stresses,
+    stress,
+    with_open_directions,
+)
+from mbplugin.arguments import checked
+from mbplugin.constraints.rank import View, pfaffian_rank, plateaus
+from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import closed_pose, stated_state
-from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE, require_tolerance
-from mbplugin.constraints.view import View
+from mbplugin.constraints.tolerance import (
+    DEFAULT_SAMPLES,
+    DEFAULT_TOLERANCE,
+    rank_tolerance,
+    require_tolerance,
+)
 from mbplugin.errors import BadUsage
+from mbplugin.model.brakes import masses_below_zero, warn_of
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import State
+from mbplugin.model.scene import Scene, State, duties, mechanism_of, option_of
 from mbplugin.model.spatial import Array
-from mbplugin.processes.collections import without_collections
+from mbplugin.processes.foreign import without_collections
+from mbplugin.readers import reload
+from mbplugin.readers.source import ModelSource, model_of
 
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult
 
 DCA_METHODS = ("dca", "dca-extended")
 METHODS = (*TOOLS, *DCA_METHODS)
+
+
+# ``analyze``: the constraints of a scene or mechanism, at the scene's pose unless another one is given.
+
+
+@checked
+def analyze(
+    mech: ModelSource,
+    q: JointValues = None,
+    *,
+    tolerance: float | None = None,
+    method: str = "qr",
+    planar: str | None = None,
+    samples: int | None = None,
+    snap_angles: bool = False,
+    groups: Sequence[Sequence[str]] = (),
+) -> Analysis:
+    """Close the pose of a scene or mechanism and analyze its constraints there.
+
+    Parameters
+    ----------
+    mech : path, PyBullet client, Scene or Mechanism
+    q : mapping or vector, optional
+        Joint coordinates, rad and m; what is not named keeps the scene's value. What is named, or stated in the
+        scene, holds exactly while the loops are closed; values that contradict each other are an error. A vector
+        is where the search for a closed pose starts.
+    tolerance : float, optional
+        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+    method : "qr", "svd", "rank", "nullspace", "dca" or "dca-extended"
+    planar : "xy", "yz" or "zx", optional
+    samples : int, optional
+        Number of sampled poses that distinguish redundancy from a singular pose; the scene's, else
+        ``constraints.tolerance.DEFAULT_SAMPLES``.
+    snap_angles : bool
+        Read rounded angle literals as fractions of π.
+    groups : sequence of sequences of constraint names
+
+    Raises
+    ------
+    BadUsage
+        A method, plane, tolerance or number of poses that there is not; ``snap_angles`` without a scene.
+    UnknownName
+        A coordinate or a constraint of a group that the mechanism does not have.
+    CannotClose
+        The loops cannot be closed.
+    ContradictedState
+        Stated coordinates that no pose has together.
+
+    Warns
+    -----
+    ImplausibleValue
+        A mass below zero of a mechanism, or a coordinate that is probably in another unit.
+    """
+    mech = model_of(mech)
+    if snap_angles:
+        if not isinstance(mech, Scene):
+            raise BadUsage("snap_angles needs the angles as they were written", remedy="pass a scene")
+        mech = reload(mech, snap_angles=True)
+    mechanism = mechanism_of(mech)
+    if not isinstance(mech, Scene):  # of a file the rules say it, at its line
+        warn_of(masses_below_zero(mechanism))
+    return analyze_mechanism(
+        mechanism,
+        stated=stated_state(mech, q, closing=True),
+        tolerance=rank_tolerance(mech if isinstance(mech, Scene) else None, tolerance),
+        method=method,
+        planar=planar or option_of(mech, "planar", None),
+        samples=option_of(mech, "samples", DEFAULT_SAMPLES) if samples is None else samples,
+        groups=groups,
+        kept={name: tuple(duty.text for duty in own) for name, own in duties(mech).items()},
+    )
 
 
 @without_collections()
@@ -197,3 +281,36 @@ def _holonomic(view: View, labels: dict[str, tuple[str, ...]], p: int) -> tuple[
         mech, pfaffians=tuple(replace(pf, nonholonomic=()) for pf in mech.pfaffians if pf.holonomic)
     )
     return rows, rows - replace(view, mech=holonomic_only).redundancy
+
+
+# How much of each reaction is arbitrary: the norms of B_X = C_Xᵀ Q_X (wojtyra2013 (27)).
+#
+# Q_X are the rows of constraint X of an orthonormal basis of the left null space, the last p columns of Q
+# there. The reaction of X is unique iff B_X is zero. Its Frobenius norm does not depend on the basis.
+
+
+def with_B_norms(
+    stressed: Sequence[StressedBlock], verdicts: Sequence[ConstraintVerdict]
+) -> tuple[ConstraintVerdict, ...]:
+    """Return the verdicts with the norms of B_X; None in a large block, which keeps no basis."""
+    norms: dict[str, float | None] = {}
+    for s in stressed:
+        if s.ranked.redundancy:
+            norms.update(_of_block(s))
+    found = [norms.get(v.name, 0.0) for v in verdicts]
+    # a large block has none, nor have the verdicts yet
+    return tuple(
+        v if norm is None else replace(v, B_norm=norm) for v, norm in zip(verdicts, found, strict=True)
+    )
+
+
+def _of_block(s: StressedBlock) -> dict[str, float | None]:
+    if not s.complete:
+        return dict.fromkeys(s.slices)
+    reduced = s.ranked.reduced
+    found: dict[str, float | None] = {}
+    for rows in reduced.rows:
+        Q_X = s.Z[s.slices[rows.constraint]]
+        on_bodies = [(reduced.frame.scaled(rows, e) * reduced.frame.mask).T @ Q_X for _, e in rows.entries]
+        found[rows.constraint] = float(np.linalg.norm(on_bodies)) if on_bodies else 0.0
+    return found

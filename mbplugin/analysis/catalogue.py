@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbplugin.analysis.uniqueness import StressedBlock
+from mbplugin.constraints.rank import RankedBlock, View, redundancy, sample_poses
+from mbplugin.constraints.reduction.frontal_qr import Strip, strip_of
+from mbplugin.constraints.rows import Rows
+from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import AnyArray, Array
 
 #: Types that replace others, and how readily a workshop makes each; a lower cost is offered first.
 COST = {
@@ -24,6 +30,20 @@ COST = {
 #: Extra cost of making a joint where two links are one part.
 _GLUED = 2.0
 _AXES = {axis: np.eye(3)[k] for k, axis in enumerate("xyz")}
+#: A released set is accepted when the smallest singular value of its rows of Z exceeds this fraction
+#: of the largest force or moment; below, the released rows hardly carry the self-stress.
+_WELL_CONDITIONED = 1e-3
+#: What is left of a released row and smaller is rounding.
+_NOTHING = 1e-9
+#: A pivot may be smaller than the largest one by so much where it keeps rows short.
+_PIVOT = 0.1
+#: Whether a pair may become of a type.
+Allowed = Callable[[Pair, str], bool]
+#: Samples in a row that show nothing new and end the search: a random pose has the generic rank with
+#: probability one.
+_ENOUGH = 3
+#: A sampled pose proves a higher rank only by singular values that are clear of the tolerance.
+CLEAR = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,3 +121,264 @@ def _second_axis(rows: tuple[str, ...], axis: Array, turn: float) -> Array:
         about_z = np.eye(len(rows))[[rows.index("rz")]]
         released = np.vstack((released, about_z))
     return released
+
+
+# What weaker pairs release of the self-stresses of a block, and which of them together release all.
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """A replacement and what it releases of the self-stresses.
+
+    Parameters
+    ----------
+    columns : (n,) int array
+        Those of the basis that load its pair.
+    rows : (c, n) array
+        What it releases of them.
+    conditioning : float
+        The smallest singular value of its rows of an orthonormal basis.
+    """
+
+    replacement: Replacement
+    columns: AnyArray
+    rows: Array
+    conditioning: float
+
+    @property
+    def order(self) -> tuple[int, float, float]:
+        """Many released rows first, then cheap, then well-conditioned.
+
+        Rounded, so that equally good options stay in file order on every machine.
+        """
+        return -len(self.rows), self.replacement.cost, -round(self.conditioning, 6)
+
+
+def options_of(
+    mech: Mechanism,
+    s: StressedBlock,
+    turns: Mapping[str, float],
+    kept: Container[str],
+    allowed: Allowed,
+) -> Iterator[Option]:
+    """Yield what the pairs of a block could release by a weaker type.
+
+    Parameters
+    ----------
+    turns : mapping of str to float
+        By how much pairs that turn about their own axis have turned, rad.
+    kept : container of str
+        Pairs that stay as they are.
+    allowed : callable
+        Whether a pair may become of a type.
+    """
+    measured = mech.measured_pairs
+    for loads in loads_of(s):
+        pair = mech.pair_by_name.get(loads.rows.constraint)
+        # a coupling, driver or lock counts on the freedoms its pair has now
+        if pair is None or pair.name in measured or pair.name in kept:
+            continue
+        # in a plane some rows have vanished, and with them what a catalogue pair would release
+        if loads.rows.components != pair.kind.constrained:
+            continue
+        for replacement in replacements(pair, turns.get(pair.name, 0.0)):
+            released = replacement.released
+            if not allowed(pair, replacement.type) or len(released) > s.ranked.redundancy:
+                continue
+            if (smallest := _smallest(released @ loads.orthonormal)) > _WELL_CONDITIONED:
+                yield Option(replacement, loads.columns, released @ loads.values, smallest)
+
+
+def completed(s: StressedBlock, start: Option, options: Sequence[Option]) -> tuple[Replacement, ...] | None:
+    """Add the largest options that keep the released rows independent until all self-stresses are released."""
+    p, chosen, changed = s.ranked.redundancy, [start.replacement], {start.replacement.pair}
+    released = _Orthonormal(p) if s.complete else _Echelon()
+    released.take(start)
+    for option in options:
+        if released.count == p:
+            break
+        fits = released.count + len(option.rows) <= p
+        if fits and option.replacement.pair not in changed and released.take(option):
+            chosen.append(option.replacement)
+            changed.add(option.replacement.pair)
+    return tuple(chosen) if released.count == p else None
+
+
+class _Orthonormal:
+    """Released rows of an orthonormal basis, as an orthonormal basis of their span."""
+
+    def __init__(self, p: int) -> None:
+        self._span = np.zeros((p, 0))
+
+    @property
+    def count(self) -> int:
+        """How many rows are released."""
+        return self._span.shape[1]
+
+    def take(self, option: Option) -> bool:
+        """Release the rows of an option unless they hardly differ from those that are."""
+        new = option.rows - (option.rows @ self._span) @ self._span.T
+        if _smallest(new) <= _WELL_CONDITIONED:
+            return False
+        self._span = np.hstack((self._span, np.linalg.qr(new.T)[0]))
+        return True
+
+
+class _Echelon:
+    """Released rows with entries in few columns, fully reduced: no row has an entry where another has its pivot."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, dict[int, float]] = {}
+        self._pivots_by_column: defaultdict[int, set[int]] = defaultdict(set)
+
+    @property
+    def count(self) -> int:
+        """How many rows are released."""
+        return len(self._rows)
+
+    def take(self, option: Option) -> bool:
+        """Release the rows of an option unless they hardly differ from those that are."""
+        left = self._reduced(option)
+        columns, rows = list(left), np.array(list(left.values())).T
+        if len(columns) < len(option.rows) or _smallest(rows) <= _WELL_CONDITIONED:
+            return False
+        pivots = self._eliminate(columns, rows)
+        for j, row in zip(pivots, rows, strict=True):
+            others = [k for k in np.flatnonzero(np.abs(row) > _NOTHING).tolist() if k != j]
+            self._put(columns[j], {columns[k]: float(row[k]) for k in others})
+        return True
+
+    def _reduced(self, option: Option) -> dict[int, Array]:
+        """Return the columns (c,) of the option's rows after those that have pivots are eliminated."""
+        left: dict[int, Array] = {}
+        for column, own in zip(option.columns.tolist(), option.rows.T, strict=True):
+            if (row := self._rows.get(column)) is None:
+                left[column] = left.get(column, 0.0) + own
+                continue
+            for other, factor in row.items():
+                left[other] = left.get(other, 0.0) - factor * own
+        return {column: own for column, own in left.items() if np.abs(own).max() > _NOTHING}
+
+    def _eliminate(self, columns: Sequence[int], rows: Array) -> list[int]:
+        """Make ``rows`` (c, n) the identity in the places that are returned: columns of few rows, if not small."""
+        pivots: list[int] = []
+        used = np.array([len(self._pivots_by_column[column]) for column in columns])
+        for k in range(len(rows)):
+            size = np.abs(rows[k:])
+            allowed = size >= _PIVOT * size.max()
+            i, j = np.unravel_index(np.where(allowed, used, np.inf).argmin(), size.shape)
+            rows[[k, k + i]] = rows[[k + i, k]]
+            rows[k] /= rows[k, j]
+            factors = rows[:, j].copy()
+            factors[k] = 0.0
+            rows -= np.outer(factors, rows[k])
+            pivots.append(int(j))
+        return pivots
+
+    def _put(self, pivot: int, row: dict[int, float]) -> None:
+        """Keep a row, and eliminate its pivot from the others."""
+        for of_other in self._pivots_by_column.pop(pivot, ()):
+            other = self._rows[of_other]
+            factor = other.pop(pivot)
+            for column, own in row.items():
+                other[column] = other.get(column, 0.0) - factor * own
+                self._pivots_by_column[column].add(of_other)
+        self._rows[pivot] = row
+        for column in row:
+            self._pivots_by_column[column].add(pivot)
+
+
+def _smallest(rows: Array) -> float:
+    """Return the smallest singular value of rows (k, n)."""
+    if len(rows) == 1:
+        return float(np.linalg.norm(rows))
+    return float(np.linalg.svd(rows, compute_uv=False)[-1])
+
+
+# How the self-stresses of a block load each of its constraints, in units of the largest force and moment.
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """The self-stresses in the k rows of one constraint.
+
+    Parameters
+    ----------
+    columns : (n,) int array
+        Those of a basis that load it.
+    values : (k, n) array
+        Their entries.
+    orthonormal : (k, r) array
+        The same in an orthonormal basis, up to its choice.
+    """
+
+    rows: Rows
+    columns: AnyArray
+    values: Array
+    orthonormal: Array
+
+
+def loads_of(s: StressedBlock) -> Iterator[Loads]:
+    """Yield the loads of all constraints of a block.
+
+    Moments grow with the size of a mechanism, forces do not; neither may hide the other. So the largest force
+    row of an orthonormal basis has length one, and so has the largest moment row.
+    """
+    rows = s.ranked.reduced.rows
+    found = _of_basis(s) if s.complete else _of_local_basis(s)
+    translation = np.concatenate([one.translation for one in rows])
+    length = np.concatenate([np.linalg.norm(orthonormal, axis=1) for _, orthonormal in found])
+    unit = np.ones(len(length))
+    for kind in (translation, ~translation):
+        unit[kind] = max(float(length[kind].max(initial=0.0)), s.ranked.zero)
+    for one, (strip, orthonormal) in zip(rows, found, strict=True):
+        own = unit[s.slices[one.constraint], None]
+        yield Loads(one, strip.columns, strip.values / own, orthonormal / own)
+
+
+def _of_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
+    """Return the rows (k, p) of each constraint in an orthonormal basis, twice."""
+    every = np.arange(s.Z.shape[1])
+    parts = [s.Z[s.slices[one.constraint]] for one in s.ranked.reduced.rows]
+    return [(Strip(every, part), part) for part in parts]
+
+
+def _of_local_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
+    """Return the rows of each constraint in the local basis, and (k, k) in an orthonormal one."""
+    found = []
+    for one in s.ranked.reduced.rows:
+        at = s.slices[one.constraint]
+        wide = strip_of(s.ranked.orthonormal_stresses, at).values
+        k, n = wide.shape
+        # turned so that they are triangular: (k, k) says as much
+        turned = np.asarray(np.linalg.qr(np.pad(wide, ((0, 0), (0, max(0, k - n)))).T, mode="r"))
+        found.append((strip_of(s.ranked.local_stresses, at), turned.T))
+    return found
+
+
+# The generic pose: redundancy at all poses is structural, redundancy at this pose only is singular.
+
+
+def generic_pose(
+    view: View, blocks: Sequence[RankedBlock], samples: int, seed: int
+) -> tuple[int, Array, int]:
+    """Return the redundancy at the generic rank, the pose that shows most of it, and the samples taken.
+
+    The generic rank of a block is the largest seen over the sampled poses.
+    """
+    redundant = [b for b in blocks if b.redundancy]
+    fewest = [b.redundancy for b in redundant]
+    best_q, best = view.q, sum(fewest)
+    again = [b.block for b in redundant]
+    strict = replace(view, tolerance=CLEAR * view.tolerance)
+    taken = nothing_new = 0
+    for q in sample_poses(view.mech, view.q, samples, seed=seed):
+        there = strict.at(q).ranked(again)
+        now = [min(f, b.redundancy) for f, b in zip(fewest, there, strict=True)]
+        taken, nothing_new = taken + 1, nothing_new + 1 if now == fewest else 0
+        fewest = now
+        if redundancy(there) < best:
+            best_q, best = q, redundancy(there)
+        if nothing_new == _ENOUGH:
+            break
+    return sum(fewest), best_q, taken

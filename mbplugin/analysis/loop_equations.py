@@ -8,21 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.assembly.closure import constraints_to_close
-from mbplugin.constraints.assembly.loops import Paths
+from mbplugin.constraints.assembly.closure import Paths, Residuals, constraints_to_close
 from mbplugin.constraints.assembly.moving import MovingTree
-from mbplugin.constraints.assembly.residuals import Residuals
-from mbplugin.constraints.rank import RankedBlock
-from mbplugin.constraints.rows.build import rows_of
-from mbplugin.constraints.rows.planar import VANISHED
-from mbplugin.constraints.rows.rates import freedom_value
-from mbplugin.constraints.rows.row import Rows
-from mbplugin.constraints.view import View
-from mbplugin.model.component import is_turn
-from mbplugin.model.mechanism.coordinate_units import rate_units
-from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
-from mbplugin.model.mechanism.mechanism import Constraint
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.constraints.rank import RankedBlock, View
+from mbplugin.constraints.rows import VANISHED, Rows, freedom_value, rows_of
+from mbplugin.model.mechanism.kinematics import rate_units
+from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Driver, Lock
+from mbplugin.model.spatial import AnyArray, Array, is_turn
 
 _IN_SPACE = 6
 

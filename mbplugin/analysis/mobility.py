@@ -30,12 +30,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbplugin.analysis.loop_equations import AlikeBlocks, LoopEquations
-from mbplugin.constraints.assembly.descent.jacobians import Jacobians
-from mbplugin.constraints.assembly.descent.steps import shortest_step
-from mbplugin.constraints.rank import RankedBlock
-from mbplugin.constraints.reduction.velocity import tree_motion
-from mbplugin.constraints.rows.build import rows_of
-from mbplugin.constraints.view import View
+from mbplugin.constraints.assembly.descent import Jacobians, shortest_step
+from mbplugin.constraints.rank import RankedBlock, View
+from mbplugin.constraints.reduction.scaling import tree_motion
+from mbplugin.constraints.rows import rows_of
 from mbplugin.lapack import pivot_order, pivots
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array

@@ -3,24 +3,286 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
-from mbplugin.analysis.tools import TOOLS, RowVerdict
-from mbplugin.analysis.tools.verdict import from_self_stresses
+from mbplugin.analysis.tools import TOOLS, RowVerdict, from_self_stresses
+from mbplugin.constraints.matrix import block_null_space
 from mbplugin.constraints.rank import RankedBlock
-from mbplugin.constraints.reduction.null_space import block_null_space
-from mbplugin.constraints.reduction.strips import strip_of
+from mbplugin.constraints.reduction.frontal_qr import strip_of
+from mbplugin.constraints.rows import Rows
+from mbplugin.lapack import pivot_order
 from mbplugin.model.enumerations import ConstraintKind, Uniqueness
-from mbplugin.model.mechanism.body import WORLD
-from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
-from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import MOTION_WORDS, AnyArray, Array, shift_rows
 from mbplugin.phrases import one_line_repr
+
+_WORDS = {
+    **MOTION_WORDS,
+    "d": "distance",
+    "c": "coupled rate",
+    "side": "sideways slip",
+    "roll": "rolling slip",
+    "normal": "distance from the plane",
+}
+Directions = tuple[tuple[float, float, float], ...]
+#: Decimals of a coordinate of a direction; the rest is rounding.
+_DIGITS = 12
+#: Random self-stresses drawn from a large block; at least as many as a constraint has rows.
+_DRAWN = 8
+#: Self-stresses of a large block that share closing rows are written together, up to so many.
+_TOGETHER = 300
+
+
+# Descriptions of self-stress states: the loop, the motion restrained twice, the loaded constraints.
+
+
+@dataclass(frozen=True)
+class StressComponent:
+    """One multiplier of a self-stress; weights are scaled by the characteristic length, at most 1."""
+
+    constraint: str
+    component: str
+    weight: float
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class SelfStress:
+    """One independent self-stress state: internal forces that load the mechanism and move nothing.
+
+    Parameters
+    ----------
+    constraints : tuple of str
+        Who carries it.
+    text : str
+        In words.
+    loop : str
+        The bodies of the loop in their order, where the loaded constraints form one; else empty.
+    restrains : str
+        The motion that is restrained twice, ``rotation about x``.
+    closed_by : str
+        The constraint that restrains it once more.
+    """
+
+    constraints: tuple[str, ...]
+    components: tuple[StressComponent, ...]
+    text: str
+    loop: str = ""
+    restrains: str = ""
+    closed_by: str = ""
+
+
+def self_stresses(mech: Mechanism, stressed: Sequence[StressedBlock]) -> tuple[SelfStress, ...]:
+    """Return p self-stress states, chosen so that each misfits one component of a closing constraint.
+
+    Of a large block those that share a closing constraint with very many others are left out.
+    """
+    return tuple(stress for s in stressed for stress in _of_block(mech, s))
+
+
+def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
+    if not s.ranked.redundancy:
+        return []
+    known = {constraint.name: bodies_of(mech, constraint) for constraint in mech.constraints()}
+    labels, found = s.ranked.reduced.labels, []
+    for rows, part in s.parts():
+        Z, pivots = _one_misfit_each(s, rows, part)
+        for column, pivot in enumerate(pivots):
+            weights = Z[:, column] / np.abs(Z[:, column]).max()
+            loaded = np.flatnonzero(np.abs(weights) > max(s.ranked.zero, 1e-6))
+            components = tuple(StressComponent(*labels[int(rows[k])], float(weights[k])) for k in loaded)
+            names = tuple(dict.fromkeys(c.constraint for c in components))
+            found.append((rows[pivot], _described(known, names, components, labels[rows[pivot]])))
+    return [described for _, described in sorted(found, key=lambda item: item[0])]
+
+
+def _one_misfit_each(s: StressedBlock, rows: AnyArray, Z: Array) -> tuple[Array, list[int]]:
+    """Return a basis of the self-stresses Z (n, p) in some ``rows`` (n,) with one closing component each.
+
+    And the places of these among the rows. Rows of J determine the rest by statics, so there are always pivots
+    among them.
+    """
+    closing = int(np.searchsorted(rows, len(s.ranked.reduced.labels) - s.ranked.reduced.shape[0]))
+    order = pivot_order(Z[closing:].T)
+    pivots = sorted(int(closing + k) for k in order[: Z.shape[1]])
+    return Z @ np.linalg.inv(Z[pivots]), pivots
+
+
+def _described(
+    known: Mapping[str, tuple[str, str]],
+    names: tuple[str, ...],
+    components: tuple[StressComponent, ...],
+    pivot: RowLabel,
+) -> SelfStress:
+    carried = "; ".join(
+        f"{name} ({' '.join(c.component for c in components if c.constraint == name)})" for name in names
+    )
+    restrained = _WORDS.get(pivot.freedom, pivot.freedom)
+    loop = _loop([known[name] for name in names])
+    what = f"the loop {loop} restrains" if loop else f"{' and '.join(names[:4])} restrain"
+    text = f"{what} {restrained} of {pivot.constraint} twice; carried by {carried}"
+    return SelfStress(names, components, text, loop, restrained, pivot.constraint)
+
+
+def _loop(left: list[tuple[str, str]]) -> str:
+    """Return the bodies in the order of the loop, where those of the loaded constraints form one."""
+    start, here = left.pop(0)
+    path = [start, here]
+    while left:
+        following = next((ends for ends in left if here in ends), None)
+        if following is None:
+            return ""
+        left.remove(following)
+        here = following[1] if following[0] == here else following[0]
+        path.append(here)
+    return "–".join(path[:-1]) if path[-1] == start and len(path) > 2 else ""
+
+
+# Directions in space that the rigid model does not determine in a joint, independent of its frame's x and y.
+#
+# The rotation of a joint frame about a free axis is arbitrary, and with it the directions tx and ty. The span
+# of the forces, and of the moments at the joint's point, that a self-stress can cause in the joint is not.
+
+
+def joint_point(mech: Mechanism, poses: BodyPoses, pair: Pair) -> Array:
+    """Return the joint's point (3,), the origin of S in the world, m."""
+    return np.asarray(poses.of(mech.body_index[pair.body_b]).apply(pair.X_BS.p))
+
+
+def joint_place(mech: Mechanism, poses: BodyPoses, pair: Pair) -> tuple[Array, Array]:
+    """Return the joint's point (3,), and R_WJ (3, 3), the axes of P in the world."""
+    R_WJ = poses.of(mech.body_index[pair.body_a]).R @ pair.X_AP.R
+    return joint_point(mech, poses, pair), np.asarray(R_WJ)
+
+
+def rows_in_world(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> Array:
+    """Return rows (k, 6) on the relative twist [v; ω] at the joint's point, world axes.
+
+    Transposed they take multipliers to the wrench on the successor there.
+
+    Parameters
+    ----------
+    rows : Rows
+        Of the pair, or of a drive or lock in its joint.
+    """
+    body, entry = _row_entry(mech, pair, rows)
+    return shift_rows(entry, poses.p_WC[body] - joint_point(mech, poses, pair))
+
+
+def _row_entry(mech: Mechanism, pair: Pair, rows: Rows) -> tuple[int, Array]:
+    """Return a body of a pair, and ``rows`` on its twist, (k, 6), with the sign of the successor."""
+    index = mech.body_index
+    body, sign = (index[pair.body_b], 1.0) if index[pair.body_b] >= 0 else (index[pair.body_a], -1.0)
+    return body, sign * dict(rows.entries)[body]
+
+
+def open_directions(wrenches: Array, zero: float) -> tuple[Directions, Directions]:
+    """Return orthonormal bases, world axes, of the open forces and of the open moments.
+
+    Parameters
+    ----------
+    wrenches : (6, p) array
+        What each self-stress puts into the joint, of unit size.
+    zero : float
+        Size below which a component is rounding.
+    """
+    force, moment = _bases(wrenches.reshape(2, 3, -1), zero)
+    return force, moment
+
+
+def _bases(vectors: Array, zero: float) -> list[Directions]:
+    """Return a basis of each span of ``vectors`` (n, 3, p) that only depends on the span: of 2 its normal decides."""
+    # with fewer vectors than dimensions the decomposition would have no normal
+    padded = np.pad(vectors, ((0, 0), (0, 0), (0, max(0, 3 - vectors.shape[2]))))
+    U, sigma, _ = np.linalg.svd(padded, full_matrices=False)
+    rank = (sigma > zero).sum(axis=1)
+    along, normal = _without_sign(U[:, :, 0]), _without_sign(U[:, :, 2])
+    # the world axis that lies nearest to the plane, projected on it
+    axis = np.eye(3)[np.argmin(np.round(np.abs(normal), 6), axis=1)]
+    first = axis - (axis * normal).sum(axis=1, keepdims=True) * normal
+    first = _without_sign(first / np.linalg.norm(first, axis=1, keepdims=True))
+    second = _without_sign(np.cross(normal, first))
+    whole: Directions = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    choices = zip(rank.tolist(), _tuples(along), _tuples(first), _tuples(second), strict=True)
+    return [((), (a,), (b, c), whole)[r] for r, a, b, c in choices]
+
+
+def _without_sign(directions: Array) -> Array:
+    """Return unit vectors, ``directions`` (n, 3), whose largest coordinates, the first of equal ones, are positive."""
+    largest = np.argmax(np.round(np.abs(directions), 6), axis=1)
+    signs = np.sign(np.take_along_axis(directions, largest[:, None], axis=1))
+    return np.asarray(directions * signs)
+
+
+def _tuples(directions: Array) -> Directions:
+    """Return unit vectors, ``directions`` (n, 3), without rounding and without negative zeros."""
+    return tuple((x, y, z) for x, y, z in (np.round(directions, _DIGITS) + 0.0).tolist())
+
+
+def with_open_directions(
+    mech: Mechanism,
+    poses: BodyPoses,
+    stressed: Sequence[StressedBlock],
+    verdicts: Sequence[ConstraintVerdict],
+) -> tuple[ConstraintVerdict, ...]:
+    """Return the verdicts on pairs with the directions that they leave open."""
+    found: dict[str, tuple[Directions, Directions]] = {
+        v.name: ((), ()) for v in verdicts if v.unique and v.name in mech.pair_by_name
+    }
+    open_names = {v.name for v in verdicts if v.name in mech.pair_by_name} - set(found)
+    for s in stressed:
+        found.update(_directions_of_block(mech, poses, s, open_names))
+    return tuple(
+        replace(v, open_force=found[v.name][0], open_moment=found[v.name][1]) if v.name in found else v
+        for v in verdicts
+    )
+
+
+def _directions_of_block(
+    mech: Mechanism, poses: BodyPoses, s: StressedBlock, names: Container[str]
+) -> dict[str, tuple[Directions, Directions]]:
+    """Return the open forces and moments of some pairs of a block, computed together."""
+    stresses = s.ranked.reduced.scale[:, None] * s.Z
+    members = [rows for rows in s.ranked.reduced.rows if rows.constraint in names]
+    if not members:
+        return {}
+    wrenches, arms = [], []
+    for rows in members:
+        pair = mech.pair_by_name[rows.constraint]
+        body, entry = _row_entry(mech, pair, rows)
+        wrenches.append(entry.T @ stresses[s.slices[pair.name]])
+        arms.append(poses.p_WC[body] - joint_point(mech, poses, pair))
+    at_joints = shift_rows(np.array(wrenches).transpose(0, 2, 1), np.array(arms)[:, None])
+    at_joints *= _sizes(s.ranked.reduced.length)
+    bases = _bases(at_joints.transpose(0, 2, 1).reshape(2 * len(members), 3, -1), s.ranked.zero)
+    return {r.constraint: (bases[2 * k], bases[2 * k + 1]) for k, r in enumerate(members)}
+
+
+def unit_wrenches(at_joint: Array, scale: Array, length: float) -> Array:
+    """Return what k scaled multipliers put into a joint, (6, k), force in units of moment per length.
+
+    Parameters
+    ----------
+    at_joint : (k, 6) array
+        Rows on the twist of the joint's point, world axes.
+    scale : (k,) array
+        Of the multipliers.
+    length : float
+        The characteristic length, m.
+    """
+    return np.asarray((at_joint * scale[:, None] * _sizes(length)).T)
+
+
+def _sizes(length: float) -> Array:
+    """Return the factors (6,) that make forces moments per characteristic length (m)."""
+    return np.array([length] * 3 + [1.0] * 3)
 
 
 @dataclass(frozen=True)
@@ -70,12 +332,6 @@ class ConstraintVerdict:
     def unique(self) -> bool:
         """Whether the whole reaction is unique."""
         return self.reaction == "unique"
-
-
-#: Random self-stresses drawn from a large block; at least as many as a constraint has rows.
-_DRAWN = 8
-#: Self-stresses of a large block that share closing rows are written together, up to so many.
-_TOGETHER = 300
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,17 +7,117 @@ requested output may reach standard output, so both file descriptors are redirec
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from importlib.util import find_spec
+from time import monotonic
 from types import ModuleType
+from typing import Any, TypeVar
 
 from mbplugin.errors import BadUsage, MissingDependency
+from mbplugin.processes.foreign import Limits, Purpose, in_own_child
+from mbplugin.simulation.budget import MAX_SECONDS
 
+_LIMITS = Limits(
+    60.0,
+    60,
+    4 << 30,
+    1 << 20,
+    Purpose("computed", "the overlaps", "solids that take less", "simplify the meshes"),
+)
+#: What PyBullet lays around a hull, m.
+_MARGIN = 1e-3
 _STDOUT, _STDERR = 1, 2
+T = TypeVar("T")
+#: Bytes: of memory beyond those of the started process, and of a file.
+_MEMORY, _WRITTEN = 4 << 30, 1 << 30
+_PURPOSE = Purpose(
+    "computed", "the motion", "one that takes less", "take longer steps, a shorter duration or more seconds"
+)
+
+
+# How deep solids lie in each other, computed by PyBullet's collision detection in a child process.
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A convex solid in the world.
+
+    Parameters
+    ----------
+    kind : str
+        ``box`` (x y z), ``sphere`` (radius), ``cylinder``, ``capsule`` (radius, length along z), or ``hull``
+        of vertices.
+    size : tuple of float
+        m.
+    vertices : tuple of (float, float, float)
+        Of a hull, m.
+    position, orientation : tuple of float
+        m, and a quaternion xyzw.
+    """
+
+    kind: str
+    size: tuple[float, ...]
+    vertices: tuple[tuple[float, ...], ...]
+    position: tuple[float, ...]
+    orientation: tuple[float, ...]
+
+
+def overlap_depths(solids: Sequence[Solid], pairs: Sequence[tuple[int, int]]) -> list[float]:
+    """Return how deep the two solids of each pair lie in each other, m; 0 where they do not.
+
+    Raises
+    ------
+    MbPluginError
+        PyBullet is not installed, ended its process or took too long.
+    """
+    require_engine("finding overlaps")
+    return in_child(_depths, tuple(solids), tuple(pairs), limits=_LIMITS)
+
+
+def _depths(solids: Sequence[Solid], pairs: Sequence[tuple[int, int]]) -> list[float]:
+    with session() as (bullet, client), quiet():
+        ids = [_body(bullet, client, solid) for solid in solids]
+        return [
+            max(0.0, _depth(bullet, client, ids[a], ids[b]) - _margin(solids[a]) - _margin(solids[b]))
+            for a, b in pairs
+        ]
+
+
+def _body(bullet: ModuleType, client: int, solid: Solid) -> int:
+    shape = bullet.createCollisionShape(physicsClientId=client, **_shape(bullet, solid))
+    return int(
+        bullet.createMultiBody(
+            0, shape, -1, list(solid.position), list(solid.orientation), physicsClientId=client
+        )
+    )
+
+
+def _shape(bullet: ModuleType, solid: Solid) -> dict[str, object]:
+    """Return the arguments of PyBullet's ``createCollisionShape``."""
+    if solid.kind == "box":
+        return {"shapeType": bullet.GEOM_BOX, "halfExtents": [edge / 2 for edge in solid.size]}
+    if solid.kind == "sphere":
+        return {"shapeType": bullet.GEOM_SPHERE, "radius": solid.size[0]}
+    if solid.kind == "hull":
+        return {"shapeType": bullet.GEOM_MESH, "vertices": [list(point) for point in solid.vertices]}
+    round_shape = bullet.GEOM_CYLINDER if solid.kind == "cylinder" else bullet.GEOM_CAPSULE
+    return {"shapeType": round_shape, "radius": solid.size[0], "height": solid.size[1]}
+
+
+def _margin(solid: Solid) -> float:
+    return _MARGIN if solid.kind == "hull" else 0.0
+
+
+def _depth(bullet: ModuleType, client: int, a: int, b: int) -> float:
+    points = bullet.getClosestPoints(a, b, 0.0, physicsClientId=client)
+    # entry 8 is the distance, negative inside
+    return max((-float(point[8]) for point in points), default=0.0)
 
 
 class Captured:
@@ -141,3 +241,40 @@ def _restore(descriptor: int, copy: int | None) -> None:
         return
     os.dup2(copy, descriptor)
     os.close(copy)
+
+
+# Motions of PyBullet, computed in a separate process, which a model can end or block.
+
+
+@dataclass
+class Allowance:
+    """Seconds that several calls share; the clock runs from its making."""
+
+    seconds: float = MAX_SECONDS
+    begun: float = field(default_factory=monotonic)
+
+    @property
+    def limits(self) -> Limits:
+        """What the next call may take, at least a second."""
+        left = max(1.0, self.seconds - (monotonic() - self.begun))
+        return Limits(left, math.ceil(left), _MEMORY, _WRITTEN, _PURPOSE)
+
+
+def in_child(function: Callable[..., T], /, *args: Any, limits: Limits | None = None) -> T:
+    """Return what a function returns in a process of its own, which ends with it.
+
+    Parameters
+    ----------
+    function : callable
+        Of a module that can be imported; it, its arguments and its answer can be pickled.
+    limits : Limits, optional
+        By default those of an :class:`Allowance`.
+
+    Raises
+    ------
+    MbPluginError
+        What the function raised, that PyBullet ended the process, or that it took too much.
+    RuntimeError
+        Any other exception in the function, with its traceback.
+    """
+    return in_own_child("PyBullet", limits or Allowance().limits, "", os.environ, function, *args)

@@ -60,6 +60,6 @@ def _applies_plugins() -> bool:
     """Return whether the command may run rules of other distributions."""
     if not set(sys.argv[1:]).intersection(_WITH_RULES):
         return False
-    from mbplugin.processes.announced import rules_are_announced
+    from mbplugin.processes.foreign import rules_are_announced
 
     return rules_are_announced()

@@ -12,15 +12,26 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli.shared.command_line import keep_arguments
-from mbplugin.cli.shared.help import EXAMPLES, Command, make_app, named_command
-from mbplugin.cli.shared.output import complain, emit, forget_stdout, warnings_as_sentences
-from mbplugin.cli.shared.output_format import with_force, with_format
-from mbplugin.cli.shared.usage import usage_sentence
-from mbplugin.cli.shared.working import working
+from mbplugin.cli.shared.help import (
+    EXAMPLES,
+    Command,
+    make_app,
+    named_command,
+    usage_sentence,
+    with_force,
+    with_format,
+)
+from mbplugin.cli.shared.report import (
+    complain,
+    emit,
+    forget_stdout,
+    keep_arguments,
+    warnings_as_sentences,
+    working,
+)
 from mbplugin.errors import MbPluginError
+from mbplugin.phrases import visible
 from mbplugin.processes.supervised import INTERRUPTED
-from mbplugin.visible import visible
 
 #: The usage errors of typer, whichever click they come from (newer typers carry their own).
 UsageError: Any = typer.BadParameter.__base__
@@ -28,24 +39,24 @@ UsageError: Any = typer.BadParameter.__base__
 #: The file of each command in this folder; its function is called like it, ``stop_table_command``.
 FILES = {
     "lint": "lint",
-    "config": "config",
-    "rule": "rule",
-    "schema": "schema",
-    "matrix": "matrix",
+    "config": "lookup",
+    "rule": "lookup",
+    "schema": "lookup",
+    "matrix": "lookup",
     "reactions": "reactions",
     "simulate": "simulate",
-    "estop": "stopping.estop",
-    "stop-table": "stopping.stop_table",
-    "calibrate": "stopping.calibrate",
-    "worst-stop": "stopping.worst_stop",
-    "sweep": "stopping.sweep",
-    "distance": "stopping.distance",
-    "crosscheck": "crosscheck",
-    "diff": "diff",
-    "engines": "engines",
-    "close": "close",
+    "estop": "stopping.stops",
+    "stop-table": "stopping.stops",
+    "calibrate": "stopping.figures",
+    "worst-stop": "stopping.searches",
+    "sweep": "stopping.searches",
+    "distance": "stopping.figures",
+    "crosscheck": "compare",
+    "diff": "compare",
+    "engines": "compare",
+    "close": "compare",
     "view": "view",
-    "warmup": "warmup",
+    "warmup": "lookup",
 }
 
 

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.command_line import command_line
-from mbplugin.cli.shared.output import complain, emit, emit_lines, refuse_overwriting
+from mbplugin.cli.shared.report import command_line, complain, emit, emit_lines, refuse_overwriting
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
-from mbplugin.linter.files.deadline import MAX_SECONDS
+from mbplugin.linter.deadline import MAX_SECONDS
 from mbplugin.linter.finding import Severity
 from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
+from mbplugin.phrases import visible
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
-from mbplugin.report.ci.formats import LintFormat, rendered
-from mbplugin.visible import visible
+from mbplugin.report.lint_formats import LintFormat, rendered
 
 if TYPE_CHECKING:
-    from mbplugin.linter.files.targets import Target
     from mbplugin.linter.run import Report
+    from mbplugin.linter.targets import Target
     from mbplugin.report.text.lint import Detail
 
 
@@ -127,7 +126,7 @@ Verbose = Annotated[
 NoMeshCache = Annotated[
     bool, typer.Option("--no-mesh-cache", help="Read every mesh again, and store nothing about it.")
 ]
-#: As in ``mbplugin.linter.checks.shapes.mesh_cache``, which the help must not import.
+#: As in ``mbplugin.linter.checks.meshes``, which the help must not import.
 NO_MESH_CACHE = "MBPLUGIN_NO_MESH_CACHE"
 #: The longest time for a rule, and for a run, s.
 _DAY = 86400.0
@@ -185,7 +184,7 @@ def lint_command(
     0 clean, 1 findings at or above --fail-on, 2 unusable input or wrong usage.
     """
     from mbplugin.errors import BadUsage
-    from mbplugin.linter.config.codes import known_codes
+    from mbplugin.linter.run import known_codes
 
     _limit_rules(rule_seconds)
     if not 0 < max_seconds <= _DAY:
@@ -249,7 +248,7 @@ def _detail(quiet: bool, verbose: bool) -> Detail:
 
 def _write_scene(reports: Sequence[Report], target: Path) -> None:
     from mbplugin.errors import BadUsage
-    from mbplugin.linter.files.closed_scene import closed_scene
+    from mbplugin.linter.targets import closed_scene
 
     if len(reports) != 1:
         raise BadUsage(f"--write-scene has {len(reports)} files", expected="one FILE")
@@ -282,15 +281,12 @@ def _lint(
     config: Path | None,
     max_seconds: float,
 ) -> list[Report]:
-    from mbplugin.linter.files.baseline import read_baseline, without_known
-    from mbplugin.linter.files.batch import with_skipped, with_unused_ignores
-    from mbplugin.linter.files.candidates import skipped_line
-    from mbplugin.linter.files.jobs import lint_targets
-    from mbplugin.linter.files.targets import targets
+    from mbplugin.linter.batch import lint_targets, with_skipped, with_unused_ignores
+    from mbplugin.linter.targets import read_baseline, skipped_line, targets, without_known
 
     known = None
     if baseline is not None:
-        from mbplugin.report.documents.schema import violation
+        from mbplugin.report.documents.part import violation
 
         known = read_baseline(baseline, lambda document: violation(document, "lint"))
     skipped: list[tuple[str, str]] = []
@@ -325,7 +321,7 @@ def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
     from rich.console import Console
     from rich.progress import track
 
-    from mbplugin.cli.shared.working import hidden
+    from mbplugin.cli.shared.report import hidden
 
     def watched() -> Iterator[Report]:
         with hidden():

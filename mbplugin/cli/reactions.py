@@ -9,10 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.acting import LoadOption, PayloadOption
-from mbplugin.cli.shared.command_line import record_of_scene
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
+from mbplugin.cli.shared.braking import LoadOption, PayloadOption
+from mbplugin.cli.shared.report import (
+    AS_WRITTEN,
+    CommandReport,
+    Reading,
+    earlier_report,
+    emit_report,
+    quantities_of,
+    read_scene,
+    reads_model,
+    record_of_scene,
+)
 from mbplugin.errors import BadUsage
 from mbplugin.model.enumerations import Axes, Material
 
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
 
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.model.scene import Scene
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text.layout import Line
 
 Qdd = Annotated[
@@ -154,7 +162,7 @@ def _report(result: Reactions, scene: Scene, file: str, axes: Axes, frames: bool
         return reactions_chapter(scene, result)
 
     def document() -> dict[str, Any]:
-        from mbplugin.report.documents.reactions import reactions_document
+        from mbplugin.report.documents.motions import reactions_document
 
         return reactions_document(result, file, scene.files)
 

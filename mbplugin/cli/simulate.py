@@ -9,34 +9,46 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.acting import (
+from mbplugin.cli.shared.braking import (
+    BrakeOption,
     DampingOption,
     FrictionOption,
+    HoldOption,
     LoadOption,
+    LockOption,
     PayloadOption,
+    ProfileOption,
     TorqueOption,
+    profile_files,
+    read_profiles,
+    time_bar,
 )
-from mbplugin.cli.shared.braking import BrakeOption, HoldOption, LockOption
-from mbplugin.cli.shared.command_line import record_of_scene
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import complain
-from mbplugin.cli.shared.profiles import ProfileOption, profile_files, read_profiles
-from mbplugin.cli.shared.progress import time_bar
-from mbplugin.cli.shared.report import CommandReport, earlier_report, emit_report
+from mbplugin.cli.shared.report import (
+    AS_WRITTEN,
+    CommandReport,
+    Reading,
+    complain,
+    earlier_report,
+    emit_report,
+    quantities_of,
+    read_scene,
+    reads_model,
+    record_of_scene,
+)
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
 from mbplugin.model import enumerations as names
+from mbplugin.phrases import visible
 from mbplugin.processes.supervised import INTERRUPTED
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_choices
-from mbplugin.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
-    from mbplugin.model.units import Units
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text.layout import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
@@ -193,7 +205,7 @@ def _report(
     also: Sequence[Path],
 ) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
-        from mbplugin.report.text.simulate import simulate_lines
+        from mbplugin.report.text.reactions import simulate_lines
 
         return simulate_lines(motion, pairs, width, units)
 
@@ -203,7 +215,7 @@ def _report(
         return motion_chapter(scene, motion, pairs)
 
     def document() -> dict[str, Any]:
-        from mbplugin.report.documents.simulate import simulate_document
+        from mbplugin.report.documents.motions import simulate_document
 
         return simulate_document(motion, request, pairs, file, scene.files)
 
@@ -215,11 +227,11 @@ def _require_files(save: Path | None, plot: Path | None, output: Path | None) ->
     for path in (save, plot, output):
         require_folder(path)
     if save is not None:
-        from mbplugin.simulation.trajectory.saving import require_ending
+        from mbplugin.simulation.trajectory.resampling import require_ending
 
         require_ending(save)
     if plot is not None:
-        from mbplugin.simulation.trajectory.plotting import require_picture
+        from mbplugin.simulation.trajectory.resampling import require_picture
 
         require_picture(plot)
 

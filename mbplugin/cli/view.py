@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.model import AS_WRITTEN, Reading, quantities_of, read_scene, reads_model
-from mbplugin.cli.shared.output import emit, emit_document
-from mbplugin.cli.shared.progress import count_bar
+from mbplugin.cli.shared.braking import count_bar
+from mbplugin.cli.shared.report import (
+    AS_WRITTEN,
+    Reading,
+    emit,
+    emit_document,
+    quantities_of,
+    read_scene,
+    reads_model,
+)
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
-    from mbplugin.visualization.recording import Replay
+    from mbplugin.visualization.scene_view import Replay
 
 Motion = Annotated[
     Path | None,
@@ -73,7 +80,7 @@ def view_command(
     Sliders move the robot along its constraint manifold. Exit code: 0, also when the window is closed;
     2 for unusable input, wrong usage, or without a display.
     """
-    from mbplugin.visualization.render.film import check_files
+    from mbplugin.visualization.render import check_files
 
     _check(motion, stop, bool(qd), film)
     check_files(picture, film)
@@ -102,7 +109,7 @@ def view_command(
     if output_format == "text":
         emit(f"{viewed.sentence}\n", output)
     else:
-        from mbplugin.report.documents.view import view_document
+        from mbplugin.report.documents.models import view_document
 
         emit_document(view_document(viewed, file, scene), output, output_format)
 
@@ -116,7 +123,7 @@ def _replay(
     speed: float | None,
     stop: bool,
 ) -> Replay | None:
-    from mbplugin.visualization.recording import replay_of
+    from mbplugin.visualization.scene_view import replay_of
 
     if motion is not None:
         return replay_of(scene, motion, speed)
@@ -150,7 +157,7 @@ def _camera(text: str | None) -> tuple[float, ...]:
     """Return the angles and the distance that ``--camera`` gives."""
     if text is None:
         return ()
-    from mbplugin.model.bounds import decimal
+    from mbplugin.model.brake_law import decimal
 
     try:
         values = tuple(decimal(part) for part in text.split(","))

@@ -2,24 +2,268 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from mbplugin.bullet.built import Built, build
+from mbplugin.bullet.motion import Task
+from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet.tree import outer_frame
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.model.spatial import Array
-from mbplugin.phrases import one_line, one_line_repr
+from mbplugin.errors import BadUsage
+from mbplugin.model.brakes import AppliedForces, BrakeLike, signalled_brakes
+from mbplugin.model.mechanism import Driver, Mechanism
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.mechanism import Lock
+from mbplugin.model.scene import Scene, State, mechanism_of
+from mbplugin.model.spatial import Array, cross
+from mbplugin.phrases import cut_short, listed, one_line, one_line_repr
 from mbplugin.rendering import Result
-from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
+from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.passing_marks import TimedDrive, joint_limits
+from mbplugin.simulation.run import move, simulate
+from mbplugin.simulation.trajectory.resampling import draw, legend
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome import StopReport
+from mbplugin.stopping.run import run_stop
+from mbplugin.stopping.scenario.drives import timed_drives
+from mbplugin.stopping.scenario.scenario import (
+    NO_EFFORT_LIMITS,
+    EffortLimits,
+    assumed_brakes,
+    brakes_of_effort,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: Relative deviation that is rounding.
+_EXACT = 1e-8
+#: A step so short that the sensors tell what acts at its start, s.
+_MOMENT = 1e-9
 Verdict = Literal["agrees", "disagrees", "not asymptotic", "not comparable"]
 Program = Literal["mbplugin", "PyBullet"]
-
 #: Orders of convergence that count as first order.
 FIRST_ORDER = (0.7, 1.3)
+#: How long a motion is compared where nobody says, s.
+_DURATION = 0.5
+_RTOL, _ATOL = 1e-11, 1e-12
+#: The longest step beside the duration; between steps rates are interpolated by cubics.
+_STEP = 1 / 512
+#: Beyond a limit, rad or m, that is only rounding.
+_AT_LIMIT = 1e-9
+
+
+# An agreement as a picture: errors over the step, and the coordinates of both.
+
+
+def plot(found: Agreement, path: str | Path | None = None) -> Figure:
+    """Draw an agreement into a file, or in a window where none is named, and return the figure.
+
+    Raises
+    ------
+    MissingDependency
+        Matplotlib is not installed.
+    BadUsage
+        No picture by its ending, or a file that cannot be written.
+    """
+    return draw(partial(_draw, found), (11.0, 5.0), path)
+
+
+def _draw(found: Agreement, figure: Any) -> None:
+    errors, curves = figure.subplots(1, 2)
+    _draw_errors(found, errors)
+    _draw_curves(found, curves)
+    lines = (f"PyBullet and mbplugin: {found.verdict}", cut_short(found.of_effort.heading, 110))
+    figure.suptitle("\n".join(filter(None, lines))).set_parse_math(False)
+
+
+def _draw_errors(found: Agreement, axes: Any) -> None:
+    axes.set_xlabel("step of PyBullet [s]")
+    axes.set_ylabel("largest deviation [rad, m, rad/s, m/s]")
+    axes.grid(alpha=0.3, which="both")
+    shown = dict.fromkeys(row.quantity for row in found.rows if row.errors)
+    for quantity in shown:
+        errors = np.max([row.errors for row in found.rows if row.quantity == quantity and row.errors], axis=0)
+        if errors.min() > 0:
+            axes.loglog(found.steps, errors, "o-", label=quantity)
+    if axes.lines:
+        steps = np.array(found.steps)
+        top = max(float(line.get_ydata()[0]) for line in axes.lines)
+        axes.loglog(steps, top * steps / steps[0], "k--", linewidth=0.8, label="first order")
+        axes.legend(fontsize="small")
+
+
+def _draw_curves(found: Agreement, axes: Any) -> None:
+    axes.set_xlabel("time [s]")
+    axes.set_ylabel("coordinates [rad, m]")
+    axes.grid(alpha=0.3)
+    if found.curves is None:
+        return
+    lines = []
+    for ours, bullet in zip(found.curves.ours.T, found.curves.bullet.T, strict=True):
+        lines += axes.plot(found.curves.time, ours, linewidth=1.2)
+        axes.plot(found.curves.time[::4], bullet[::4], ".", color=lines[-1].get_color(), markersize=4)
+    legend(axes, lines, found.curves.names)
+    axes.set_title("lines: mbplugin, dots: PyBullet at its smallest step", fontsize="small")
+
+
+# Quantities without a time step: PyBullet's mass matrix, inverse dynamics and joint sensors against ours.
+#
+# They are compared if PyBullet defines them (one tree on the ground, joints of one axis) and if they
+# are unique: in a loop, reactions may be non-unique.
+
+
+@dataclass(frozen=True, eq=False)
+class Statics:
+    """What PyBullet tells at the start; entries are None where it has no answer.
+
+    Parameters
+    ----------
+    mass : (nv, nv) array
+    torque : (nv,) array
+        For the accelerations of :func:`accelerations`.
+    wrenches : dict of pair to (6,) array
+        [f; m] on the successor at the origin of S, world axes, at rest, free of motors, brakes and loads.
+    """
+
+    mass: Array | None = None
+    torque: Array | None = None
+    wrenches: dict[str, Array] | None = None
+
+
+def gravity_only(task: Task) -> Task:
+    """Return the task without anything that acts besides gravity."""
+    mech = replace(task.mech, locks=())
+    return replace(
+        task,
+        mech=mech,
+        loads=(),
+        torques=None,
+        springs=(),
+        joint_springs=(),
+        damping=False,
+        friction=False,
+        brakes=(),
+        locks=(),
+        drives=(),
+    )
+
+
+def accelerations(mech: Mechanism) -> Array:
+    """Return joint accelerations (nv,) at which inverse dynamics is compared, rad/s² and m/s²."""
+    return np.asarray(np.cos(1.0 + np.arange(len(mech.qd_names))))
+
+
+def query_statics(task: Task) -> Statics:
+    """Return what PyBullet tells at the start of a task."""
+    task = gravity_only(task)
+    with session() as (bullet, client):
+        built = build(task.scene, client)
+        bullet.setGravity(*task.mech.gravity.tolist(), physicsClientId=client)
+        with quiet():
+            mass, torque = _of_tree(task, built)
+            return Statics(mass, torque, _sensors(task, built))
+
+
+def statics_rows(task: Task, theirs: Statics) -> list[Row]:
+    """Return the rows of what PyBullet had an answer to."""
+    from mbplugin.dynamics.tree_model import joint_equations
+
+    task = gravity_only(task)
+    mech, rows = task.mech, list[Row]()
+    if theirs.mass is not None and theirs.torque is not None:
+        equations = joint_equations(mech, task.q, task.qd, task.actions)
+        size = np.sqrt(np.outer(np.diag(equations.M), np.diag(equations.M)))
+        off = float((np.abs(theirs.mass - equations.M) / size).max())
+        rows.append(Row("mass matrix", mech.name, "1", off, _EXACT))
+        ours = equations.M @ accelerations(mech) - equations.F
+        # over the root of the inertia that they move, forces and moments have one unit
+        over = np.sqrt(np.diag(equations.M))
+        off = float(np.abs((theirs.torque - ours) / over).max() / max(np.abs(ours / over).max(), 1e-300))
+        rows.append(Row("inverse dynamics", mech.name, "1", off, _EXACT))
+    own = _reactions(task) if theirs.wrenches else {}
+    for pair, wrench in (theirs.wrenches or {}).items():
+        for part, unit in ((slice(0, 3), "N"), (slice(3, 6), "N·m")):
+            largest = max(float(np.abs(w[part]).max()) for w in own.values())
+            off = float(np.abs(wrench[part] - own[pair][part]).max())
+            rows.append(Row("reaction", pair, unit, off, 1e-6 * max(largest, 1e-6)))
+    return rows
+
+
+def _of_tree(task: Task, built: Built) -> tuple[Array | None, Array | None]:
+    mech = task.mech
+    motors = [(name, motor) for name, own in built.motors.items() for motor in own]
+    axes = {m.link: mech.qd_names.index(name) for name, m in motors if name in mech.qd_names}
+    plain = len(built.ids) == 1 and len(axes) == len(mech.qd_names) == len(motors)
+    if not plain or any(m.step.kind == "spherical" for _, m in motors) or not axes:
+        return None, None
+    order = [axes[link] for link in sorted(axes)]
+    requested = [vector[order].tolist() for vector in (task.q, task.qd, accelerations(mech))]
+    bullet, where = built.bullet, {"physicsClientId": built.client}
+    try:
+        M = bullet.calculateMassMatrix(built.ids[0], requested[0], **where)
+        torque = bullet.calculateInverseDynamics(built.ids[0], *requested, **where)
+    except (bullet.error, SystemError):
+        # it refuses trees with links of no mass
+        return None, None
+    mass, tau = np.empty((len(order), len(order))), np.empty(len(order))
+    mass[np.ix_(order, order)], tau[order] = np.array(M), np.array(torque)
+    return mass, tau
+
+
+def _sensors(task: Task, built: Built) -> dict[str, Array] | None:
+    """Return the wrenches of all joints that move, from one very short step.
+
+    At rest: in motion PyBullet's sensors miss a part of the velocity-dependent forces, and do not fit the
+    accelerations of its own motion.
+    """
+    mech = task.mech
+    if mech.tree.cut or mech.couplings or mech.pfaffians or built.ties:
+        return None
+    bullet, where = built.bullet, {"physicsClientId": built.client}
+    for motors in built.motors.values():
+        bullet.enableJointForceTorqueSensor(motors[-1].id, motors[-1].link, True, **where)
+    built.set_state(task.q)
+    bullet.setTimeStep(_MOMENT, **where)
+    bullet.stepSimulation(**where)
+    poses, found = forward(mech, task.q), {}
+    for joint in mech.tree.joints:
+        if joint.pair is None or joint.pair.name not in built.motors or joint.reversed:
+            continue
+        motor, place = built.motors[joint.pair.name][-1], built.places[joint.outer]
+        state = bullet.getJointStateMultiDof(motor.id, motor.link, **where)
+        X_WL = poses.of(mech.body_index[joint.outer])
+        X_WC = X_WL @ place.X_LC
+        force, moment = X_WC.R @ np.array(state[2][:3]), X_WC.R @ np.array(state[2][3:])
+        p_WS = (X_WL @ outer_frame(joint)).p
+        found[joint.pair.name] = np.concatenate((force, moment + cross(X_WC.p - p_WS, force)))
+    return found
+
+
+def _reactions(task: Task) -> dict[str, Array]:
+    """Return our wrenches at the start in world axes."""
+    from mbplugin.simulation.run import simulate
+
+    motion = simulate(
+        task.mech, _MOMENT, q=task.q, payload=task.payloads, damping=False, friction=False, limits="ignore"
+    )
+    poses = forward(task.mech, task.q)
+    out = {}
+    for joint in task.mech.tree.joints:
+        if joint.pair is not None:
+            pair = joint.pair
+            R_WP = (poses.of(task.mech.body_index[pair.body_a]) @ pair.X_AP).R
+            f, m = motion.reactions(pair.name)[0].reshape(2, 3)
+            out[pair.name] = np.concatenate((R_WP @ f, R_WP @ m))
+    return out
 
 
 @one_line_repr
@@ -173,6 +417,168 @@ class Agreement(Result):
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw the errors over the step and the coordinates of both motions into a file or a window."""
-        from mbplugin.comparison.agreement_plot import plot
 
         return plot(self, path)
+
+
+# Our motion for the cross-check, and the same motion as a task for PyBullet.
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A task, our motion of it, what was left out of both, and what is assumed in both; one sentence each."""
+
+    task: Task
+    ours: Trajectory
+    notes: tuple[str, ...]
+    assumed: tuple[str, ...]
+    of_effort: EffortLimits
+
+
+def of_motion(
+    model: Scene | Mechanism,
+    duration: float | None,
+    brakes: Iterable[BrakeLike] | None,
+    signal: float | None,
+    locks: tuple[Lock, ...],
+    **request: Any,
+) -> Setup:
+    """Return the setup of a motion; ``request`` is what ``simulate`` takes besides.
+
+    Raises
+    ------
+    BadUsage
+        The duration is not positive.
+    """
+    scene = model if isinstance(model, Scene) else None
+    mech = mechanism_of(model)
+    given = None if brakes is None else tuple(brakes)
+    if scene and scene.holds:
+        raise BadUsage(
+            f"the scene holds {scene.holds[0].constraint!r} for a while, which PyBullet cannot",
+            expected="a scene without [[hold]]",
+        )
+    later = (*(scene.locks if scene else ()), *locks)
+    gripping, at = signalled_brakes(mech, scene.brakes if scene else (), given, signal)
+    times = [at + brake.engagement_time for brake in gripping]
+    times += [lock.at or 0.0 for lock in later]
+    duration = max([_DURATION, *(1.5 * time for time in times)]) if duration is None else duration
+    if not (isfinite(duration) and duration > 0):
+        raise BadUsage(f"the duration is {duration:g} s", expected="a positive number")
+    ours = simulate(
+        replace(scene, actuators=()) if scene else mech,
+        duration,
+        brakes=given,
+        signal=signal,
+        locks=locks,
+        limits="ignore",
+        rtol=_RTOL,
+        atol=_ATOL,
+        step=duration * _STEP,
+        **request,
+    )
+    timed = tuple(lock for lock in later if not lock.for_good)
+    closed = tuple(lock for lock in later if lock.for_good)
+    held = replace(mech, drivers=(), locks=(*mech.locks, *closed))
+    drives = tuple(_drive(ours, driver) for driver in mech.drivers)
+    geared = scene is not None and any(actuator.armature for actuator in scene.actuators)
+    task = _task(held, ours, duration, timed, drives)
+    own = ours.actions.brakes
+    return Setup(task, ours, _notes(geared, task, ours), assumed_brakes(own), brakes_of_effort(own))
+
+
+def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
+    """Return the setup of a stop, from its signal to its end, without end stops."""
+    own = report.scenario
+    scenario = replace(
+        own,
+        actions=replace(own.actions, armature={}),
+        limits="ignore",
+        rtol=_RTOL,
+        atol=_ATOL,
+        max_seconds=max_seconds,
+    )
+    drives = timed_drives(scenario)
+    rough = run_stop(scenario)
+    duration = float(rough.time[-1])
+    options = Options(
+        duration,
+        limits="ignore",
+        rtol=_RTOL,
+        atol=_ATOL,
+        step=duration * _STEP,
+        tolerance=scenario.tolerance,
+        max_seconds=max_seconds,
+    )
+    ours = move(
+        scenario.mech,
+        rough.actions,
+        State(rough.q[0], rough.qd[0]),
+        (),
+        options,
+        drives=drives,
+    )
+    task = _task(scenario.mech, ours, duration, (), drives)
+    notes = (*_notes(any(own.actions.armature.values()), task, ours), *own.notes)
+    return Setup(task, ours, tuple(dict.fromkeys(notes)), report.assumed, own.of_effort)
+
+
+def _notes(geared: bool, task: Task, ours: Trajectory) -> tuple[str, ...]:
+    """Return what both motions leave out, what PyBullet does its own way, and the notes of ours."""
+    notes = []
+    if geared:
+        notes.append("rotor inertias are left out of both motions, for PyBullet has none")
+    if stronger := [brake.joint for brake in task.brakes if brake.law.static > brake.law.sliding]:
+        notes.append(f"in PyBullet the brake of {stronger[0]!r} holds no more than it slides with")
+    if passed := _passed_limits(ours):
+        notes.append(f"end stops are left out of both motions, which pass the limits of {listed(passed)}")
+    return (*notes, *ours.notes)
+
+
+def _passed_limits(ours: Trajectory) -> tuple[str, ...]:
+    """Return the joints that our motion takes beyond their limits."""
+    beyond = (
+        limit.name
+        for limit in joint_limits(ours.mechanism, Options(1.0))
+        if ((ours.q[:, limit.coordinate] - limit.bound) * (1 if limit.upper else -1)).max() > _AT_LIMIT
+    )
+    return tuple(dict.fromkeys(beyond))
+
+
+def _task(
+    mech: Mechanism,
+    ours: Trajectory,
+    duration: float,
+    locks: tuple[Lock, ...],
+    drives: tuple[TimedDrive, ...],
+) -> Task:
+    actions: AppliedForces = ours.actions
+    by_load = [p.name for p in mech.pairs if any(f.load_friction for f in p.freedoms)]
+    if actions.friction and by_load:
+        raise BadUsage(
+            f"PyBullet has no friction that grows with the load of a joint, as {by_load[0]!r} has",
+            remedy="leave friction out of both motions (--no-friction)",
+        )
+    return Task(
+        mech,
+        ours.q[0],
+        ours.qd[0],
+        duration,
+        actions.payloads,
+        actions.loads,
+        dict(actions.torques),
+        actions.springs,
+        actions.joint_springs,
+        actions.damping,
+        actions.friction,
+        actions.brakes,
+        locks,
+        drives,
+    )
+
+
+def _drive(ours: Trajectory, driver: Driver) -> TimedDrive:
+    """Return a driver of the mechanism as one that leads a joint for good."""
+    joint = ours.mechanism.tree.joint_of_pair.get(driver.joint)
+    start = float(ours.q[0][joint.q.start]) if joint else 0.0
+    return TimedDrive(driver, driver.segments(start))

@@ -14,16 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 
 import numpy as np
 
-from mbplugin.bullet.motion.run import Sampled
-from mbplugin.bullet.motion.task import SAME, Task
-from mbplugin.comparison.agreement import Curves, Row
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.coordinate_units import rate_units
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.spatial import AnyArray, Array, rotation_from_quaternion, vector_from_rotation
+from mbplugin.bullet.motion import SAME, Sampled, Task
+from mbplugin.bullet.tree import loaded
+from mbplugin.comparison.agreement import FIRST_ORDER, Check, Curves, Program, Row
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.model.brake_law import BrakeLaw, rate_force
+from mbplugin.model.mechanism import WORLD, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import forward, rate_units, relative_pose
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.spatial import (
+    AnyArray,
+    Array,
+    cross,
+    rotation_from_quaternion,
+    units_of,
+    vector_from_rotation,
+)
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 SAFETY = 2.0
@@ -33,6 +43,22 @@ _ITERATED = 10.0
 _SHARED = 0.2
 #: What rounding and PyBullet's iterations leave, whatever the step, rad or m and per second.
 _FLOOR = {"coordinate": 1e-8, "rate": 1e-7, "position": 1e-8, "orientation": 1e-8, "jump": 1e-7}
+#: Error of a place (m), a direction (rad) or a value, relative to it where it is larger than one, that
+#: reading may cause.
+READ = 1e-6
+_FREEDOMS, _PRESENCE = "number of differing freedoms", "presence of a "
+#: What has no part in a motion that is compared: limits are off in both.
+IDLE = ("lower limit", "upper limit", "effort limit", "velocity limit")
+OURS: Program = "mbplugin"
+THEIRS: Program = "PyBullet"
+#: The check that a shorter step may pass, and that therefore speaks against no motion.
+CONVERGENCE = "order of its own convergence, from 1"
+#: Error of an energy beside what is turned over, for ours and for PyBullet extrapolated to step zero.
+_OF_OURS, _OF_THEIRS = 1e-4, 1e-3
+#: Opening of a loop beside the reach of the mechanism, of ours and of PyBullet's at its smallest step.
+_CLOSED, _NEARLY_CLOSED = 1e-8, 1e-4
+#: Parts of an interval on which a way there and back is added up.
+_PARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,3 +258,276 @@ def _orders(errors: Array, floor: float) -> tuple[float, ...]:
     if not len(errors) or errors.min() < floor:
         return ()
     return tuple(np.log2(errors[:-1] / errors[1:]).tolist())
+
+
+# The parameters of one joint in two models side by side.
+
+
+def pair_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
+    """Yield how far freedoms, frames, resistance and limits of a joint are off.
+
+    Frames are in the link frame of the predecessor; where a base stands is no parameter of a model.
+    """
+    ours_free, theirs_free = set(ours.kind.free), set(theirs.kind.free)
+    if len(ours_free) <= 1 and ours_free != theirs_free:
+        yield Row(_FREEDOMS, ours.name, "1", float(len(ours_free ^ theirs_free)), 0.0)
+    if ours_free != theirs_free or len(ours_free) > 1:
+        return
+    if not ours.body_a == theirs.body_a == WORLD:
+        yield from _frame_rows(ours, theirs)
+    for a, b, freedom in zip(ours.freedoms, theirs.freedoms, ours.kind.free, strict=True):
+        yield from _freedom_rows(ours, a, b, freedom)
+
+
+def _frame_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
+    """Yield how far axis, place and orientation are off."""
+    if not all(np.isfinite(X.p).all() and np.isfinite(X.R).all() for X in (theirs.X_AP, theirs.X_SB)):
+        # PyBullet divides the axis 0 0 0 by its length
+        yield Row(f"{_PRESENCE}joint frame", ours.name, "1", 1.0, 0.0)
+        return
+    if ours.kind.free:
+        a, b = ours.X_AP.R[:, 2], theirs.X_AP.R[:, 2]
+        angle = float(np.arctan2(np.linalg.norm(cross(a, b)), a @ b))
+        yield Row("joint axis", ours.name, "rad", angle, READ)
+    X, Y = (p.X_AP @ p.X_SB for p in (ours, theirs))
+    bound = READ * max(1.0, float(np.abs(X.p).max()))
+    yield Row("joint place", ours.name, "m", float(np.linalg.norm(Y.p - X.p)), bound)
+    turn = float(np.linalg.norm(vector_from_rotation(Y.R @ X.R.T)))
+    yield Row("joint orientation", ours.name, "rad", turn, READ)
+
+
+def _freedom_rows(pair: Pair, ours: Freedom, theirs: Freedom, freedom: str) -> Iterator[Row]:
+    """Yield how far damping, friction and limits are off."""
+    units = units_of(freedom)
+    for what, unit, a, b in (
+        ("joint damping", f"{units.force}·s/{units.coordinate}", ours.damping, theirs.damping),
+        ("joint friction", units.force, ours.friction, theirs.friction),
+        (IDLE[0], units.coordinate, ours.lower, theirs.lower),
+        (IDLE[1], units.coordinate, ours.upper, theirs.upper),
+        (IDLE[2], units.force, _stated(ours.effort), _stated(theirs.effort)),
+        (IDLE[3], units.rate, _stated(ours.velocity), _stated(theirs.velocity)),
+    ):
+        if isfinite(a) and isfinite(b):
+            yield Row(what, pair.name, unit, abs(a - b), READ * max(1.0, abs(a)))
+        elif a != b:
+            yield Row(_PRESENCE + what, pair.name, "1", 1.0, 0.0)
+
+
+def _stated(limit: float) -> float:
+    """Return an effort or velocity limit as PyBullet tells it: none is 0, as a stated 0 is."""
+    return limit if isfinite(limit) else 0.0
+
+
+def without_idle(rows: Sequence[Row]) -> tuple[list[Row], tuple[str, ...]]:
+    """Return the rows without what differs and has no part in a motion, and a note for each of those."""
+    kept: list[Row] = []
+    notes = []
+    for row in rows:
+        what = row.quantity.removeprefix(_PRESENCE)
+        if row.agrees or what not in (*IDLE, _FREEDOMS):
+            kept.append(row)
+        elif what == _FREEDOMS:
+            notes.append(f"PyBullet reads other freedoms of {row.element!r}; both motions take ours")
+        else:
+            notes.append(f"PyBullet reads another {what} of {row.element!r}; limits are off in both motions")
+    return kept, tuple(notes)
+
+
+# Evidence for and against each of two different motions: energy, loops, convergence.
+#
+# A difference between two programs does not show which one is right. Each motion is therefore compared with
+# conditions that any motion of the mechanism satisfies, both by the same sums over their states: kinetic and
+# potential energy change only by the work of friction, brakes and dampers along the travel of their joints,
+# and by the work of torques. Loops stay closed, and results converge as the step decreases.
+
+
+@dataclass(frozen=True, eq=False)
+class _States:
+    """A motion as states, the start included: (n,), (n, nq), (n, nv)."""
+
+    time: Array
+    q: Array
+    qd: Array
+
+
+def checks_of(
+    task: Task, ours: Trajectory, runs: Sequence[Sampled], orders: Sequence[float]
+) -> tuple[Check, ...]:
+    """Return the checks of both motions.
+
+    Parameters
+    ----------
+    runs : sequence of Sampled
+        PyBullet's at four steps, the coarsest first.
+    orders : sequence of float
+        With which its coordinates converge to a limit of their own.
+    """
+    own = _States(ours.time, ours.q, ours.qd)
+    theirs = [_with_start(task, run) for run in runs[:4]]
+    found = [_account(ours), _closed(task, own.q, OURS, _CLOSED)]
+    if reckoned(task):
+        (left, turned) = _unaccounted(task, own)
+        found.append(_energy(OURS, left, turned, _OF_OURS))
+        last, before = (_unaccounted(task, states) for states in (theirs[-1], theirs[-2]))
+        found.append(_energy(THEIRS, 2 * last[0] - before[0], last[1], _OF_THEIRS))
+    found.append(_closed(task, theirs[-1].q, THEIRS, _NEARLY_CLOSED))
+    if len(orders):
+        off = abs(orders[-1] - 1.0)
+        found.append(Check(THEIRS, CONVERGENCE, off, FIRST_ORDER[1] - 1.0, "1"))
+    return tuple(check for check in found if check is not None)
+
+
+def verdict_of(checks: Sequence[Check]) -> str:
+    """Return what the checks say of the two motions, as a clause; nothing without checks."""
+    if not checks:
+        return ""
+    failed = [check for check in checks if not check.passes]
+    if not failed:
+        return "each motion passes its own checks, which shows neither to be wrong"
+    sentences = []
+    for program in (OURS, THEIRS):
+        own = [check for check in failed if check.program == program]
+        if own:
+            sentences.append(f"the motion of {program} fails its {' and '.join(map(_fails, own))}")
+        else:
+            sentences.append(f"that of {program} passes its own")
+    return ", ".join(sentences)
+
+
+def reckoned(task: Task) -> bool:
+    """Whether all work can be added up from states: besides gravity only joints of the tree do any."""
+    free = any(joint.pair is None for joint in task.mech.tree.joints)
+    timed = any(lock.at or lock.until is not None for lock in task.locks)
+    closed = any(f.friction or f.damping for pair in task.mech.tree.cut for f in pair.freedoms)
+    return not (closed or task.loads or task.springs or task.drives or timed or (free and task.payloads))
+
+
+def opening(mech: Mechanism, states: Array) -> dict[str, float]:
+    """Return how far closures open at most in ``states`` (s, nq), m, by name."""
+    held = [pair for pair in mech.tree.cut if any(c[0] == "t" for c in pair.kind.constrained)]
+    gaps = {pair.name: 0.0 for pair in held}
+    for q in states if held else ():
+        poses = forward(mech, q)
+        for pair in held:
+            p = relative_pose(mech, pair, poses).p
+            fixed = [p["xyz".index(c[1])] for c in pair.kind.constrained if c[0] == "t"]
+            gaps[pair.name] = max(gaps[pair.name], float(np.linalg.norm(fixed)))
+    return gaps
+
+
+def _fails(check: Check) -> str:
+    unit = "" if check.unit == "1" else f" {check.unit}"
+    return f"{check.name} ({check.value:.3g}{unit}, bound {check.bound:.2g})"
+
+
+def _with_start(task: Task, run: Sampled) -> _States:
+    return _States(
+        np.concatenate(([0.0], run.time)),
+        np.concatenate((task.q[None], run.q)),
+        np.concatenate((task.qd[None], run.qd)),
+    )
+
+
+def _closed(task: Task, q: Array, program: Program, share: float) -> Check | None:
+    """Return the check of how far loops open along q (T, nq), m; None without loops."""
+    gaps = opening(task.mech, q)
+    if not gaps:
+        return None
+    p = forward(task.mech, task.q).p_WC
+    bound = share * max(1.0, float(np.ptp(p, axis=0).max()))
+    return Check(program, "opening of loops", max(gaps.values()), bound, "m")
+
+
+def _account(ours: Trajectory) -> Check:
+    """Hold our energy against our own account of work; what an impact takes is not in it."""
+    balance = np.diff(ours.energy + ours.dissipated - ours.applied - ours.driven)
+    balance[np.diff(ours.time) == 0] = 0.0
+    off = float(np.abs(np.cumsum(balance)).max(initial=0.0))
+    turned = float(ours.kinetic.max() + np.ptp(ours.potential) + np.abs(ours.applied).max())
+    return Check(OURS, "account of energy and work", off, 1e-6 * max(turned, 1e-6), "J")
+
+
+def _energy(program: Program, left: Array, turned: float, share: float) -> Check:
+    """Return the check of what is left (T,) of the balance of energy, J."""
+    bound = share * max(turned, 1e-6)
+    return Check(program, "energy against friction along the way", float(np.abs(left).max()), bound, "J")
+
+
+def _unaccounted(task: Task, states: _States) -> tuple[Array, float]:
+    """Return the energy (n,) that has come from nothing since the start, and what is turned over, J."""
+    mech = loaded(task.mech, task.payloads)
+    kinetic, potential = np.array(
+        [_energies(task, mech, q, qd) for q, qd in zip(states.q, states.qd, strict=True)]
+    ).T
+    work = _work(task, states)
+    energy = kinetic + potential
+    return energy - energy[0] - work, float(kinetic.max() + np.ptp(potential) + np.abs(work).max())
+
+
+def _energies(task: Task, mech: Mechanism, q: Array, qd: Array) -> tuple[float, float]:
+    """Return kinetic and potential energy at q (nq,) and qd (nv,), J."""
+    poses = forward(mech, q)
+    kinetic = potential = 0.0
+    for body, twist, p, R in zip(
+        mech.bodies, body_twists(mech, poses, qd), poses.p_WC, poses.R_WL, strict=True
+    ):
+        turn = R.T @ twist[3:]
+        kinetic += 0.5 * float(body.mass * twist[:3] @ twist[:3] + turn @ body.I_C @ turn)
+        potential -= body.mass * float(mech.gravity @ p)
+    for spring in task.joint_springs:
+        stretched = float(q[mech.q_names.index(spring.joint)]) - spring.rest
+        potential += 0.5 * spring.stiffness * stretched**2
+    return kinetic, potential
+
+
+def _work(task: Task, states: _States) -> Array:
+    """Return what friction, brakes, dampers and torques have done since the start, (n,), J."""
+    done = np.zeros(len(states.time))
+    for joint in task.mech.tree.joints:
+        if joint.pair is None or joint.q.stop - joint.q.start != joint.qd.stop - joint.qd.start:
+            continue
+        for k, (name, own) in enumerate(zip(joint.pair.kind.free, joint.pair.freedoms, strict=True)):
+            laws = _laws(task, joint.pair.name, name, own)
+            if laws:
+                parts, rates = _ways(states, joint.q.start + k, joint.qd.start + k)
+                for law, closes in laws:
+                    acts = states.time[:-1] >= closes - SAME
+                    done[1:] -= np.cumsum(acts * _lost(law, parts, rates))
+            torque = (task.torques or {}).get(task.mech.qd_names[joint.qd.start + k], 0.0)
+            done += torque * (states.q[:, joint.q.start + k] - states.q[0, joint.q.start + k])
+    return done
+
+
+def _laws(task: Task, pair: str, freedom: str, own: Freedom) -> list[tuple[BrakeLaw, float]]:
+    """Return the laws of a freedom, its own and those of its brakes, and when they begin to act, s."""
+    friction = own.friction if task.friction else 0.0
+    damping = own.damping if task.damping else 0.0
+    stated = [(BrakeLaw(friction, friction, damping), 0.0)] if friction or damping else []
+    brakes = [b for b in task.brakes if (b.joint, b.freedom) == (pair, freedom)]
+    return [*stated, *((brake.law, brake.closes) for brake in brakes)]
+
+
+def _lost(law: BrakeLaw, parts: Array, rates: Array) -> Array:
+    """Return the work (n,) that a law takes up in every interval, J.
+
+    Parameters
+    ----------
+    parts, rates : (parts, n) array
+        Way in each part of an interval (rad or m), and the mean rate there.
+    """
+    lost: Array = law.sliding * np.abs(parts).sum(axis=0) + (rate_force(law, rates) * parts).sum(axis=0)
+    return lost
+
+
+def _ways(states: _States, k: int, n: int) -> tuple[Array, Array]:
+    """Return the ways of one coordinate in the parts of every interval, and the mean rates there.
+
+    Both are (parts, n), by cubics through states and rates.
+    """
+    h = np.diff(states.time)
+    q0, q1, v0, v1 = states.q[:-1, k], states.q[1:, k], states.qd[:-1, n], states.qd[1:, n]
+    s = np.linspace(0.0, 1.0, _PARTS + 1)[:, None]
+    blend = s**2 * (3 - 2 * s)
+    path = q0 + (q1 - q0) * blend + h * (v0 * s * (1 - s) ** 2 - v1 * s**2 * (1 - s))
+    parts = np.diff(path, axis=0)
+    return parts, np.divide(_PARTS * parts, h, out=np.zeros_like(parts), where=h > 0)

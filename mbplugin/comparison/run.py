@@ -3,30 +3,60 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
 
 import numpy as np
+from lxml import etree
 
-from mbplugin.bullet.child import Allowance, in_child
-from mbplugin.bullet.motion.run import Sampled, run_motion
-from mbplugin.bullet.motion.task import Solver, Task
-from mbplugin.bullet.reader.client import read_client
-from mbplugin.comparison.agreement import FIRST_ORDER, Agreement, Row
-from mbplugin.comparison.compare import Deviations, curves_of, deviations, orders_of, own_orders, rows_of
-from mbplugin.comparison.evidence import checks_of
-from mbplugin.comparison.first_questions import begin
-from mbplugin.comparison.joints import without_idle
-from mbplugin.comparison.model import lacking, model_rows, own_file, read_in_pybullet
-from mbplugin.comparison.quaternions import ignored_quaternions
-from mbplugin.comparison.reason import explain_disagreement, not_asymptotic, open_loops, unit_of
-from mbplugin.comparison.setup import Setup
-from mbplugin.comparison.statics import statics_rows
-from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import Scene
+from mbplugin.arguments import checked
+from mbplugin.bullet.motion import Sampled, Solver, Task, left_out, run_motion
+from mbplugin.bullet.reader import read_client
+from mbplugin.bullet.session import Allowance, in_child, quiet, require_engine, session
+from mbplugin.comparison.agreement import (
+    FIRST_ORDER,
+    Agreement,
+    Check,
+    Row,
+    Setup,
+    Statics,
+    of_motion,
+    of_stop,
+    query_statics,
+    statics_rows,
+)
+from mbplugin.comparison.compare import (
+    CONVERGENCE,
+    READ,
+    Deviations,
+    checks_of,
+    curves_of,
+    deviations,
+    opening,
+    orders_of,
+    own_orders,
+    pair_rows,
+    rows_of,
+    verdict_of,
+    without_idle,
+)
+from mbplugin.errors import BadUsage, BrokenModel, MbPluginError
+from mbplugin.model.brakes import BrakeLike
+from mbplugin.model.mechanism import WORLD, Body
+from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
+from mbplugin.model.mechanism.mechanism import Lock, Mechanism
+from mbplugin.model.scene import LoadLike, PayloadLike, Scene
+from mbplugin.phrases import listed
 from mbplugin.processes.foreign import LimitPassed, Limits, in_own_child
 from mbplugin.readers import load
+from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.stopping.outcome import StopReport
 
 #: PyBullet's steps in a whole motion at the coarsest, and how many it may take in the finest, over the
 #: number of rows that it iterates over.
@@ -38,11 +68,139 @@ _READING = Limits(seconds=60.0, cpu=60, memory=3 << 30, written=1 << 30)
 _LATE = "smaller steps are not compared, because the time or the memory allowed for PyBullet was used up"
 #: Travel that is none, rad or m.
 _AT_REST = 1e-6
-
 #: Told how many motions are computed, and how many there will be at least.
 Progress = Callable[[int, int], None]
 #: Rows of the parameters of both models, and notes.
 Models = tuple[list[Row], tuple[str, ...]]
+_NO_STATICS = Statics()
+#: A mass (kg) or an inertia (kg·m²) that is none, beside which there is no relative error.
+_NOTHING = 1e-9
+
+
+# ``crosscheck``: whether PyBullet converges to our motion as its step decreases.
+
+
+@checked
+def crosscheck(
+    mech: ModelSource | StopReport,
+    duration: float | None = None,
+    *,
+    q: JointValues = None,
+    qd: JointValues = None,
+    locks: Iterable[Lock] = (),
+    brakes: Iterable[BrakeLike] | None = None,
+    signal: float | None = None,
+    loads: Iterable[LoadLike] = (),
+    payload: Iterable[PayloadLike] = (),
+    torques: NamedNumbers | None = None,
+    damping: bool = True,
+    friction: bool = True,
+    against: int | str | None = None,
+    step: float | None = None,
+    iterations: int = 500,
+    progress: Callable[[int, int], None] | None = None,
+    max_seconds: float = MAX_SECONDS,
+) -> Agreement:
+    """Compare a motion of mbplugin with PyBullet's at a step, a half, a quarter and an eighth of it.
+
+    Both start from the same state with the same loads, locks and brakes. PyBullet runs in a process of
+    its own. The parameters of the two models are compared first.
+
+    Parameters
+    ----------
+    mech : path, PyBullet client, Scene, Mechanism or StopReport
+        A stop is compared from its signal to rest; then only ``against``, ``step`` and ``iterations``
+        apply.
+    duration : float, optional
+        s; by default 0.5, or 1.5 times the time of the last lock or brake if that is longer.
+    q, qd : mapping or vector, optional
+        State at the start; what is not named keeps the scene's value.
+    locks : iterable of Lock
+        In addition to the scene's.
+    brakes, signal, loads, payload, torques, damping, friction
+        As for ``simulate``.
+    against : int or str, optional
+        PyBullet's model: a connected client, or a URDF; by default the scene's own URDF as
+        PyBullet reads it, if there is one.
+    step : float, optional
+        PyBullet's coarsest step, s. By default it is halved until its error decreases as that of a
+        first-order method.
+    iterations : int
+        Of PyBullet's solver.
+    progress : callable, optional
+        Called with the number of computed motions of PyBullet, and the least total number.
+    max_seconds : float
+        Time limit of the computation, for our motion and for all of PyBullet's; beyond it nothing is comparable.
+
+    Returns
+    -------
+    Agreement
+
+    Raises
+    ------
+    BadUsage, UnknownName, BadNumber, CannotClose
+        Something in the request that cannot be.
+    MissingDependency
+        PyBullet is not installed.
+    """
+    require_engine("a cross-check")
+    if step is not None and not (isfinite(step) and step > 0):
+        raise BadUsage(f"the step is {step:g} s", expected="a positive number")
+    if iterations < 1:
+        raise BadUsage(f"{iterations} iterations were requested", expected="at least one")
+    if isinstance(mech, StopReport):
+        motion: dict[str, object] = {
+            "duration": duration,
+            "q": q,
+            "qd": qd,
+            "locks": locks,
+            "brakes": brakes,
+            "signal": signal,
+        }
+        motion |= {"loads": loads, "payload": payload, "torques": torques}
+        motion |= {"damping": None if damping else damping, "friction": None if friction else friction}
+        _require_none_given(motion)
+        scene, setup = None, of_stop(mech, max_seconds)
+    else:
+        model = model_of(mech)
+        scene = model if isinstance(model, Scene) else None
+        setup = of_motion(
+            model,
+            duration,
+            brakes,
+            signal,
+            q=q,
+            qd=qd,
+            locks=tuple(locks),
+            loads=loads,
+            payload=payload,
+            torques=torques,
+            damping=damping,
+            friction=friction,
+            max_seconds=max_seconds,
+        )
+    compared = models(scene, setup.task.mech, against)
+    return check(setup, compared, Solver(iterations), step, progress, allowance=Allowance(max_seconds))
+
+
+def _require_none_given(motion: Mapping[str, object]) -> None:
+    """Refuse arguments of a motion beside a stop, which has its own.
+
+    Raises
+    ------
+    BadUsage
+    """
+    given = [
+        name
+        for name, value in motion.items()
+        if not (value is None or (isinstance(value, tuple) and not value))
+    ]
+    if given:
+        raise BadUsage(
+            f"a stop has its own motion, and {listed(given)} was given too",
+            expected="a stop with against, step and iterations alone",
+            remedy="compute the stop with it, or give the model instead of the stop",
+        )
 
 
 def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> Models:
@@ -275,3 +433,247 @@ def _agreed(setup: Setup, found: Agreement) -> str:
         f"PyBullet converges to our motion with order {found.orders[-1]:.2f}; extrapolated to step zero,"
         f" {worst.element} is {worst.deviation:.2g} {worst.unit} off, within {worst.bound:.2g}"
     )
+
+
+# The reason of a verdict in one sentence: where two motions differ, or why they are not comparable.
+
+
+def unit_of(row: Row) -> str:
+    """Return the unit of a row as it follows a number, or nothing where it has none."""
+    return "" if row.unit == "1" else f" {row.unit}"
+
+
+def explain_disagreement(setup: Setup, wrong: Sequence[Row], checks: Sequence[Check] = ()) -> str:
+    """Return where and when the two motions part, what happens then, and what speaks against either."""
+    dated = [row for row in wrong if row.time is not None]
+    row = min(dated, key=lambda r: (r.time or 0.0, -r.deviation / r.bound)) if dated else wrong[0]
+    what = (
+        f"{row.quantity} of {row.element!r} is {row.deviation:.3g}{unit_of(row)} apart, bound {row.bound:.2g}"
+    )
+    if row.time is None:
+        return f"{what}; it is compared before anything moves"
+    when = [t for t in setup.task.instants[1:-1] if abs(t - row.time) < 0.05 * setup.task.duration]
+    near = f", near the change at {when[0]:.6g} s" if when else ""
+    seen = verdict_of(checks)
+    return f"they part at {row.time:.6g} s{near}: {what}" + (f"; {seen}" if seen else "")
+
+
+def not_asymptotic(
+    setup: Setup, orders: Sequence[float], checks: Sequence[Check] = (), *, chosen: bool = False
+) -> str:
+    """Return that the deviation does not shrink as that of a first-order method, and what may help."""
+    if np.isnan(orders).any():
+        return "PyBullet's motion leaves all bounds; choose a smaller step or a shorter duration"
+    seen = ", ".join(f"{order:.2f}" for order in orders)
+    if setup.task.mech.tree.cut or setup.task.mech.couplings:
+        why = "loops that are badly conditioned for iterations, or a very sensitive motion"
+    elif setup.task.brakes:
+        why = "joints that come to rest or slip at instants that the steps do not meet"
+    else:
+        why = "a motion that is too sensitive"
+    remedy = "choose a smaller step" if chosen else "choose a shorter duration"
+    firm = [check for check in checks if check.name != CONVERGENCE]
+    failed = verdict_of(firm) if any(not check.passes for check in firm) else ""
+    return (
+        f"the deviation shrinks with orders {seen} of PyBullet's step instead of 1, so nothing can be"
+        f" extrapolated; possible reasons are {why}; {remedy}" + (f"; {failed}" if failed else "")
+    )
+
+
+def open_loops(task: Task, run: Sampled) -> tuple[str, ...]:
+    """Return how far PyBullet lets loops open at its smallest step, as a note."""
+    if not np.isfinite(run.q).all():
+        return ()
+    gaps = opening(task.mech, run.q)
+    if not gaps:
+        return ()
+    worst = max(gaps, key=lambda name: gaps[name])
+    return (f"at its smallest step PyBullet lets {worst!r} open by {gaps[worst]:.2g} m",)
+
+
+# The first queries to PyBullet, combined in one process, because each start takes a second.
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """What PyBullet says first: what it cannot do, or statics and the motions at four steps."""
+
+    left_out: tuple[str, ...]
+    statics: Statics = _NO_STATICS
+    runs: tuple[Sampled, ...] = ()
+
+
+def begin(task: Task, step: float, solver: Solver) -> Begun:
+    """Return what PyBullet says first of a task."""
+    if gone := left_out(task):
+        return Begun(gone)
+    return Begun((), query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
+
+
+# Orientations that a URDF states as quaternions, which PyBullet does not read.
+
+
+def ignored_quaternions(scene: Scene | None) -> tuple[str, ...]:
+    """Return a note on the ``quat_xyzw`` of a scene's joints and inertias, nothing where there are none."""
+    found = [
+        (name, at) for (_, name, part), at in (scene.origin if scene else {}).items() if part == "quat_xyzw"
+    ]
+    if not found:
+        return ()
+    name, at = found[0]
+    more = f" and of {len(found) - 1} more elements" if len(found) > 1 else ""
+    return (
+        f"PyBullet ignores the quat_xyzw of {name!r} ({at}){more} and takes its orientation as zero;"
+        " write rpy for a model that both read alike",
+    )
+
+
+# The parameters of two models side by side: what PyBullet reads from a file, or holds, against ours.
+
+
+def own_file(scene: Scene) -> str | None:
+    """Return the one URDF from which a scene comes and that PyBullet can read."""
+    request = scene.request
+    if request is None or request.text is not None or request.snap_angles:
+        return None
+    files = [file for file in scene.files if file.endswith(".urdf")]
+    return files[0] if len(files) == 1 and Path(files[0]).is_file() else None
+
+
+def read_in_pybullet(path: str) -> Mechanism:
+    """Return what PyBullet reads from a URDF; to be called in a process of its own.
+
+    It refuses a file whose meshes it does not find; such a file is read without its shapes, which have no
+    part in what is compared.
+
+    Raises
+    ------
+    BrokenModel
+        PyBullet refuses it.
+    """
+    with session() as (bullet, client):
+        bullet.setAdditionalSearchPath(str(Path(path).parent), physicsClientId=client)
+        if not _loaded(bullet, client, path):
+            with TemporaryDirectory() as folder:
+                gravity_only = Path(folder) / "bare.urdf"
+                gravity_only.write_bytes(_without_shapes(path))
+                if not _loaded(bullet, client, str(gravity_only)):
+                    raise BrokenModel("PyBullet refuses to load it", where=path, expected="a URDF")
+        return read_client(client).mechanism
+
+
+def _loaded(bullet: ModuleType, client: int, path: str) -> bool:
+    flags = bullet.URDF_USE_INERTIA_FROM_FILE
+    with quiet():
+        try:
+            body: int = bullet.loadURDF(path, flags=flags, physicsClientId=client)
+        except bullet.error:
+            return False
+    return body >= 0
+
+
+def _without_shapes(path: str) -> bytes:
+    tree = etree.fromstring(Path(path).read_bytes(), etree.XMLParser(resolve_entities=False, recover=True))
+    if tree is None or tree.tag != "robot":
+        raise BrokenModel("PyBullet refuses to load it", where=path, expected="a URDF")
+    for link in tree.iter("link"):
+        for shape in [*link.iterfind("visual"), *link.iterfind("collision")]:
+            link.remove(shape)
+    return bytes(etree.tostring(tree))
+
+
+def model_rows(ours: Mechanism, theirs: Mechanism) -> tuple[list[Row], tuple[str, ...]]:
+    """Return one row per parameter of all bodies and joints that both have, and notes on the others.
+
+    What PyBullet never reads as it is written is a note: links without an inertia, inertias that no body
+    can have, the masses of what stands still.
+
+    Raises
+    ------
+    BadUsage
+        PyBullet holds several models with the names of ours.
+    """
+    rows: list[Row] = []
+    notes: list[str] = []
+    prefix = _prefix(ours, theirs)
+    others = {body.name.removeprefix(prefix): body for body in theirs.bodies}
+    still = _standing(ours) | {name.removeprefix(prefix) for name in _standing(theirs)}
+    for body in ours.bodies:
+        if body.name not in others:
+            notes.append(f"PyBullet has no body {body.name!r}")
+        elif body.name in still:
+            continue
+        elif note := _misread(body, others[body.name]):
+            notes.append(note)
+        else:
+            rows += _body_rows(body, others[body.name])
+    pairs = {pair.name.removeprefix(prefix): pair for pair in theirs.pairs}
+    inner = {joint.inner for joint in ours.tree.joints}
+    idle = {body.name for body in ours.bodies if body.massless and body.name not in inner}
+    for pair in ours.pairs:
+        if pair.name in pairs:
+            found = list(pair_rows(pair, pairs[pair.name]))
+            if pair.body_b in idle and not all(row.agrees for row in found):
+                notes.append(f"PyBullet places {pair.body_b!r} otherwise, which carries no mass")
+            else:
+                rows += found
+        elif pair.body_a != WORLD and not pair.closure:
+            notes.append(f"PyBullet has no joint {pair.name!r}")
+    return rows, tuple(notes)
+
+
+def lacking(ours: Mechanism, theirs: Mechanism) -> list[Row]:
+    """Return a row for every moving body of ours that PyBullet lacks: its mass there is none."""
+    prefix = _prefix(ours, theirs)
+    held = _standing(ours) | {body.name.removeprefix(prefix) for body in theirs.bodies}
+    gone = [body for body in ours.bodies if body.name not in held and not body.massless]
+    return [Row("mass", body.name, "kg", body.mass, READ * body.mass) for body in gone]
+
+
+def _prefix(ours: Mechanism, theirs: Mechanism) -> str:
+    """Return what stands before the names of ours where a client holds other models besides."""
+    known = {body.name for body in theirs.bodies}
+    if any(body.name in known for body in ours.bodies):
+        return ""
+    found = Counter(
+        name.removesuffix(body.name)
+        for body in ours.bodies
+        for name in known
+        if name.endswith(f"/{body.name}")
+    )
+    (first, most), (second, next_most) = (*found.most_common(2), ("", 0), ("", 0))[:2]
+    if most and most == next_most:
+        raise BadUsage(
+            f"PyBullet holds {first[:-1]!r} and {second[:-1]!r}, and either may be {ours.name!r}",
+            remedy="leave one in the client",
+        )
+    return first
+
+
+def _standing(mech: Mechanism) -> set[str]:
+    """Return bodies that are fixed to the ground."""
+    found = {WORLD}
+    for joint in mech.tree.joints:
+        if joint.inner in found and joint.pair is not None and not joint.pair.kind.free:
+            found.add(joint.outer)
+    return found
+
+
+def _misread(ours: Body, theirs: Body) -> str:
+    """Return what PyBullet is known to make of a body, or nothing."""
+    unit = theirs.mass == 1.0 and np.array_equal(theirs.I_C, np.eye(3))
+    if ours.massless and unit:
+        return f"PyBullet gives {ours.name!r}, which states no inertia, 1 kg and 1 kg·m²"
+    a, b, c = np.linalg.eigvalsh(ours.I_C)
+    if not theirs.I_C.any() and ours.I_C.any() and (a < 0 or a + b < c):
+        return f"PyBullet sets the inertia of {ours.name!r} to zero, since no body can have it"
+    return ""
+
+
+def _body_rows(ours: Body, theirs: Body) -> Iterator[Row]:
+    mass = max(ours.mass, _NOTHING)
+    yield Row("mass", ours.name, "kg", abs(theirs.mass - ours.mass), READ * mass)
+    shift = float(np.linalg.norm(theirs.p_LC - ours.p_LC))
+    yield Row("centre of mass", ours.name, "m", shift, READ * max(1.0, float(np.abs(ours.p_LC).max())))
+    size = max(float(np.abs(ours.I_C).max()), _NOTHING)
+    yield Row("inertia", ours.name, "kg·m²", float(np.abs(theirs.I_C - ours.I_C).max()), READ * size)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.constraints.reduction.velocity import body_twists
-from mbplugin.constraints.rows.build import all_rows
-from mbplugin.constraints.rows.planar import planar_rows, plane_columns
-from mbplugin.constraints.rows.row import Rows
+from mbplugin.constraints.reduction.reduce import ReducedBlock, find_blocks, reduce_blocks
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.csv_tables import write_csv
 from mbplugin.model.mechanism.identity import RowLabel
@@ -25,7 +24,96 @@ from mbplugin.rendering import Result
 if TYPE_CHECKING:
     import scipy.sparse
 
+#: A smaller gap is that of numbers, not of angles, m and rad.
+_NOTHING = 1e-12
 _COLUMN_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+
+# Rank of a reduced block at a tolerance, and the left null space of the whole matrix.
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Singular values of a block's scaled closure Jacobian, relative to its largest.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of J; missing singular values are zero.
+    relative : (min(k, f),) array
+        Decreasing. Where even the largest is small against one — a row of J is a unit wrench times
+        unit twists — the whole block is redundant, and one is the reference.
+    """
+
+    rows: int
+    relative: Array
+
+    def rank(self, tolerance: float) -> int:
+        """Return how many singular values exceed a relative tolerance."""
+        return int((self.relative > tolerance).sum())
+
+    def redundancy(self, tolerance: float) -> int:
+        """Return rows minus rank at a tolerance."""
+        return self.rows - self.rank(tolerance)
+
+
+def spectrum(J: Array) -> Spectrum:
+    """Return the singular values of a scaled closure Jacobian J (k, f)."""
+    if 0 in J.shape:
+        return Spectrum(len(J), np.zeros(0))
+    sigma = np.linalg.svd(J, compute_uv=False)
+    return Spectrum(len(J), np.asarray(sigma / max(float(sigma[0]), 1.0), dtype=float))
+
+
+def block_null_space(reduced: ReducedBlock, redundancy: int) -> Array:
+    """Return an orthonormal basis (m, p) of the scaled self-stresses of a block (p decided before)."""
+    if redundancy == 0:
+        return np.zeros((len(reduced.labels), 0))
+    U = np.linalg.svd(reduced.J)[0]
+    return np.asarray(np.linalg.qr(reduced.self_stresses(U[:, len(U) - redundancy :]))[0])
+
+
+def left_null_space(matrix: ConstraintMatrix, tolerance: float) -> Array:
+    """Return Z (m, p) of a constraint matrix: unit self-stresses, block by block."""
+    poses = forward(matrix.mechanism, matrix.q)
+    columns = plane_columns(matrix.planar)
+    position = {label: k for k, label in enumerate(matrix.rows)}
+    parts = []
+    for reduced in reduce_blocks(matrix.mechanism, poses, find_blocks(matrix.mechanism), columns, matrix.q):
+        Z_scaled = block_null_space(reduced, spectrum(reduced.J).redundancy(tolerance))
+        Z = np.zeros((len(matrix.rows), Z_scaled.shape[1]))
+        Z[[position[label] for label in reduced.labels]] = Z_scaled * reduced.scale[:, None]
+        parts.append(Z / np.linalg.norm(Z, axis=0))
+    return np.hstack(parts) if parts else np.zeros((len(matrix.rows), 0))
+
+
+# The gaps that rounded angles of a file make in its loops.
+
+
+def gaps_of_rounding(
+    written: Mechanism, meant: Mechanism, q: Array, planar: str | None = None
+) -> dict[RowLabel, float]:
+    """Return the gaps of constraints with the angles written, where the loops are closed with those meant, m and rad.
+
+    They offset the successor, as a misfit does. A gap that the mechanism as meant has, too, is not one of rounding.
+
+    Parameters
+    ----------
+    written, meant : Mechanism
+        Of the same file.
+    q : (nq,) array
+        The closed pose of ``meant``, rad and m.
+    planar : str, optional
+    """
+    gaps, own = (_gaps(mech, q, planar) for mech in (written, meant))
+    found = {label: gap - own.get(label, 0.0) for label, gap in gaps.items()}
+    return {label: gap for label, gap in found.items() if abs(gap) > _NOTHING}
+
+
+def _gaps(mech: Mechanism, q: Array, planar: str | None) -> dict[RowLabel, float]:
+    """Return how far the holonomic constraints are open at q (nq,), by row, m and rad."""
+    rows = constraint_rows(mech, q, np.zeros(len(mech.qd_names)), planar)
+    return {label: gap for r in rows for label, gap in zip(r.labels, r.Phi.tolist(), strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +152,6 @@ class ConstraintMatrix(Result):
 
     def left_null_space(self, tolerance: float = DEFAULT_TOLERANCE) -> Array:
         """Return Z (m, p), unit columns of self-stress with Cᵀ Z = 0, at a rank tolerance."""
-        from mbplugin.constraints.reduction.null_space import left_null_space
 
         return left_null_space(self, tolerance)
 

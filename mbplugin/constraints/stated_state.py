@@ -32,19 +32,28 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.constraints.assembly import Assembly, assemble
-from mbplugin.constraints.assembly.loops import Paths, connected
-from mbplugin.constraints.contradiction import AGREED, contradiction, rounding_of
-from mbplugin.constraints.reduction.scaling import characteristic_length, rate_scale, row_scale
-from mbplugin.constraints.reduction.velocity import body_twists, tree_motion
-from mbplugin.constraints.rows.build import rows_of
-from mbplugin.constraints.rows.planar import planar_rows
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints.assembly.closure import Paths, connected
+from mbplugin.constraints.reduction.scaling import (
+    body_twists,
+    characteristic_length,
+    rate_scale,
+    row_scale,
+    tree_motion,
+)
+from mbplugin.constraints.rows import planar_rows, rows_of
+from mbplugin.constraints.tolerance import AGREED, DEFAULT_TOLERANCE, contradiction, rounding_of
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism.coordinate_units import coordinate_units, rate_units
-from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
-from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, forward, joint_vector, rate_vector
-from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.model.plausible import stated_coordinates
+from mbplugin.model.brakes import stated_coordinates
+from mbplugin.model.mechanism.kinematics import (
+    BodyPoses,
+    JointValues,
+    coordinate_units,
+    forward,
+    joint_vector,
+    rate_units,
+    rate_vector,
+)
+from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.model.spatial import ROTATION, AnyArray, Array
 

@@ -92,3 +92,23 @@ class Equations:
     def self_stresses(self) -> Array:
         """Left null space Z (m, p) of the scaled rows, orthonormal: (row_scale · C)ᵀ Z = 0."""
         return self.singular_vectors[:, self.rank :]
+
+
+# What a formulation makes of the equations of motion: accelerations and multipliers.
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Accelerations and Lagrange multipliers at a state.
+
+    Parameters
+    ----------
+    v_dot : (n,) array
+        v̇ in the coordinates of the equations, m/s² and rad/s².
+    multipliers : (m,) array
+        λ of all rows, N and N·m, acting on the successor. Where a reaction is not unique this is the
+        one that the redundancy handling chose.
+    """
+
+    v_dot: Array
+    multipliers: Array

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.rows import rows_of
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.mechanism import Driver, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load, Payload
-from mbplugin.model.spatial import Array, cross, make_read_only, shift_rows, shift_twists
+from mbplugin.model.spatial import Array, Spring, cross, make_read_only, shift_rows, shift_twists
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,3 +117,76 @@ def _solid(mass: float, J: Array, arm: Array, omega: Array, gravity: Array) -> t
     centripetal = cross(omega, cross(omega, arm))
     force = np.concatenate((mass * (gravity - centripetal), -cross(omega, J @ omega)))
     return X.T @ M @ X, X.T @ force
+
+
+# What a spring between two points does to bodies at their poses and twists.
+
+
+def spring_forces(
+    mech: Mechanism, spring: Spring, poses: BodyPoses, twists: Array
+) -> Iterator[tuple[int, Array, Array]]:
+    """Yield body, point (3,) in the world, m, and force (3,), N, for each end that is not on the ground.
+
+    Parameters
+    ----------
+    twists : (N, 6) array
+        Of the bodies at their centres of mass, world axes.
+    """
+    ends = []
+    for name, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b)):
+        i = mech.body_index[name]
+        p = poses.of(i).apply(point)
+        v = twists[i, :3] + cross(twists[i, 3:], p - poses.p_WC[i]) if i >= 0 else np.zeros(3)
+        ends.append((i, p, v))
+    (_, p_a, v_a), (_, p_b, v_b) = ends
+    force = spring.force_on_a(p_b - p_a, v_b - v_a)
+    for (i, p, _), sign in zip(ends, (1.0, -1.0), strict=True):
+        if i >= 0:
+            yield i, p, sign * force
+
+
+# Accelerations of all bodies from joint coordinates, rates and accelerations.
+
+
+def body_accelerations(mech: Mechanism, poses: BodyPoses, twists: Array, qdd: Array) -> Array:
+    """Return v̇ = S q̈ + Ṡ q̇ of all bodies, (N, 6), world axes at the centres of mass.
+
+    Along the tree the rows of a pair and the rates of its freedoms are six equations for the body
+    that it carries, so no derivative of S is needed.
+
+    Parameters
+    ----------
+    twists : (N, 6) array
+        [v; ω] of the bodies.
+    qdd : (nv,) array
+        Joint accelerations in the order of ``qd_names``, rad/s² and m/s².
+    """
+    out = np.zeros((len(mech.bodies), 6))
+    index = mech.body_index
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            out[index[joint.outer]] = qdd[joint.qd]
+            continue
+        entries, rhs = _six_equations(mech, joint.pair, poses, twists, qdd[joint.qd])
+        inner = index[joint.inner]
+        if inner >= 0:
+            rhs = rhs - entries[inner] @ out[inner]
+        out[index[joint.outer]] = np.linalg.solve(entries[index[joint.outer]], rhs)
+    return out
+
+
+def _six_equations(
+    mech: Mechanism, pair: Pair, poses: BodyPoses, twists: Array, qdd: Array
+) -> tuple[dict[int, Array], Array]:
+    """Return coefficients (6, 6) on the acceleration of each body, and the right-hand side (6,).
+
+    ``twists`` (N, 6) are those of the bodies, ``qdd`` (f,) the accelerations of the pair's freedoms, rad/s²
+    and m/s².
+    """
+    (held,) = rows_of(mech, (pair,), poses, None, twists)
+    free = rows_of(mech, (Driver("", pair.name),) if pair.kind.free else (), poses, None, twists)
+    parts = [held, *free]
+    entries = {body: np.vstack([dict(r.entries)[body] for r in parts]) for body, _ in parts[-1].entries}
+    return entries, np.concatenate([r.Gamma for r in parts]) + np.concatenate(
+        (np.zeros(len(held.components)), qdd)
+    )

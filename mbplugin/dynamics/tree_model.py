@@ -8,27 +8,254 @@ from typing import cast
 
 import numpy as np
 
+from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction.scaling import characteristic_length
-from mbplugin.constraints.rows.build import all_rows
-from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.dynamics.kernels.articulated import factor
-from mbplugin.dynamics.kernels.composite_bodies import Composites, find_composites
-from mbplugin.dynamics.kernels.forces import fill_rate_forces, gather, load_records, spring_records
+from mbplugin.constraints.rows import all_rows, plane_columns
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.kernels.articulated import (
+    accelerate,
+    factor,
+    inverse_dynamics,
+    inward,
+    mass_matrix,
+    outward,
+)
+from mbplugin.dynamics.kernels.composite_bodies import (
+    Composites,
+    composite_records,
+    fill_rate_forces,
+    find_composites,
+    gather,
+    load_records,
+    rate_records,
+    spring_records,
+)
 from mbplugin.dynamics.kernels.motion import move
-from mbplugin.dynamics.kernels.resistance import add_law, resist, resistance_records
-from mbplugin.dynamics.kernels.row_evaluation import update_rows
-from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units
-from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.dynamics.kernels.tree import composite_records, rate_records
-from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.model.applied_forces import NO_FORCES, AppliedForces, BrakeForce, rate_values
+from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units, update_rows
+from mbplugin.dynamics.kernels.solve import (
+    add_law,
+    resist,
+    resistance_records,
+    row_acceleration,
+    row_in_rates,
+    row_rate,
+)
+from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.model.brake_law import BrakeLaw
-from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.model.brakes import NO_FORCES, AppliedForces, BrakeForce, rate_values
 from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import ROTATION, AnyArray, Array, skew
+
+#: Below this share of the inertia that lies outwards, what a rate moves is the rounding of a difference.
+_ROUNDING = 1e-12
+
+
+# Equations of motion in joint coordinates: only closures, couplings, drivers and the like are rows.
+
+
+def joint_equations(
+    mech: Mechanism,
+    q: Array,
+    qd: Array,
+    actions: AppliedForces = NO_FORCES,
+    *,
+    time: float = 0.0,
+    planar: str | None = None,
+    tolerance: float = DEFAULT_TOLERANCE,
+    degree_of_redundancy: int | None = None,
+) -> Equations:
+    """Return M q̈ = F + Jᵀλ, J q̈ = Γ in joint rates at a closed state; arguments as for
+    :func:`mbplugin.dynamics.absolute.absolute_equations`.
+
+    M comes from composite inertias, F from inverse dynamics, M⁻¹ from the articulated-body recursion.
+
+    Raises
+    ------
+    BrokenModel
+        A joint that moves no mass, or no more than rounding leaves of a difference.
+    """
+    model = tree_model(mech, actions, planar=planar, q=q)
+    if degree_of_redundancy is None:
+        degree_of_redundancy = redundancy(mech, q, planar, tolerance)
+    equations = equations_of(model, q, qd, time=time, degree_of_redundancy=degree_of_redundancy)
+    if (still := without_mass(model.composites, model.rates)).any():
+        raise massless_joint(model, still)
+    return equations
+
+
+def redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) -> int:
+    """Return p of the rows in joint rates at a closed pose q (nq,).
+
+    Rows that hold a planar view in its plane make the rows across it redundant as well, so those are
+    counted in space.
+    """
+    poses = forward(mech, q)
+    spatial = rank_blocks(mech, poses, plane_columns(None), tolerance, q)
+    if planar is None:
+        return sum(b.redundancy for b in spatial)
+    flat = rank_blocks(mech, poses, plane_columns(planar), tolerance, q)
+    rows = sum(b.reduced.shape[0] for b in spatial)
+    return rows - sum(b.rank for b in flat)
+
+
+def equations_of(
+    model: TreeModel,
+    q: Array,
+    qd: Array,
+    *,
+    time: float = 0.0,
+    degree_of_redundancy: int,
+    rows: Sequence[int] | None = None,
+    drive: Array | None = None,
+    decided: bool = False,
+) -> Equations:
+    """Return the equations of a model at a state, friction and controller included.
+
+    Parameters
+    ----------
+    q, qd : (nq,), (nv,) array
+    time : float
+        For the controller and the drivers, s.
+    degree_of_redundancy : int
+        p of the rows.
+    rows : sequence of int, optional
+        Which rows of the model hold; by default the mechanism's own.
+    drive : (d, 3) array, optional
+        What the drivers prescribe, in place of what the mechanism says.
+    decided : bool
+        Whether it has been decided in which sense friction slides; otherwise the rates tell.
+    """
+    model.evaluate(q, qd, time, drive)
+    if len(model.resistances) and not decided:
+        model.slide(qd)
+        model.evaluate(q, qd, time, drive)
+    table, nv = model.table, len(model.rates)
+    chosen = list(range(table.persistent) if rows is None else rows)
+    count = len(chosen)
+    M, C, Gamma, rest = np.zeros((nv, nv)), np.zeros((count, nv)), np.zeros(count), np.zeros(nv)
+    mass_matrix(model.composites, model.rates, M)
+    model.rates["qdd"] = 0.0
+    accelerate(model.composites, model.rates)
+    for k, i in enumerate(chosen):
+        row_in_rates(model.composites, model.rates, table.rows, table.terms, i, 1.0, C[k])
+        own = row_acceleration(model.composites, model.rates, table.rows, table.terms, i)
+        Gamma[k] = table.rows["gamma"][i] - own
+    inverse_dynamics(model.composites, model.rates, rest)
+    turns = np.abs(model.rates["s"][:, ROTATION]).max(axis=1, initial=0.0) > 0
+    return Equations(
+        "joint",
+        tuple(table.labels[i] for i in chosen),
+        np.array(qd, dtype=float),
+        M,
+        -rest,
+        C,
+        table.rows["bias"][chosen],
+        Gamma,
+        table.rows["unit"][chosen],
+        np.where(turns, 1.0, model.length),
+        degree_of_redundancy,
+        _Recursion(model.composites.copy(), model.rates.copy()),
+    )
+
+
+class _Recursion:
+    """M⁻¹ by the articulated-body recursion, at the state of its own records."""
+
+    def __init__(self, composites: AnyArray, rates: AnyArray) -> None:
+        """Keep the records of composites (b,) and rates (nv,), whose forces every call changes."""
+        self._solids, self._rates = composites, rates
+
+    def __call__(self, rhs: Array) -> Array:
+        """Return M⁻¹ rhs, rhs (nv,) or (nv, k)."""
+        given = np.asarray(rhs, dtype=float)
+        # no reshape: how many columns -1 means is undecided where nothing moves
+        columns = given[:, None] if given.ndim == 1 else given
+        out = np.empty_like(columns)
+        for k in range(columns.shape[1]):
+            self._rates["tau"], self._solids["f"] = columns[:, k], 0.0
+            inward(self._solids, self._rates, False)
+            outward(self._solids, self._rates, False)
+            out[:, k] = self._rates["qdd"]
+        return out.reshape(np.shape(rhs))
+
+
+# Forward dynamics of a tree as one fast call, for controllers and estimators.
+
+
+class ForwardDynamics:
+    """q̈ of a mechanism without loops, by the articulated-body recursion.
+
+    Parameters
+    ----------
+    mech : Mechanism
+        Without closures, couplings, drivers, locks and wheels.
+    actions : AppliedForces
+        Loads, payloads, springs, dampers; dry friction and controllers are left out.
+
+    Raises
+    ------
+    BadUsage
+        A mechanism with closing rows.
+
+    Examples
+    --------
+    ``qdd = ForwardDynamics(mech)(q, qd)``
+    """
+
+    def __init__(self, mech: Mechanism, actions: AppliedForces = NO_FORCES) -> None:
+        self._model = tree_model(mech, actions)
+        if self._model.table.persistent:
+            raise BadUsage(
+                f"constraint {self._model.table.labels[0][0]!r} closes the tree",
+                remedy="use mbplugin.dynamics.formulations.solve, or simulate",
+            )
+        m = self._model
+        self._records = (m.composites, m.rates, m.loads, m.springs, m.power)
+
+    def __call__(self, q: Array, qd: Array, out: Array | None = None) -> Array:
+        """Return the joint accelerations (nv,) at a state, rad/s² and m/s².
+
+        Parameters
+        ----------
+        q, qd : (nq,), (nv,) contiguous array
+        out : (nv,) array, optional
+            Filled and returned.
+        """
+        if out is None:
+            out = np.empty(len(qd))
+        if not free_accelerations(*self._records, q, qd, out):
+            raise massless_joint(self._model)
+        return out
+
+
+@kernel
+def free_accelerations(
+    composites: Records,
+    rates: Records,
+    loads: Records,
+    springs: Records,
+    power: Array,
+    q: Array,
+    qd: Array,
+    out: Array,
+) -> bool:
+    """Fill ``out`` (nv,) with the joint accelerations of a tree; return whether every rate moves mass.
+
+    ``q`` (nq,), ``qd`` (nv,); ``power`` (3,) takes what :func:`gather` adds, W.
+    """
+    move(composites, rates, q, qd)
+    regular = factor(composites, rates)
+    gather(composites, rates, loads, springs, q, qd, power)
+    inward(composites, rates, True)
+    outward(composites, rates, True)
+    for j in range(len(out)):
+        out[j] = rates[j].qdd
+    return regular
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,3 +456,36 @@ def massless_joint(model: TreeModel, rates: AnyArray | None = None) -> BrokenMod
         f"the base {joint.outer!r} is free, and its rate {name!r} moves no mass",
         remedy="hold the base (base='fixed' or --base fixed) or give it a mass",
     )
+
+
+# Which joint rates move mass: measured by the mass that lies outwards, since differences leave rounding.
+
+
+def without_mass(composites: Records, rates: Records) -> AnyArray:
+    """Return which rates (nv,) move no mass, at the poses and inertias that are filled in.
+
+    A rate that others can undo, such as a slide next to a massless body that is free, moves what is left of
+    the inertia outwards after the others have followed: D of the articulated-body recursion.
+    """
+    D = np.asarray(rates["D"])
+    # what is no number moves none either
+    return ~(_ROUNDING * _rigid(composites, rates) < D)
+
+
+def _rigid(composites: Records, rates: Records) -> Array:
+    """Return the inertia (nv,) that each rate moves where all joints outwards are rigid."""
+    composite = np.zeros((len(composites), 6, 6))
+    out = np.zeros(len(rates))
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        composite[k, :3, :3] += body["mass"] * np.eye(3)
+        composite[k, 3:, 3:] += body["J"]
+        for j in range(body["qd_start"], body["qd_start"] + body["freedoms"]):
+            s = rates[j]["s"]
+            out[j] = rates[j]["armature"] + s @ composite[k] @ s
+        if body["parent"]:
+            # the twist of the parent's centre of mass to that of this one
+            X = np.eye(6)
+            X[:3, 3:] = -skew(body["c"] - composites[body["parent"]]["c"])
+            composite[body["parent"]] += X.T @ composite[k] @ X
+    return out

@@ -9,26 +9,27 @@ import numpy as np
 
 from mbplugin.arguments import checked
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.velocity import tree_motion, velocity_transformation
-from mbplugin.constraints.rows.build import rows_of
-from mbplugin.constraints.rows.planar import planar_rows
+from mbplugin.constraints.reduction.scaling import tree_motion, velocity_transformation
+from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.joint_reactions.actuator_forces import ActuatorForce, ActuatorForces
-from mbplugin.joint_reactions.holding import limited_joints, named_lock
-from mbplugin.joint_reactions.motion import JointMotion
 from mbplugin.joint_reactions.run import applied_to, without_rounding
-from mbplugin.joint_reactions.state import ClosedState, Model, closed_state
+from mbplugin.joint_reactions.state import (
+    ClosedState,
+    JointMotion,
+    Model,
+    closed_state,
+    limited_joints,
+    named_lock,
+)
+from mbplugin.joint_reactions.values import ActuatorForce, ActuatorForces
 from mbplugin.lapack import pivot_order
-from mbplugin.model.applied_forces import rate_values
-from mbplugin.model.component import units_of
+from mbplugin.model.brakes import implausible, rate_values, warn_of
 from mbplugin.model.enumerations import ReactionUnit
-from mbplugin.model.loads import LoadLike, PayloadLike, read_payloads
-from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.identity import freedom_name, freedom_of
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.plausible import implausible, warn_of
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.mechanism.mechanism import Lock
+from mbplugin.model.scene import LoadLike, PayloadLike, Scene, read_payloads
+from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, names_of
 from mbplugin.readers.source import ModelSource, model_of
 

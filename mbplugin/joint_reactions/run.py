@@ -2,35 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mbplugin.analysis.uniqueness import (
+    ConstraintVerdict,
+    Directions,
+    joint_place,
+    open_directions,
+    rows_in_world,
+    unit_wrenches,
+)
 from mbplugin.arguments import checked
+from mbplugin.constraints.reduction.frontal_qr import strip_of
+from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.dynamics.newton_euler import newton_euler
-from mbplugin.joint_reactions.collect import collect
-from mbplugin.joint_reactions.holding import held_joints, with_held
-from mbplugin.joint_reactions.misfit.build import response_of
-from mbplugin.joint_reactions.misfit.stated import stated_tolerances, with_tolerances
-from mbplugin.joint_reactions.springs import spring_loads
-from mbplugin.joint_reactions.state import ClosedState, Model, closed_state
-from mbplugin.joint_reactions.statics import balance, require_balance
-from mbplugin.joint_reactions.stiffness.elements import Applied
-from mbplugin.joint_reactions.stiffness.flexible import StiffnessRequest, flexible_model
-from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike
-from mbplugin.joint_reactions.system import build_system
-from mbplugin.joint_reactions.values import Reactions
-from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_misfit, read_payloads
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.mechanism.named_numbers import NamedNumbers, limits_of, misfit_dimension, numbers
-from mbplugin.model.plausible import implausible, warn_of
-from mbplugin.model.scene import Load, Payload, Scene
-from mbplugin.model.spatial import Array
+from mbplugin.errors import BadNumber
+from mbplugin.joint_reactions.flexible import (
+    Flexible,
+    Resolution,
+    StiffnessLike,
+    StiffnessRequest,
+    flexible_model,
+    row_sources,
+)
+from mbplugin.joint_reactions.misfit_response import MisfitResponse, budget, deviations, response_of
+from mbplugin.joint_reactions.state import (
+    ClosedState,
+    Model,
+    closed_state,
+    held_joints,
+    spring_loads,
+    with_held,
+)
+from mbplugin.joint_reactions.statics import (
+    Balance,
+    System,
+    balance,
+    balances,
+    build_system,
+    families,
+    null_directions,
+    require_balance,
+    sharing,
+)
+from mbplugin.joint_reactions.stiffness import (
+    Applied,
+    acting_point,
+    joint_point,
+    joint_rows,
+    joints_of,
+    missing_stiffness,
+)
+from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
+from mbplugin.model.brakes import implausible, warn_of
+from mbplugin.model.enumerations import ReactionSource
+from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.mechanism.kinematics import (
+    JointValues,
+    NamedNumbers,
+    forward,
+    limits_of,
+    misfit_dimension,
+    numbers,
+)
+from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Lock
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.scene import (
+    Load,
+    LoadLike,
+    Payload,
+    PayloadLike,
+    Scene,
+    read_loads,
+    read_misfit,
+    read_payloads,
+)
+from mbplugin.model.spatial import Array, shift_rows
+from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, model_of
 
 #: Beside the largest multiplier, what is smaller is 0; 1.570796327 rad in a file leaves up to 1e-11.
 _ROUNDING = 1e-11
+#: An unbalanced share of the load that is worth a note.
+_NOTED = 1e-9
+#: Beside what counts as zero in one self-stress, for sums of several.
+_SUMS = 10.0
 
 
 @checked
@@ -149,3 +208,337 @@ def _actuated(model: Model) -> tuple[str, ...]:
 def without_rounding(values: Array) -> Array:
     """Return values (n,) without what is rounding beside the largest: that of angles with ten digits, too."""
     return np.where(np.abs(values) < _ROUNDING * np.abs(values).max(initial=0.0), 0.0, values)
+
+
+# The pieces of a calculation put together as the value that a caller gets.
+
+
+def collect(
+    state: ClosedState,
+    system: System,
+    held: Sequence[Lock],
+    found: Balance,
+    flexible: Flexible,
+) -> Reactions:
+    """Return the reactions of all constraints, with where each value comes from."""
+    resolution = flexible.resolution
+    source = row_sources(system, flexible)
+    labels = {lock.name: _label(lock) for lock in held}
+    made = tuple(
+        _constraint(system, verdict, rows, resolution, source, verdict.name in labels)
+        for verdict, rows in zip(system.verdicts, system.rows, strict=True)
+    )
+    notes = list(state.notes)
+    if found.share > _NOTED:
+        notes.append(
+            f"loads work on a free motion with {found.share:.2g} of what they could, taken as rounding"
+        )
+    return Reactions(
+        mechanism=system.mech,
+        q=state.q,
+        qd=state.qd,
+        qdd=state.qdd,
+        mode="statics" if state.at_rest else "inverse dynamics",
+        planar=state.planar,
+        tolerance=state.tolerance,
+        degree_of_redundancy=system.degree_of_redundancy,
+        held=tuple(labels.values()),
+        constraints=made,
+        families=families(system, found.multipliers),
+        unresolved=tuple(label for label, s in zip(system.labels, source, strict=True) if s is None),
+        stated=tuple(e.name for e in flexible.stated),
+        estimated=flexible.estimates,
+        missing=missing_stiffness(system, flexible.covered, resolution.determined),
+        notes=(*notes, *flexible.notes),
+    )
+
+
+def _label(lock: Lock) -> str:
+    return lock.joint if not lock.freedoms else f"{lock.joint}.{'.'.join(lock.freedoms)}"
+
+
+def _constraint(
+    system: System,
+    verdict: ConstraintVerdict,
+    rows: Rows,
+    resolution: Resolution,
+    source: Sequence[ReactionSource | None],
+    held: bool,
+) -> ConstraintReaction:
+    at = system.slices[verdict.name]
+    values = (system.scale * resolution.multipliers)[at]
+    values.setflags(write=False)
+    sources = source[at]
+    components = tuple(
+        ComponentReaction(c, unit, bool(unique), None if s is None else float(value), s)
+        for c, unit, unique, value, s in zip(
+            rows.components, system.units[at], system.unique[at], values, sources, strict=True
+        )
+    )
+    pair = system.mech.pair_by_name.get(verdict.name)
+    known = np.where([s is None for s in sources], np.nan, values)
+    constraint = system.constraint_by_name[verdict.name]
+    open_force, open_moment = open_in(system, constraint, rows)
+    return ConstraintReaction(
+        name=verdict.name,
+        kind="hold" if held else verdict.kind,
+        type=verdict.type,
+        body_a=verdict.body_a,
+        body_b=verdict.body_b,
+        reaction=verdict.reaction,
+        # the tools that judge here tell a dimension for every constraint
+        indeterminate_dim=verdict.indeterminate_dim or 0,
+        point=None if pair is None else joint_point(system, pair),
+        wrench=None if pair is None else _wrench(joint_rows(system, pair, rows), known),
+        components=components,
+        directions=null_directions(system, verdict.name),
+        shared_with=sharing(system, verdict.name),
+        R_WJ=joint_axes(system, constraint),
+        world=world_wrench(system, constraint, rows, resolution, sources),
+        open_force=open_force,
+        open_moment=open_moment,
+    )
+
+
+def _wrench(L: Array, values: Array) -> Array:
+    """Return Lᵀ λ (6,) of rows L (k, 6) and values (k,).
+
+    It is NaN in every component to which an undetermined multiplier contributes.
+    """
+    wrench = np.zeros(6)
+    for row, value in zip(L, values, strict=True):
+        part = np.abs(row) > 1e-12
+        wrench[part] += row[part] * value
+    wrench.setflags(write=False)
+    return wrench
+
+
+# Frames of a reaction: the wrench in world axes, and the undetermined directions.
+
+
+def world_rows(system: System, constraint: Constraint, rows: Rows) -> tuple[str, Array, Array] | None:
+    """Return the body on which a constraint acts, where (m), and its rows (k, 6) there in world axes.
+
+    None for a coupling, which acts at several places, and where there are no rows.
+    """
+    if isinstance(constraint, Coupling) or not rows.components:
+        return None
+    joints = joints_of(system.mech, constraint)
+    if joints:
+        (pair,) = joints
+        point, _ = joint_place(system.mech, system.poses, pair)
+        return pair.body_b, point, rows_in_world(system.mech, system.poses, pair, rows)
+    ((body, entry),) = ((body, entry) for body, entry in rows.entries if body >= 0)
+    point = acting_point(system, constraint, body)
+    return system.mech.bodies[body].name, point, shift_rows(entry, system.poses.p_WC[body] - point)
+
+
+def joint_axes(system: System, constraint: Constraint) -> Array | None:
+    """Return R_WJ (3, 3), the axes of P in the world, of a pair or of the joint of a drive or lock."""
+    joints = joints_of(system.mech, constraint)
+    if isinstance(constraint, Coupling) or not joints:
+        return None
+    return joint_place(system.mech, system.poses, joints[0])[1]
+
+
+def world_wrench(
+    system: System,
+    constraint: Constraint,
+    rows: Rows,
+    resolution: Resolution,
+    sources: Sequence[ReactionSource | None],
+) -> WorldWrench | None:
+    """Return a reaction in world axes, NaN along every axis with a part that is not determined.
+
+    Parameters
+    ----------
+    sources : sequence of str or None
+        Of the constraint's rows.
+    """
+    found = world_rows(system, constraint, rows)
+    if found is None:
+        return None
+    body, point, L = found
+    at = system.slices[constraint.name]
+    wrench = L.T @ (system.scale * resolution.multipliers)[at]
+    sized = unit_wrenches(L, system.scale[at], system.length)
+    limit = _SUMS * max(float(system.zero[at].max()), 1e-8)
+    wrench[np.linalg.norm(sized @ strip_of(resolution.open, at).values, axis=1) > limit] = np.nan
+    rigid = np.linalg.norm(sized @ system.stress(at).values, axis=1) <= limit
+    decided: ReactionSource = "estimated" if "estimated" in sources else "stated"
+    wrench.setflags(write=False)
+    return WorldWrench(
+        body,
+        point,
+        wrench,
+        tuple(
+            None if np.isnan(value) else "rigid" if known else decided
+            for value, known in zip(wrench, rigid, strict=True)
+        ),
+    )
+
+
+def open_in(
+    system: System, constraint: Constraint, rows: Rows
+) -> tuple[Directions | None, Directions | None]:
+    """Return the directions in which the rigid model leaves the force and the moment of a pair open."""
+    if not isinstance(constraint, Pair):
+        return None, None
+    at = system.slices[constraint.name]
+    if system.unique[at].all():
+        return (), ()
+    L = rows_in_world(system.mech, system.poses, constraint, rows)
+    stresses = unit_wrenches(L, system.scale[at], system.length) @ system.stress(at).values
+    return open_directions(stresses, float(system.zero[at].max()))
+
+
+# How joint reactions follow a load: the linear map from a wrench at a body to what the rigid model
+# determines.
+
+
+@dataclass(frozen=True, eq=False)
+class LoadResponse:
+    """What a wrench [f; m] on a body, world axes, about its centre of mass, adds to the reactions at a pose.
+
+    Parameters
+    ----------
+    bodies : tuple of str
+        Those that can be loaded: what is held carries every force on them.
+    p_WC : (N, 3) array
+        Their centres of mass, world, m.
+    labels : tuple of (constraint, component)
+        The components that the rigid model determines.
+    matrix : (N, k, 6) array
+        The change of each component, N or N·m, for each component of the wrench, N and N·m.
+    """
+
+    bodies: tuple[str, ...]
+    p_WC: Array
+    labels: tuple[RowLabel, ...]
+    matrix: Array
+
+
+def load_response(result: Reactions, q: Array | None = None) -> LoadResponse:
+    """Return the map at the pose of some reactions, or at another closed pose q (nq,), with the joints that they hold.
+
+    The reactions at rest are linear in the load: with M v̇ = 0 they satisfy Cᵀλ = −F, of which the unique
+    rows do not depend on which λ is taken (wojtyra2013 §3.1).
+    """
+    mech = result.mechanism
+    q = result.q if q is None else q
+    poses = forward(mech, q)
+    columns = plane_columns(result.planar)
+    system = build_system(mech, q, poses, columns, result.tolerance)
+    unique = np.flatnonzero(system.unique)
+    count = len(mech.bodies)
+    matrix, carried = np.zeros((count, len(unique), 6)), np.ones(count, dtype=bool)
+    places = [(body, k) for body in range(count) for k in columns]
+    for (body, k), found in zip(places, balances(system, _unit_loads(count, places)), strict=True):
+        carried[body] &= found.share <= result.tolerance
+        matrix[body, :, k] = (system.scale * found.multipliers)[unique]
+    return LoadResponse(
+        tuple(body.name for body, able in zip(mech.bodies, carried, strict=True) if able),
+        poses.p_WC[carried],
+        tuple(system.labels[k] for k in unique),
+        matrix[carried],
+    )
+
+
+def _unit_loads(count: int, places: list[tuple[int, int]]) -> Array:
+    """Return what is missing, (n, N, 6), where one component of a wrench acts on one body."""
+    missing = np.zeros((len(places), count, 6))
+    missing[np.arange(len(places)), [body for body, _ in places], [k for _, k in places]] = -1.0
+    return missing
+
+
+# The misfits, tolerances and limits of a scene and a call, and what they add to the reactions.
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Misfits and their standard deviations by ``CONSTRAINT.COMPONENT`` (m, rad), limits by name (N, N·m)."""
+
+    misfit: Mapping[str, float] = field(default_factory=dict)
+    sigma: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, float] = field(default_factory=dict)
+
+
+def stated_tolerances(
+    model: Model,
+    misfit: Mapping[str, float] | None,
+    sigma: Mapping[str, float] | None,
+    limits: Mapping[str, float] | None,
+) -> Tolerances:
+    """Return what the scene and the call state; the call replaces the scene's values of the same name.
+
+    Raises
+    ------
+    BadNumber
+        A standard deviation below zero.
+    """
+    own = model.misfits if isinstance(model, Scene) else ()
+    limited = model.limits if isinstance(model, Scene) else ()
+    for name, value in (sigma or {}).items():
+        if value < 0:
+            raise BadNumber(
+                f"the standard deviation of the misfit {name!r} is {value!r}",
+                expected="m or rad, not negative",
+            )
+    return Tolerances(
+        {**{one.name: one.value for one in own if one.value is not None}, **(misfit or {})},
+        {**{one.name: one.sigma for one in own if one.sigma is not None}, **(sigma or {})},
+        {**{one.name: one.value for one in limited}, **(limits or {})},
+    )
+
+
+def with_tolerances(
+    made: Reactions, response: MisfitResponse, tolerances: Tolerances, sigma: Array
+) -> Reactions:
+    """Return reactions with the standard deviations and the budget of stated tolerances, and what a misfit lacks.
+
+    Parameters
+    ----------
+    sigma : (m,) array
+        Standard deviation of the misfit of each row, m and rad.
+    """
+    constraints = made.constraints
+    if tolerances.sigma:
+        spread = deviations(response, sigma)
+        found = {label.dotted: float(value) for label, value in zip(response.labels, spread, strict=True)}
+        constraints = tuple(_with_sigma(c, found) for c in constraints)
+    return replace(
+        made,
+        constraints=constraints,
+        misfit_sigma=dict(tolerances.sigma),
+        limits=dict(tolerances.limits),
+        budget=budget(response, tolerances.limits),
+        response=response,
+        notes=(*made.notes, *_without_value(response, tolerances.misfit)),
+    )
+
+
+def _without_value(response: MisfitResponse, misfit: Mapping[str, float]) -> Iterator[str]:
+    """Yield a sentence on every misfit whose loads have no value, or that loads nothing."""
+    for name, value in misfit.items():
+        row = response.row(name)
+        _, loads = response.entries(row)
+        if not value:
+            continue
+        if np.isinf(loads).any():
+            missing = response.missing[int(response.infinite_group[row])]
+            parts = listed([*missing.bodies, *missing.pairs])
+            yield (
+                f"nothing determines what the misfit of {name} loads, since parts that it loads have no stiffness:"
+                f" state a [[stiffness]] (stiffness=… in Python){f' for {parts}' if parts else ''}"
+            )
+        elif not loads.any():
+            yield f"the misfit of {name} loads nothing: no redundant constraint resists it, whatever the stiffness"
+
+
+def _with_sigma(constraint: ConstraintReaction, found: Mapping[str, float]) -> ConstraintReaction:
+    components = []
+    for one in constraint.components:
+        sigma = found[f"{constraint.name}.{one.name}"]
+        known = one.value is not None and np.isfinite(sigma)
+        components.append(replace(one, sigma=sigma if known else None))
+    return replace(constraint, components=tuple(components))

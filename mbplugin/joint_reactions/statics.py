@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-import scipy.sparse
+import scipy.linalg
 import scipy.sparse.linalg
+from scipy.sparse import coo_array, csr_array, issparse, sparray
+from scipy.sparse.csgraph import connected_components
 
 from mbplugin.analysis.mobility import finite_mobility
-from mbplugin.constraints.rows.build import rows_of
+from mbplugin.analysis.uniqueness import ConstraintVerdict, StressedBlock, constraint_verdicts, stress
+from mbplugin.constraints.rank import View, rank_blocks
+from mbplugin.constraints.reduction.frontal_qr import Strip, strip_of
+from mbplugin.constraints.reduction.scaling import characteristic_length, row_scale
+from mbplugin.constraints.rows import Rows, all_rows, planar_rows, rows_of
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.constraints.view import View
 from mbplugin.errors import BadUsage
-from mbplugin.joint_reactions.system import System
-from mbplugin.model.component import units_of
-from mbplugin.model.mechanism.coupling import Driver
-from mbplugin.model.mechanism.identity import freedom_name
-from mbplugin.model.mechanism.kinematics import coordinates_of
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.spatial import Array
-from mbplugin.phrases import listed
+from mbplugin.model.enumerations import ReactionUnit
+from mbplugin.model.mechanism.identity import RowLabel, freedom_name
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
+from mbplugin.model.mechanism.mechanism import Constraint, Driver, Mechanism
+from mbplugin.model.spatial import AnyArray, Array, units_of
+from mbplugin.phrases import listed, one_line_repr
 
 #: Joints that a sentence names.
 _NAMED = 6
 #: A joint takes no part in a motion below this fraction of the one that moves most.
 _TAKES_PART = 1e-3
+#: A coefficient below this fraction of the largest of its row is rounding.
+_ZERO = 1e-8
+#: A row is taken as a parameter when at least this part of it is independent of those before it.
+_INDEPENDENT = 0.3
+#: A pivot may be smaller than the largest of its column by so much where few columns meet in its row.
+_PIVOT = 0.1
+#: A coefficient that is smaller is rounding.
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,3 +171,475 @@ def _free_bodies(system: System, twists: Array) -> str:
     moving = np.linalg.norm(twists, axis=1)
     names = [b.name for b, m in zip(system.mech.bodies, moving, strict=True) if m > 0.1 * moving.max()]
     return f"nothing holds {', '.join(names[:_NAMED])} in the world"
+
+
+# Undetermined reactions: null directions of each reaction, and the family of possible values.
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One term of a null direction or relation: ``weight`` of a component."""
+
+    constraint: str
+    component: str
+    weight: float
+
+
+@dataclass(frozen=True)
+class NullDirection:
+    """A change of one reaction that the rigid model does not notice, in N and N·m."""
+
+    components: tuple[Weight, ...]
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class Relation:
+    """component = constant + Σ weight · parameter, in N and N·m: true for every possible reaction."""
+
+    constraint: str
+    component: str
+    unit: ReactionUnit
+    constant: float
+    terms: tuple[Weight, ...]
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class Family:
+    """All reactions that the rigid model allows: free parameters, and what follows from them.
+
+    Parameters
+    ----------
+    parameters : tuple of (constraint, component, unit)
+        Components that may take any value.
+    relations : tuple of Relation
+        Every other component of the family.
+    """
+
+    parameters: tuple[tuple[str, str, ReactionUnit], ...]
+    relations: tuple[Relation, ...]
+
+
+def null_directions(system: System, constraint: str) -> tuple[NullDirection, ...]:
+    """Return independent changes of one reaction that the rigid model allows."""
+    rows = system.slices[constraint]
+    if system.unique[rows].all():
+        return ()
+    scale = system.scale[rows]
+    U, sigma, _ = np.linalg.svd(system.stress(rows).values, full_matrices=False)
+    U = U[:, : max(1, int((sigma > system.zero[rows].max()).sum()))]
+    pivots = _independent_rows(U)
+    N = scale[:, None] * (U @ np.linalg.inv(U[pivots])) / scale[pivots]
+    labels = system.labels[rows]
+    return tuple(NullDirection(_weights(labels, N[:, k] / scale, N[:, k])) for k in range(N.shape[1]))
+
+
+def _weights(labels: Sequence[RowLabel], scaled: Array, values: Array) -> tuple[Weight, ...]:
+    """Return the entries of a combination that are not zero; scaled (m,) decides, values (m,) are reported."""
+    kept = np.flatnonzero(np.abs(scaled) > _ZERO * np.abs(scaled).max(initial=0.0))
+    return tuple(Weight(labels[k][0], labels[k][1], _rounded(values[k])) for k in kept.tolist())
+
+
+def sharing(system: System, constraint: str) -> tuple[str, ...]:
+    """Return the other constraints that change together with one (blocks of the projector Z Zᵀ)."""
+    rows = system.slices[constraint]
+    if system.unique[rows].all():
+        return ()
+    # what is zero as an entry of Z is zero in a product with another entry
+    limit = 10 * system.zero[rows].max()
+    with_these = strip_of(system.together, rows)
+    others = with_these.columns[np.abs(with_these.values).max(axis=0) > limit]
+    names = dict.fromkeys(system.labels[k][0] for k in others.tolist())
+    return tuple(name for name in names if name != constraint)
+
+
+def families(system: System, multipliers: Array) -> tuple[Family, ...]:
+    """Return the families of possible multipliers through one of them, ``multipliers`` (m,), scaled."""
+    found = [_relations(system, basis) for basis in system.bases]
+    pivots = np.concatenate([np.zeros(0, dtype=int), *(own for own, _ in found)])
+    order = np.argsort(pivots)
+    T = side_by_side([(b.rows, T) for b, (_, T) in zip(system.bases, found, strict=True)], len(multipliers))
+    T, pivots = T[:, order], pivots[order]
+    constant = multipliers - T @ multipliers[pivots]
+    # forces and moments are compared where they have one unit
+    constant[np.abs(constant) < 1e-11 * np.abs(multipliers).max(initial=0.0)] = 0.0
+    constant = constant * system.scale
+    T.sort_indices()
+    following = ~system.unique
+    following[pivots] = False
+    return tuple(
+        _family(system, pivots, columns, rows, constant, T) for columns, rows in _components(T, following)
+    )
+
+
+def _relations(system: System, basis: StressBasis) -> tuple[AnyArray, Array | csr_array]:
+    """Return parameters (p,), rows of the system, and all rows of a block as combinations of them, (n, p)."""
+    limit = np.maximum(system.zero[basis.rows], _ZERO)
+    open_rows = np.flatnonzero(~system.unique[basis.rows])
+    if basis.large:
+        pivots, combined = independent_rows(basis.local)
+        T = combined.tocoo()
+        T.data[np.abs(T.data) < limit[T.row]] = 0.0
+    else:
+        pivots = open_rows[_independent_rows(basis.Z[open_rows])]
+        T = basis.Z @ np.linalg.inv(basis.Z[pivots])
+        T[np.abs(T) < limit[:, None]] = 0.0
+    return basis.rows[pivots], T
+
+
+def _components(T: csr_array, following: AnyArray) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the columns of T (m, p) that share a row, in order, and their rows among ``following`` (m,) of bool."""
+    m, p = T.shape
+    entries = T.tocoo()
+    places = entries.row, m + entries.col
+    graph = coo_array((np.ones(entries.nnz), places), shape=(m + p, m + p))
+    group = connected_components(graph, directed=False)[1]
+    members: dict[int, tuple[list[int], list[int]]] = {g: ([], []) for g in group[m:].tolist()}
+    for column, g in enumerate(group[m:].tolist()):
+        members[g][0].append(column)
+    for row in np.flatnonzero(following).tolist():
+        if (own := members.get(int(group[row]))) is not None:
+            own[1].append(row)
+    yield from members.values()
+
+
+def _family(
+    system: System, pivots: AnyArray, columns: list[int], rows: list[int], constant: Array, T: csr_array
+) -> Family:
+    """Return the family of some columns of T (m, p), scaled; pivots (p,) and constant (m,), N and N·m."""
+    unit, labels, scale = system.units, system.labels, system.scale
+
+    def terms(row: int) -> Iterator[Weight]:
+        own = slice(T.indptr[row], T.indptr[row + 1])
+        for column, value in zip(T.indices[own].tolist(), T.data[own].tolist(), strict=True):
+            pivot = int(pivots[column])
+            yield Weight(*labels[pivot], _rounded(scale[row] * value / scale[pivot]))
+
+    relations = tuple(Relation(*labels[k], unit[k], _rounded(constant[k]), tuple(terms(k))) for k in rows)
+    return Family(tuple((*labels[pivots[c]], unit[pivots[c]]) for c in columns), relations)
+
+
+def _rounded(value: float) -> float:
+    """Return a coefficient without the last digits, where a one is 0.9999999999999998."""
+    return float(f"{value:.12g}")
+
+
+def _independent_rows(Z: Array) -> list[int]:
+    """Return as many rows as Z (m, p) has columns, independent and early ones first."""
+    chosen: list[int] = []
+    basis = np.zeros((0, Z.shape[1]))
+    size = np.linalg.norm(Z, axis=1)
+    for k in np.flatnonzero(size > _INDEPENDENT * np.median(size[size > 0])):
+        left = Z[k] - basis.T @ (basis @ Z[k])
+        left -= basis.T @ (basis @ left)
+        if (norm := float(np.linalg.norm(left))) > _INDEPENDENT * size[k]:
+            chosen.append(int(k))
+            basis = np.vstack((basis, left / norm))
+        if len(chosen) == Z.shape[1]:
+            return chosen
+    deflated = Z - (Z @ basis.T) @ basis
+    order = scipy.linalg.qr(deflated.T, mode="r", pivoting=True)[1]
+    return sorted([*chosen, *(int(k) for k in order[: Z.shape[1] - len(chosen)])])
+
+
+# Bases of the self-stresses of all blocks, by their entries.
+
+
+@dataclass(frozen=True, eq=False)
+class StressBasis:
+    """The scaled self-stresses of one block.
+
+    Parameters
+    ----------
+    rows : (n,) int array
+        Of the system.
+    Z : (n, p) array
+        Orthonormal.
+    local : (n, p) array
+        The same space; of a large block each in the few rows that it loads.
+    dropped : (p,) int array
+        Rows of the system, well apart, without which the rest are independent.
+    """
+
+    rows: AnyArray
+    Z: Array | csr_array
+    local: Array | csr_array
+    dropped: AnyArray
+
+    @property
+    def large(self) -> bool:
+        """Whether the arrays are sparse."""
+        return bool(issparse(self.Z))
+
+
+def stress_basis(s: StressedBlock, rows: AnyArray) -> StressBasis:
+    """Return the basis of a block with redundant constraints, ``rows`` (n,) of the system."""
+    if s.complete:
+        return StressBasis(rows, s.Z, s.Z, rows[dependent_rows(s.Z)])
+    local = s.ranked.local_stresses
+    return StressBasis(rows, s.ranked.orthonormal_stresses, local, rows[np.sort(independent_rows(local)[0])])
+
+
+def dependent_rows(Z: Array) -> AnyArray:
+    """Return p rows (p,) on which the self-stresses Z (m, p) are most independent (pivoted QR of Zᵀ).
+
+    Dropping them leaves rows of full rank: no combination of the rest is a self-stress.
+    """
+    if not Z.shape[1]:
+        return np.zeros(0, dtype=int)
+    order = scipy.linalg.qr(Z.T, mode="r", pivoting=True)[1]
+    return np.sort(order[: Z.shape[1]])
+
+
+def side_by_side(pieces: Sequence[tuple[AnyArray, Array | sparray]], m: int) -> csr_array:
+    """Return pieces (n, k), each in its own columns and in its rows (n,) of m, as one matrix."""
+    placed_pieces, width = [], 0
+    for rows, values in pieces:
+        columns = np.arange(width, width + values.shape[1])
+        placed_pieces.append((rows, columns, values))
+        width += len(columns)
+    return placed(placed_pieces, (m, width))
+
+
+def placed(pieces: Sequence[tuple[AnyArray, AnyArray, Array | sparray]], shape: tuple[int, int]) -> csr_array:
+    """Return a matrix of pieces (n, k), each in its rows (n,) and columns (k,)."""
+    data, i, j = [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]
+    for rows, columns, values in pieces:
+        piece = coo_array(values)
+        data.append(piece.data)
+        i.append(rows[piece.row])
+        j.append(columns[piece.col])
+    return csr_array((np.concatenate(data), (np.concatenate(i), np.concatenate(j))), shape=shape)
+
+
+# All rows of a mechanism with the self-stresses that go with them, scaled for solving.
+#
+# Lengths are in characteristic lengths, so that a scaled row is of unit size and a multiplier in N or
+# N·m is ``scale`` times its scaled value; no result depends on the unit that was chosen.
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Rows, self-stresses and verdicts of a mechanism at a pose.
+
+    Parameters
+    ----------
+    mech : Mechanism
+        With the held joints among its locks.
+    rows : tuple of Rows
+        In the view of ``columns``, constraint by constraint.
+    columns : tuple of int
+        Twist components that count.
+    length : float
+        Characteristic length, m.
+    scale : (m,) array
+        Factor of each row that makes it dimensionless.
+    bases : tuple of StressBasis
+        The self-stresses of each block that has any.
+    zero : (m,) array
+        Size below which an entry of Z is zero.
+    """
+
+    mech: Mechanism
+    poses: BodyPoses
+    rows: tuple[Rows, ...]
+    columns: tuple[int, ...]
+    length: float
+    scale: Array
+    bases: tuple[StressBasis, ...]
+    zero: Array
+    verdicts: tuple[ConstraintVerdict, ...]
+
+    @cached_property
+    def labels(self) -> tuple[RowLabel, ...]:
+        """(constraint, component) of each row."""
+        return tuple(label for r in self.rows for label in r.labels)
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """Rows of each constraint."""
+        found, start = {}, 0
+        for r in self.rows:
+            found[r.constraint] = slice(start, start + len(r.components))
+            start += len(r.components)
+        return found
+
+    @cached_property
+    def units(self) -> tuple[ReactionUnit, ...]:
+        """The unit of each multiplier."""
+        return tuple("N" if t else "N·m" for r in self.rows for t in r.translation)
+
+    @cached_property
+    def rows_by_name(self) -> dict[str, Rows]:
+        """The rows of each constraint."""
+        return {r.constraint: r for r in self.rows}
+
+    @cached_property
+    def rows_on_body(self) -> dict[int, list[Rows]]:
+        """The rows that act on each body, by its index."""
+        found: dict[int, list[Rows]] = {}
+        for r in self.rows:
+            for body in dict(r.entries):
+                found.setdefault(body, []).append(r)
+        return found
+
+    @property
+    def degree_of_redundancy(self) -> int:
+        """p, the number of independent self-stresses."""
+        return sum(basis.Z.shape[1] for basis in self.bases)
+
+    @cached_property
+    def Z(self) -> csr_array:
+        """Scaled self-stresses (m, p), orthonormal within each block."""
+        return side_by_side([(basis.rows, basis.Z) for basis in self.bases], len(self.scale))
+
+    @cached_property
+    def local(self) -> csr_array:
+        """The same space as Z, (m, p); of large blocks each self-stress in the few rows that it loads."""
+        return side_by_side([(basis.rows, basis.local) for basis in self.bases], len(self.scale))
+
+    def stress(self, rows: slice) -> Strip:
+        """Return some rows of Z."""
+        return strip_of(self.Z, rows)
+
+    @cached_property
+    def together(self) -> csr_array:
+        """How much rows that are not unique change together: the projector Z Zᵀ in these rows, (m, m).
+
+        What is zero as an entry of Z is zero in a product with another entry.
+        """
+        pieces, limit = [], 10 * self.zero.min(initial=1.0)
+        for basis in self.bases:
+            own = np.flatnonzero(~self.unique[basis.rows])
+            projector = basis.Z[own] @ basis.Z[own].T
+            pieces.append((basis.rows[own], basis.rows[own], projector * (abs(projector) > limit)))
+        return placed(pieces, (len(self.scale), len(self.scale)))
+
+    @cached_property
+    def stress_groups(self) -> AnyArray:
+        """For each row, (m,), the number of the group that shares its self-stresses, −1 if it is unique."""
+        limit = 10 * self.zero[~self.unique].max(initial=0.0)
+        group = connected_components(abs(self.together) > limit, directed=False)[1]
+        return np.where(self.unique, -1, group)
+
+    @cached_property
+    def constraint_by_name(self) -> dict[str, Constraint]:
+        """Every constraint."""
+        return {c.name: c for c in self.mech.constraints()}
+
+    @cached_property
+    def unique(self) -> AnyArray:
+        """Whether the rigid model determines each multiplier, (m,)."""
+        return np.array([c.unique for verdict in self.verdicts for c in verdict.components], dtype=bool)
+
+    @cached_property
+    def C(self) -> csr_array:
+        """Scaled constraint matrix (m, 6N) on twists [v/ℓ; ω]; columns out of the plane are zero."""
+        size = self.column_scale
+        data: list[AnyArray] = [np.zeros(0)]
+        i: list[AnyArray] = [np.zeros(0, int)]
+        j: list[AnyArray] = [np.zeros(0, int)]
+        start = 0
+        for r in self.rows:
+            k = len(r.components)
+            for body, entry in r.entries:
+                data.append((entry * size * self.scale[start : start + k, None]).ravel())
+                i.append(np.repeat(np.arange(start, start + k), 6))
+                j.append(np.tile(6 * body + np.arange(6), k))
+            start += k
+        shape = (len(self.scale), 6 * len(self.mech.bodies))
+        triplets = (np.concatenate(data), (np.concatenate(i), np.concatenate(j)))
+        return coo_array(triplets, shape).tocsr()
+
+    @property
+    def column_scale(self) -> Array:
+        """Factor of each twist component, (6,); zero out of the plane."""
+        seen = np.zeros(6)
+        seen[list(self.columns)] = 1.0
+        return np.asarray(seen * np.array([self.length] * 3 + [1.0] * 3))
+
+    @property
+    def dropped(self) -> AnyArray:
+        """p rows (p,), well apart, without which the rest are independent."""
+        return np.sort(np.concatenate([np.zeros(0, dtype=int), *(basis.dropped for basis in self.bases)]))
+
+
+def build_system(
+    mech: Mechanism, q: Array, poses: BodyPoses, columns: tuple[int, ...], tolerance: float
+) -> System:
+    """Return the rows of a mechanism at a closed pose q (nq,), the rank being decided at a tolerance."""
+    rows = tuple(planar_rows(r, columns) for r in all_rows(mech, poses, q))
+    stressed = stress(rank_blocks(mech, poses, columns, tolerance, q))
+    length = characteristic_length(rows, poses.p_WC, mech)
+    scale = np.concatenate([row_scale(r, length) for r in rows]) if rows else np.zeros(0)
+    labels = {r.constraint: r.components for r in rows}
+    bases, zero, scale = _in_rows([label for r in rows for label in r.labels], stressed, scale)
+    verdicts = constraint_verdicts(mech, stressed, labels)
+    return System(mech, poses, rows, columns, length, scale, bases, zero, verdicts)
+
+
+def _in_rows(
+    labels: Sequence[RowLabel], stressed: Sequence[StressedBlock], scale: Array
+) -> tuple[tuple[StressBasis, ...], Array, Array]:
+    """Return the self-stresses of all blocks, and each row's zero and scale (m,)."""
+    position = {label: k for k, label in enumerate(labels)}
+    bases, zero, scale = [], np.full(len(labels), 1e-9), scale.copy()
+    for s in stressed:
+        if s.ranked.redundancy:
+            at = np.array([position[label] for label in s.ranked.reduced.labels])
+            bases.append(stress_basis(s, at))
+            zero[at], scale[at] = s.ranked.zero, s.ranked.reduced.scale
+    return tuple(bases), zero, scale
+
+
+# Rows on which sparse self-stresses are independent, and all other rows as combinations of them.
+
+
+def independent_rows(B: csr_array) -> tuple[AnyArray, csr_array]:
+    """Return p independent rows (p,) of a basis B (m, p), and T = B (these rows of B)⁻¹, (m, p).
+
+    Gauss–Jordan elimination, column by column. Of the rows that are large enough the one that fewest columns
+    share is the pivot, so that a combination stays short; of equal ones the first.
+    """
+    by_column = B.tocsc()
+    columns = [
+        dict(zip(by_column.indices[a:b].tolist(), by_column.data[a:b].tolist(), strict=True))
+        for a, b in zip(by_column.indptr[:-1].tolist(), by_column.indptr[1:].tolist(), strict=True)
+    ]
+    sharing: defaultdict[int, set[int]] = defaultdict(set)
+    for c, column in enumerate(columns):
+        for row in column:
+            sharing[row].add(c)
+    pivots = []
+    for c, column in enumerate(columns):
+        enough = _PIVOT * max(abs(value) for value in column.values())
+        pivot = min(
+            (row for row, v in column.items() if abs(v) >= enough), key=lambda r: (len(sharing[r]), r)
+        )
+        divisor = column[pivot]
+        for row in column:
+            column[row] /= divisor
+        for other in sharing[pivot] - {c}:
+            _subtract(columns, sharing, c, other, pivot)
+        pivots.append(pivot)
+    rows = np.array([row for column in columns for row in column], dtype=int)
+    data = np.array([value for column in columns for value in column.values()])
+    places = rows, np.repeat(np.arange(len(columns)), [len(column) for column in columns])
+    return np.array(pivots, dtype=int), csr_array((data, places), shape=B.shape)
+
+
+def _subtract(
+    columns: list[dict[int, float]], sharing: dict[int, set[int]], c: int, other: int, pivot: int
+) -> None:
+    """Take so much of column ``c`` from another one that this has nothing left in the row ``pivot``."""
+    changed = columns[other]
+    factor = changed[pivot]
+    for row, value in columns[c].items():
+        left = changed.get(row, 0.0) - factor * value
+        if row == pivot or abs(left) < _NOTHING:
+            changed.pop(row, None)
+            sharing[row].discard(other)
+        else:
+            changed[row] = left
+            sharing[row].add(other)

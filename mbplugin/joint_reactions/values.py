@@ -2,29 +2,316 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from mbplugin.analysis.directions import Directions
+from mbplugin.analysis.uniqueness import Directions, joint_place, unit_wrenches
+from mbplugin.arguments import checked
+from mbplugin.constraints.reduction.frontal_qr import Strip, added
+from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.joint_reactions.actuator_forces import ActuatorForces
-from mbplugin.joint_reactions.family import Family, NullDirection
-from mbplugin.joint_reactions.misfit.response import MisfitResponse
-from mbplugin.joint_reactions.misfit.tolerances import MisfitBudget
-from mbplugin.joint_reactions.stiffness.coverage import NOTHING_MISSING, MissingStiffness
-from mbplugin.joint_reactions.stiffness.estimate import Estimate
+from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitResponse
+from mbplugin.joint_reactions.state import closed_state, held_joints, with_held
+from mbplugin.joint_reactions.statics import Family, NullDirection, System, build_system
+from mbplugin.joint_reactions.stiffness import NOTHING_MISSING, MissingStiffness, rows_at_joint
+from mbplugin.joint_reactions.stiffness_estimate import Estimate
 from mbplugin.model.enumerations import Axes, ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
 from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.spatial import Array
+from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.phrases import counted, one_line, one_line_repr
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.rendering import Result
 
+#: Beside what counts as zero in one self-stress, for sums of several.
+_SUMS = 10.0
+#: A row has no part along an axis below this.
+_ACTS = 1e-12
 Mode = Literal["statics", "inverse dynamics"]
 AXES: tuple[Axes, ...] = get_args(Axes)
+
+
+# ``reaction_mask``: which components of the joint forces a rigid model determines, as a boolean array.
+
+
+@dataclass(frozen=True, eq=False)
+class ReactionMask(Result):
+    """Which components of the joint forces the rigid model determines: ``np.asarray(mask)`` is the array.
+
+    Parameters
+    ----------
+    name : str
+        Of the mechanism.
+    mask : (k, 6) array of bool
+        True where the rigid model determines the component.
+    joints : tuple of str
+        The pairs, closures included, in file order: the rows.
+    components : tuple of str
+        The columns: tx ty tz (forces) rx ry rz (moments).
+    axes : "joint" or "world"
+        Of the components; ``joint`` are those of the predecessor's joint frame. Moments are at the origin of
+        the successor's joint frame.
+    degree_of_redundancy : int
+    tolerance : float
+        Relative rank tolerance.
+    """
+
+    name: str
+    mask: AnyArray
+    joints: tuple[str, ...]
+    components: tuple[str, ...]
+    axes: str
+    degree_of_redundancy: int
+    tolerance: float
+
+    def __repr__(self) -> str:
+        facts = (
+            counted(len(self.joints), "joint"),
+            f"{int(self.mask.sum())} of {self.mask.size} components unique",
+            f"{self.axes} axes",
+            f"tolerance {self.tolerance:g}",
+        )
+        return one_line(self, self.name, facts)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> AnyArray:
+        """Return the mask (k, 6) for NumPy."""
+        return np.array(self.mask, dtype=dtype) if copy or dtype else self.mask
+
+    def __getitem__(self, joint: str) -> AnyArray:
+        """Return the row (6,) of a joint."""
+        if joint not in self.joints:
+            raise UnknownName(f"there is no joint {joint!r}", remedy=suggestion(joint, self.joints))
+        return np.asarray(self.mask[self.joints.index(joint)])
+
+    @property
+    def labels(self) -> tuple[RowLabel, ...]:
+        """(joint, component) of each entry, row by row."""
+        return tuple(RowLabel(joint, component) for joint in self.joints for component in self.components)
+
+
+@checked
+def reaction_mask(
+    model: ModelSource,
+    q: JointValues = None,
+    *,
+    axes: str = "joint",
+    hold: Iterable[str] | None = (),
+    tolerance: float | None = None,
+    planar: str | None = None,
+) -> ReactionMask:
+    """Return which components of the joint forces and moments the rigid model determines.
+
+    What a simulator of rigid bodies reports for the others depends on its solver: do not train on them, log
+    them or size a part with them. A row is all that passes through a joint: the pair with its drives, locks and
+    couplings. Loops are closed first.
+
+    Parameters
+    ----------
+    model : path, PyBullet client, Scene or Mechanism
+    q : mapping or vector, optional
+        Joint coordinates, rad and m; what is not named keeps the scene's value.
+    axes : "joint" or "world"
+        Axes of the components: the predecessor's joint frame, or the world.
+    hold : iterable of str, optional
+        Joints (or ``joint.freedom``) that are held in addition to drivers and locks; None takes those that
+        ``reactions`` holds. By default none: the torque of a motor is known.
+    tolerance : float, optional
+        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+    planar : "xy", "yz" or "zx", optional
+        Forces in a plane; components that are not in it are False, because nothing computes them.
+
+    Returns
+    -------
+    ReactionMask
+
+    Raises
+    ------
+    BadUsage
+        Other axes, or a joint that cannot be held.
+    UnknownName
+        A joint that does not exist.
+    CannotClose
+        A loop that cannot be closed.
+    """
+    require_axes(axes)
+    model = model_of(model)
+    state = closed_state(model, q, None, None, tolerance, planar)
+    actuated = tuple(a.joint for a in getattr(model, "actuators", ()))
+    held = held_joints(state.motion, hold, actuated, state.tolerance)
+    mech = with_held(state.mech, held)
+    system = build_system(mech, state.q, state.motion.poses, state.motion.columns, state.tolerance)
+    rows = [joint_mask(system, pair, axes) for pair in mech.pairs]
+    mask = np.array(rows, dtype=bool).reshape(-1, 6)
+    mask.setflags(write=False)
+    names = tuple(pair.name for pair in mech.pairs)
+    return ReactionMask(
+        mech.name, mask, names, COMPONENTS, axes, system.degree_of_redundancy, state.tolerance
+    )
+
+
+def joint_mask(system: System, pair: Pair, axes: str = "joint") -> AnyArray:
+    """Return which components (6,) of what passes through a joint the rigid model determines."""
+    _, R_WP = joint_place(system.mech, system.poses, pair)
+    unique = unique_axes(system, pair, np.eye(3) if axes == "joint" else R_WP)
+    seen = np.zeros((2, 3))
+    seen.flat[list(system.columns)] = 1.0
+    if axes == "joint":
+        # an axis of P counts where it lies in the plane
+        inside = seen[:, None, :] * R_WP.T[None] ** 2
+        return np.asarray(unique & (inside.sum(axis=2).ravel() > 0.5))
+    return np.asarray(unique & (seen.ravel() > 0))
+
+
+# What passes through a joint: the pair with everything that acts along its freedoms, as one wrench.
+#
+# A sensor between two bodies, or the joint force of a simulator, measures the pair together with its drives,
+# locks and couplings.
+
+
+def acting_rows(system: System, pair: Pair) -> Iterator[tuple[slice, Array]]:
+    """Yield where the multipliers are that act through a joint, and their rows (k, 6).
+
+    The rows are on the relative twist at the origin of S, axes of P: transposed they take the multipliers to
+    the wrench on the successor.
+    """
+    for rows in system.rows:
+        constraint = system.constraint_by_name[rows.constraint]
+        at = system.slices[rows.constraint]
+        if isinstance(constraint, Coupling):
+            for term in constraint.terms:
+                if term.joint == pair.name:
+                    yield at, term.coefficient * _freedom_row(system, pair, term.freedom)
+        elif rows.components and (constraint is pair or _drives(constraint, pair)):
+            yield at, rows_at_joint(system.mech, system.poses, pair, rows)
+
+
+def unique_axes(system: System, pair: Pair, R_AP: Array) -> AnyArray:
+    """Return which components (6,) of what passes through a joint the rigid model determines.
+
+    Parameters
+    ----------
+    R_AP : (3, 3) array
+        The axes of P in the axes of the components.
+    """
+    parts, zero = [Strip(np.zeros(0, dtype=int), np.zeros((6, 0)))], 1e-8
+    for at, L in acting_rows(system, pair):
+        own = system.stress(at)
+        wrenches = unit_wrenches(L, system.scale[at], system.length) @ own.values
+        parts.append(Strip(own.columns, wrenches))
+        zero = max(zero, float(system.zero[at].max(initial=0.0)))
+    turned = np.kron(np.eye(2), R_AP) @ added(parts).values
+    return np.asarray(np.linalg.norm(turned, axis=1) <= _SUMS * zero)
+
+
+def _drives(constraint: Constraint, pair: Pair) -> bool:
+    return isinstance(constraint, Driver | Lock) and constraint.joint == pair.name
+
+
+def _freedom_row(system: System, pair: Pair, freedom: str) -> Array:
+    """Return the row (1, 6) of one freedom of a pair at its joint, axes of P."""
+    (rows,) = rows_of(system.mech, (Driver("", pair.name, (freedom,)),), system.poses)
+    return rows_at_joint(system.mech, system.poses, pair, planar_rows(rows, system.columns))
+
+
+def coupled_wrench(system: System, result: Reactions, pair: Pair) -> Array:
+    """Return what passes through a joint (6,), axes of P at the origin of S, N and N·m.
+
+    NaN in what nothing determines; ``result`` is of the mechanism of the system, without drives and locks.
+    """
+    wrench = result[pair.name].wrench
+    out = np.zeros(6) if wrench is None else np.array(wrench)
+    for coupling in system.mech.couplings:
+        for term in coupling.terms:
+            if term.joint == pair.name:
+                row = term.coefficient * _freedom_row(system, pair, term.freedom)[0]
+                acts = np.abs(row) > _ACTS
+                out[acts] += row[acts] * result.value(coupling.name, "c")
+    return out
+
+
+# Forces of actuators that give one motion, and the shares of them that the motion leaves open.
+
+
+@dataclass(frozen=True)
+class ActuatorForce:
+    """The force of one actuator, on the rate of its joint.
+
+    Parameters
+    ----------
+    joint : str
+        The pair, or ``pair.freedom`` where it has several.
+    value : float
+        That of the least-norm solution, N·m or N.
+    unique : bool
+        Whether the motion determines it.
+    """
+
+    joint: str
+    value: float
+    unit: ReactionUnit
+    unique: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ActuatorForces(Result):
+    """Forces of actuators that give one motion: ``values + shares @ y`` does for every y.
+
+    Parameters
+    ----------
+    q, qd, qdd : (nq,), (nv,), (nv,) array
+        The closed pose, and the motion that agrees with the constraints.
+    forces : tuple of ActuatorForce
+        In the order in which the actuators were named.
+    shares : (a, s) array
+        Basis of the forces that move nothing; each column has a 1 at an actuator of its own (``free``).
+    free : tuple of str
+        s actuators whose force may be chosen at will.
+    mobility : int
+        Freedoms of the constraints without the drivers.
+    tolerance : float
+        Relative rank tolerance.
+    """
+
+    mechanism: Mechanism
+    q: Array
+    qd: Array
+    qdd: Array
+    forces: tuple[ActuatorForce, ...]
+    shares: Array
+    free: tuple[str, ...]
+    mobility: int
+    tolerance: float
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        facts = (
+            counted(len(self.forces), "actuator"),
+            f"mobility {self.mobility}",
+            counted(len(self.free), "open share"),
+            f"tolerance {self.tolerance:g}",
+        )
+        return one_line(self, self.mechanism.name, facts)
+
+    @property
+    def values(self) -> Array:
+        """The least-norm forces (a,), N·m and N."""
+        return np.array([force.value for force in self.forces])
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The actuated joints, in the order of the values."""
+        return tuple(force.joint for force in self.forces)
+
+    def __getitem__(self, joint: str) -> ActuatorForce:
+        for force in self.forces:
+            if force.joint == joint:
+                return force
+        raise UnknownName(f"no actuated joint is called {joint!r}", remedy=suggestion(joint, self.joints))
 
 
 def require_axes(axes: str) -> None:

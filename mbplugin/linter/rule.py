@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mbplugin import phrases
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.model.scene import Origin, Scene
 from mbplugin.phrases import one_line
@@ -14,6 +15,34 @@ from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
+
+# Findings about parts that a reader skipped: the reader has the facts, the rule its severity.
+
+
+def defects_noted(rule: Rule, scene: Scene, help: str) -> Iterator[Finding]:
+    """Yield a finding per defect that carries the code of a rule.
+
+    Parameters
+    ----------
+    rule : Rule
+        Its severity is that of a defect that states none of its own.
+    scene : Scene
+    help : str
+        What to do, where the defect's evidence has no ``toml`` to paste.
+    """
+    for defect in scene.defects:
+        if defect.code == rule.code:
+            evidence = dict(defect.evidence)
+            toml = evidence.get("toml")
+            yield make_finding(
+                rule,
+                defect.severity or rule.severity,
+                defect.message,
+                element=defect.element,
+                origin=defect.origin,
+                evidence=evidence,
+                help=f"{help}:\n{toml}" if toml else help,
+            )
 
 
 class Rule(Result, ABC):
@@ -126,3 +155,30 @@ def make_finding(
     """Return a finding of a rule, without help where none is given."""
     file, line = (origin.file, origin.line) if origin else ("", 0)
     return Finding(rule.code, rule.name, severity, message, element, file, line, evidence or {}, help)
+
+
+# The place of a finding in a file; elements of a live client have none.
+
+
+def body_place(scene: Scene, body: str, *parts: str) -> Origin | None:
+    """Return where a part of a body was written, the first one that was; else the body itself."""
+    places = (scene.origin.get(("body", body, part)) for part in (*parts, ""))
+    return next((place for place in places if place is not None), None)
+
+
+def constraint_place(scene: Scene, name: str) -> Origin | None:
+    """Return where a constraint was written."""
+    return scene.origin.get(("constraint", name, ""))
+
+
+def model_place(scene: Scene, part: str = "") -> Origin | None:
+    """Return where the model, or an option of its scene, was written; at least the file."""
+    for key in (("model", scene.mechanism.name, part), ("model", scene.mechanism.name, "")):
+        if key in scene.origin:
+            return scene.origin[key]
+    return Origin(scene.files[0], 0) if scene.files else None
+
+
+def listed(names: Sequence[str], most: int = 8, room: int = 150) -> str:
+    """Return names in one phrase as short as a message needs; see :func:`mbplugin.phrases.listed`."""
+    return phrases.listed(names, most, room)

@@ -3,38 +3,131 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mbplugin.analysis import Analysis
-from mbplugin.analysis.run import analyze
+from mbplugin.analysis.analysis import analyze
 from mbplugin.arguments import checked
-from mbplugin.errors import BadScene, BadUsage, ContradictedState, Fragment, MbPluginError
-from mbplugin.linter.apply import apply_rules
-from mbplugin.linter.config.codes import known_codes
-from mbplugin.linter.config.ignores import Suppressed
+from mbplugin.errors import (
+    BadScene,
+    BadUsage,
+    ContradictedState,
+    Fragment,
+    MbPluginError,
+    MissingDependency,
+    UnknownName,
+)
 from mbplugin.linter.finding import SEVERITIES, Finding, Severity
-from mbplugin.linter.registry import find_rule
-from mbplugin.linter.selection import Selection
+from mbplugin.linter.registry import Selection, broken_plugins, find_rule, is_built_in, rules, text_of
+from mbplugin.linter.rule import Rule
 from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Origin, Scene, as_scene, with_coordinates
-from mbplugin.phrases import counted, names_of, one_line
-from mbplugin.readers.common.lookups import lookups_kept
+from mbplugin.phrases import counted, names_of, one_line, visible
+from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
+from mbplugin.readers.common.paths import lookups_kept, real_path
 from mbplugin.readers.source import ModelSource, client_id, loaded
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
-    from mbplugin.joint_reactions.misfit.consequences import RemedyConsequences
-    from mbplugin.joint_reactions.misfit.loops import LoopMisfits
-    from mbplugin.joint_reactions.misfit.values import MisfitEffect
+    from mbplugin.joint_reactions.misfit import LoopMisfits, RemedyConsequences
+    from mbplugin.joint_reactions.misfit_response import MisfitEffect
 
 #: In the evidence of an error: the file is no model by itself.
 FRAGMENT = "fragment"
+FAILED_RULE = "MB911"
+#: Rules that were stopped, and what is said of them: many files would wait for them many times.
+_STOPPED: dict[str, str] = {}
+
+
+# Waivers: findings of one rule about one element, suppressed for a reason.
+
+
+@dataclass(frozen=True)
+class Ignore:
+    """A ``[[waive]]`` of a configuration.
+
+    Parameters
+    ----------
+    rule : str
+        The code.
+    element : str
+        The body, pair or model, or a pattern (``*_wheel_joint``).
+    reason : str
+    files : str
+        The files it is for, absolute; a pattern, whose ``*`` stands for slashes too.
+    config, line : str, int
+        Where it was written.
+    """
+
+    rule: str
+    element: str
+    reason: str
+    files: str
+    config: str = ""
+    line: int = 0
+
+    def is_for(self, report: Report) -> bool:
+        """Return whether the ignore is for the file of a report, or for one that it names."""
+        files = (report.source, *(report.scene.files if report.scene else ()))
+        # which may be none: <stdin>
+        return any(fnmatchcase(real_path(file).as_posix(), self.files) for file in files)
+
+    def matches(self, finding: Finding, element: str) -> bool:
+        """Return whether the waiver is about one of the elements of a finding."""
+        # a name may hold the brackets that mean something in a pattern
+        named = element == self.element or fnmatchcase(element, self.element)
+        return named and finding.code == self.rule
+
+
+@dataclass(frozen=True)
+class Suppressed:
+    """A finding that is not reported, and the ignore that says why."""
+
+    finding: Finding
+    ignore: Ignore
+
+
+def suppress(report: Report, ignores: Sequence[Ignore]) -> Report:
+    """Return the report without the findings that are ignored; unusable input is always reported."""
+    mine = [ignore for ignore in ignores if ignore.is_for(report)]
+    kept: list[Finding] = []
+    suppressed: list[Suppressed] = []
+    for finding in report.findings:
+        found = [next((w for w in mine if w.matches(finding, e)), None) for e in finding.elements]
+        # a finding about several elements is reported while one of them is not waived
+        if None in found or finding.code.startswith("MB9"):
+            kept.append(finding)
+        else:
+            suppressed += [Suppressed(finding, waiver) for waiver in dict.fromkeys(filter(None, found))]
+    return replace(report, findings=tuple(kept), suppressed=(*report.suppressed, *suppressed))
+
+
+def unused(ignores: Sequence[Ignore], reports: Sequence[Report]) -> list[Ignore]:
+    """Return the ignores that match nothing in any report, as far as the reports can tell."""
+    used = {suppressed.ignore for report in reports for suppressed in report.suppressed}
+    left = [ignore for ignore in ignores if ignore not in used and _judged(ignore, reports)]
+    return [ignore for ignore in left if not any(_in_part(ignore, report) for report in reports)]
+
+
+def _in_part(ignore: Ignore, report: Report) -> bool:
+    """Return whether an ignore is about one element of a finding that is reported for its other ones."""
+    several = (finding for finding in report.findings if len(finding.elements) > 1)
+    return ignore.is_for(report) and any(ignore.matches(f, e) for f in several for e in f.elements)
+
+
+def _judged(ignore: Ignore, reports: Sequence[Report]) -> bool:
+    mine = [report for report in reports if ignore.is_for(report)]
+    # in a file that could not be analyzed there may be the finding that the ignore is about
+    return bool(mine) and all(report.analysis is not None for report in mine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +189,7 @@ class Report(Result):
     @cached_property
     def misfits(self) -> tuple[LoopMisfits, ...]:
         """What misfits of closing constraints cost, loop by loop; computed when it is asked for."""
-        from mbplugin.joint_reactions.misfit.loops import loop_misfits
+        from mbplugin.joint_reactions.misfit import loop_misfits
 
         if self.scene is None or self.analysis is None:
             return ()
@@ -105,8 +198,7 @@ class Report(Result):
     @cached_property
     def consequences(self) -> RemedyConsequences | None:
         """What remedies do to the loads that misfits cause; computed when it is asked for."""
-        from mbplugin.joint_reactions.misfit.consequences import consequences_of
-        from mbplugin.joint_reactions.misfit.loops import response_at
+        from mbplugin.joint_reactions.misfit import consequences_of, response_at
 
         if self.scene is None or self.analysis is None:
             return None
@@ -127,7 +219,7 @@ class Report(Result):
         meant = read_as_meant(self.scene, self.analysis)
         if meant is None:
             return None
-        from mbplugin.joint_reactions.misfit.rounding import rounding_effect
+        from mbplugin.joint_reactions.misfit import rounding_effect
 
         written, planar = self.scene.mechanism, self.analysis.planar or None
         return rounding_effect(written, *meant, tolerance=self.analysis.tolerance, planar=planar)
@@ -350,3 +442,131 @@ def _quoted_constraint(error: MbPluginError, scene: Scene) -> tuple[str, Origin 
     quoted = (c.name for c in scene.mechanism.constraints() if repr(c.name) in error.what)
     name = next(quoted, "")
     return name, scene.origin.get(("constraint", name, ""))
+
+
+# Rules applied to a scene: one that raises becomes a finding, and the others run.
+
+
+def apply_rules(scene: Scene, analysis: Analysis | None, selection: Selection) -> Iterator[Finding]:
+    """Yield the findings of the selected rules, and MB911 for what is no working rule."""
+    for rule in rules():
+        if selection.includes(rule):
+            yield from _applied(rule, scene, analysis)
+    for plugin in broken_plugins():
+        yield find_rule(FAILED_RULE).finding(
+            f"the rule {plugin.name!r} of {plugin.distribution} cannot be loaded: {plugin.reason}",
+            element=plugin.name,
+            evidence={"distribution": plugin.distribution},
+        )
+
+
+def _applied(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]:
+    if is_built_in(rule):
+        return _found(rule, scene, analysis)
+    if rule.code in _STOPPED:
+        return [_failure(rule, _STOPPED[rule.code])]
+    try:
+        with running(f"the rule {rule.code} {rule.name}"):
+            return [_cleaned(finding) for finding in _found(rule, scene, analysis)]
+    # its alarm may ring at any line of it, also of the last one
+    except RuleTookTooLong as error:
+        _STOPPED[rule.code] = f"{error} for an earlier file, and not run again"
+        return [_failure(rule, str(error), traceback.format_exc())]
+
+
+def _found(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]:
+    try:
+        return [_checked(rule, finding) for finding in rule.check(scene, analysis)]
+    except (KeyboardInterrupt, RuleTookTooLong):
+        raise
+    except MissingDependency as error:
+        return [find_rule(error.code).finding(str(error), element=rule.name)]
+    # rules are other people's code too, and may end by sys.exit
+    except BaseException as error:
+        if isinstance(error, MemoryError) and rule_seconds() is not None:
+            return [_failure(rule, f"it needs more than {RULE_MEMORY >> 30} GiB of memory")]
+        reason = f"{text_of(error) or 'no reason given'} ({type(error).__name__})"
+        return [_failure(rule, reason, traceback.format_exc())]
+
+
+def _failure(rule: Rule, reason: str, trace: str = "") -> Finding:
+    return find_rule(FAILED_RULE).finding(
+        f"rule {rule.code} {rule.name} failed: {reason}",
+        element=rule.name,
+        evidence={"rule": rule.code, "traceback": trace},
+    )
+
+
+def _cleaned(finding: Finding) -> Finding:
+    """Return a finding of somebody else's rule with texts of one line each, like names of a file."""
+    return replace(
+        finding,
+        message=visible(finding.message),
+        element=visible(finding.element),
+        help=visible(" ".join(finding.help.splitlines())),
+    )
+
+
+def _checked(rule: Rule, finding: object) -> Finding:
+    """Return the finding; a contract that is broken later breaks the whole report."""
+    if not isinstance(finding, Finding):
+        raise TypeError(f"it yielded {type(finding).__name__}, not a Finding")
+    texts = {name: getattr(finding, name) for name in ("message", "element", "file", "help")}
+    if wrong := [name for name, text in texts.items() if not isinstance(text, str)]:
+        raise TypeError(f"the {wrong[0]} of its finding is {type(texts[wrong[0]]).__name__}, not str")
+    if finding.code != rule.code or finding.severity not in SEVERITIES:
+        raise ValueError(f"it yielded a finding {finding.code!r} of severity {finding.severity!r}")
+    return finding
+
+
+# Codes as people write them, none of which may be a misspelling.
+
+
+def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[str, ...]:
+    """Return codes or beginnings of codes in capitals; names of rules become their codes.
+
+    Parameters
+    ----------
+    texts : iterable of str
+    said_by : str
+        The option or key, for the message.
+    where : str, optional
+
+    Raises
+    ------
+    BadUsage
+        No rule has a code that begins so, or this name.
+    """
+    stated = [text.strip() for text in texts]
+    if not stated:
+        return ()
+    from mbplugin.linter.registry import rules
+
+    codes = {rule.name: rule.code for rule in rules()}
+    chosen = tuple(codes.get(text.lower(), text.upper()) for text in stated)
+    for text, code in zip(stated, chosen, strict=True):
+        if not any(known.startswith(code) for known in codes.values()):
+            close = get_close_matches(text.lower(), codes, n=1) or get_close_matches(
+                code, codes.values(), n=1
+            )
+            remedy = f"did you mean {close[0]!r}?" if close else "mbplugin rule lists the rules"
+            raise BadUsage(f"{said_by} names {text!r}, which no rule has", where=where, remedy=remedy)
+    return chosen
+
+
+def rule_code(text: str, said_by: str, where: str) -> str:
+    """Return the code of a rule that is named by its code or its name.
+
+    Raises
+    ------
+    BadUsage
+        There is no such rule.
+    """
+    from mbplugin.linter.registry import find_rule
+
+    try:
+        return find_rule(text.strip()).code
+    except UnknownName as error:
+        raise BadUsage(
+            f"{said_by} names {text!r}, which no rule is called", where=where, remedy=error.remedy
+        ) from None

@@ -2,30 +2,224 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
-from math import isfinite
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from math import isfinite, pi
 from numbers import Real
 from typing import Any
 
-from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.applied_forces import BrakeForce
-from mbplugin.model.brake_law import Brake, BrakeLaw, bad_number, contradiction, dimension_of
-from mbplugin.model.component import units_of
-from mbplugin.model.loads import require_kind, require_table
-from mbplugin.model.mechanism.mechanism import Mechanism
+import numpy as np
+
+from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue, UnknownName, suggestion
+from mbplugin.model.brake_law import SI, Brake, BrakeLaw, bad_number, contradiction, dimension_of, in_both
+from mbplugin.model.mechanism.kinematics import (
+    JointValues,
+    follows,
+    home,
+    joint_vector,
+    rigid_groups,
+    unbraked_joints,
+)
+from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.mechanism.undriven import follows, unbraked_joints
-from mbplugin.model.units import SI
-from mbplugin.phrases import one_line_repr
+from mbplugin.model.scene import Load, Payload, Scene, require_kind, require_table
+from mbplugin.model.spatial import Array, JointSpring, Spring, units_of
+from mbplugin.phrases import listed, one_line_repr
 
+#: Relative to a velocity limit; full speed is the limit itself.
+_ABOVE = 1.0 + 1e-6
+#: A coordinate beyond its limit by less is rounding: rad or m, and parts of the value.
+_ROUNDING = 1e-9
+#: No brake takes longer from the signal until power is off, or from there until it grips, s.
+_SLOWEST = 1.0
+#: No brake is stronger, relative to the effort limit of its joint.
+_STRONGEST = 20.0
 BrakeLike = Brake | Mapping[str, Any]
-
 #: Reaction delay of a joint of which nothing is stated, s: what fits the stopping times that makers of
 #: small robots publish.
 ASSUMED_DELAY = 0.015
-
 _KEYS = tuple(field.name for field in fields(Brake))
+#: A controller returns generalised forces (nv,) in the order of ``qd_names``, N·m and N, at t, q, qd.
+Controller = Callable[[float, Array, Array], Array]
+
+
+# Numbers that are probably mistyped or in another unit: degrees for radians, grams for kilograms.
+
+
+def implausible(
+    mech: Mechanism, qd: Array, payloads: Sequence[Payload] = (), brakes: Sequence[JointBrake] = ()
+) -> tuple[str, ...]:
+    """Return a sentence on rates above their limit, masses below zero, payloads above the robot's mass, strange brakes.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    qd : (nv,) array
+        rad/s and m/s.
+    payloads : sequence of Payload
+    brakes : sequence of JointBrake
+        Whose delays and engagements are milliseconds, and whose torques are near the effort limits.
+    """
+    return (
+        *_rates(mech, qd),
+        *masses_below_zero(mech),
+        *_payloads(mech, payloads),
+        *_times(brakes),
+        *_torques(mech, brakes),
+    )
+
+
+def weightless(scene: Scene) -> tuple[str, ...]:
+    """Return a sentence on the links that have a shape and no mass and move: they count as without mass."""
+    group = rigid_groups(scene.mechanism)
+    names = [
+        body.name
+        for body in scene.mechanism.bodies
+        if body.mass == 0 and scene.shapes.get(body.name) and WORLD not in group[body.name]
+    ]
+    if not names:
+        return ()
+    return (
+        f"links that have a shape and no mass count as without mass, so that forces and travels may be too small:"
+        f" {listed(names)}",
+    )
+
+
+def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = None) -> Array:
+    """Return q (nq,) as :func:`joint_vector` does, base (nq,) else, with a warning on each implausible coordinate.
+
+    Of a vector those count that are not as in ``base`` or, without one, at home.
+
+    Warns
+    -----
+    ImplausibleValue
+        A coordinate beyond the limits of its joint, or of so many whole radians that degrees are meant.
+    """
+    found = joint_vector(mech, q, base)
+    if q is not None:
+        values = dict(zip(mech.q_names, found.tolist(), strict=True))
+        own = home(mech) if base is None else base
+        changed = [n for n, old in zip(mech.q_names, own.tolist(), strict=True) if values[n] != old]
+        warn_of(
+            _coordinates(mech, {name: values[name] for name in (q if isinstance(q, Mapping) else changed)})
+        )
+    return found
+
+
+def warn_of(sentences: Iterable[str]) -> None:
+    """Warn the one who called the package of implausible values, one sentence each.
+
+    Warns
+    -----
+    ImplausibleValue
+        For each sentence; the command line prints each once.
+    """
+    for sentence in sentences:
+        warnings.warn(sentence, ImplausibleValue, stacklevel=_outside())
+
+
+def meant_in_degrees(pair: Pair | None, value: float) -> bool:
+    """Whether a coordinate of more than half a turn, rad, is within the limits of its joint as degrees.
+
+    One that was written in degrees is not.
+    """
+    if pair is None or len(pair.freedoms) != 1 or not _is_short(value):
+        return False
+    turns, limits = pair.kind.free[0][0] == "r", pair.freedoms[0]
+    return turns and abs(value) > pi and limits.lower <= value * pi / 180 <= limits.upper
+
+
+def _outside() -> int:
+    """Return how many calls above the caller of this function the package was entered."""
+    depth, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
+        depth, frame = depth + 1, frame.f_back
+    return depth
+
+
+def _is_own(module: str) -> bool:
+    return module.startswith("mbplugin.") or module == "contextlib"
+
+
+def _is_short(value: float) -> bool:
+    """Whether six digits write a number: whoever wrote it with a unit of angles, such as 300deg, left more."""
+    return float(f"{value:g}") == value
+
+
+def _coordinates(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
+    """Yield a sentence on every coordinate, rad or m, that is implausible."""
+    for name, value in q.items():
+        pair = mech.pair_by_name.get(name)
+        if pair is None or len(pair.freedoms) != 1:
+            continue
+        turns, limits = pair.kind.free[0][0] == "r", pair.freedoms[0]
+        slack = _ROUNDING * max(1.0, abs(value))
+        inside = limits.lower - slack <= value <= limits.upper + slack
+        in_degrees = meant_in_degrees(pair, value)
+        if inside and not (in_degrees and abs(value) > 2 * pi and value == round(value)):
+            continue
+        size = in_both(value, *(("rad", "deg") if turns else ("m", "mm")))
+        beyond = "more than a turn" if inside else "beyond its limits"
+        meant = f"; write {value:g}deg if that is meant" if in_degrees else ""
+        yield f"the coordinate of {name} is {size}, {beyond}{meant}"
+
+
+def masses_below_zero(mech: Mechanism) -> Iterator[str]:
+    """Yield a sentence on every body of negative mass."""
+    for body in mech.bodies:
+        if body.mass < 0:
+            yield f"the mass of {body.name} is {body.mass:g} kg, and what follows is no motion of a robot: correct it"
+
+
+def _rates(mech: Mechanism, qd: Array) -> Iterator[str]:
+    """Yield a sentence on every rate of qd (nv,), rad/s and m/s, above its velocity limit."""
+    for pair in mech.pairs:
+        joint = mech.tree.joint_of_pair.get(pair.name)
+        if joint is None or len(pair.freedoms) != 1:
+            continue
+        limit, rate = pair.freedoms[0].velocity, float(qd[joint.qd.start])
+        if not (isfinite(limit) and 0 < limit * _ABOVE < abs(rate)):
+            continue
+        turns = pair.kind.free[0][0] == "r"
+        unit, other, size = ("rad/s", "deg/s", pi / 180) if turns else ("m/s", "mm/s", 1e-3)
+        fits = abs(rate) * size <= limit * _ABOVE and _is_short(rate)
+        meant = f"; write {rate:g}{other} if that is meant" if fits else ""
+        yield (
+            f"the rate of {pair.name} is {in_both(rate, unit, other)}, above its velocity limit of"
+            f" {in_both(limit, unit, other)}{meant}"
+        )
+
+
+def _payloads(mech: Mechanism, payloads: Sequence[Payload]) -> Iterator[str]:
+    own = sum(body.mass for body in mech.bodies)
+    carried = sum(payload.mass for payload in payloads)
+    if 0 < own < carried:
+        meant = f"; write {carried:g}g if that is meant" if carried * 1e-3 <= own else ""
+        yield (
+            f"the payload is {in_both(carried, 'kg', 'g')}, more than the whole robot"
+            f" ({in_both(own, 'kg', 'g')}){meant}"
+        )
+
+
+def _times(brakes: Sequence[JointBrake]) -> Iterator[str]:
+    for brake in brakes:
+        for name, value in (("delay", brake.delay), ("engagement", brake.engagement)):
+            if value > _SLOWEST:
+                meant = f"; write {value:g}ms if that is meant" if value * 1e-3 <= _SLOWEST else ""
+                yield f"the {name} of the brake of {brake.joint} is {value:g} s{meant}"
+
+
+def _torques(mech: Mechanism, brakes: Sequence[JointBrake]) -> Iterator[str]:
+    for brake in brakes:
+        effort = mech.pair_by_name[brake.joint].freedoms[0].effort
+        if isfinite(effort) and brake.law.static > _STRONGEST * effort > 0:
+            unit = units_of(brake.freedom).force
+            yield (
+                f"the brake of {brake.joint} holds {brake.law.static:g} {unit}, {brake.law.static / effort:.0f} times"
+                f" the effort limit of the joint, {effort:g} {unit}"
+            )
 
 
 @one_line_repr
@@ -265,3 +459,135 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBra
         brake.wear,
         at_once=brake.delay is None and not brake.engagement,
     )
+
+
+# The forces on a moving mechanism: loads, payloads, springs, dampers, friction, armature.
+#
+# Forces of a joint work on its rates, so one description serves absolute and joint coordinates.
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class BrakeForce:
+    """What a brake does to one freedom from the time on at which it grips.
+
+    Parameters
+    ----------
+    closes : float
+        s.
+    assumed : tuple of str
+        What was not stated, one phrase each.
+    at_once : bool
+        It grips with the signal, as nothing is stated about its times.
+    """
+
+    joint: str
+    freedom: str
+    law: BrakeLaw
+    closes: float = 0.0
+    assumed: tuple[str, ...] = ()
+    at_once: bool = False
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class AppliedForces:
+    """Everything but constraints and gravity that makes a mechanism move or stop.
+
+    Parameters
+    ----------
+    loads : tuple of Load
+        Constant wrenches on bodies.
+    payloads : tuple of Payload
+        Masses that move with a body.
+    torques : mapping
+        Constant force of a joint rate, N·m or N, by its name.
+    armature : mapping
+        Inertia that a drive adds to a joint rate, kg·m² or kg, by its name.
+    damping : bool
+        Whether the viscous damping that the file states for its joints counts.
+    friction : bool
+        Whether the dry friction that the file states for its joints counts.
+    controller : callable, optional
+        Generalised forces at (t, q, qd).
+    """
+
+    loads: tuple[Load, ...] = ()
+    payloads: tuple[Payload, ...] = ()
+    springs: tuple[Spring, ...] = ()
+    joint_springs: tuple[JointSpring, ...] = ()
+    torques: Mapping[str, float] = field(default_factory=dict)
+    armature: Mapping[str, float] = field(default_factory=dict)
+    damping: bool = True
+    friction: bool = True
+    controller: Controller | None = None
+    brakes: tuple[BrakeForce, ...] = ()
+
+
+#: Only gravity, and what the file says of its joints.
+NO_FORCES = AppliedForces()
+
+
+def scene_actions(scene: Scene) -> AppliedForces:
+    """Return what a scene says: its loads, payloads and springs, and J·n² of its actuators."""
+    armature = {a.joint: a.armature * a.gear_ratio**2 for a in scene.actuators if a.armature}
+    return with_springs(AppliedForces(scene.loads, scene.payloads, armature=armature), scene.springs)
+
+
+def with_springs(actions: AppliedForces, springs: Iterable[Spring | JointSpring]) -> AppliedForces:
+    """Return actions with more springs."""
+    springs = tuple(springs)
+    return replace(
+        actions,
+        springs=(*actions.springs, *(s for s in springs if isinstance(s, Spring))),
+        joint_springs=(*actions.joint_springs, *(s for s in springs if isinstance(s, JointSpring))),
+    )
+
+
+def rate_values(mech: Mechanism, values: Mapping[str, float], what: str) -> Array:
+    """Return values by rate name as a vector (nv,), zero where none is given.
+
+    Raises
+    ------
+    UnknownName
+        A name that is no joint rate.
+    BadNumber
+        A value that is not finite.
+    """
+    out = np.zeros(len(mech.qd_names))
+    for name, value in values.items():
+        if name not in mech.qd_names:
+            closes = name in mech.pair_by_name and name not in mech.tree.joint_of_pair
+            raise UnknownName(
+                f"{what} is given for {name!r}, which {'closes a loop and has' if closes else 'is'} no joint rate",
+                remedy="let another joint of its loop be the closure"
+                if closes
+                else suggestion(name, mech.qd_names),
+            )
+        if not np.isfinite(value):
+            raise BadNumber(
+                f"{what} of {name!r} has a value that is not finite", expected="numbers in SI units"
+            )
+        out[mech.qd_names.index(name)] = value
+    return out
+
+
+def rest_values(mech: Mechanism, springs: Sequence[JointSpring]) -> tuple[Array, Array]:
+    """Return stiffness (nv,) and the coordinate without force (nv,) of every rate's springs.
+
+    Raises
+    ------
+    UnknownName
+        A spring of a joint whose rate is not the derivative of one coordinate.
+    """
+    k = np.zeros(len(mech.qd_names))
+    moment = np.zeros_like(k)
+    for spring in springs:
+        k += (own := rate_values(mech, {spring.joint: spring.stiffness}, "a spring"))
+        if spring.joint not in mech.q_names:
+            raise UnknownName(
+                f"the spring of {spring.joint!r} has no coordinate to act on",
+                expected="a joint whose rate is the derivative of one coordinate",
+            )
+        moment += own * spring.rest
+    return k, moment / np.where(k != 0, k, 1.0)

@@ -3,26 +3,236 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import isfinite
+from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.brake_law import Brake as Brake
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.model.brake_law import EXAMPLES, LARGEST, SI, Brake, Limit, Misfit, Ramp
 from mbplugin.model.enumerations import Base, Simulator
-from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.misfits import Limit, Misfit
-from mbplugin.model.ramp import Ramp as Ramp
-from mbplugin.model.spatial import Array, Pose
-from mbplugin.model.spring import JointSpring, Spring
-from mbplugin.phrases import counted, one_line, one_line_repr
+from mbplugin.model.mechanism.identity import RowLabel, pair_and_freedom
+from mbplugin.model.mechanism.mechanism import WORLD, Lock, Mechanism, TimedConstraint
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
+from mbplugin.phrases import counted, cut_short, one_line, one_line_repr
 
-if TYPE_CHECKING:
-    from mbplugin.model.document import Document
+#: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
+#: itself, or names a literal of it: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
+OriginKey = tuple[str, str, str]
+#: Part of a body that no file names: a reader made it, between two joints of one body for example.
+MADE = "made"
+LOAD_KEYS = ("body", "force", "torque", "point", "frame")
+PAYLOAD_KEYS = ("body", "mass", "com", "inertia")
+#: Characters of a table in a message.
+_SHORT = 60
+
+
+# Functions of a joint besides guiding: it is driven, braked, limited, locked or coupled.
+#
+# A joint without any of these functions is passive. Only a passive joint can get a less restrictive type
+# without the loss of a motor, a brake or an end stop.
+
+
+@dataclass(frozen=True)
+class Duty:
+    """What a joint does.
+
+    Parameters
+    ----------
+    kind : str
+        ``effort``, ``limits``, ``drive``, ``brake``, ``ramp``, ``actuator``, ``coupling``, ``driver``, ``lock``
+        or ``spring``.
+    text : str
+        A phrase, such as "an effort limit of 150 N·m".
+    """
+
+    kind: str
+    text: str
+
+
+def duties(model: Scene | Mechanism) -> dict[str, tuple[Duty, ...]]:
+    """Return what every joint that is not passive does, by name in file order.
+
+    A finite effort limit above zero stands for a drive; an effort limit of zero says that there is none.
+
+    Parameters
+    ----------
+    model : Scene or Mechanism
+        A scene also states brakes, ramps, actuators, timed locks, springs, and which joints a file gives a drive.
+    """
+    mech = mechanism_of(model)
+    found: dict[str, list[Duty]] = {pair.name: list(_of_pair(pair)) for pair in mech.pairs}
+    stated = [*_of_mechanism(mech), *(_of_scene(model) if isinstance(model, Scene) else ())]
+    for joint, duty in stated:
+        if joint in found and duty not in found[joint]:
+            found[joint].append(duty)
+    return {name: tuple(own) for name, own in found.items() if own}
+
+
+def _of_pair(pair: Pair) -> Iterator[Duty]:
+    for name, freedom in zip(pair.kind.free, pair.freedoms, strict=True):
+        unit = units_of(name)
+        if isfinite(freedom.effort) and freedom.effort > 0:
+            yield Duty("effort", f"an effort limit of {freedom.effort:g} {unit.force}")
+        if (isfinite(freedom.lower) or isfinite(freedom.upper)) and freedom.lower < freedom.upper:
+            yield Duty("limits", f"limits from {freedom.lower:g} to {freedom.upper:g} {unit.coordinate}")
+
+
+def _of_mechanism(mech: Mechanism) -> Iterator[tuple[str, Duty]]:
+    for coupling in mech.couplings:
+        for term in coupling.terms:
+            yield term.joint, Duty("coupling", f"the coupling {coupling.name!r}")
+    for driver in mech.drivers:
+        yield driver.joint, Duty("driver", f"the driver {driver.name!r}")
+    for lock in mech.locks:
+        yield lock.joint, Duty("lock", "a lock")
+
+
+def _of_scene(scene: Scene) -> Iterator[tuple[str, Duty]]:
+    for joint in scene.actuated:
+        yield joint, Duty("drive", "a drive")
+    for brake in scene.brakes:
+        yield brake.joint, Duty("brake", "a brake")
+    for ramp in scene.ramps:
+        yield ramp.joint, Duty("ramp", "a ramp")
+    for actuator in scene.actuators:
+        yield actuator.joint, Duty("actuator", "an actuator")
+    for lock in scene.locks:
+        yield lock.joint, Duty("lock", "a lock")
+    pairs = scene.mechanism.pair_by_name
+    for spring in scene.springs:
+        if isinstance(spring, JointSpring):
+            yield pair_and_freedom(spring.joint, pairs)[0], Duty("spring", "a spring")
+
+
+# The elements of a model file as written: names, attributes and places, for rules about the text.
+
+
+# a tuple, because a large file has ten thousand of them
+class Written(NamedTuple):
+    """An element as written.
+
+    Parameters
+    ----------
+    tag : str
+        With its prefix, as in ``drake:joint``.
+    text : str
+        In one line.
+    parent : int
+        Position of the element that contains it; -1 for the root.
+    """
+
+    tag: str
+    attributes: Mapping[str, str]
+    text: str
+    origin: Origin
+    parent: int
+
+    def __repr__(self) -> str:
+        return one_line(self, self.tag, (self.origin,))
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class Document:
+    """The elements of one model file in file order, without nesting: files nest deeply.
+
+    Parameters
+    ----------
+    format : str
+        ``urdf``.
+    elements : tuple of Written
+        The root is the first.
+    prefix : str
+        Stands before every name of the file in the scene: ``model/``.
+    """
+
+    format: str
+    elements: tuple[Written, ...]
+    prefix: str = ""
+
+    @property
+    def root(self) -> Node:
+        """The root element."""
+        return Node(self, 0)
+
+    @cached_property
+    def inner(self) -> Mapping[int, tuple[int, ...]]:
+        """The positions of the elements directly in an element."""
+        found: dict[int, list[int]] = {}
+        for position, element in enumerate(self.elements):
+            found.setdefault(element.parent, []).append(position)
+        return {parent: tuple(positions) for parent, positions in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """An element of a document and the way to those inside it."""
+
+    document: Document
+    position: int
+
+    @property
+    def written(self) -> Written:
+        """The element."""
+        return self.document.elements[self.position]
+
+    @property
+    def tag(self) -> str:
+        """The name of the element, with its prefix."""
+        return self.written.tag
+
+    @property
+    def origin(self) -> Origin:
+        """Where the element is written."""
+        return self.written.origin
+
+    @property
+    def text(self) -> str:
+        """The text of the element in one line."""
+        return self.written.text
+
+    @property
+    def name(self) -> str:
+        """The attribute ``name``, as the element is called in the scene; empty where there is none."""
+        stated = self.get("name")
+        return self.document.prefix + stated if stated else ""
+
+    def get(self, attribute: str) -> str:
+        """Return an attribute without blanks around it; empty where there is none."""
+        return self.written.attributes.get(attribute, "").strip()
+
+    def has(self, attribute: str) -> bool:
+        """Return whether an attribute is written."""
+        return attribute in self.written.attributes
+
+    def children(self, *tags: str) -> Iterator[Node]:
+        """Yield the elements directly inside, of some tags or all."""
+        for position in self.document.inner.get(self.position, ()):
+            if not tags or self.document.elements[position].tag in tags:
+                yield Node(self.document, position)
+
+    def child(self, tag: str) -> Node | None:
+        """Return the first element of a tag directly inside."""
+        return next(self.children(tag), None)
+
+    def descendants(self, *tags: str) -> Iterator[Node]:
+        """Yield the elements inside, at any depth, in file order."""
+        inside = {self.position}
+        for position in range(self.position + 1, len(self.document.elements)):
+            element = self.document.elements[position]
+            if element.parent not in inside:
+                # file order: what follows is outside
+                return
+            inside.add(position)
+            if not tags or element.tag in tags:
+                yield Node(self.document, position)
 
 
 @one_line_repr
@@ -73,13 +283,6 @@ class Origin:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file
-
-
-#: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
-#: itself, or names a literal of it: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
-OriginKey = tuple[str, str, str]
-#: Part of a body that no file names: a reader made it, between two joints of one body for example.
-MADE = "made"
 
 
 @one_line_repr
@@ -332,8 +535,203 @@ def option_of(model: Scene | Mechanism, name: str, default: Any) -> Any:
 
 def with_coordinates(scene: Scene, values: Mapping[str, float | str]) -> Scene:
     """Return the scene with some joint coordinates (rad, m) given; they are held when loops close."""
-    from mbplugin.model.plausible import stated_coordinates
+    from mbplugin.model.brakes import stated_coordinates
 
     q = stated_coordinates(scene.mechanism, values, scene.state.q)
     named = scene.state.named | set(values)
     return replace(scene, state=replace(scene.state, q=q, given=scene.state.given | named, named=named))
+
+
+# Loads, payloads and misfits, given as values or as tables, and checked.
+
+
+LoadLike = Load | Mapping[str, Any]
+
+
+PayloadLike = Payload | Mapping[str, Any]
+
+
+def require_table(kind: str, table: Mapping[str, Any], keys: Sequence[str], value: object) -> None:
+    """Require that a table names what it is about, as its first key, and has no unknown key.
+
+    Parameters
+    ----------
+    keys : sequence of str
+        The name and the main number first. A name as a key, with its number, is a frequent slip.
+    value : object
+        A number for the example of what to write.
+
+    Raises
+    ------
+    BadUsage, UnknownName
+        It names nothing; an unknown key.
+    """
+    first, main = keys[:2]
+    if not isinstance(table.get(first), str):
+        named = next((key for key in table if key not in keys and not isinstance(table[key], str)), first)
+        stated = table.get(named, value)
+        stated = stated if isinstance(stated, Mapping) else {main: stated}
+        example = {first: "NAME" if named == first else named, **stated}
+        raise BadUsage(
+            f"a {kind} names no {first}: {cut_short(repr(dict(table)), _SHORT)}",
+            expected=f"a table of {', '.join(keys)}",
+            remedy=f"write {cut_short(repr(example), _SHORT)}",
+        )
+    for key in table:
+        if key not in keys:
+            raise UnknownName(
+                f"a {kind} has an unknown key {key!r}", remedy=suggestion(str(key), tuple(keys))
+            )
+
+
+def require_kind(kind: str, value: object, wanted: type, keys: Sequence[str]) -> None:
+    """Require that an element of a list of loads, payloads or brakes is one.
+
+    Raises
+    ------
+    BadUsage
+        Something else, such as a name, or a key of a table that stands where a list belongs.
+    """
+    if not isinstance(value, wanted):
+        raise BadUsage(
+            f"a {kind} cannot be {value!r}",
+            expected=f"a list of tables of {', '.join(keys)}, or of mb.{wanted.__name__}",
+        )
+
+
+def read_loads(mech: Mechanism, loads: Iterable[LoadLike]) -> tuple[Load, ...]:
+    """Return loads with every body known and every number finite.
+
+    Parameters
+    ----------
+    loads : iterable of Load or mapping
+        A mapping has the keys of a scene's ``[[load]]``: body, force (N), torque (N·m), point (m, link
+        frame), frame ("world" or "body").
+
+    Raises
+    ------
+    UnknownName
+        A body that does not exist, or an unknown key.
+    BadNumber
+        Not three finite numbers.
+    """
+    return tuple(_load(mech, load) for load in loads)
+
+
+def _load(mech: Mechanism, load: LoadLike) -> Load:
+    if isinstance(load, Mapping):
+        require_table("load", load, LOAD_KEYS, [0, 0, -10])
+        force, torque, point = (load.get(key, np.zeros(3)) for key in ("force", "torque", "point"))
+        load = Load(str(load["body"]), force, torque, point, load.get("frame", "world"))
+    require_kind("load", load, Load, LOAD_KEYS)
+    _check_body(mech, "load", load.body)
+    if load.frame not in ("world", "body"):
+        raise BadUsage(
+            f"the load on {load.body!r} is given in frame {load.frame!r}", expected="world or body"
+        )
+    where = f"of the load on {load.body!r}"
+    force, torque, point = (
+        _vector(f"{key} {where}", getattr(load, key), dimension)
+        for key, dimension in (("force", "force"), ("torque", "torque"), ("point", "length"))
+    )
+    return Load(load.body, force, torque, point, load.frame)
+
+
+def read_payloads(mech: Mechanism, payloads: Iterable[PayloadLike]) -> tuple[Payload, ...]:
+    """Return payloads with every body known; arguments and errors as for :func:`read_loads`.
+
+    A mapping has the keys of a scene's ``[[payload]]``: body, mass (kg), com (m), inertia (kg·m²; 3
+    moments, or the matrix).
+    """
+    return tuple(_payload(mech, payload) for payload in payloads)
+
+
+def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:
+    if isinstance(payload, Mapping):
+        require_table("payload", payload, PAYLOAD_KEYS, 5)
+        mass, com, inertia = (payload.get(key, np.zeros(3)) for key in ("mass", "com", "inertia"))
+        payload = Payload(payload["body"], mass if "mass" in payload else 0.0, com, inertia)
+    require_kind("payload", payload, Payload, PAYLOAD_KEYS)
+    _check_body(mech, "payload", payload.body)
+    where = f"of the payload on {payload.body!r}"
+    mass = _number(f"the mass {where}", payload.mass, "mass")
+    if not 0 <= mass <= LARGEST:
+        raise BadNumber(
+            f"the payload on {payload.body!r} has mass {mass:g}",
+            expected=f"kg, not negative, up to {LARGEST:g}",
+        )
+    com = _vector(f"com {where}", payload.com, "length")
+    return Payload(payload.body, mass, com, _inertia(f"the inertia {where}", payload.inertia))
+
+
+def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float], what: str = "misfit") -> Array:
+    """Return the stated misfit of each row (m,), from values by "constraint.component".
+
+    A misfit is how far the successor stands off along a row (m or rad) before the joint is closed.
+
+    Raises
+    ------
+    UnknownName
+        No row has that name.
+    """
+    gaps = np.zeros(len(labels))
+    index = {label.dotted: k for k, label in enumerate(labels)}
+    for name, value in misfit.items():
+        if name not in index:
+            raise UnknownName(
+                f"the {what} names {name!r}, which is no row of a constraint",
+                expected="CONSTRAINT.COMPONENT",
+                remedy=suggestion(name, list(index)),
+            )
+        gaps[index[name]] = _finite(f"the {what} {name!r}", value)
+    return gaps
+
+
+def _check_body(mech: Mechanism, kind: str, name: str) -> None:
+    if name == WORLD or name not in mech.body_index:
+        raise UnknownName(
+            f"the {kind} acts on {name!r}, which is no body of {mech.name!r}",
+            remedy=suggestion(name, [body.name for body in mech.bodies]),
+        )
+
+
+def _number(what: str, value: Any, dimension: str) -> float:
+    """Return a number in SI units, from one or from a text with its unit."""
+    if isinstance(value, str):
+        return SI.value(value, dimension, f"{what} is")
+    if not isinstance(value, Real):
+        raise BadNumber(f"{what} is {value!r}", expected=EXAMPLES[dimension])
+    return float(value)
+
+
+def _vector(what: str, value: Any, dimension: str) -> Array:
+    """Return three finite numbers, (3,), in SI units; each may be a text with its unit."""
+    if isinstance(value, list | tuple):
+        value = [SI.value(one, dimension, f"{what} has") if isinstance(one, str) else one for one in value]
+    vector = _array(value)
+    if vector.shape != (3,) or not (np.abs(vector) <= LARGEST).all():
+        raise BadNumber(f"{what} is {value!r}", expected=f"three finite numbers up to {LARGEST:g}")
+    return vector
+
+
+def _inertia(what: str, value: Any) -> Array:
+    """Return an inertia (3, 3), from its matrix or its three moments, kg·m²."""
+    inertia = _array(value)
+    if inertia.shape not in ((3,), (3, 3)) or not (np.abs(inertia) <= LARGEST).all():
+        raise BadNumber(f"{what} is {value!r}", expected="three moments, or a matrix of three rows, kg·m²")
+    return np.diag(inertia) if inertia.ndim == 1 else inertia
+
+
+def _array(value: Any) -> Array:
+    """Return numbers as an array (n,) or (n, m), an empty one (0,) where they are none."""
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        return np.zeros(0)
+
+
+def _finite(what: str, value: Any) -> float:
+    number = float(value)
+    if not abs(number) <= LARGEST:
+        raise BadNumber(f"{what} is {value!r}", expected=f"a finite number up to {LARGEST:g}")
+    return number

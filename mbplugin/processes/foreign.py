@@ -11,28 +11,31 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import io
 import os
 import pickle
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass, replace
 from enum import Enum
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from mbplugin.errors import BrokenModel, MbPluginError
-from mbplugin.processes.isolation import isolated_command
+from mbplugin.errors import BadUsage, BrokenModel, MbPluginError
+from mbplugin.processes.isolation import LIBRARY, isolated_command, python_path
 from mbplugin.processes.walls import Raised, Walls
 
 T = TypeVar("T")
 #: What holds around an engine that reads files.
 ENGINE = Walls()
-
 #: Bytes of the number that says how long a message is.
 _HEAD = 8
 #: Bytes of an answer beyond those of memory that the call may take.
@@ -45,6 +48,26 @@ LAST = ("failed", "memory")
 _SYSTEM = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 #: Threads of linear algebra take addresses, and there is nothing here for them to do.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_LOCK = threading.RLock()
+_ARRAYS = ("numpy.core.multiarray", "numpy._core.multiarray")
+_PLAIN_CLASSES = {
+    *((module, name) for module in _ARRAYS for name in ("_reconstruct", "scalar")),
+    *((module, "_frombuffer") for module in ("numpy.core.numeric", "numpy._core.numeric")),
+    *(("numpy", name) for name in ("ndarray", "dtype")),
+    *(("builtins", name) for name in ("set", "frozenset", "complex", "bytearray", "slice", "range")),
+    ("collections", "OrderedDict"),
+    ("pathlib", "PosixPath"),
+    ("pathlib", "WindowsPath"),
+}
+_FIELDS = ("what", "where", "expected", "remedy", "code")
+#: Python 3.10 cannot be told not to look in the working folder.
+_MUST_MOVE = sys.version_info < (3, 11)
+#: More than any one machine has cores for; each costs memory for its imports.
+MOST = 1024
+#: Numbers from here on are not printed in full.
+_LONGEST = 10**12
+#: The entry points of rules of other distributions.
+RULE_GROUP = "mbplugin.rules"
 
 
 @dataclass(frozen=True)
@@ -294,7 +317,6 @@ class Child:
 
 #: The process of each engine, kept between files: importing an engine takes longer than reading most files.
 _KEPT: dict[str, Child] = {}
-_LOCK = threading.RLock()
 
 
 @atexit.register
@@ -317,18 +339,6 @@ class _Answer(pickle.Unpickler):
             if own and (is_dataclass(found) or issubclass(found, (Enum, MbPluginError, tuple))):
                 return found
         raise pickle.UnpicklingError(f"{module}.{name} is no data")
-
-
-_ARRAYS = ("numpy.core.multiarray", "numpy._core.multiarray")
-_PLAIN_CLASSES = {
-    *((module, name) for module in _ARRAYS for name in ("_reconstruct", "scalar")),
-    *((module, "_frombuffer") for module in ("numpy.core.numeric", "numpy._core.numeric")),
-    *(("numpy", name) for name in ("ndarray", "dtype")),
-    *(("builtins", name) for name in ("set", "frozenset", "complex", "bytearray", "slice", "range")),
-    ("collections", "OrderedDict"),
-    ("pathlib", "PosixPath"),
-    ("pathlib", "WindowsPath"),
-}
 
 
 def _served(served: object, asked: Any) -> tuple[str, Any]:
@@ -381,7 +391,6 @@ class Parent:
 
 #: The parent of this process, where it is a child.
 PARENT = Parent()
-_FIELDS = ("what", "where", "expected", "remedy", "code")
 
 
 def fields_of(error: MbPluginError) -> dict[str, str]:
@@ -445,3 +454,122 @@ def received(stream: IO[bytes], most: int | None = None) -> bytes | None:
         return None
     data = stream.read(length)
     return data if len(data) == length else None
+
+
+# Processes that other libraries start: they import nothing from the working folder either.
+
+
+@contextmanager
+def isolated_starts(move: bool = _MUST_MOVE) -> Iterator[None]:
+    """Let processes that other libraries start in this block not look in the working folder.
+
+    Parameters
+    ----------
+    move : bool
+        Stand in the folder of Python's library meanwhile: for Python 3.10, and for libraries that hand
+        the working folder on by themselves.
+    """
+    changed = {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, python_path()))}
+    before = {name: os.environ.get(name) for name in changed}
+    here = Path.cwd()
+    os.environ.update(changed)
+    try:
+        if move:
+            os.chdir(LIBRARY)
+        yield
+    finally:
+        if move:
+            os.chdir(here)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back until the end of a block; processes that are started in it never get one.
+
+    One that is interrupted while it starts would print a traceback. Who starts it ends it.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# How many processes a command may start.
+
+
+def require_possible(number: int) -> int:
+    """Return a number of processes, or −1 for all cores.
+
+    Raises
+    ------
+    BadUsage
+        No number of processes that can be started.
+    """
+    if number == 0 or not -1 <= number <= MOST:
+        count = str(number) if abs(number) < _LONGEST else f"{str(number)[:4]}…"
+        raise BadUsage(f"{count} processes were requested", expected=f"1 to {MOST}, or -1 for all cores")
+    return number
+
+
+# Whether other distributions announce rules, mostly without the library that reads their metadata.
+
+
+@cache
+def rules_are_announced() -> bool:
+    """Return whether an entry point of some distribution is a rule.
+
+    To import the library takes longer than to see that no distribution mentions the group.
+    """
+    if not _has_other_finders() and not any(map(_may_announce, sys.path)):
+        return False
+    from importlib.metadata import entry_points
+
+    return bool(entry_points(group=RULE_GROUP))
+
+
+def _has_other_finders() -> bool:
+    """Return whether distributions may be elsewhere than in the folders of the search path."""
+    return any(hasattr(one, "find_distributions") and one is not PathFinder for one in sys.meta_path)
+
+
+def _may_announce(entry: str) -> bool:
+    """Return whether a distribution in an entry of the search path mentions the group; an archive may."""
+    folder = Path(entry)
+    try:
+        return any(_mentions(one) for one in folder.iterdir() if one.name.lower().endswith("-info"))
+    except OSError:
+        return folder.is_file()
+
+
+def _mentions(metadata: Path) -> bool:
+    try:
+        return RULE_GROUP.encode() in (metadata / "entry_points.txt").read_bytes()
+    except OSError:
+        return False
+
+
+# The garbage collector at rest, where much is made and all of it is kept.
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Let the garbage collector rest in a block: it would look through what is made again and again, to keep it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            # what was made counts as old now, and the next collections leave it out
+            gc.freeze()
+            gc.unfreeze()
+            gc.enable()

@@ -18,7 +18,7 @@ from mbplugin.errors import BrokenModel, MbPluginError
 from mbplugin.processes.foreign import LAST, PARENT, EngineFailed, Limits, fields_of, received, send
 from mbplugin.processes.isolation import LIBRARY
 from mbplugin.processes.local_settings import ignore_local_settings
-from mbplugin.processes.rlimits import addresses, set_soft
+from mbplugin.processes.supervised import addresses, set_soft
 from mbplugin.processes.walls import Raised, Walls, raise_walls
 
 #: The walls around this process, once a call has raised them.

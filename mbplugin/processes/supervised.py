@@ -7,6 +7,8 @@ the process that started it believes nothing else.
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import faulthandler
 import mmap
 import os
@@ -16,26 +18,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 from types import FrameType
+from typing import Any
 
-from mbplugin.processes.rlimits import memory_limited
-from mbplugin.visible import visible
+from mbplugin.phrases import visible
 
 UNUSABLE, INTERRUPTED = 2, 130
 _SIZE = 4096
 _ENDED = "ended "
 #: How long a command that was interrupted may take to end, s.
 _PATIENCE = 5
-
 #: What somebody else's rule may take, for one file: seconds, and bytes of memory beyond what there is.
 RULE_SECONDS, RULE_MEMORY = 60.0, 4 << 30
 #: How much later a rule is ended that does not let itself be stopped, and how often it is stopped, s.
 _GRACE, _AGAIN = 10.0, 1.0
 _TIMED = "timed "
-
 _board: mmap.mmap | None = None
 #: What rules may take in this process, s; None where it may not be stopped or ended.
 _seconds: float | None = None
 _timing = False
+_interrupted = False
+#: Where the system does not tell, bytes.
+_ADDRESSES = 1 << 30
+#: The soft limits of descriptors that blocks have replaced, the outermost first.
+_BEFORE: list[int] = []
 
 
 class RuleTookTooLong(BaseException):
@@ -159,9 +164,6 @@ def _end(answer: str, code: int) -> str:
     return f"{whose} ended the process by {how}"
 
 
-_interrupted = False
-
-
 def _pass_signals_on(child: int) -> None:
     """Let a command be stopped by stopping the process that watches it.
 
@@ -196,3 +198,120 @@ def _write(text: str) -> None:
 def _read() -> str:
     assert _board is not None
     return _board[:].rstrip(b"\0").decode("utf-8", "replace")
+
+
+# Limits of a process that the system keeps; where it has none, nothing is limited.
+
+
+@contextlib.contextmanager
+def memory_limited(more: int) -> Iterator[None]:
+    """Limit the addresses of this process within a block.
+
+    Parameters
+    ----------
+    more : int
+        Bytes beyond those that it has; an allocation that needs more raises MemoryError.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_AS)[0]
+    set_soft(resource.RLIMIT_AS, addresses() + more)
+    try:
+        yield
+    finally:
+        set_soft(resource.RLIMIT_AS, before)
+
+
+@contextlib.contextmanager
+def no_more_files() -> Iterator[None]:
+    """Let this process open no file within a block, whatever library tries to; what is open can be read on.
+
+    Modules can be imported: they are this program's, and numpy imports some when it first needs them. This holds
+    where the system limits descriptors, thus not on Windows.
+    """
+    import_before = builtins.__import__
+
+    def import_module(*args: Any, **kwargs: Any) -> Any:
+        builtins.__import__ = import_before
+        try:
+            with files_allowed():
+                return import_before(*args, **kwargs)
+        finally:
+            builtins.__import__ = import_module
+
+    builtins.__import__ = import_module
+    try:
+        with _descriptors(0):
+            yield
+    finally:
+        builtins.__import__ = import_before
+
+
+@contextlib.contextmanager
+def files_allowed() -> Iterator[None]:
+    """Let this process open files again, within a block of :func:`no_more_files`."""
+    with _descriptors(_BEFORE[0] if _BEFORE else None):
+        yield
+
+
+@contextlib.contextmanager
+def _descriptors(most: int | None) -> Iterator[None]:
+    if sys.platform == "win32" or most is None:
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # not as far as possible but exactly: a limit that does not hold must not be taken for one that does
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    _BEFORE.append(soft)
+    try:
+        yield
+    finally:
+        set_soft(resource.RLIMIT_NOFILE, _BEFORE.pop())
+
+
+def set_soft(kind: int, value: int) -> None:
+    """Set a soft limit of this process, as far as its hard limit allows; on Windows there are none."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    hard = resource.getrlimit(kind)[1]
+    if hard != resource.RLIM_INFINITY and (value == resource.RLIM_INFINITY or value > hard):
+        value = hard
+    # some systems refuse limits of addresses
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(kind, (value, hard))
+
+
+def addresses() -> int:
+    """Return the bytes of addresses that this process has, or what it may have where nothing tells."""
+    if sys.platform == "win32":
+        return _ADDRESSES
+    import resource
+
+    try:
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except (OSError, ValueError):
+        return _ADDRESSES
+
+
+def set_hard(kind: int, value: int) -> bool:
+    """Set a limit of this process that it cannot raise again, and return whether it holds."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    soft, hard = resource.getrlimit(kind)
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    if soft == resource.RLIM_INFINITY or soft > value:
+        soft = value
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(kind, (soft, value))
+    return resource.getrlimit(kind)[1] == value

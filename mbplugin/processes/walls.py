@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mbplugin.processes.rlimits import addresses, set_hard
+from mbplugin.processes.supervised import addresses, set_hard
 
 #: What AUDIT_ARCH calls the machines whose system calls are known here, and the column of their numbers.
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}

@@ -12,8 +12,7 @@ from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.model.enumerations import Base
 from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.common.limits import require_few_links, require_ordinary_size
-from mbplugin.readers.common.paths import read_text
+from mbplugin.readers.common.paths import read_text, require_few_links, require_ordinary_size
 from mbplugin.readers.common.xml import root_name
 
 Reader = Callable[[str, Request], Scene]
@@ -23,8 +22,8 @@ _READERS = {
     "urdf": ("urdf.reader", "read_urdf"),
     "xacro": ("xacro.reader", "read_xacro"),
     "sdf": ("sdf.reader", "read_sdf"),
-    "mjcf": ("mjcf.in_child", "read_mjcf_apart"),
-    "usd": ("usd.in_child", "read_usd_apart"),
+    "mjcf": ("mjcf.reader", "read_mjcf_apart"),
+    "usd": ("usd.reader", "read_usd_apart"),
     "scene": ("scene_file.reader", "read_scene"),
 }
 #: SDF up to 1.2 calls its root after the simulator.

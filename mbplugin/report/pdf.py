@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import Any
 
 from mbplugin.errors import MissingDependency
+from mbplugin.phrases import visible
 from mbplugin.report.record import Record, time_of_report
-from mbplugin.visible import visible
 
 #: Programs that print pages as Chromium does, in the order in which they are looked for.
 BROWSERS = (

@@ -2,31 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf
+from typing import Any
 
 import numpy as np
+from numba import types
 
-from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.analysis.mobility import finite_mobility
+from mbplugin.constraints.rank import View
+from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import consistent_state
+from mbplugin.dynamics.compiler.jit import compiled, kernel
+from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.dynamics.moved_mass import without_mass
-from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model
+from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model, without_mass
 from mbplugin.errors import BadUsage
-from mbplugin.model.applied_forces import AppliedForces
-from mbplugin.model.mechanism.coupling import Lock
-from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.brakes import AppliedForces
+from mbplugin.model.mechanism.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.scene import State
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.choose import choose_rows, generic_redundancy
-from mbplugin.simulation.events.schedule import TimedDrive
-from mbplugin.simulation.loop_integrity import hold_shaky_joints
+from mbplugin.phrases import listed
+from mbplugin.simulation.active_set.load_friction import choose_rows, generic_redundancy
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.projection import project_state
-from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
-from mbplugin.simulation.steppers.kernel_state import MOTION_SEGMENT, KernelState, kernel_state_of
+from mbplugin.simulation.passing_marks import TimedDrive
+from mbplugin.simulation.steppers.kernel_state import (
+    FACTORIZE,
+    IMPULSE,
+    KINEMATICS,
+    MOTION_SEGMENT,
+    VECTOR,
+    Evaluate,
+    KernelState,
+    evaluate_address,
+    evaluate_at,
+    evaluate_from,
+    kernel_state_of,
+    load_struct,
+    place_of,
+)
+from mbplugin.simulation.trajectory.axis import measure
 
 #: Rates that all constraints together cannot follow to this fraction contradict each other.
 _FOLLOWED = 1e-3
+#: … so many times what rounded numbers leave open, or what the kept rows do where nothing projects.
+_ROUNDED, _DRIFTED = 10.0, 100.0
+#: Scaled position residual that is left alone.
+CLOSED = 1e-13
+#: What a dependent row may open, in scaled rows: what the projection leaves, over the share of a weak row; …
+_EXACT = 1e6 * CLOSED
+_ITERATIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,3 +210,229 @@ def _require_followed(model: TreeModel, kernel_state: KernelState, rates: Array)
             f"no rates satisfy constraint {name!r} together with the others",
             remedy="change what its drivers prescribe",
         )
+
+
+# Loops stay closed during a motion: all their rows, those that the rank decision calls dependent as well.
+#
+# A step projects onto independent rows only. That closes the others too where they are dependent at all poses
+# near, and
+# opens them along a freedom that is infinitesimal only. Such a freedom is held where it begins, since no
+# motion has it;
+# and what opens for any other reason ends the motion.
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A row of a loop that no longer holds.
+
+    Parameters
+    ----------
+    time : float
+        s.
+    constraint, component : str
+    gap : float
+        m or rad.
+    """
+
+    time: float
+    constraint: str
+    component: str
+    gap: float
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        unit = "m" if self.component[:1] in ("t", "d") else "rad"
+        return (
+            f"the loops open at t = {self.time:.6g} s: {self.constraint} {self.component} by {self.gap:.3g} {unit};"
+            " what moves is a freedom to first order only, which no motion of the mechanism has (see MB506)"
+        )
+
+
+def hold_shaky_joints(
+    mech: Mechanism, q: Array, qd: Array, options: Options, timed: Container[str]
+) -> tuple[Mechanism, list[str], float]:
+    """Hold the joints that are free to first order only, at a closed pose q (nq,).
+
+    Parameters
+    ----------
+    qd : (nv,) array
+        Rates at the start, rad/s and m/s.
+    timed : container of str
+        Joints that something else locks or leads for a while.
+
+    Returns
+    -------
+    Mechanism
+        With a lock on these joints.
+    list of str
+        A note where there are any.
+    float
+        What rounded numbers may leave open in dependent rows, scaled.
+
+    Raises
+    ------
+    BadUsage
+        A rate of such a joint is not zero.
+    """
+    view = View(mech, q, plane_columns(options.planar), options.tolerance)
+    rounded = max((b.sigma_next for b in view.blocks if b.redundancy), default=0.0)
+    rates = [
+        rate for block in finite_mobility(view, 0).shaky for rate in (block.shaky_rates, block.held_rates)
+    ]
+    names = list(mech.qd_names)
+    fixed, held = ({name for group in rates[k::2] for name in group} for k in (0, 1))
+    if not held:
+        return mech, [], rounded
+    scale = max(1.0, float(np.abs(qd).max(initial=0.0)))
+    if moving := [name for name in names if name in fixed and abs(qd[names.index(name)]) > 1e-9 * scale]:
+        raise BadUsage(
+            f"{listed(moving, 4)} cannot move: free to first order only, as the loops have no pose beside this one",
+            expected="a rate of 0",
+            remedy="start along a freedom of motion, or weaken a closure of the loop (mbplugin lint names it)",
+        )
+    locks = []
+    for joint in mech.tree.joints:
+        if joint.pair is None or joint.pair.name in timed:
+            continue
+        freedoms = tuple(
+            freedom
+            for freedom, name in zip(joint.pair.kind.free, names[joint.qd], strict=True)
+            if name in held
+        )
+        if freedoms:
+            locks.append(Lock(joint.pair.name, freedoms=freedoms))
+    note = (
+        f"{listed(sorted(fixed, key=names.index), 6)} cannot move and "
+        f"{'stays' if len(fixed) == 1 else 'stay'}: free to first order only (see MB506); forces along that freedom"
+        " have no finite reactions in a rigid model, those of the lock stand for them"
+    )
+    return replace(mech, locks=(*mech.locks, *locks)), [note] if locks else [], rounded
+
+
+class GapWatch:
+    """Looks whether all rows of the mechanism still hold.
+
+    Parameters
+    ----------
+    labels : sequence of (str, str)
+        Constraint and component of each row.
+    units : (m,) array
+        The factors that make residuals of rows dimensionless.
+    rounded : float
+        What rounded numbers may leave open, scaled.
+    projected : bool
+        Whether the steps are projected on the rows.
+    """
+
+    def __init__(
+        self, labels: Sequence[tuple[str, str]], units: Array, rounded: float, projected: bool
+    ) -> None:
+        self._labels, self._units = labels, units
+        self._rounded, self._projected = rounded, projected
+        self._start: Array | None = None
+
+    def opened(self, m: KernelState, time: float, q: Array, qd: Array) -> Opened | None:
+        """Return the row that is open farthest at a state q (nq,), qd (nv,); none at the first look."""
+        gaps = measure(m, len(self._labels), np.array([time]), q[None], qd[None])[2]
+        if self._start is None:
+            self._start = gaps
+        scaled = self._units * gaps
+        allowed = max(_EXACT, _ROUNDED * self._rounded)
+        if not self._projected:
+            kept = m.independent_rows[m.independent_rows < len(scaled)]
+            allowed = max(allowed, _DRIFTED * float(scaled[kept].max(initial=0.0)))
+        over = scaled - np.maximum(allowed, _ROUNDED * self._units * self._start)
+        k = int(over.argmax())
+        if over[k] <= 0.0:
+            return None
+        return Opened(time, self._labels[k][0], self._labels[k][1], float(gaps[k]))
+
+
+# Projection onto the constraints after a step: the smallest correction in the metric of the masses.
+
+
+@kernel
+def project(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
+    """Correct q (nq,) and qd (nv,) in place so that Φ = 0 and C v + b = 0; return whether M is regular.
+
+    Poses, rows and their decomposition are those of the corrected state afterwards.
+    """
+    m = load_struct(place)
+    if not evaluate(place, KINEMATICS | FACTORIZE, t, begun, q, qd):
+        return False
+    if len(m.independent_rows) == 0:
+        return True
+    # near a singular pose a weak row would fling the mechanism about
+    m.row_independence[1] = m.row_independence[2]
+    if project_position(evaluate, place, t, begun, q, qd):
+        evaluate(place, FACTORIZE, t, begun, q, qd)
+    project_velocity(evaluate, place, t, begun, q, qd)
+    m.row_independence[1] = 0.0
+    return True
+
+
+@kernel
+def project_position(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
+    """Take Newton steps with the decomposition at hand; return whether q has moved; q (nq,), qd (nv,)."""
+    m, moved, last = load_struct(place), False, inf
+    step = m.v
+    for _ in range(_ITERATIONS):
+        worst = 0.0
+        for i in range(len(m.independent_rows)):
+            row = m.rows[m.independent_rows[i]]
+            m.gap[i] = -row.unit * row.phi
+            worst = max(worst, abs(m.gap[i]))
+        if worst <= CLOSED or worst > 0.5 * last:
+            break
+        last, moved = worst, True
+        evaluate(place, IMPULSE, t, begun, q, qd)
+        for j in range(len(qd)):
+            step[j] = m.rates[j].qdd
+        displace(m.composites, q, step, q)
+        evaluate(place, KINEMATICS, t, begun, q, qd)
+    return moved
+
+
+@kernel
+def project_velocity(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> None:
+    """Correct qd (nv,) in place at a decomposed state, q (nq,); impulses stay in ``multipliers``."""
+    m = load_struct(place)
+    for i in range(len(m.independent_rows)):
+        row = m.rows[m.independent_rows[i]]
+        m.gap[i] = -row.unit * (row_rate(m.composites, m.rows, m.terms, m.independent_rows[i], qd) + row.bias)
+    evaluate(place, IMPULSE, t, begun, q, qd)
+    for j in range(len(qd)):
+        qd[j] += m.rates[j].qdd
+    evaluate(place, KINEMATICS, t, begun, q, qd)
+
+
+def _project_alone(address: int, place: int, t: float, position: bool, q: Array, qd: Array) -> bool:
+    """Project q (nq,) and qd (nv,) in place, or qd only; return whether anything moved or every rate moves mass."""
+    evaluate = evaluate_from(address)
+    if position:
+        return project(evaluate, place, t, t, q, qd)
+    regular = evaluate(place, KINEMATICS | FACTORIZE, t, t, q, qd)
+    if len(load_struct(place).independent_rows):
+        project_velocity(evaluate, place, t, t, q, qd)
+    return bool(regular)
+
+
+@lru_cache(maxsize=1)
+def _projector() -> Any:
+    numbers = (types.float64, types.boolean, VECTOR, VECTOR)
+    return compiled(_project_alone, types.boolean(types.intp, types.intp, *numbers))
+
+
+def project_state(m: KernelState, t: float, q: Array, qd: Array) -> bool:
+    """Project a state q (nq,), qd (nv,) in place, as after a step."""
+    return bool(_projector()(evaluate_address(), place_of(m), t, True, q, qd))
+
+
+def jump_rates(m: KernelState, t: float, q: Array, qd: Array) -> Array:
+    """Change the rates qd (nv,) at q (nq,) in place so that the chosen rows hold.
+
+    Returns the impulses (r,), N·s and N·m·s.
+    """
+    _projector()(evaluate_address(), place_of(m), t, False, q, qd)
+    return np.array(m.multipliers)

@@ -2,41 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mbplugin.arguments import checked
 from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
-from mbplugin.errors import BadUsage
-from mbplugin.model.applied_forces import AppliedForces, Controller, scene_actions, with_springs
-from mbplugin.model.brakes import BrakeLike, signalled_brakes
-from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
-from mbplugin.model.mechanism.kinematics import JointValues, joint_vector, rate_vector
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.motion_profile import MotionProfile
-from mbplugin.model.mechanism.named_numbers import NamedNumbers, forces_of, numbers
-from mbplugin.model.plausible import implausible, warn_of, weightless
-from mbplugin.model.scene import Scene, mechanism_of, option_of
-from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.dynamics.compiler.jit import announce_compilation
+from mbplugin.errors import BadNumber, BadUsage, MbPluginError, UnknownName, suggestion
+from mbplugin.model.brakes import (
+    AppliedForces,
+    BrakeLike,
+    Controller,
+    implausible,
+    scene_actions,
+    signalled_brakes,
+    warn_of,
+    weightless,
+    with_springs,
+)
+from mbplugin.model.mechanism.identity import Holder
+from mbplugin.model.mechanism.kinematics import (
+    JointValues,
+    NamedNumbers,
+    forces_of,
+    forward,
+    joint_vector,
+    numbers,
+    rate_vector,
+)
+from mbplugin.model.mechanism.mechanism import Constraint, Driver, Lock, Mechanism, TimedConstraint
+from mbplugin.model.mechanism.pair import MotionProfile, Pair
+from mbplugin.model.scene import (
+    LoadLike,
+    PayloadLike,
+    Scene,
+    State,
+    mechanism_of,
+    option_of,
+    read_loads,
+    read_payloads,
+)
+from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
+from mbplugin.phrases import listed, visible_one_line
 from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.impact.timed import without_constraints
+from mbplugin.simulation.impact import gripped, state_in, without_constraints
 from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR
-from mbplugin.simulation.motion import move
-from mbplugin.simulation.options import Options, Profile, UserEvent
-from mbplugin.simulation.request import checked_locks, led_by, scene_state, timed_holds
-from mbplugin.simulation.runner import Progress
+from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of, declared
+from mbplugin.simulation.passing_marks import TimedDrive, schedule_of
+from mbplugin.simulation.problem import Problem, pose_problem
+from mbplugin.simulation.runner import Progress, Runner
+from mbplugin.simulation.steppers.absolute_accelerations import (
+    AbsoluteAccelerations,
+    CompiledStepper,
+    Stepper,
+)
+from mbplugin.simulation.steppers.python import PythonStepper
+from mbplugin.simulation.trajectory.axis import measure
+from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from mbplugin.joint_reactions.stiffness.pair_stiffness import StiffnessLike
-    from mbplugin.simulation.trajectory.redundant.compliance_spread import StatedStiffness
+    from mbplugin.joint_reactions.flexible import StiffnessLike
+    from mbplugin.simulation.trajectory.redundant import StatedStiffness
 
 Model = Scene | Mechanism
+#: The largest step along a piece of a profile.
+_OF_A_PIECE = 1 / 8
 
 
 @checked
@@ -229,7 +270,7 @@ def _stated(mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike) -> S
     if not of_scene and not given:
         return None
     # what gives way takes long to import, and few motions need it
-    from mbplugin.simulation.trajectory.redundant.compliance_spread import stated_stiffness
+    from mbplugin.simulation.trajectory.redundant import stated_stiffness
 
     return stated_stiffness(mech, of_scene, given)
 
@@ -249,3 +290,323 @@ def _labels(
             row = rows[row - 1]
         out.append((str(row[0]), str(row[1])))
     return tuple(out)
+
+
+# The motion of a mechanism from a state, for arguments that are read and checked.
+
+
+def move(
+    mech: Mechanism,
+    actions: AppliedForces,
+    stated: State,
+    locks: tuple[Lock, ...],
+    options: Options,
+    progress: Progress | None = None,
+    drives: tuple[TimedDrive, ...] = (),
+    to_rest: bool = False,
+    holds: tuple[tuple[TimedConstraint, Constraint], ...] = (),
+) -> Trajectory:
+    """Return the motion of a mechanism from what is stated; arguments as :func:`simulate` has read them.
+
+    Parameters
+    ----------
+    drives : tuple of TimedDrive
+        Drives that lead joints for a while.
+    to_rest : bool
+        Whether to end where everything stands still after the last change.
+    holds : tuple of (TimedConstraint, Constraint)
+        What holds for a while; it is not in the mechanism.
+    """
+    begun = perf_counter()
+    drivers = (*mech.drivers, *(one for _, one in holds if isinstance(one, Driver)))
+    options = replace(options, step_of_profiles=_step_of_profiles(drivers))
+    announce_compilation()
+    actions, options = checked_callbacks(actions, options)
+    later = tuple(lock for lock in locks if not lock.for_good)
+    mech = replace(
+        mech,
+        locks=(*mech.locks, *(lock for lock in locks if lock not in later)),
+        drivers=tuple(_as_it_starts(driver, options) for driver in mech.drivers),
+    )
+    held = tuple(constraint for _, constraint in holds)
+    problem = pose_problem(mech, actions, stated, each_once(later), options, drives, held)
+    friction = bool(len(problem.model.resistances))
+    dense = bool(
+        options.samples or options.limits != "ignore" or options.events or friction or problem.own_rank
+    )
+    activation = Activation(problem, options)
+    plain = options.plain and actions.controller is None and not activation.by_load
+    absolute = options.coordinates == "absolute"
+    stepper: Stepper = CompiledStepper(
+        options, dense, AbsoluteAccelerations(problem, options, activation.active) if absolute else None
+    )
+    if not plain:
+        stepper = PythonStepper(problem, options, activation.active, activation.by_load)
+    engagement_time = [(brake.closes, brake.joint) for brake in actions.brakes]
+    breaks = [time for profile in options.profiles.values() for time in breaks_of(profile)]
+    breaks += [time for driver in drivers if driver.profile is not None for time in driver.profile.breaks]
+    schedule = schedule_of((*later, *(hold for hold, _ in holds)), engagement_time, drives, to_rest, breaks)
+    if activation.by_load:
+        problem = replace(
+            problem, notes=(*problem.notes, *_open_loads(problem, activation.by_load.names, options))
+        )
+    runner = Runner(problem, stepper, options, activation, schedule)
+    outcome = runner.run(progress)
+    return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
+
+
+def _as_it_starts(driver: Driver, options: Options) -> Driver:
+    """Return a driver with the numbers that a callable prescribes at t = 0: the state at the start follows them."""
+    if driver.name not in options.profiles:
+        return driver
+    value, rate, acceleration = options.profiles[driver.name](0.0)
+    return replace(driver, value=value, rate=rate, acceleration=acceleration)
+
+
+def _open_loads(problem: Problem, joints: Sequence[str], options: Options) -> list[str]:
+    """Return a note where friction depends on reactions that the rigid model does not determine."""
+    # what decides on reactions takes long to import, and few motions need it
+    from mbplugin.joint_reactions.statics import build_system
+
+    mech, columns = problem.model.mech, plane_columns(options.planar)
+    system = build_system(mech, problem.q, forward(mech, problem.q), columns, options.tolerance)
+    names = [v.name for v in system.verdicts if v.name in joints and not v.unique]
+    if not names:
+        return []
+    return [
+        f"the motion is not unique: the friction of {listed(names)} depends on a reaction that the rigid model "
+        f"does not determine; this one has the reactions of redundancy {options.redundancy!r}"
+    ]
+
+
+def _step_of_profiles(drivers: Sequence[Driver]) -> float:
+    """Return a share of the shortest piece of the profiles that drivers follow, s."""
+    pieces = [
+        np.diff((0.0, *d.profile.breaks)) for d in drivers if d.profile is not None and d.profile.breaks
+    ]
+    return _OF_A_PIECE * min((float(own.min()) for own in pieces), default=inf)
+
+
+def _trajectory(
+    problem: Problem, runner: Runner, options: Options, outcome: str, seconds: float
+) -> Trajectory:
+    record, model = runner.grid.record if runner.grid else runner.record, problem.model
+    time, q, qd, qdd, work = record.arrays()
+    persistent = model.table.persistent
+    kinetic, potential, largest = _measured(runner, options, persistent, (time, q, qd))
+    residuals: dict[str, float] = {}
+    for (name, _), value in zip(model.table.labels[:persistent], largest, strict=True):
+        residuals[name] = max(residuals.get(name, 0.0), float(value))
+    arrays = (time, q, qd, qdd, kinetic, potential, -work[:, 0], work[:, 1], work[:, 2])
+    make_read_only(*arrays)
+    return Trajectory(
+        model.mech,
+        model.actions,
+        *arrays,
+        tuple(runner.activation.segments),
+        record.segment(),
+        residuals,
+        tuple(runner.record.events),
+        declared(outcome),
+        (*problem.notes, *([runner.failure] if runner.failure else [])),
+        options.planar,
+        options.redundancy,
+        problem.degree_of_redundancy,
+        {
+            "evaluations": float(runner.stepper.counts[0]),
+            "rejected": float(runner.stepper.counts[1]),
+            "seconds": seconds,
+        },
+        tuple(gripped(model, constraint) for constraint in problem.held),
+        options.coordinates,
+        options.dropped,
+        options.tolerance,
+        runner.stepper.leading if isinstance(runner.stepper, PythonStepper) else (),
+        None
+        if runner.budget.out_of_time
+        else Playback(runner.phases, runner.stepper, options, runner.record),
+    )
+
+
+def _measured(
+    runner: Runner, options: Options, rows: int, states: tuple[Array, Array, Array]
+) -> tuple[Array, Array, Array]:
+    """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad."""
+    kernel_state, stepper = runner.activation.kernel_state, runner.stepper
+    if not options.profiles or not isinstance(stepper, PythonStepper):
+        return measure(kernel_state, rows, *states)
+    found = []
+    for k, time in enumerate(states[0].tolist()):
+        stepper.prescribe(kernel_state, time)
+        found.append(measure(kernel_state, rows, *(values[k : k + 1] for values in states)))
+    kinetic, potential, residuals = (np.array(parts) for parts in zip(*found, strict=True))
+    return kinetic[:, 0], potential[:, 0], residuals.max(axis=0)
+
+
+# The constraints that close and open during a motion, checked before the computation.
+
+
+def checked_locks(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tuple[Lock, ...]:
+    """Return the locks, none of which is on an unknown joint or outside the motion.
+
+    Raises
+    ------
+    UnknownName
+        A joint of no pair.
+    BadUsage
+        A time outside the motion.
+    """
+    for lock in locks:
+        if not isinstance(lock, Lock):
+            raise BadUsage(f"a lock cannot be {lock!r}", expected="a list of mb.Lock(joint, at=seconds)")
+        if lock.joint not in mech.pair_by_name:
+            raise UnknownName(
+                f"a lock names an unknown pair {lock.joint!r}",
+                remedy=suggestion(lock.joint, list(mech.pair_by_name)),
+            )
+        _check_times(f"the lock of {lock.joint!r}", lock.at or 0.0, lock.until, duration)
+    return tuple(locks)
+
+
+def scene_state(scene: Scene | None, mech: Mechanism) -> tuple[Array | None, Array | None]:
+    """Return the state of the scene in the coordinates of the mechanism that moves."""
+    if scene is None:
+        return None, None
+    if scene.mechanism.q_names == mech.q_names:
+        return scene.state.q, scene.state.qd
+    return state_in(scene.mechanism, scene.state.q, scene.state.qd, mech)
+
+
+def timed_holds(
+    holds: Sequence[TimedConstraint], held: Sequence[Constraint], options: Options
+) -> tuple[tuple[TimedConstraint, Constraint], ...]:
+    """Return what holds for a while with its times, checked.
+
+    Raises
+    ------
+    BadUsage
+        A time outside the motion; other than joint coordinates; a planar view of a closure.
+    """
+    by_name = {constraint.name: constraint for constraint in held}
+    for hold in holds:
+        _check_times(f"constraint {hold.constraint!r}", hold.at, hold.until, options.duration)
+        if options.coordinates != "joint" or (options.planar and isinstance(by_name[hold.name], Pair)):
+            raise BadUsage(
+                f"constraint {hold.constraint!r} is to hold for a while",
+                expected="joint coordinates, and no planar view of a closure",
+            )
+    return tuple((hold, by_name[hold.constraint]) for hold in holds)
+
+
+def each_once(locks: Sequence[Lock]) -> tuple[Lock, ...]:
+    """Return the locks without their times: one that closes several times has its rows once.
+
+    Raises
+    ------
+    BadUsage
+        Two locks of different freedoms of a joint.
+    """
+    found = tuple(dict.fromkeys(replace(lock, at=None, until=None) for lock in locks))
+    for k, lock in enumerate(found):
+        if lock.joint in (other.joint for other in found[:k]):
+            raise BadUsage(
+                f"joint {lock.joint!r} has locks of different freedoms", expected="one lock for all of them"
+            )
+    return found
+
+
+def _check_times(what: str, at: float, until: float | None, duration: float) -> None:
+    """Refuse to close outside the motion, or to open before."""
+    if not 0 <= at <= duration:
+        raise BadUsage(
+            f"{what} closes at {at:g} s", expected=f"a time from 0 to the duration, {duration:g} s"
+        )
+    if until is not None and not until > at:
+        raise BadUsage(f"{what} closes at {at:g} s and opens at {until:g} s", expected="a later time")
+
+
+def led_by(
+    mech: Mechanism, profiles: Mapping[str, Profile | MotionProfile]
+) -> tuple[Mechanism, dict[str, Profile]]:
+    """Return a mechanism whose drivers follow motion profiles, and the callables of other drivers.
+
+    Raises
+    ------
+    UnknownName
+        A profile of neither a driver nor, if it is a MotionProfile, a joint that none leads.
+    """
+    drivers = {driver.name: driver for driver in mech.drivers}
+    callables = {}
+    for name, profile in profiles.items():
+        if not isinstance(profile, MotionProfile):
+            _require_driver(name, tuple(drivers))
+            drivers[name], callables[name] = replace(drivers[name], profile=None), profile
+        elif name in drivers:
+            drivers[name] = replace(drivers[name], profile=profile)
+        else:
+            led = {driver.joint for driver in mech.drivers}
+            _require_driver(name, (*drivers, *(pair for pair in mech.pair_by_name if pair not in led)))
+            driver = Driver(str(Holder("drive", name)), name, profile=profile)
+            drivers[driver.name] = driver
+    changed = tuple(drivers.values())
+    return (mech if changed == mech.drivers else replace(mech, drivers=changed)), callables
+
+
+def _require_driver(name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise UnknownName(
+            f"a profile is given for {name!r}, which is no driver",
+            expected=f"one of {', '.join(known)}" if known else "a driver",
+            remedy=suggestion(name, tuple(known)),
+        )
+
+
+# Calls of a user's functions, whose errors are reported with the time.
+
+
+def checked_callbacks(actions: AppliedForces, options: Options) -> tuple[AppliedForces, Options]:
+    """Return the same with every function of the user watched."""
+    controller = actions.controller
+    if controller is not None:
+        actions = replace(actions, controller=_told("the controller", controller))
+    events = tuple(replace(e, function=_told(f"event {e.name!r}", e.function)) for e in options.events)
+    profiles = {name: _profile(name, profile) for name, profile in options.profiles.items()}
+    return actions, replace(options, events=events, profiles=profiles)
+
+
+def _told(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(time: float, *state: Any) -> Any:
+        try:
+            return function(time, *state)
+        except MbPluginError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {visible_one_line(error)}"
+            raise BadUsage(f"{what} failed at t = {time:.9g} s: {reason}") from error
+
+    return call
+
+
+@dataclass(frozen=True, eq=False)
+class _WatchedProfile:
+    """A prescribed motion of the user, watched."""
+
+    name: str
+    profile: Callable[..., Any]
+    breaks: tuple[float, ...]
+
+    def __call__(self, time: float) -> tuple[float, float, float]:
+        values = np.asarray(self.profile(time), dtype=float).reshape(-1)
+        if values.shape != (3,) or not np.isfinite(values).all():
+            raise BadNumber(
+                f"the profile of {self.name!r} returned {values} at t = {time:.9g} s",
+                expected="value, rate and acceleration, three finite numbers",
+            )
+        return float(values[0]), float(values[1]), float(values[2])
+
+
+def _profile(name: str, profile: Profile) -> Profile:
+    breaks = breaks_of(profile)
+    if not np.isfinite(breaks).all():
+        raise BadNumber(f"the profile of {name!r} breaks at {breaks}", expected="times in s")
+    return _WatchedProfile(name, _told(f"the profile of {name!r}", profile), breaks)

@@ -3,39 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.group import displace
+from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.errors import BadNumber, MbPluginError
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.active_set.activation import Activation
-from mbplugin.simulation.budget import Budget
-from mbplugin.simulation.events.event import passing
-from mbplugin.simulation.events.passing_marks import Limits, joint_limits, passings
-from mbplugin.simulation.events.schedule import Schedule
+from mbplugin.simulation.budget import Budget, ctrl_c_waits
 from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.integrators.registry import find_integrator
-from mbplugin.simulation.interrupt import ctrl_c_waits
-from mbplugin.simulation.loop_integrity import GapWatch, Opened
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.problem import Problem
-from mbplugin.simulation.singularity.crossing import CollocationStep
-from mbplugin.simulation.singularity.passage import Passage, stays
-from mbplugin.simulation.steppers.compiled import State, Stepper
-from mbplugin.simulation.steppers.kernel_state import LOOK, MASSLESS, NOT_FINITE, RESELECT, TOO_SMALL, WEAK
+from mbplugin.simulation.passing_marks import Limits, Schedule, joint_limits, passing, passings
+from mbplugin.simulation.problem import GapWatch, Opened, Problem
+from mbplugin.simulation.steppers.absolute_accelerations import State, Stepper
+from mbplugin.simulation.steppers.kernel_state import (
+    LOOK,
+    MASSLESS,
+    NOT_FINITE,
+    RESELECT,
+    TOO_SMALL,
+    KernelState,
+)
+from mbplugin.simulation.steppers.kernel_state import WEAK as TOO_WEAK
 from mbplugin.simulation.steppers.python import PythonStepper
-from mbplugin.simulation.trajectory.grid import Grid
-from mbplugin.simulation.trajectory.playback import Phases
-from mbplugin.simulation.trajectory.record import Record, make_step, make_steps, sample
+from mbplugin.simulation.trajectory.record import Grid, Phases, Record, make_step, make_steps, sample
 
 #: Steps taken between looks at rows that are singular now.
 _CAUTIOUS = 4
 #: Room for the steps that repeat one up to an event.
 _AGAIN = 64
-
 #: Told (time, duration) after every chunk.
 Progress = Callable[[float, float], None]
+#: Rows whose own share falls below this part of the best seen are weak: a singular pose is near.
+WEAK = 2e-2
+#: A crossing begins and ends where the share is this part of the best seen.
+_CLEAR = 6e-2
+#: Samples looked back for one that is clear.
+_BACK = 2000
+#: Other lengths to try, should a node have met the pose.
+_LENGTHS = (1.0, 1.17, 0.87)
+#: Motion of the step away from a singular pose at which a run starts, rad and m.
+_AWAY = (0.1, 0.03, 0.01)
+_STEPS = 4096
+#: Stages; even, so that none lies in the middle.
+_STAGES = 6
+_ITERATIONS = 60
+#: The iteration is done when rates change by less than this fraction.
+_STILL = 1e-13
+#: Corrections at the end of the step, as a fraction of its motion, beyond which it has left its branch.
+_ASTRAY = 1e-5
 
 
 class Runner:
@@ -285,9 +304,9 @@ class Runner:
             return "singular"
         if status == NOT_FINITE:
             raise BadNumber(f"the motion is no longer finite at t = {self.state.t:.9g} s")
-        if status in (RESELECT, TOO_SMALL, WEAK) or self.activation.reselect_below <= 0:
+        if status in (RESELECT, TOO_SMALL, TOO_WEAK) or self.activation.reselect_below <= 0:
             self.record.events += self.activation.reselect(self.stepper, self.state)
-            if self.passage.is_weak() or status == WEAK:
+            if self.passage.is_weak() or status == TOO_WEAK:
                 return self._pass(status, end)
         return "step_too_small" if status == TOO_SMALL else ""
 
@@ -343,3 +362,219 @@ def _first_step(options: Options) -> float:
     if find_integrator(options.integrator).adaptive:
         return min(1e-3, options.largest_step, options.duration)
     return 1e-3 if options.step is None else options.step
+
+
+# The interval in which a run crosses a singular pose, and the reason if it cannot.
+
+
+class Passage:
+    """The singular poses of a run."""
+
+    def __init__(self, stepper: Stepper, activation: Activation) -> None:
+        self._stepper, self._activation = stepper, activation
+        self.best = 0.0
+        #: The last instant at which something has changed, s: nothing before it is taken up again.
+        self.since = 0.0
+
+    def note(self) -> None:
+        """Remember how clear the rows are that have just been chosen."""
+        self.best = max(self.best, self._activation.row_independence)
+
+    def is_weak(self) -> bool:
+        """Return whether the chosen rows are nearly dependent, as they have just been chosen."""
+        self.note()
+        return self._activation.row_independence < WEAK * self.best
+
+    def escape(self, state: State) -> CollocationStep | None:
+        """Return a step away from a singular pose at which a run starts, along its rates, if there is one."""
+        active, speed = self._activation, float(np.abs(state.qd).max(initial=0.0))
+        for size in _AWAY if speed > 0 else ():
+            ahead = self._ahead(state, size / speed)
+            active.refresh(self._stepper, ahead)
+            if not active.missing:
+                crossed = collocation_step(self._stepper, active.kernel_state, state, size / speed)
+                if crossed is not None:
+                    return crossed
+        return None
+
+    def collocation_step(self, record: Record, state: State, end: float) -> CollocationStep | None:
+        """Go back to where the rows were clear, up to the pose again, and across; None where that fails.
+
+        The record is left as it was at the beginning of the step that is returned.
+        """
+        active, stepper = self._activation, self._stepper
+        low = state.copy()
+        share_low = self._share(low)
+        start, share = self._clear_sample(record)
+        if start is None or share <= share_low:
+            return None
+        slope = (share - share_low) / max(low.t - start.t, 1e-300)
+        begin = min(start.t + (share - _CLEAR * self.best) / slope, low.t)
+        approach = start.copy()
+        steps = []
+        active.refresh(stepper, approach)
+        if begin > approach.t + 1e-12:
+            approach.h = begin - approach.t
+            before = approach.copy()
+            _, chunk, count = stepper.advance(
+                active.kernel_state, active.event_functions[:0], approach, begin, 0.0, _STEPS
+            )
+            if approach.t < begin * (1 - 1e-12):
+                return None
+            for k in range(count):
+                now = sample(chunk, k)
+                steps.append((now, make_step(before, now, chunk.dense[k]) if len(chunk.dense) else None))
+                before = now
+            active.refresh(stepper, approach)
+        crossed = self._across(approach, end)
+        if crossed is None:
+            return None
+        record.back_to(start.t)
+        for now, step in steps:
+            record.add(now, active.segment)
+            if step is not None:
+                record.steps.append(step)
+        return crossed
+
+    def _across(self, state: State, end: float) -> CollocationStep | None:
+        half = self._time_to_pose(state)
+        for factor in _LENGTHS if half > 0 else ():
+            length = min(2.0 * factor * half, end - state.t)
+            crossed = collocation_step(self._stepper, self._activation.kernel_state, state, length)
+            if crossed is not None:
+                return crossed
+        return None
+
+    def _time_to_pose(self, state: State) -> float:
+        """Return the time at which the weakest share would vanish, s, or zero where it grows."""
+        speed = float(np.abs(state.qd).max(initial=0.0))
+        if speed == 0.0:
+            return 0.0
+        here, time = self._share(state), 1e-3 * _CLEAR / speed
+        for _ in range(4):
+            ahead = self._share(self._ahead(state, time))
+            if ahead >= here:
+                return 0.0
+            # halfway there is near enough to know the whole
+            time *= 0.5 * here / (here - ahead)
+        return 2.0 * time
+
+    def _share(self, state: State) -> float:
+        self._stepper.evaluate(self._activation.kernel_state, state)
+        return float(self._activation.kernel_state.row_independence[0])
+
+    def _ahead(self, state: State, time: float) -> State:
+        ahead = state.copy()
+        x = time * state.qd + 0.5 * time**2 * state.qdd
+        displace(self._activation.kernel_state.composites, state.q, x, ahead.q)
+        ahead.qd += time * state.qdd
+        ahead.t += time
+        return ahead
+
+    def _clear_sample(self, record: Record) -> tuple[State | None, float]:
+        """Return the last state of this segment at which the rows were clear, and their share there."""
+        for state, segment in islice(record.backwards(), _BACK):
+            if segment != self._activation.segment or state.t < self.since:
+                break
+            share = self._share(state)
+            if share > _CLEAR * self.best:
+                return state, share
+        return None, 0.0
+
+
+def stays(state: State) -> bool:
+    """Return whether nothing moves at a state, and nothing starts to."""
+    return not np.any(np.abs(np.concatenate((state.qd, state.qdd))) > 1e-9)
+
+
+# Crossing a singular pose in one step, between poses with a well-conditioned branch.
+#
+# Near a pose at which closing rows become dependent, what tells one branch from another drowns: a position
+# that is closed to ε leaves rates open to ε/δ² at the distance δ. Small steps make that worse. So one long
+# step of Gauß's collocation is taken instead, whose nodes lie on both sides, each put onto the constraints.
+
+
+def _collocation() -> tuple[Array, Array]:
+    """Return nodes (s,) in (0, 1) and the integrals (s, s+1) of their Lagrange polynomials, as powers."""
+    nodes = 0.5 * (np.polynomial.legendre.leggauss(_STAGES)[0] + 1.0)
+    integrals = np.zeros((_STAGES, _STAGES + 1))
+    for i, c in enumerate(nodes):
+        others = np.delete(nodes, i)
+        lagrange = np.polynomial.polynomial.polyfromroots(others) / np.prod(c - others)
+        integrals[i] = np.polynomial.polynomial.polyint(lagrange)
+    return nodes, integrals
+
+
+NODES, _INTEGRALS = _collocation()
+
+
+_TO_NODES = np.array([[np.polynomial.polynomial.polyval(c, p) for p in _INTEGRALS] for c in NODES])
+
+
+_TO_END = _INTEGRALS.sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class CollocationStep:
+    """A step across.
+
+    Parameters
+    ----------
+    end : State
+        Settled.
+    step : Step
+        With dense output.
+    weakest : float
+        Smallest own share of a row at the nodes and at the end.
+    """
+
+    end: State
+    step: Step
+    weakest: float
+
+
+def collocation_step(
+    stepper: Stepper, kernel_state: KernelState, start: State, length: float
+) -> CollocationStep | None:
+    """Return the step of a length (s) from a state, or None where it does not stay on one branch."""
+    nv = len(start.qd)
+    slopes, accelerations = np.tile(start.qd, (_STAGES, 1)), np.zeros((_STAGES, nv))
+    powers, row_independence, change = np.zeros((_STAGES, 3)), np.zeros(_STAGES), np.inf
+    for _ in range(_ITERATIONS):
+        before = accelerations.copy()
+        for i in range(_STAGES):
+            x = length * _TO_NODES[i] @ slopes
+            at = _moved(kernel_state, start, NODES[i] * length, x, length * _TO_NODES[i] @ accelerations)
+            stepper.settle(kernel_state, at)
+            increment_rate(kernel_state.composites, x, at.qd, slopes[i])
+            accelerations[i], powers[i], row_independence[i] = (
+                at.qdd,
+                kernel_state.power,
+                kernel_state.row_independence[0],
+            )
+        last, change = change, length * float(np.abs(accelerations - before).max(initial=0.0))
+        if not change < last or change <= _STILL * (1.0 + np.abs(slopes).max(initial=0.0)):
+            break
+    x, dqd = length * _TO_END @ slopes, length * _TO_END @ accelerations
+    end = _moved(kernel_state, start, length, x, dqd)
+    aimed = end.copy()
+    stepper.settle(kernel_state, end)
+    end.work += length * _TO_END @ powers
+    end.h = start.h
+    size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(dqd).max(initial=0.0)))
+    errors = (np.abs(end.q - aimed.q).max(initial=0.0), np.abs(end.qd - aimed.qd).max(initial=0.0), change)
+    if not all(np.isfinite(e) and e <= _ASTRAY * size for e in errors):
+        return None
+    polynomial = length * np.stack((_INTEGRALS.T @ slopes, _INTEGRALS.T @ accelerations), axis=1)
+    polynomial[0, 1] += start.qd
+    step = Step(start.t, length, start.q, start.qd, polynomial, np.array([start.work, end.work]))
+    return CollocationStep(
+        end, step, min(float(row_independence.min()), float(kernel_state.row_independence[0]))
+    )
+
+
+def _moved(kernel_state: KernelState, start: State, time: float, x: Array, rise: Array) -> State:
+    """Return the state after a time, s, an increment x (nv,) and a change of rates, rise (nv,)."""
+    q = np.empty_like(start.q)
+    displace(kernel_state.composites, start.q, x, q)
+    return State(start.t + time, q, start.qd + rise, np.zeros_like(start.qd), start.work.copy())

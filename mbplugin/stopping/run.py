@@ -13,39 +13,52 @@ from mbplugin.constraints.assembly.closure import constraints_to_close
 from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadNumber, UnknownName, suggestion
-from mbplugin.model.applied_forces import AppliedForces, scene_actions
 from mbplugin.model.brakes import (
+    AppliedForces,
+    BrakeForce,
     BrakeLike,
     JointBrake,
     brakeless,
     read_brakes,
     robot_brakes,
+    scene_actions,
     unbraked_for_freedoms,
+    warn_of,
+    weightless,
 )
-from mbplugin.model.loads import LoadLike, PayloadLike, read_loads, read_payloads
-from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers, accelerations_of, numbers
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.named_numbers import NamedNumbers, accelerations_of, numbers
-from mbplugin.model.plausible import warn_of, weightless
-from mbplugin.model.scene import Payload, Scene, mechanism_of
+from mbplugin.model.scene import (
+    LoadLike,
+    Payload,
+    PayloadLike,
+    Scene,
+    State,
+    mechanism_of,
+    read_loads,
+    read_payloads,
+)
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
+from mbplugin.simulation.run import move
 from mbplugin.simulation.runner import Progress
-from mbplugin.stopping.outcome.evaluate import evaluate
-from mbplugin.stopping.outcome.values import StopReport
-from mbplugin.stopping.scenario.decelerations import Decelerations, inertias_at
-from mbplugin.stopping.scenario.drives import choose_drives
-from mbplugin.stopping.scenario.effort_limits import assumed_brakes
-from mbplugin.stopping.scenario.ramp_source import RampSource
-from mbplugin.stopping.scenario.scenario import Scenario, vector_of
+from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.evaluation import evaluate
+from mbplugin.stopping.outcome import StopReport
+from mbplugin.stopping.scenario.decelerations import Decelerations, RampSource, inertias_at, with_reactions
+from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
+from mbplugin.stopping.scenario.scenario import (
+    Scenario,
+    ToolChoice,
+    assumed_brakes,
+    vector_of,
+    wide_axes_through,
+)
 from mbplugin.stopping.scenario.start import Start
-from mbplugin.stopping.scenario.stated_ramps import with_reactions
-from mbplugin.stopping.scenario.tool_choice import ToolChoice, wide_axes_through
-from mbplugin.stopping.stop import run_stop
-from mbplugin.stopping.table.default_tool import default_tool
+from mbplugin.stopping.table.rated import default_tool
 
 #: A payload of a mass alone sits at the tool.
 PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
@@ -325,3 +338,35 @@ def point_of(point: Array | None) -> Array:
     if out.shape != (3,) or not np.isfinite(out).all():
         raise BadNumber(f"the point of the tool is {point}", expected="three finite numbers")
     return out
+
+
+# One stop: the motion from the signal to rest.
+
+
+def run_stop(scenario: Scenario, progress: Progress | None = None) -> Trajectory:
+    """Return the motion of a stop; it ends at rest, at an end stop, or when the time is over."""
+    times = grip_times(scenario)
+    brakes = tuple(_force(brake, times[brake.joint]) for brake in scenario.brakes if brake.joint in times)
+    options = Options(
+        scenario.duration,
+        rtol=scenario.rtol,
+        atol=scenario.atol,
+        limits=scenario.limits,
+        tolerance=scenario.tolerance,
+        max_seconds=scenario.max_seconds,
+    )
+    return move(
+        scenario.mech,
+        replace(scenario.actions, brakes=brakes),
+        # what was stated has been followed already: nothing leads
+        State(scenario.q, scenario.qd),
+        (),
+        options,
+        progress,
+        drives=timed_drives(scenario),
+        to_rest=True,
+    )
+
+
+def _force(brake: JointBrake, closes: float) -> BrakeForce:
+    return replace(brake.force(), closes=closes)

@@ -16,13 +16,14 @@
     The impulses of all pairs of a transition, by compliance.
 """
 
-from mbplugin.closing.loop_cuts import rank_cuts
-from mbplugin.studies.divide_and_conquer import divide_and_conquer
-from mbplugin.studies.elimination import elimination_variants
-from mbplugin.studies.explicit_closing import closing_conditions
-from mbplugin.studies.impulse_distribution import impulse_shares
-from mbplugin.studies.pair_forces import pair_forces
-from mbplugin.studies.projective_criterion import projective_criterion
+from mbplugin.closing.values import rank_cuts
+from mbplugin.studies.divide_and_conquer import divide_and_conquer, impulse_shares
+from mbplugin.studies.elimination import (
+    closing_conditions,
+    elimination_variants,
+    pair_forces,
+    projective_criterion,
+)
 
 __all__ = [
     "closing_conditions",

@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.analysis.dca.connection import GroundConnection
-from mbplugin.analysis.dca.inertia import Floating, to_handles
-from mbplugin.analysis.dca.model import DcaModel, dca_model
-from mbplugin.analysis.dca.preconditions import require_pairs_only
-from mbplugin.analysis.dca.roots import force_subspaces
-from mbplugin.analysis.dca.tree import Part, accumulate
-from mbplugin.analysis.directions import joint_place
-from mbplugin.constraints.rows.build import all_rows
-from mbplugin.constraints.rows.planar import planar_rows, plane_columns
-from mbplugin.dynamics.absolute import applied_wrenches
-from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
-from mbplugin.errors import BadUsage, BrokenModel
-from mbplugin.joint_reactions.state import closed_state
-from mbplugin.model.applied_forces import AppliedForces, scene_actions
-from mbplugin.model.loads import LoadLike, read_loads
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array, make_read_only
-from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.studies.dca_passes import (
-    Biased,
-    Elimination,
-    Wrenches,
-    at_handles,
-    back_substitute,
-    eliminate_joint,
-    ground_multipliers,
-    levels,
+from mbplugin.analysis.dca.assembly import (
+    Floating,
+    Node,
+    Part,
+    accumulate,
+    assembled,
+    force_subspaces,
+    interaction,
+    rest_and_joint,
+    to_handles,
 )
+from mbplugin.analysis.dca.model import DcaModel, GroundConnection, dca_model
+from mbplugin.analysis.dca.propagation import Joint, require_pairs_only
+from mbplugin.analysis.uniqueness import joint_place
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.rows import all_rows, planar_rows, plane_columns
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.dynamics.absolute import applied_wrenches, rate_rows
+from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
+from mbplugin.errors import BadUsage, BrokenModel, UnknownName, suggestion
+from mbplugin.joint_reactions.flexible import StiffnessLike, read_stiffness, resolve
+from mbplugin.joint_reactions.state import closed_state
+from mbplugin.joint_reactions.statics import balance, build_system
+from mbplugin.joint_reactions.stiffness import Applied, coverage, stated_elements
+from mbplugin.model.brakes import AppliedForces, rate_values, scene_actions
+from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.mechanism.kinematics import JointValues
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import LoadLike, Payload, Scene, read_loads
+from mbplugin.model.spatial import AnyArray, Array, make_read_only
+from mbplugin.readers.source import ModelSource, model_of
+
+#: Wrenches (d,) on a body at its handles, world axes, by joint.
+Wrenches = dict[str, Array]
 
 
 @dataclass(frozen=True)
@@ -269,3 +274,249 @@ class _Passes:
             sum(step.multiplications for step in steps),
             sum(dearest.values()),
         )
+
+
+# The main pass and the back-substitution of the divide-and-conquer algorithm (pekal2024 §2.1, (1)–(7)).
+#
+# Accelerations at a handle are the linear part of its body's, a = X v̇ with X the shift from the centre of
+# mass:
+# what the velocities add stands in Γ of the joints' rows. External forces, those along freedoms among them,
+# are
+# in the bias accelerations b.
+
+
+@dataclass(frozen=True, eq=False)
+class Biased:
+    """A body or subassembly with its bias accelerations,  a = Φ f + b  (pekal2024 (1)).
+
+    Parameters
+    ----------
+    b : (d·h,) array
+        Rows as those of Φ, m/s² and rad/s².
+    """
+
+    part: Floating
+    b: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """What one joint left behind: enough to find its reaction from the wrenches on the other handles.
+
+    Parameters
+    ----------
+    i, j : Biased
+        Of the predecessor and of the successor.
+    W : (d, d) array
+    gamma : (d,) array
+        The reaction on the successor while nothing acts on the other handles, N and N·m.
+    multiplications : int
+        Spent here.
+    """
+
+    label: str
+    i: Biased
+    j: Biased
+    joint: Joint
+    W: Array
+    gamma: Array
+    multiplications: int
+
+
+def eliminate_joint(
+    label: str, i: Biased, j: Biased, joint: Joint, Gamma: Array
+) -> tuple[Biased, Elimination]:
+    """Return the subassembly that a joint makes of two parts, and what it eliminated (pekal2024 (7)).
+
+    Parameters
+    ----------
+    Gamma : (k,) array
+        Of the joint's rows: Tᵀ(a_j − a_i) = Γ.
+    """
+    W = interaction(i.part, j.part, joint)
+    part = assembled(label, i.part, j.part, joint, W)
+    _, i1, i2 = rest_and_joint(i.part, joint)
+    _, j2, j1 = rest_and_joint(j.part, joint)
+    # T c = Γ: the part of Ṡ q̇ that the joint's rows see; W sees no other
+    c = joint.T @ np.linalg.solve(joint.T.T @ joint.T, Gamma) if Gamma.size else np.zeros(len(joint.T))
+    gamma = W @ (i.b[i2] - j.b[j1] + c)
+    b = np.concatenate(
+        (
+            i.b[i1] - i.part.Phi[np.ix_(i1, i2)] @ gamma,
+            j.b[j2] + j.part.Phi[np.ix_(j2, j1)] @ gamma,
+        )
+    )
+    spent = _multiplications(len(joint.T), len(joint.T) - joint.T.shape[1], len(i1), len(j2))
+    return Biased(part, b), Elimination(label, i, j, joint, W, gamma, spent)
+
+
+def _multiplications(d: int, free: int, n: int, m: int) -> int:
+    """Return how many multiplications an elimination takes: products as they stand, a solution d²(d + k)."""
+    interaction = 2 * d**3 + 2 * d * d * free + free**2 * (free + d) + d * free * d
+    Phi = (n + m) * d * d + d * (n * n + m * m + n * m)
+    return interaction + Phi + d * d + d * (n + m)
+
+
+def back_substitute(
+    eliminations: Sequence[Elimination], wrenches: dict[str, Wrenches]
+) -> dict[str, Wrenches]:
+    """Carry the wrenches at the handles of complete assemblies back to every body, from the root on.
+
+    Parameters
+    ----------
+    eliminations : sequence of Elimination
+        Leaves first.
+    wrenches : dict of label to Wrenches
+        Of the complete assemblies.
+
+    Returns
+    -------
+    dict of label to Wrenches
+        Of single bodies and all subassemblies.
+    """
+    found = dict(wrenches)
+    for e in reversed(eliminations):
+        on = found[e.label]
+        d = len(e.joint.T)
+        rest_i, i1, i2 = rest_and_joint(e.i.part, e.joint)
+        rest_j, j2, j1 = rest_and_joint(e.j.part, e.joint)
+        f_i, f_j = _stacked(on, rest_i, d), _stacked(on, rest_j, d)
+        felt = e.i.part.Phi[np.ix_(i2, i1)] @ f_i - e.j.part.Phi[np.ix_(j1, j2)] @ f_j
+        reaction = e.W @ felt + e.gamma
+        found[e.i.part.label] = {**{name: on[name] for name in rest_i}, e.joint.name: -reaction}
+        found[e.j.part.label] = {**{name: on[name] for name in rest_j}, e.joint.name: reaction}
+    return found
+
+
+def _stacked(on: Wrenches, names: Sequence[str], d: int) -> Array:
+    """Return the wrenches at some handles one behind the other, (d·k,)."""
+    return np.concatenate([on[name] for name in names] or [np.zeros(0)]).reshape(d * len(names))
+
+
+def levels(nodes: Sequence[Node]) -> dict[str, int]:
+    """Return how many eliminations lie one above the other below every subassembly; bodies have none."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        found[node.label] = 1 + max(found.get(node.left, 0), found.get(node.right, 0))
+    return found
+
+
+def ground_multipliers(G: Array, h: Array, unit: Array, N: Array) -> Array:
+    """Return the multipliers (m,) with G λ = h (pekal2024 (22)), the smallest where G is singular.
+
+    Parameters
+    ----------
+    G : (m, m) array
+    h : (m,) array
+    unit : (m,) array
+        Size of each multiplier, N and N·m.
+    N : (m, p) array
+        Orthonormal null space of the scaled G.
+    """
+    scaled = unit[:, None] * G * unit
+    size = float(np.trace(scaled)) / max(len(G), 1)
+    return np.asarray(unit * np.linalg.solve(scaled + size * N @ N.T, unit * h))
+
+
+def at_handles(X: Array, inverse: Array, F: Array) -> tuple[Array, Array]:
+    """Return Φ (d·h, d·h) and b (d·h,) of a body: X (d·h, d) shifts, inverse (d, d) is M⁻¹, F (d,) acts on it."""
+    return X @ inverse @ X.T, X @ (inverse @ F)
+
+
+# Distribution of impulses: the impulses of all pairs and brakes of a transition, by compliance.
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """The impulses of all constraints of a mechanism, tree pairs included.
+
+    Parameters
+    ----------
+    labels : tuple of (constraint, component)
+        Components of pairs are those of their rows, in the predecessor's joint frame.
+    impulses : (m,) array
+        Given to the successor, N·s and N·m·s; NaN where nothing determines them.
+    unique : (m,) array of bool
+        Whether the rigid model determines each.
+    determined : (m,) array of bool
+        Whether the rigid model or the stated stiffness does.
+    """
+
+    labels: tuple[RowLabel, ...]
+    impulses: Array
+    unique: AnyArray
+    determined: AnyArray
+
+    def of(self, constraint: str) -> dict[str, float]:
+        """Return the impulses of a constraint by component.
+
+        Raises
+        ------
+        UnknownName
+            No constraint of the mechanism.
+        """
+        found = {
+            component: float(value)
+            for (name, component), value in zip(self.labels, self.impulses, strict=True)
+            if name == constraint
+        }
+        if not found:
+            known = list(dict.fromkeys(name for name, _ in self.labels))
+            raise UnknownName(f"there is no constraint {constraint!r}", remedy=suggestion(constraint, known))
+        return found
+
+
+def impulse_shares(
+    mech: Mechanism,
+    q: Array,
+    jump: Array,
+    *,
+    impulse: Array | None = None,
+    stiffness: StiffnessLike = (),
+    payloads: Sequence[Payload] = (),
+    armature: Mapping[str, float] | None = None,
+    planar: str | None = None,
+    tolerance: float = DEFAULT_TOLERANCE,
+) -> Shares:
+    """Return the impulses that all constraints of a mechanism take while its rates jump.
+
+    The impulses balance the change of momentum of every body, CᵀΛ = M Δv − U. Where the rigid model
+    leaves them open, the stated stiffness decides as for reactions: the shock is taken as short beside
+    the motion and as long beside the waves in the parts, so that the elastic energy is least.
+
+    Parameters
+    ----------
+    mech : Mechanism
+        With what holds after the instant: the closed brakes among its locks.
+    q, jump : (nq,), (nv,) array
+        The pose, and Δq̇ of the transition, rad/s and m/s.
+    impulse : (nv,) array, optional
+        Impulsive input U on the joint rates, N·s and N·m·s.
+    stiffness : iterable of Stiffness or mapping
+        As for ``reactions``.
+    armature : mapping
+        Inertia of drives by joint rate, kg·m² or kg.
+    planar : "xy", "yz" or "zx", optional
+    tolerance : float
+        Relative rank tolerance.
+    """
+    columns = plane_columns(planar)
+    made = newton_euler(replace(mech, gravity=np.zeros(3)), q, payloads=payloads)
+    change = body_twists(mech, made.poses, jump)
+    missing = made.missing(change)
+    push = rate_values(mech, armature or {}, "armature") * jump - (0.0 if impulse is None else impulse)
+    for at, rows in rate_rows(mech, made):
+        for body, entry in rows.entries:
+            missing[body] += entry.T @ push[at]
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            missing[mech.body_index[joint.outer]] += push[joint.qd]
+    system = build_system(mech, q, made.poses, columns, tolerance)
+    found = balance(system, missing)
+    pairs, sections = read_stiffness(mech, stiffness)
+    elements = stated_elements(system, pairs, sections, Applied(made, change, (), tuple(payloads)))
+    uncovered = coverage(system, elements).uncovered
+    resolution = resolve(system, found.multipliers, elements, np.zeros(len(system.scale)), uncovered)
+    values = np.where(resolution.determined, system.scale * resolution.multipliers, np.nan)
+    make_read_only(values, resolution.determined)
+    return Shares(system.labels, values, system.unique, resolution.determined)

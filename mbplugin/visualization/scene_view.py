@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.bullet.tree import Visual, wavefront
+from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.report.picture import BodyDrawing, JointGlyph, Mesh, Picture, solids
-from mbplugin.report.picture.arrows import ArrowLengths, DrawnArrow, drawn_arrows
-from mbplugin.report.picture.glyphs import glyph_mesh
-from mbplugin.report.picture.mesh import merged, moved
+from mbplugin.model.scene import Scene, as_scene
+from mbplugin.model.spatial import Array, Pose, align_z, quaternion_from_rotation
+from mbplugin.report.picture import BodyDrawing, JointGlyph, Mesh, Picture
+from mbplugin.report.picture import bodies as shapes
+from mbplugin.report.picture.bodies import glyph_mesh, merged, moved
+from mbplugin.report.picture.picture import PALETTE, ArrowLengths, DrawnArrow, drawn_arrows
+from mbplugin.simulation.trajectory.resampling import drawn
 
 if TYPE_CHECKING:
-    from mbplugin.visualization.recording import Replay
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.stopping.outcome import StopReport
 
 #: Lengths of arrows, and radii of arrows, rods and paths, beside the radius of the picture.
 _ARROWS = ArrowLengths(largest=0.36, smallest=0.09, fan=0.17)
@@ -31,6 +39,70 @@ _SHRUNK = {"unique": 0.94, "undecided": 0.97}
 _FLOOR = 4.0
 #: Poses of a replay that have to be in view.
 _WATCHED = 12
+#: Poses per second that one sees, and the most of them.
+RATE, _MOST = 25, 3000
+#: How long a replay lasts where no speed is asked for, s: what lasts otherwise is slowed down or sped up.
+_SHORTEST, _LONGEST = 3.0, 30.0
+#: Speeds that read well, of real time.
+_SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+
+
+# Surfaces in a client of PyBullet: nothing there has a mass or collides, every pose is set.
+
+
+class VisualScene:
+    """What a client shows of a mechanism.
+
+    Parameters
+    ----------
+    bullet : module
+        pybullet.
+    mech : Mechanism
+        Whose poses are set.
+    """
+
+    def __init__(self, bullet: ModuleType, client: int, mech: Mechanism) -> None:
+        self.bullet, self.client, self.mech = bullet, client, mech
+        self._drawn: list[tuple[int, Surface]] = []
+
+    def draw(self, surfaces: Iterable[Surface]) -> tuple[int, ...]:
+        """Add surfaces, each in its own frame, and return their ids; poses are set by :meth:`pose`."""
+        ids: list[int] = []
+        with tempfile.TemporaryDirectory() as folder:
+            for surface in surfaces:
+                file = Path(folder) / f"{len(ids)}.obj"
+                mesh = surface.mesh
+                file.write_text(wavefront(Visual(mesh.vertices, mesh.faces)), encoding="ascii")
+                shape = self.bullet.createVisualShape(
+                    self.bullet.GEOM_MESH,
+                    fileName=str(file),
+                    rgbaColor=PALETTE[surface.key].rgba,
+                    physicsClientId=self.client,
+                )
+                ids.append(int(self.bullet.createMultiBody(0, -1, shape, physicsClientId=self.client)))
+                self._drawn.append((ids[-1], surface))
+        return tuple(ids)
+
+    def remove(self, ids: Iterable[int]) -> None:
+        """Take surfaces away."""
+        gone = set(ids)
+        for id in gone:
+            self.bullet.removeBody(id, physicsClientId=self.client)
+        self._drawn = [(id, surface) for id, surface in self._drawn if id not in gone]
+
+    def pose(self, q: Array) -> None:
+        """Put all surfaces where they are at coordinates q (nq,) of the mechanism."""
+        self.place(forward(self.mech, q))
+
+    def place(self, poses: BodyPoses) -> None:
+        """Put all surfaces where they are when the bodies are at given poses."""
+        for id, surface in self._drawn:
+            if surface.body < 0 and surface.rod is None:
+                continue
+            X_WL = surface.place(self.mech, poses)
+            self.bullet.resetBasePositionAndOrientation(
+                id, X_WL.p.tolist(), quaternion_from_rotation(X_WL.R).tolist(), physicsClientId=self.client
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +167,9 @@ def ghost_surfaces(seen: Picture, key: str) -> Iterator[Surface]:
 def arrow_surfaces(seen: Picture) -> Iterator[Surface]:
     """Yield the reaction arrows at the pose of the picture, by colour: known, resolved, open."""
     made: dict[str, list[Mesh]] = {}
-    for drawn in drawn_arrows(seen.arrows, seen.radius, _ARROWS):
-        for key, mesh in _arrow(drawn, seen.radius):
-            made.setdefault(key, []).append(moved(mesh, Pose(np.eye(3), drawn.arrow.point_W)))
+    for one in drawn_arrows(seen.arrows, seen.radius, _ARROWS):
+        for key, mesh in _arrow(one, seen.radius):
+            made.setdefault(key, []).append(moved(mesh, Pose(np.eye(3), one.arrow.point_W)))
     for key, meshes in made.items():
         yield Surface(key, merged(meshes))
 
@@ -123,7 +195,7 @@ def path_surface(path_W: Array, radius: float) -> Surface | None:
             kept.append(point)
     if len(kept) < 2:
         return None
-    bars = [solids.bar(a, b, _LINE * radius) for a, b in pairwise(kept)]
+    bars = [shapes.bar(a, b, _LINE * radius) for a, b in pairwise(kept)]
     return Surface("path", merged(bars))
 
 
@@ -143,7 +215,7 @@ def _rod(seen: Picture, joint: JointGlyph) -> Surface:
     pair = seen.mechanism.pair_by_name[joint.name]
     start, end = _ends(seen.mechanism, seen.poses, pair)
     length = float(np.linalg.norm(end - start))
-    return Surface(joint.verdict, solids.cylinder(_ROD * seen.radius, length), rod=pair)
+    return Surface(joint.verdict, shapes.cylinder(_ROD * seen.radius, length), rod=pair)
 
 
 def _ends(mech: Mechanism, poses: BodyPoses, pair: Pair) -> tuple[Array, Array]:
@@ -158,6 +230,151 @@ def _arrow(drawn: DrawnArrow, radius: float) -> Iterator[tuple[str, Mesh]]:
     heads = 1 if drawn.arrow.quantity == "force" else 2
     for key, vector in (("known", drawn.known), ("resolved", drawn.resolved)):
         if vector is not None:
-            yield key, solids.arrow(vector, _THICK * radius, heads)
+            yield key, shapes.arrow(vector, _THICK * radius, heads)
     for direction in drawn.fan:
-        yield "open", solids.arrow(direction, _THIN * radius, heads)
+        yield "open", shapes.arrow(direction, _THIN * radius, heads)
+
+
+# A motion or a stop for a replay: poses equally spaced in time, transparent robots, the path of the tool.
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What is replayed.
+
+    Parameters
+    ----------
+    time : (T,) array
+        s, equally spaced.
+    q : (T, nq) array
+        Joint coordinates, rad, m and quaternions xyzw.
+    speed : float
+        Of real time, at first.
+    ghosts : mapping of a key of the palette to (nq,) array
+        Other poses that stay in view.
+    path_W : (n, 3) array
+        Path of the tool, m.
+    events : tuple of (float, str)
+        When something happens, s, and what.
+    tolerance : float or None
+        The relative rank tolerance of the motion, where it is known.
+    """
+
+    title: str
+    time: Array
+    q: Array
+    speed: float
+    ghosts: Mapping[str, Array] = field(default_factory=dict)
+    path_W: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    events: tuple[tuple[float, str], ...] = ()
+    tolerance: float | None = None
+
+    def said(self, frame: int, speed: float) -> tuple[str, ...]:
+        """Return the lines beside a pose: the time, and the last event."""
+        now = float(self.time[frame])
+        past = [text for time, text in self.events if time <= now + 1e-12]
+        clock = f"{self.title}: {now:.3f} of {self.time[-1]:.3f} s, at {speed:g} of real time"
+        return (clock, past[-1]) if past else (clock,)
+
+
+def replay_of(
+    model: Scene | Mechanism, motion: Trajectory | StopReport | str | Path, speed: float | None = None
+) -> Replay:
+    """Return the replay of a motion, a stop, or a motion in a file (``.npz`` or ``.csv``).
+
+    Parameters
+    ----------
+    model : Scene or Mechanism
+    motion : Trajectory, StopReport or path
+    speed : float, optional
+        Of real time; else one at which the replay lasts 3 to 30 s.
+
+    Raises
+    ------
+    BadNumber, BadUsage
+        A speed that is not positive, or a motion of another mechanism.
+    """
+    if speed is not None and not (np.isfinite(speed) and speed > 0):
+        raise BadNumber(f"the speed is {speed:g}", expected="a positive number, 1 for real time")
+    if isinstance(motion, (str, Path)):
+        return _of_file(model, Path(motion), speed)
+    from mbplugin.stopping.outcome import StopReport
+
+    if isinstance(motion, StopReport):
+        return _of_stop(model, motion, speed)
+    times = _times(float(motion.time[0]), float(motion.time[-1]), speed)
+    _require_same(model, motion.mechanism)
+    q = drawn(motion, times).q
+    return Replay(
+        "motion",
+        times,
+        q,
+        _speed(times, speed),
+        path_W=_path(motion.mechanism, q),
+        events=_events(motion),
+        tolerance=motion.tolerance,
+    )
+
+
+def _of_stop(model: Scene | Mechanism, stop: StopReport, speed: float | None) -> Replay:
+    motion = stop.trajectory
+    _require_same(model, motion.mechanism)
+    times = _times(float(motion.time[0]), float(motion.time[-1]), speed)
+    ghosts = {"signal": motion.q[0], "naive": stop.naive.q}
+    assumed = ", ASSUMED brakes" if stop.scenario.of_effort.joints else ""
+    title = f"stop, category {stop.scenario.category}{assumed}"
+    q = drawn(motion, times).q
+    pace, path = _speed(times, speed), stop.tool.path
+    return Replay(title, times, q, pace, ghosts, path, _events(motion), motion.tolerance)
+
+
+def _of_file(model: Scene | Mechanism, file: Path, speed: float | None) -> Replay:
+    from mbplugin.stopping.scenario.start import read_recording
+
+    mech = model.mechanism if isinstance(model, Scene) else model
+    recording = read_recording(file, mech.q_names)
+    home = as_scene(model).state.q
+    times = _times(float(recording.time[0]), float(recording.time[-1]), speed)
+    q = np.array([recording.state(mech, home, at)[0] for at in times])
+    return Replay(file.name, times, q, _speed(times, speed), path_W=_path(mech, q))
+
+
+def _require_same(model: Scene | Mechanism, moved: Mechanism) -> None:
+    mech = model.mechanism if isinstance(model, Scene) else model
+    if mech.q_names != moved.q_names:
+        raise BadUsage(
+            f"the motion is that of {moved.name!r}, not of {mech.name!r}", expected="the same coordinates"
+        )
+
+
+def _times(start: float, end: float, speed: float | None) -> Array:
+    """Return the times (T,) at which the poses are seen, s."""
+    shown = (end - start) / (speed or _chosen(end - start))
+    count = int(np.clip(np.ceil(shown * RATE), 1, _MOST)) + 1
+    return np.asarray(np.linspace(start, end, count), dtype=float)
+
+
+def _speed(times: Array, speed: float | None) -> float:
+    """Return the stated speed of a film of ``times`` (T,), s, else one near real time."""
+    return speed or _chosen(float(times[-1] - times[0]))
+
+
+def _chosen(lasts: float) -> float:
+    """Return the speed nearest to real time at which something lasts neither too short nor too long."""
+    fitting = [s for s in _SPEEDS if _SHORTEST <= lasts / s <= _LONGEST]
+    nearest = sorted(fitting, key=lambda s: abs(np.log(s)))
+    return nearest[0] if nearest else (_SPEEDS[0] if lasts < 1.0 else _SPEEDS[-1])
+
+
+def _path(mech: Mechanism, q: Array) -> Array:
+    """Return where the tool has been, (T, 3), m, in a motion q (T, nq)."""
+    from mbplugin.stopping.table.rated import default_tool
+
+    if not mech.bodies:
+        return np.zeros((0, 3))
+    index = mech.body_index[default_tool(mech).body]
+    return np.array([forward(mech, one).p_WC[index] for one in q])
+
+
+def _events(motion: Trajectory) -> tuple[tuple[float, str], ...]:
+    return tuple((e.time, e.sentence) for e in motion.events)

@@ -1,7 +1,7 @@
 """MJCF: the tree at the state's pose, closures as equalities between sites, couplings as equalities of joints.
 
 MuJoCo has two closures: ``<connect>`` (3 rows, a ball) and ``<weld>`` (6 rows). Any other closure is written as a part
-of one body that the pair carries and that is welded to the rest, see :mod:`mbplugin.writers.stubs`.
+of one body that the pair carries and that is welded to the rest, see :mod:`mbplugin.writers.written`.
 """
 
 from __future__ import annotations
@@ -15,17 +15,24 @@ import numpy as np
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Pose, quaternion_from_rotation
-from mbplugin.model.spring import JointSpring
+from mbplugin.model.spatial import JointSpring, Pose, quaternion_from_rotation
 from mbplugin.phrases import counted
-from mbplugin.writers.motions import Motion, motions_of
-from mbplugin.writers.numbers import number, row
-from mbplugin.writers.others import limited, unwritten, unwritten_constraints
-from mbplugin.writers.stubs import with_stubs
-from mbplugin.writers.written import Written
-from mbplugin.writers.xml import Element, document_text, element
+from mbplugin.writers.written import (
+    Element,
+    Motion,
+    Written,
+    document_text,
+    element,
+    limited,
+    motions_of,
+    number,
+    row,
+    unwritten,
+    unwritten_constraints,
+    with_stubs,
+)
 
 #: Closures that MuJoCo has, and their elements.
 EQUALITIES = {"spherical": "connect", "fixed": "weld"}

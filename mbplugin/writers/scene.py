@@ -10,14 +10,12 @@ import numpy as np
 
 from mbplugin.model.mechanism import Coupling, Driver, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
+from mbplugin.model.mechanism.mechanism import KnifeEdge, Pfaffian, Rolling
 from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.model.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
-from mbplugin.writers.numbers import toml_number
-from mbplugin.writers.others import states_freedom, unwritten
-from mbplugin.writers.written import Written
+from mbplugin.writers.written import Written, states_freedom, toml_number, unwritten
 
 #: What a ``[[pair]]`` of one freedom states, and the value that says nothing.
 _OF_FREEDOM = ("lower", "upper", "velocity", "effort", "damping", "friction")

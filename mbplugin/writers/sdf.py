@@ -11,17 +11,21 @@ import numpy as np
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Pair
 from mbplugin.model.mechanism.identity import freedom_name
-from mbplugin.model.mechanism.joint import measure
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose
-from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.mechanism.pair import Freedom, measure
 from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
-from mbplugin.model.spring import JointSpring
+from mbplugin.model.spatial import Array, JointSpring, Pose, rpy_from_rotation
 from mbplugin.phrases import counted, listed
-from mbplugin.writers.numbers import number, row
-from mbplugin.writers.others import unwritten, unwritten_constraints
-from mbplugin.writers.written import Written
-from mbplugin.writers.xml import Element, document_text, element
+from mbplugin.writers.written import (
+    Element,
+    Written,
+    document_text,
+    element,
+    number,
+    row,
+    unwritten,
+    unwritten_constraints,
+)
 
 #: The joints of SDF by our types; each closes loops as well.
 JOINTS = {

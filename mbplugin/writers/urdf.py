@@ -13,15 +13,22 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair, Term
+from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.model.mechanism.topology import TreeJoint
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Pose, rpy_from_rotation
 from mbplugin.phrases import listed
-from mbplugin.writers.numbers import number, row
-from mbplugin.writers.others import limited, unwritten, unwritten_constraints
-from mbplugin.writers.written import Written
-from mbplugin.writers.xml import Element, document_text, element
+from mbplugin.writers.written import (
+    Element,
+    Written,
+    document_text,
+    element,
+    limited,
+    number,
+    row,
+    unwritten,
+    unwritten_constraints,
+)
 
 #: The joints of URDF; ``spherical`` is PyBullet's addition.
 JOINTS = ("fixed", "revolute", "continuous", "prismatic", "planar", "spherical", "floating")

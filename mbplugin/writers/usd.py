@@ -14,16 +14,13 @@ from math import degrees, isfinite
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.component import is_turn
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Pair
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
+from mbplugin.model.spatial import Array, Pose, is_turn, quaternion_from_rotation
 from mbplugin.phrases import counted, listed
-from mbplugin.writers.numbers import number
-from mbplugin.writers.others import unwritten, unwritten_constraints
-from mbplugin.writers.written import Written
+from mbplugin.writers.written import Written, number, unwritten, unwritten_constraints
 
 #: Joint prims with a schema of their own; other pairs are generic joints with locked directions.
 _SCHEMAS = {

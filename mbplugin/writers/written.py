@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from lxml import etree
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
-from mbplugin.phrases import counted, one_line
+from mbplugin.model.mechanism import WORLD, Body
+from mbplugin.model.mechanism.identity import freedom_name
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, welded_bodies
+from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
+from mbplugin.model.mechanism.pair import Freedom, Pair, RowKind, has_quaternion
+from mbplugin.model.scene import Scene, State
+from mbplugin.model.spatial import Array, Pose, axis_of, is_turn
+from mbplugin.phrases import counted, listed, one_line
 
 #: The ending of the files of each format.
 ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
+#: Fields of a scene, and what one entry is called.
+_NOUNS = {
+    "loads": "load",
+    "payloads": "payload",
+    "brakes": "brake",
+    "ramps": "ramp",
+    "springs": "spring",
+    "stiffness": "stiffness",
+    "locks": "timed lock",
+    "holds": "timed constraint",
+    "misfits": "misfit",
+    "shapes": "body with shapes",
+    "actuators": "actuator",
+}
+_PLURALS = {"stiffness": "stiffnesses", "shapes": "bodies with shapes"}
+Element: TypeAlias = etree._Element
+Kind = Literal["slide", "hinge", "ball"]
 
 
 @dataclass(frozen=True)
@@ -61,3 +92,229 @@ class Written:
     def write(self, path: Path) -> None:
         """Write the text to a file of any name."""
         path.write_text(self.text, encoding="utf-8")
+
+
+# What a scene states besides bodies and joints, as clauses for formats that have no place for it.
+
+
+def unwritten(scene: Scene, written: Collection[str] = ()) -> Iterator[str]:
+    """Yield a clause per field of a scene that is not empty and that the writer does not write."""
+    for field, noun in _NOUNS.items():
+        number = len(getattr(scene, field))
+        if number and field not in written:
+            yield f"{counted(number, noun, _PLURALS.get(field, ''))} of the scene"
+
+
+def unwritten_constraints(mech: Mechanism, written: Collection[str] = ()) -> Iterator[str]:
+    """Yield a clause per kind of constraint that is no pair and that the writer does not write."""
+    for field, noun in (
+        ("couplings", "coupling"),
+        ("drivers", "driver"),
+        ("locks", "lock"),
+        ("pfaffians", "velocity constraint"),
+    ):
+        names = [constraint.name for constraint in getattr(mech, field)]
+        if names and field not in written:
+            yield f"{counted(len(names), noun)}: {listed(names)}"
+
+
+def states_freedom(pair: Pair) -> bool:
+    """Return whether a pair has limits, a drive, damping or friction."""
+    return any(freedom != Freedom() for freedom in pair.freedoms)
+
+
+def limited(freedom: Freedom) -> bool:
+    """Return whether a freedom has a limit on either side."""
+    return isfinite(freedom.lower) or isfinite(freedom.upper)
+
+
+# Numbers as text that reads back to the same float.
+
+
+def number(value: float) -> str:
+    """Return a float as the shortest text that reads back to it; −0 is 0."""
+    return toml_number(value).removesuffix(".0")
+
+
+def toml_number(value: float) -> str:
+    """Return the same with a point or an exponent, since TOML tells integers and floats apart."""
+    return repr(float(value) + 0.0)
+
+
+def row(values: Iterable[float]) -> str:
+    """Return floats separated by blanks, as XML attributes list them."""
+    return " ".join(number(value) for value in values)
+
+
+# XML elements and their text; a name that XML cannot hold is refused in one sentence.
+
+
+def element(parent: Element | None, tag: str, attributes: Mapping[str, str] | None = None) -> Element:
+    """Return a new element, the last one of its parent; the root has none.
+
+    Raises
+    ------
+    BadUsage
+        An attribute with a character that XML does not have.
+    """
+    made = etree.Element(tag) if parent is None else etree.SubElement(parent, tag)
+    for key, value in (attributes or {}).items():
+        try:
+            made.set(key, value)
+        except ValueError:
+            raise BadUsage(
+                f"the {key} {value!r} has a character that XML does not have", remedy="rename it"
+            ) from None
+    return made
+
+
+def document_text(root: Element) -> str:
+    """Return a document with one element per line."""
+    etree.indent(root)
+    return etree.tostring(root, encoding="unicode") + "\n"
+
+
+# Closures of any type in formats that only weld or connect: a part of one body, welded to the rest.
+#
+# The part has a share of the body's mass and inertia about the same centre, and hangs on the other body by
+# the pair
+# itself. With the weld, both parts move as the body did: the rows, the motion and the forces are the same.
+
+
+def stub_name(body: str, closure: str) -> str:
+    """Return the name of the part of a body that a closure carries."""
+    return f"{body}_at_{closure}"
+
+
+def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> tuple[Mechanism, State]:
+    """Return the mechanism in which each of some cut pairs carries a part of a body, and its state.
+
+    Raises
+    ------
+    BadUsage
+        No body of a closure has a mass that could be shared.
+    """
+    if not closures:
+        return mech, state
+    ground = welded_bodies(mech)
+    shared = {pair.name: _shared(mech, pair, ground) for pair in closures}
+    count = Counter(shared.values())
+    bodies = [_share(body, 1 + count[body.name]) if body.name in count else body for body in mech.bodies]
+    pairs, welds = [], []
+    for pair in mech.pairs:
+        body = shared.get(pair.name)
+        if body is None:
+            pairs.append(pair)
+            continue
+        stub = stub_name(body, pair.name)
+        bodies.append(replace(_share(mech.bodies[mech.body_index[body]], 1 + count[body]), name=stub))
+        body_a, body_b = (stub if end == body else end for end in pair.bodies)
+        pairs.append(replace(pair, closure=False, body_a=body_a, body_b=body_b))
+        welds.append(
+            Pair(f"{stub}_weld", "fixed", body, stub, Pose.identity(), Pose.identity(), closure=True)
+        )
+    whole = replace(mech, bodies=tuple(bodies), pairs=(*pairs, *welds))
+    return whole, _state(mech, whole, state, shared)
+
+
+def _shared(mech: Mechanism, pair: Pair, ground: frozenset[str]) -> str:
+    """Return the body of a closure that gives a share of its mass: one that moves, the successor first."""
+    massive = [
+        name
+        for name in (pair.body_b, pair.body_a)
+        if name != WORLD and mech.bodies[mech.body_index[name]].mass > 0
+    ]
+    if not massive:
+        raise BadUsage(
+            f"closure {pair.name!r} ({pair.type}) joins bodies without mass",
+            expected="a mass that a part of one of them can have",
+            remedy="give one of them a mass, or make the closure spherical or fixed",
+        )
+    return next((name for name in massive if name not in ground), massive[0])
+
+
+def _share(body: Body, parts: int) -> Body:
+    return replace(body, mass=body.mass / parts, I_C=body.I_C / parts)
+
+
+def _state(mech: Mechanism, whole: Mechanism, state: State, shared: dict[str, str]) -> State:
+    """Return the state of the whole at the same poses; rates of what is new are zero."""
+    poses = forward(mech, state.q)
+    at = [mech.body_index[b.name] for b in mech.bodies] + [mech.body_index[b] for b in shared.values()]
+    q = coordinates_of(whole, BodyPoses(poses.R_WL[at], poses.p_WL[at], poses.p_WC[at]))
+    known = dict(zip(mech.q_names, state.q, strict=True))
+    q = np.array([known.get(name, value) for name, value in zip(whole.q_names, q, strict=True)])
+    rates = dict(zip(mech.qd_names, state.qd, strict=True))
+    return replace(state, q=q, qd=np.array([rates.get(name, 0.0) for name in whole.qd_names]))
+
+
+# The freedoms of a tree joint as slides, hinges and balls in a row, as formats with simple joints write them.
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """One simple joint of a row, counted from the inner body to the outer one.
+
+    Parameters
+    ----------
+    name : str
+        That of the pair where it has one freedom, else ``pair.component``.
+    pair, component : str
+        What it is of; the component of a ball is empty.
+    kind : "slide", "hinge" or "ball"
+    axis_W, point_W : (3,) array
+        Direction, and a point of the axis or the centre (m), in the world at the pose.
+    value : float
+        Coordinate at the pose, rad or m; of a ball it is 0.
+    freedom : Freedom
+        Limits, damping and friction.
+    """
+
+    name: str
+    pair: str
+    component: str
+    kind: Kind
+    axis_W: Array
+    point_W: Array
+    value: float
+    freedom: Freedom
+
+
+def motions_of(mech: Mechanism, joint: TreeJoint, q: Array, poses: BodyPoses) -> tuple[Motion, ...]:
+    """Return the simple joints of a tree joint at a pose q (nq,), in the order in which they move the outer body.
+
+    A screw is a slide and a hinge; the row that ties them is the caller's.
+    """
+    pair = joint.pair
+    if pair is None or not pair.kind.free:
+        return ()
+    X_WP = poses.of(mech.body_index[pair.body_a]) @ pair.X_AP
+    X_WS = poses.of(mech.body_index[pair.body_b]) @ pair.X_BS
+    sign = -1.0 if joint.reversed else 1.0
+    values = q[joint.q]
+    found = []
+    for component, value, freedom in _steps(pair, values):
+        carried = component and pair.kind.row_kind(component) is RowKind.CARRIED
+        axis = (X_WS.R if carried else X_WP.R)[:, axis_of(component or "rz")]
+        kind: Kind = "ball" if not component else "hinge" if is_turn(component) else "slide"
+        single = component == pair.kind.free[0] and len(pair.kind.free) == 1
+        name = pair.name if single or component == "" else freedom_name(pair.name, component)
+        found.append(Motion(name, pair.name, component, kind, sign * axis, X_WS.p, value, freedom))
+    return tuple(found[::-1] if joint.reversed else found)
+
+
+def _steps(pair: Pair, values: Array) -> list[tuple[str, float, Freedom]]:
+    """Return component, value and freedom of every simple joint from P to S at coordinates ``values`` (c,).
+
+    Three turns of a ball are one.
+    """
+    free, freedoms = pair.kind.free, pair.freedoms
+    if has_quaternion(pair.type):
+        travels = [
+            (c, float(v), f) for c, v, f in zip(free, values, freedoms, strict=False) if not is_turn(c)
+        ]
+        return [*travels, ("", 0.0, freedoms[-1])]
+    steps = [(c, float(v), f) for c, v, f in zip(free, values, freedoms, strict=True)]
+    if pair.type == "screw":
+        return [("tz", pair.lead / (2 * np.pi) * steps[0][1], Freedom()), *steps]
+    return steps

@@ -12,11 +12,11 @@ import pytest
 import mbplugin as mb
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.mechanism import Pair
-from mbplugin.report.documents.simulate import simulate_document
-from mbplugin.report.documents.stopping.estop import estop_document
+from mbplugin.report.documents.motions import simulate_document
+from mbplugin.report.documents.stopping import estop_document
 from mbplugin.report.html.chapters import motion_chapter, stop_chapter
 from mbplugin.visualization.gui.show import seen_in_motion
-from mbplugin.visualization.recording import replay_of
+from mbplugin.visualization.scene_view import replay_of
 from places import ASSETS
 
 MINITAUR = ASSETS / "minitaur.scene.toml"

@@ -10,9 +10,8 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.analysis.dca import TOOLS, DcaNotApplicable, GroupUniqueness, dca_uniqueness
-from mbplugin.analysis.dca.handles import Joint
-from mbplugin.analysis.dca.inertia import Floating, floating_body, join, unit_inertia
-from mbplugin.analysis.dca.propagation import Decision, propagate
+from mbplugin.analysis.dca.assembly import Floating, floating_body, join, unit_inertia
+from mbplugin.analysis.dca.propagation import Decision, Joint, propagate
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Driver, KnifeEdge, Lock, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, home

@@ -9,13 +9,11 @@ from scipy.sparse import csr_array
 import mbplugin as mb
 from benchmark_mechanisms import n_four_bar
 from mbplugin.analysis import analyze_mechanism
-from mbplugin.analysis.catalogue import Replacement
-from mbplugin.analysis.releases import Option, _Echelon
+from mbplugin.analysis.catalogue import Option, Replacement, _Echelon
 from mbplugin.analysis.remedies import apply_changes
 from mbplugin.constraints import rank
-from mbplugin.constraints.reduction.local_stresses import local_stresses
+from mbplugin.constraints.rank import View, local_stresses
 from mbplugin.constraints.reduction.reduce import ReducedBlock
-from mbplugin.constraints.view import View
 from mbplugin.model.spatial import Array
 from models import ring
 from places import ORACLES

@@ -10,12 +10,11 @@ import pytest
 from scipy.linalg import null_space
 
 import mbplugin as mb
-from mbplugin.bullet.build.build import build
-from mbplugin.bullet.build.built import Built
-from mbplugin.bullet.build.tree import Visual
-from mbplugin.bullet.reader.client import read_client
+from mbplugin.bullet.built import Built, build
+from mbplugin.bullet.reader import read_client
 from mbplugin.bullet.session import session
-from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.bullet.tree import Visual
+from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import displace, forward, home
 from mbplugin.model.scene import Payload, Scene
@@ -326,7 +325,7 @@ def test_what_was_built_can_be_removed() -> None:
 
 @pytest.mark.parametrize("pitch", [np.pi / 2, -np.pi / 2, np.pi / 2 - 1e-9, 0.3])
 def test_angles_of_a_rotation_give_it_back(pitch: float) -> None:
-    from mbplugin.bullet.build.chain import rpy_from_rotation
+    from mbplugin.bullet.tree import rpy_from_rotation
 
     R = rotation_from_rpy((0.4, pitch, -1.2))
     assert rotation_from_rpy(rpy_from_rotation(R)) == pytest.approx(R, abs=1e-15)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from live_clients import Client, load_minitaur
-from mbplugin.bullet.reader.client import read_client
+from mbplugin.bullet.reader import read_client
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.run import lint
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from live_clients import Client, load_minitaur
-from mbplugin.bullet.reader.client import read_client
+from mbplugin.bullet.reader import read_client
 from mbplugin.bullet.session import session
-from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from mbplugin.cli.app import run
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import schema_of
 from places import ASSETS, ORACLES
 
 mujoco = pytest.importorskip("mujoco")

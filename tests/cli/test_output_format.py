@@ -12,7 +12,7 @@ import pytest
 from command_line import ASSETS, FOUR_BAR, call, unstamped
 from mbplugin.cli.app import FILES, application
 from mbplugin.errors import BadUsage
-from mbplugin.output_formats import ENDINGS, endings_of
+from mbplugin.rendering import ENDINGS, endings_of
 
 ARM = str(ASSETS / "arm_6r.scene.toml")
 STOP = ("stop-table", ARM, "--axes", "j1", "--category", "0")

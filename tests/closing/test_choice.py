@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import mbplugin as mb
 from mbplugin import readers
-from mbplugin.closing.choice import driven_joints
-from mbplugin.closing.run import ENDINGS, close
+from mbplugin.closing.choice import close, driven_joints
 from mbplugin.errors import BadUsage, CannotClose, UnknownName
 from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
 from mbplugin.model.scene import Actuator, Scene, State, with_coordinates
 from mbplugin.model.spatial import Pose
+from mbplugin.writers.written import ENDINGS
 from models import four_bar
 from places import ASSETS, ORACLES
 from random_mechanisms import loop_mechanism

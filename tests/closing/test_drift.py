@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.closing.drift.run import _can_be_held, drifts
-from mbplugin.closing.drift.values import violations, white_noise
+from mbplugin.closing.drift import _can_be_held, drifts, violations, white_noise
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import home
 from mbplugin.model.spatial import Pose, rotation_from_vector

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from mbplugin import readers
-from mbplugin.closing.run import ENDINGS, close
+from mbplugin.closing.choice import close
 from mbplugin.errors import MbPluginError
 from mbplugin.model.mechanism import Freedom, Mechanism
 from mbplugin.model.scene import Scene, State
+from mbplugin.writers.written import ENDINGS
 from models import four_bar
 from random_mechanisms import loop_mechanism
 from solid_bodies import with_masses

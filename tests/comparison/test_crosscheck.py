@@ -19,11 +19,11 @@ from mbplugin.comparison.compare import Deviations, orders_of, rows_of
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Mechanism, Pair
+from mbplugin.model.mechanism.mechanism import KnifeEdge
 from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.model.mechanism.pfaffian import KnifeEdge
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
-from mbplugin.report.documents.crosscheck import crosscheck_document
-from mbplugin.report.text.crosscheck import crosscheck_lines
+from mbplugin.report.documents.motions import crosscheck_document
+from mbplugin.report.text.compared import crosscheck_lines
 from mbplugin.report.text.layout import plain_text
 from models import body_at
 from places import BULLET_DATA
@@ -244,7 +244,7 @@ def sample() -> Agreement:
 
 
 def test_the_report_follows_its_schema_and_names_what_is_off(tmp_path: Path) -> None:
-    from mbplugin.report.documents.json import dumps
+    from mbplugin.report.documents.part import dumps
 
     document = json.loads(dumps(crosscheck_document(sample(), "x.urdf", ["x.urdf"])))
     jsonschema.validate(document, json.loads(call("schema", "crosscheck").out))

@@ -12,15 +12,14 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.comparison import setup as crosscheck_setup
-from mbplugin.comparison.agreement import Check
-from mbplugin.comparison.evidence import OURS, THEIRS, _States, _unaccounted, verdict_of
-from mbplugin.comparison.setup import Setup, of_motion
+from mbplugin.comparison import agreement as crosscheck_setup
+from mbplugin.comparison.agreement import Check, Setup, of_motion
+from mbplugin.comparison.compare import OURS, THEIRS, _States, _unaccounted, verdict_of
 from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.spring import JointSpring
-from mbplugin.report.documents.crosscheck import crosscheck_document
-from mbplugin.report.documents.json import dumps
-from mbplugin.report.text.crosscheck import crosscheck_lines
+from mbplugin.model.spatial import JointSpring
+from mbplugin.report.documents.motions import crosscheck_document
+from mbplugin.report.documents.part import dumps
+from mbplugin.report.text.compared import crosscheck_lines
 from mbplugin.report.text.layout import plain_text
 from second_program import Arm, CrankRocker, Resistance
 from stick_slip_cases import Case, arm, crank_rocker

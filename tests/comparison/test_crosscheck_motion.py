@@ -12,12 +12,11 @@ import pytest
 import mbplugin as mb
 from locked_mechanisms import heavy
 from mbplugin.comparison.agreement import Agreement
-from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.mechanism import Body, Coupling, Driver, Mechanism, Term
+from mbplugin.model.mechanism.mechanism import Rolling
 from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.model.mechanism.pfaffian import Rolling
-from mbplugin.model.spatial import quaternion_from_rotation, rotation_from_vector
-from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.model.spatial import JointSpring, Spring, quaternion_from_rotation, rotation_from_vector
 from mbplugin.readers import load
 from models import chain
 from places import BULLET_DATA, ROOT
@@ -104,7 +103,7 @@ def test_a_stop_with_sliding_brakes(category: int) -> None:
 
 
 def test_a_brake_that_is_a_thousandth_weaker_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mbplugin.comparison import setup as crosscheck_setup
+    from mbplugin.comparison import agreement as crosscheck_setup
 
     real = crosscheck_setup.simulate
     weaker = [{**brake, "torque": 0.999 * brake["torque"]} for brake in BRAKES]
@@ -235,7 +234,7 @@ def test_husky_is_pushed_on_its_four_wheels() -> None:
 
 def test_a_motion_that_differs_is_found_where_and_when(monkeypatch: pytest.MonkeyPatch) -> None:
     """Our motion with a link that is 1 % heavier, past the comparison of the models."""
-    from mbplugin.comparison import setup as crosscheck_setup
+    from mbplugin.comparison import agreement as crosscheck_setup
 
     mech = mixed(("revolute",) * 3, 7)
     heavier = tuple(replace(b, mass=1.01 * b.mass) if b.name == "b2" else b for b in mech.bodies)
@@ -251,7 +250,7 @@ def test_a_motion_that_differs_is_found_where_and_when(monkeypatch: pytest.Monke
 
 def test_a_naive_lock_is_found_to_part_at_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were our locks the usual shortcut, the cross-check would tell the joint and the time."""
-    from mbplugin.comparison import setup as crosscheck_setup
+    from mbplugin.comparison import agreement as crosscheck_setup
 
     real = crosscheck_setup.simulate
     monkeypatch.setattr(crosscheck_setup, "simulate", lambda *a, **k: real(*a, **k, transition="naive"))

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from mbplugin.constraints.reduction.banded import banded_factor
-from mbplugin.joint_reactions.self_stresses.independent_rows import independent_rows
+from mbplugin.joint_reactions.statics import independent_rows
 from mbplugin.model.spatial import Array
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mbplugin.constraints.reduction.velocity import body_twists, tree_motion
-from mbplugin.constraints.rows.build import rows_of
+from mbplugin.constraints.reduction.scaling import body_twists, tree_motion
+from mbplugin.constraints.rows import rows_of
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
     Body,

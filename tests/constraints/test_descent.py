@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mbplugin.constraints.assembly.descent.jacobians import Jacobians, Pattern
-from mbplugin.constraints.assembly.descent.newton import gauss_newton, levenberg_marquardt
+from mbplugin.constraints.assembly.descent import Jacobians, Pattern, gauss_newton, levenberg_marquardt
 from mbplugin.model.spatial import AnyArray, Array
 
 

@@ -9,9 +9,8 @@ import mbplugin as mb
 from benchmark_mechanisms import n_four_bar
 from command_line import ASSETS
 from mbplugin.constraints.assembly import Closure, assemble
-from mbplugin.constraints.assembly.descent import jacobians
-from mbplugin.constraints.assembly.descent.jacobians import Jacobians, Pattern
-from mbplugin.constraints.assembly.descent.steps import damped_steps, shortest_step
+from mbplugin.constraints.assembly import descent as jacobians
+from mbplugin.constraints.assembly.descent import Jacobians, Pattern, damped_steps, shortest_step
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import Array
 from places import ORACLES

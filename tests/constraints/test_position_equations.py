@@ -11,11 +11,11 @@ import pytest
 
 from mbplugin.constraints.assembly import Closure
 from mbplugin.constraints.assembly.starts import drawn
-from mbplugin.constraints.rows.build import rows_of
+from mbplugin.constraints.rows import rows_of
 from mbplugin.model.mechanism import Coupling, Driver, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model.mechanism.mechanism import Rolling
 from mbplugin.model.mechanism.pair import PAIR_TYPES
-from mbplugin.model.mechanism.pfaffian import Rolling
 from mbplugin.model.spatial import Array, Pose
 from models import body_at
 

@@ -18,13 +18,12 @@ from hypothesis import strategies as st
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.constraints.stated_state import consistent_state
 from mbplugin.errors import ContradictedState
-from mbplugin.joint_reactions.motion import JointMotion
+from mbplugin.joint_reactions.state import JointMotion
 from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Rolling, Term
-from mbplugin.model.mechanism.coordinate_units import rate_units
-from mbplugin.model.mechanism.kinematics import displace, forward, home
+from mbplugin.model.mechanism.kinematics import displace, forward, home, rate_units
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.readers import load

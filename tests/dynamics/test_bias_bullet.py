@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from bullet_masses import DATA, ZEROED_BY_BULLET, as_pybullet_reads, is_diagonal, ours
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.dynamics.tree_model import joint_equations
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
 
 ROBOTS = (

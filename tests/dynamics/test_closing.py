@@ -16,7 +16,7 @@ from closed_mechanisms import check_closing as check
 from mbplugin.constraints.assembly import assemble
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations
-from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName
 from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import forward

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mbplugin.dynamics.forward import ForwardDynamics
-from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.tree_model import ForwardDynamics, joint_equations
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import displace
 from models import chain, four_bar

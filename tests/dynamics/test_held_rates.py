@@ -5,20 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mbplugin.dynamics.joint import equations_of
-from mbplugin.dynamics.tree_model import tree_model
-from mbplugin.model.mechanism.coupling import Lock
+from mbplugin.dynamics.tree_model import equations_of, tree_model
 from mbplugin.model.mechanism.kinematics import displace
+from mbplugin.model.mechanism.mechanism import Lock
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.steppers.evaluate import (
+from mbplugin.simulation.steppers.kernel_state import (
     ACCELERATE,
     FACTORIZE,
     FORWARD_DYNAMICS,
     IMPULSE,
     KINEMATICS,
+    MOTION_SEGMENT,
+    KernelState,
     evaluate_at,
+    kernel_state_of,
 )
-from mbplugin.simulation.steppers.kernel_state import MOTION_SEGMENT, KernelState, kernel_state_of
 from models import chain
 
 _PAIRS = ["revolute", "cylindrical", "spherical"]

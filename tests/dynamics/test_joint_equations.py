@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbplugin.constraints.reduction.velocity import body_twists, velocity_transformation
-from mbplugin.constraints.rows.build import all_rows
+from mbplugin.constraints.reduction.scaling import body_twists, velocity_transformation
+from mbplugin.constraints.rows import all_rows
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.accelerations import body_accelerations
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.dynamics.tree_model import tree_model
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.dynamics.newton_euler import body_accelerations
+from mbplugin.dynamics.tree_model import joint_equations, tree_model
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
     Coupling,
@@ -28,8 +27,7 @@ from mbplugin.model.mechanism import (
 )
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.scene import Load, Payload
-from mbplugin.model.spatial import Array, Pose
-from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
 from models import chain
 from random_mechanisms import loop_mechanism
 

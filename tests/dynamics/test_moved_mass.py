@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.dynamics.moved_mass import _rigid, without_mass
-from mbplugin.dynamics.tree_model import tree_model
+from mbplugin.dynamics.tree_model import _rigid, joint_equations, tree_model, without_mass
 from mbplugin.errors import BrokenModel
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import displace, home
 from mbplugin.model.spatial import Array, Pose, align_z

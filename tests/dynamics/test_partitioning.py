@@ -9,16 +9,19 @@ import pytest
 
 from linkage import LENGTHS, Linkage
 from mbplugin.dynamics.equations import Equations
-from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.formulations.criterion import best_coordinates, tangents
-from mbplugin.dynamics.formulations.partition import partition
-from mbplugin.dynamics.formulations.partitioning import independent_coordinates, partitioning
-from mbplugin.dynamics.formulations.voronets import pivoted_coordinates
-from mbplugin.dynamics.redundancy.eliminate import eliminate
+from mbplugin.dynamics.formulations import (
+    best_coordinates,
+    independent_coordinates,
+    partition,
+    partitioning,
+    pivoted_coordinates,
+    solve,
+    tangents,
+)
+from mbplugin.dynamics.redundancy import eliminate
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import Array
-from mbplugin.studies.pair_forces import SCHEMES, forces_of
-from mbplugin.studies.projective_criterion import complementary_cos_squared, cos_squared
+from mbplugin.studies.elimination import SCHEMES, complementary_cos_squared, cos_squared, forces_of
 
 #: Links alike, and a coupler that is as heavy as a flywheel.
 ALIKE, HEAVY_COUPLER = Linkage((1.0, 2.0, 2.0)), Linkage((1.0, 40.0, 2.0))

@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from mbplugin.readers.xacro.expression import Refused, value_of
-from mbplugin.readers.xacro.functions import CONSTANTS, FUNCTIONS, Function
+from mbplugin.readers.xacro.expression import value_of
+from mbplugin.readers.xacro.functions import CONSTANTS, FUNCTIONS, Function, Refused
 
 #: Expressions that ran programs, or led on the way to it, somewhere.
 SEEDS = (

@@ -9,11 +9,10 @@ from pathlib import Path
 from random import Random
 
 from mbplugin.errors import MbPluginError
-from mbplugin.linter.apply import FAILED_RULE
-from mbplugin.linter.run import lint
+from mbplugin.linter.run import FAILED_RULE, lint
 from mbplugin.readers import load
-from mbplugin.report.documents.json import dumps
 from mbplugin.report.documents.lint import lint_document
+from mbplugin.report.documents.part import dumps
 from mbplugin.report.text.lint import lint_text
 
 from .corpus import Seed, corpus

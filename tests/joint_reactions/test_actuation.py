@@ -15,9 +15,9 @@ import mbplugin as mb
 from closed_mechanisms import planar
 from command_line import call
 from mbplugin.constraints.assembly import assemble
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.dynamics.redundancy.eliminate import eliminate
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.dynamics.redundancy import eliminate
+from mbplugin.dynamics.tree_model import joint_equations
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.spatial import Array
 from models import chain, four_bar

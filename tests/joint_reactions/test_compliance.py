@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.joint_reactions.stiffness.beams import Layout, Section, beam_axes, deflections, lay_out
+from mbplugin.joint_reactions.stiffness_estimate import Layout, Section, beam_axes, deflections, lay_out
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import forward

@@ -12,7 +12,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, call
-from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward

@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, ORACLES
-from mbplugin.joint_reactions.load_response import load_response
+from mbplugin.joint_reactions.run import load_response
 from mbplugin.model.mechanism.kinematics import forward
 
 MODELS = {

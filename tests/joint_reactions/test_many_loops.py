@@ -11,7 +11,7 @@ from scipy.sparse.linalg import spsolve
 
 import mbplugin as mb
 from mbplugin.constraints import rank
-from mbplugin.joint_reactions.stiffness import least_energy
+from mbplugin.joint_reactions import flexible as least_energy
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism import Mechanism
 from models import coupled_four_bars

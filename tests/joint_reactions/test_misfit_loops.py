@@ -14,10 +14,10 @@ import pytest
 import mbplugin as mb
 from command_line import FOUR_BAR, call
 from mbplugin.analysis.remedies import apply_changes
-from mbplugin.joint_reactions.misfit import loops
-from mbplugin.joint_reactions.misfit.consequences import consequences_of
+from mbplugin.joint_reactions import misfit as loops
+from mbplugin.joint_reactions.misfit import consequences_of
 from mbplugin.linter.run import lint
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import schema_of
 from mbplugin.report.html import html_page
 from mbplugin.report.html.chapters import lint_chapter
 

@@ -13,7 +13,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.joint_reactions.misfit.tolerances import budget, rows_of_limit
+from mbplugin.joint_reactions.misfit_response import budget, rows_of_limit
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.spatial import Pose
 from models import four_bar, from_world_frames, pose_at

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.reduction.velocity import body_twists
-from mbplugin.dynamics.accelerations import body_accelerations
-from mbplugin.dynamics.newton_euler import newton_euler
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.dynamics.newton_euler import body_accelerations, newton_euler
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.state import closed_state
 from mbplugin.model.mechanism import Body, Driver

@@ -13,11 +13,10 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, call, call_process
-from mbplugin.joint_reactions.stiffness.beams import Layout
-from mbplugin.joint_reactions.stiffness.estimate import estimated_sections
+from mbplugin.joint_reactions.stiffness_estimate import Layout, estimated_sections
 from mbplugin.model.scene import Shape
 from mbplugin.model.spatial import Pose
-from mbplugin.report.picture import solids
+from mbplugin.report.picture import bodies as solids
 
 FOUR_BAR = str(ASSETS / "four_bar.scene.toml")
 SIDE = ("--load", "coupler:0,1000,0@0.25,0,0")

@@ -9,8 +9,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
-from mbplugin.model.loads import read_loads
 from mbplugin.model.mechanism import Body, Driver, Freedom, Lock, Mechanism
+from mbplugin.model.scene import read_loads
 from mbplugin.model.spatial import Array, Pose
 from models import chain, four_bar, from_world_frames, pose_at, ring
 

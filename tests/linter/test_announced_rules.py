@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mbplugin.processes.announced import rules_are_announced
+from mbplugin.processes.foreign import rules_are_announced
 
 TEXT = "[mbplugin.rules]\nACME101 = acme:Rule\n"
 

@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from places import TESTS
 from rod_arms import arm

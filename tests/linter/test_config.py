@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 
 from command_line import ASSETS, SAMPLE, call
-from mbplugin.linter.config.find import settings_for
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.linter.config import settings_for
+from mbplugin.report.documents.part import schema_of
 
 BAR, GRIPPER = "robots/four_bar.sdf", "robots/gripper.urdf"
 IGNORE = """

@@ -13,10 +13,10 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin.constraints.assembly.assemble import assemble
-from mbplugin.joint_reactions.misfit.rounding import rounding_effect
-from mbplugin.joint_reactions.misfit.values import MisfitEffect
+from mbplugin.joint_reactions.misfit import rounding_effect
+from mbplugin.joint_reactions.misfit_response import MisfitEffect
 from mbplugin.readers import reload
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import schema_of
 
 WHOLE, ROUNDED = "1.5707963267948966", "1.57075"
 #: Distance of the hinges, m; their radial and their tilting stiffness, N/m and N·m/rad.

@@ -13,9 +13,10 @@ import mbplugin as mb
 from command_line import ROOT
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.rules.brakes import BrakeWeakerThanGravity
+from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import home
-from mbplugin.model.scene import Brake, Payload, Scene, State
+from mbplugin.model.scene import Payload, Scene, State
 from mbplugin.model.spatial import Array, Pose
 
 ARM = ROOT / "assets" / "arm_6r.urdf"

@@ -16,11 +16,12 @@ from typing import Any
 import pytest
 
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, SAMPLE, call, call_process
-from mbplugin.linter.config.settings import Settings
-from mbplugin.linter.files import batch, jobs
-from mbplugin.linter.files.targets import Target, targets
+from mbplugin.linter import batch
+from mbplugin.linter import batch as jobs
+from mbplugin.linter.config import Settings
 from mbplugin.linter.run import Report
-from mbplugin.report.documents.schema import violation
+from mbplugin.linter.targets import Target, targets
+from mbplugin.report.documents.part import violation
 
 FILES = ["a.urdf", "b.sdf", "deep/c.scene.toml", "deep/d/e.URDF"]
 PASSED_OVER = ["notes.txt", "package.xml", "mbplugin.toml", ".hidden/f.urdf"]
@@ -288,7 +289,7 @@ def test_a_baseline_leaves_what_is_new(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_two_of_a_kind_are_not_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mbplugin.linter.files.baseline import read_baseline, without_known
+    from mbplugin.linter.targets import read_baseline, without_known
 
     monkeypatch.chdir(tmp_path)
     call("lint", DOOR_2, "--output-format", "json", "--output", "old.json")

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbplugin.linter.checks.shapes import mesh_cache
-from mbplugin.linter.checks.shapes.mesh_solid import MeshSolid, is_closed, mesh_solid
+from mbplugin.linter.checks import meshes as mesh_cache
+from mbplugin.linter.checks.meshes import MeshSolid, is_closed, mesh_solid
 from mbplugin.model.spatial import rotation_from_rpy
-from mbplugin.readers.meshes import triangles
-from mbplugin.readers.meshes.triangles import read_triangles
+from mbplugin.readers import meshes as triangles
+from mbplugin.readers.meshes import read_triangles
 
 trimesh = pytest.importorskip("trimesh")
 

@@ -12,10 +12,10 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from github_annotations import annotations
-from mbplugin.linter.finding import LONGEST, Finding, shortened
+from mbplugin.linter.finding import LONGEST, Finding
 from mbplugin.model.enumerations import SIMULATORS
-from mbplugin.report.ci.github import github_text
-from mbplugin.report.ci.sarif import sarif_document
+from mbplugin.phrases import shortened
+from mbplugin.report.ci import github_text, sarif_document
 from mbplugin.report.text.lint import finding_text
 from places import ASSETS, ROOT
 

@@ -10,9 +10,8 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage
-from mbplugin.linter.registry import find_rule, rules
+from mbplugin.linter.registry import Selection, find_rule, rules
 from mbplugin.linter.rule import Rule
-from mbplugin.linter.selection import Selection
 from mbplugin.model.enumerations import SIMULATORS
 from places import ORACLES, ROOT
 

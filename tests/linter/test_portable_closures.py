@@ -46,7 +46,7 @@ def test_two_connects_for_a_hinge_have_a_redundant_row_that_one_has_not(target: 
 
 def test_pybullet_closes_what_the_table_says_and_hinges_by_two_points() -> None:
     pytest.importorskip("pybullet")
-    from mbplugin.bullet.build.ties import constraint_parts
+    from mbplugin.bullet.built import constraint_parts
 
     scene = mb.load(ERR / "mb162.scene.toml")
     mech, (loop,) = scene.mechanism, scene.mechanism.tree.cut

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.linter.checks.degrees import in_degrees
-from mbplugin.linter.checks.imitated_loops import imitated_loops
-from mbplugin.linter.checks.sides import twins
+from mbplugin.linter.checks.listing import in_degrees, twins
+from mbplugin.linter.checks.loops import imitated_loops
 from mbplugin.linter.finding import Finding
-from mbplugin.readers.meshes.extent import mesh_extent, mesh_problem
+from mbplugin.readers.meshes import mesh_extent, mesh_problem
 from places import ROOT
 from planted_links import stl_box
 

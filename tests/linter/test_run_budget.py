@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from command_line import DOOR_2, call, call_process
-from mbplugin.linter.config.settings import Settings
-from mbplugin.linter.files import batch, jobs
-from mbplugin.linter.files.targets import Target
+from mbplugin.linter import batch
+from mbplugin.linter import batch as jobs
+from mbplugin.linter.config import Settings
 from mbplugin.linter.run import Report
+from mbplugin.linter.targets import Target
 
 #: A xacro file that computes until its own limit of 10 s.
 ENDLESS = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -91,7 +92,7 @@ def test_code_that_cannot_be_interrupted_ends_the_process() -> None:
     """A C function that does not return for a minute, without the interpreter's lock as LAPACK has it."""
     script = """
 import ctypes, sys
-from mbplugin.linter.files import batch, deadline
+from mbplugin.linter import batch, deadline
 deadline.GRACE = 0.5
 def lint(*_, **__):
     libc = ctypes.CDLL(None)

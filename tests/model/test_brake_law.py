@@ -10,11 +10,11 @@ import pytest
 
 from mbplugin.cli.shared.braking import BrakeOption
 from mbplugin.dynamics.compiler import jit
-from mbplugin.dynamics.kernels.resistance import RESISTANCE, law_of, resistance_records, sliding_forces
+from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, resistance_records, sliding_forces
 from mbplugin.model.brake_law import PARTS, Brake, BrakeLaw, depends_on_rate, rate_force
-from mbplugin.readers.scene_file.origins import stated_with_origin
-from mbplugin.readers.scene_file.tables.stops import BrakeTable
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.readers.scene_file.schema import stated_with_origin
+from mbplugin.readers.scene_file.tables import BrakeTable
+from mbplugin.report.documents.part import schema_of
 
 KEYS = [part.name for part in fields(Brake)]
 #: Numbers that differ from part to part.

@@ -11,18 +11,18 @@ import pytest
 from command_line import ROOT, call
 from mbplugin.analysis.analysis import DCA_METHODS
 from mbplugin.analysis.tools import TOOLS
-from mbplugin.constraints.rows.planar import PLANES
+from mbplugin.constraints.rows import PLANES
 from mbplugin.dynamics.equations import COORDINATES
 from mbplugin.dynamics.formulations import REDUNDANCY, TABLE
-from mbplugin.joint_reactions.stiffness.estimate import MATERIALS
+from mbplugin.joint_reactions.stiffness_estimate import MATERIALS
 from mbplugin.linter.finding import SEVERITIES
 from mbplugin.linter.finding import Severity as FindingSeverity
 from mbplugin.model import enumerations as names
 from mbplugin.model.mechanism.pair import PAIR_TYPES
-from mbplugin.simulation.events.event import EVENT_KINDS
-from mbplugin.simulation.outcome import OUTCOMES
-from mbplugin.stopping.outcome.outcome import OUTCOMES as STOP_OUTCOMES
-from mbplugin.stopping.sweep.backend import BACKENDS
+from mbplugin.simulation.options import OUTCOMES
+from mbplugin.simulation.passing_marks import EVENT_KINDS
+from mbplugin.stopping.outcome import OUTCOMES as STOP_OUTCOMES
+from mbplugin.stopping.sweep.plan import BACKENDS
 
 REGISTRIES: dict[str, tuple[Any, Any]] = {
     "planes": (names.Plane, PLANES),

@@ -5,12 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import pytest
 
-from mbplugin.model.mechanism.graph import (
-    DisjointSets,
-    adjacency,
-    biconnected_components,
-    breadth_first,
-)
+from mbplugin.model.mechanism.identity import DisjointSets, adjacency, biconnected_components, breadth_first
 
 
 @pytest.mark.parametrize("seed", range(8))

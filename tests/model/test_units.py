@@ -7,7 +7,7 @@ from math import pi
 import pytest
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.units import SI, UNITS, Units, read_units
+from mbplugin.model.brake_law import SI, UNITS, Units, read_units
 
 GIVEN = [
     ("90deg", "angle", pi / 2),

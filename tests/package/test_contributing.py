@@ -117,7 +117,7 @@ def test_the_brake_law_is_everywhere(braked: Path) -> None:
         assert '"quadratic"' in printed(braked, "schema", document)
     program = (
         "import numpy as np\n"
-        "from mbplugin.dynamics.kernels.resistance import resistance_records, sliding_forces\n"
+        "from mbplugin.dynamics.kernels.solve import resistance_records, sliding_forces\n"
         "from mbplugin.model.brake_law import Brake\n"
         "records = resistance_records(0, [Brake('j', 1.0, quadratic=0.5).law(0.0)] * 2)\n"
         "records['sense'] = [1.0, -1.0]\n"

@@ -15,8 +15,8 @@ from command_line import call
 from mbplugin.errors import MissingDependency
 from mbplugin.model.scene import Request
 from mbplugin.readers.mjcf.compile import mujoco_module
-from mbplugin.readers.usd.package import pxr_modules
-from mbplugin.readers.xacro.expand import expand
+from mbplugin.readers.usd.stage import pxr_modules
+from mbplugin.readers.xacro.reader import expand
 from places import ASSETS, ROOT
 
 if sys.version_info >= (3, 11):

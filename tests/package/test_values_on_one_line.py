@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.phrases import one_line_repr
 from mbplugin.stopping.scenario.start import Move, Recorded
 from places import ASSETS, ROOT

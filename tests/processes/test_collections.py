@@ -6,7 +6,7 @@ import gc
 import weakref
 from functools import partial
 
-from mbplugin.processes.collections import without_collections
+from mbplugin.processes.foreign import without_collections
 
 
 class _Node:

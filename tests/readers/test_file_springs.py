@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.dynamics.forward import ForwardDynamics
-from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.tree_model import ForwardDynamics, joint_equations
 from mbplugin.errors import BadScene
-from mbplugin.model.applied_forces import scene_actions
-from mbplugin.model.scene import Brake, Request, Scene
-from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.model.brake_law import Brake
+from mbplugin.model.brakes import scene_actions
+from mbplugin.model.scene import Request, Scene
+from mbplugin.model.spatial import JointSpring, Spring
 from mbplugin.readers.mjcf.reader import read_mjcf
 from mbplugin.readers.sdf.reader import read_sdf
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mbplugin.readers.meshes.checks import UnusableMesh
-from mbplugin.readers.meshes.files import load_mesh
+from mbplugin.readers.meshes import UnusableMesh, load_mesh
 
 FACET = "facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex {x} 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
 

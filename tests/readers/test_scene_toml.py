@@ -11,7 +11,7 @@ from mbplugin.model.mechanism import Freedom, KnifeEdge, Rolling
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers import load
-from mbplugin.readers.meshes.named import mesh_bounds
+from mbplugin.readers.meshes import mesh_bounds
 from mbplugin.readers.scene_file.reader import read_scene
 from places import ASSETS
 

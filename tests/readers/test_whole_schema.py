@@ -7,12 +7,12 @@ import re
 import pytest
 
 from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.common.vocabulary import Idle, Vocabulary
-from mbplugin.readers.mjcf.vocabulary import MJCF
+from mbplugin.readers.common.unread import Idle, Vocabulary
+from mbplugin.readers.mjcf.compile import MJCF
 from mbplugin.readers.sdf.reader import read_sdf
 from mbplugin.readers.sdf.vocabulary import SDF
+from mbplugin.readers.urdf.joints import URDF
 from mbplugin.readers.urdf.reader import read_urdf
-from mbplugin.readers.urdf.vocabulary import URDF
 from whole_schema import changed, mechanics, other, outcome, use_of, words
 
 #: A robot that says every word of URDF 1.2, and those that PyBullet, Drake and Gazebo add.

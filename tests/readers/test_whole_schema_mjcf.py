@@ -13,11 +13,15 @@ mujoco = pytest.importorskip("mujoco")
 
 from mbplugin.errors import BrokenModel  # noqa: E402
 from mbplugin.model.scene import Request, Scene  # noqa: E402
-from mbplugin.readers.common.unread import unread_defects  # noqa: E402
-from mbplugin.readers.common.vocabulary import Idle, Read, Unread  # noqa: E402
+from mbplugin.readers.common.unread import (  # noqa: E402
+    Idle,
+    Read,
+    Unread,
+    unread_defects,
+)
 from mbplugin.readers.common.xml import parse_xml  # noqa: E402
+from mbplugin.readers.mjcf.compile import MJCF  # noqa: E402
 from mbplugin.readers.mjcf.reader import read_mjcf  # noqa: E402
-from mbplugin.readers.mjcf.vocabulary import MJCF  # noqa: E402
 from mjcf_schema import printed_schema  # noqa: E402
 
 BASE = """<mujoco model="base"><compiler angle="radian"/><option gravity="0 0 -9"><flag/></option>

@@ -13,11 +13,8 @@ import jsonschema
 import pytest
 
 from command_line import FOUR_BAR, call
-from mbplugin.report.against.compare import compared
-from mbplugin.report.against.earlier import EarlierReport
-from mbplugin.report.against.values import Comparison
-from mbplugin.report.against.words import change_words, input_words
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.against import Comparison, EarlierReport, change_words, compared, input_words
+from mbplugin.report.documents.part import schema_of
 
 KEPT = Path(__file__).parent / "documents"
 RECORD = {"date": "2026-01-01T00:00:00Z", "version": "1", "command": "c", "robot": "r", "files": []}

@@ -16,18 +16,15 @@ import mbplugin as mb
 from command_line import ORACLES, ROOT, call
 from locked_mechanisms import pendulum_3r
 from mbplugin.model.mechanism import Freedom
-from mbplugin.model.mechanism.coupling import Driver, Lock
+from mbplugin.model.mechanism.mechanism import Driver, Lock
 from mbplugin.model.spatial import Array
-from mbplugin.report.documents.json import dumps
-from mbplugin.report.documents.schema import schema_of
-from mbplugin.report.documents.simulate import simulate_document
-from mbplugin.report.documents.stopping.estop import estop_document
-from mbplugin.report.documents.stopping.stop_table import stop_table_document
-from mbplugin.simulation.events.event import EVENT_KINDS
-from mbplugin.simulation.options import UserEvent
-from mbplugin.simulation.outcome import OUTCOMES, declared
+from mbplugin.report.documents.motions import simulate_document
+from mbplugin.report.documents.part import dumps, schema_of
+from mbplugin.report.documents.stopping import estop_document, stop_table_document
+from mbplugin.simulation.options import OUTCOMES, UserEvent, declared
+from mbplugin.simulation.passing_marks import EVENT_KINDS
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.outcome.outcome import OUTCOMES as STOP_OUTCOMES
+from mbplugin.stopping.outcome import OUTCOMES as STOP_OUTCOMES
 from rod_arms import G, arm
 from transition_cases import dead_centre, flywheels
 

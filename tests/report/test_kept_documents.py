@@ -12,7 +12,7 @@ import pytest
 
 from command_line import ROOT, call
 from mbplugin.report.documents import DOCUMENTS
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import schema_of
 
 KEPT = Path(__file__).parent / "documents"
 ORACLES = "tests/oracles"

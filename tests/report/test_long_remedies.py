@@ -8,8 +8,8 @@ from dataclasses import replace
 import tomllib
 
 import mbplugin as mb
-from mbplugin.report.documents.json import dumps
 from mbplugin.report.documents.lint import lint_document
+from mbplugin.report.documents.part import dumps
 from mbplugin.report.text.lint import lint_text
 from models import coupled_four_bars
 from places import ROOT

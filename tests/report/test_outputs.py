@@ -26,11 +26,8 @@ from github_annotations import annotations
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import rules
 from mbplugin.linter.run import Report
-from mbplugin.report.ci.formats import LintFormat, rendered
-from mbplugin.report.ci.github import github_text
-from mbplugin.report.ci.gitlab import gitlab_text
-from mbplugin.report.ci.junit import junit_text
-from mbplugin.report.ci.sarif import sarif_document
+from mbplugin.report.ci import github_text, gitlab_text, junit_text, sarif_document
+from mbplugin.report.lint_formats import LintFormat, rendered
 from places import ROOT, TESTS
 
 SCHEMAS = TESTS / "schemas"

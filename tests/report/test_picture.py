@@ -17,11 +17,9 @@ from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.scene import Shape
 from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
 from mbplugin.report.picture import Mesh, Picture, picture
-from mbplugin.report.picture import solids as made
-from mbplugin.report.picture.arrows import _fan
-from mbplugin.report.picture.glyphs import glyph_mesh, glyphs
-from mbplugin.report.picture.mesh import limited, merged, moved
-from mbplugin.report.picture.palette import LEGEND, PALETTE
+from mbplugin.report.picture import bodies as made
+from mbplugin.report.picture.bodies import glyph_mesh, glyphs, limited, merged, moved
+from mbplugin.report.picture.picture import LEGEND, PALETTE, _fan
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")
 

@@ -14,7 +14,7 @@ import trimesh
 
 import mbplugin
 from command_line import FOUR_BAR, ROOT, call
-from mbplugin.readers.hashed import sources_of
+from mbplugin.readers.source import sources_of
 from mbplugin.report.record import record_facts, record_of
 from mbplugin.simulation import run as simulation
 

@@ -21,9 +21,8 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, ORACLES, call
 from mbplugin.phrases import counted, joined_by_words, listed
-from mbplugin.report.documents.json import dumps, plain
 from mbplugin.report.documents.lint import lint_document
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import dumps, plain, schema_of
 from mbplugin.report.text.layout import PLAIN_WIDTH, wrapped
 from mbplugin.report.text.lint import lint_text, verdict
 

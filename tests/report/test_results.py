@@ -20,8 +20,7 @@ import mbplugin as mb
 from command_line import unstamped
 from mbplugin.cli.app import run
 from mbplugin.errors import BadUsage, MbPluginError, MissingDependency
-from mbplugin.report.results.drawing import bars
-from mbplugin.report.results.presentation import name_of, presentation_of
+from mbplugin.report.results.presentation import bars, name_of, presentation_of
 from mbplugin.stamps import is_own
 from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
 

@@ -10,8 +10,7 @@ import pytest
 
 from command_line import ROOT
 from mbplugin.report.documents import DOCUMENTS, DocumentName
-from mbplugin.report.documents.part import Part
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import Part, schema_of
 
 #: What a schema states of a value; pydantic words the rest differently from release to release.
 STATED = ("description", "enum", "const", "minimum", "maxItems", "minItems", "pattern")

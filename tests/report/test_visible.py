@@ -8,8 +8,8 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
+from mbplugin.phrases import visible
 from mbplugin.report.text.layout import Line, wrapped
-from mbplugin.visible import visible
 
 ESC, RLO = "\x1b", "\u202e"
 #: Reads backwards from its middle on.

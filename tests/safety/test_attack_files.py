@@ -12,7 +12,7 @@ import pytest
 
 from command_line import ASSETS, EITHER_WAY, ROOT, Call, Outcome, call, call_process
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
-from mbplugin.model.mechanism.rigid import rigid_groups
+from mbplugin.model.mechanism.kinematics import rigid_groups
 from mbplugin.model.spatial import Pose
 from mbplugin.stamps import is_own, stamp
 

@@ -12,8 +12,7 @@ import pytest
 import trimesh
 
 from command_line import ROOT, call, call_process
-from mbplugin.readers.meshes.checks import UnusableMesh
-from mbplugin.readers.meshes.files import load_mesh
+from mbplugin.readers.meshes import UnusableMesh, load_mesh
 
 ATTACKS = ROOT / "tests" / "attacks" / "meshes"
 #: File, scale, and what is said of it.

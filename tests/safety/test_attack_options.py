@@ -13,8 +13,7 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, EITHER_WAY, Call, call
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
-from mbplugin.model.scene import Spring
-from mbplugin.model.spatial import Pose
+from mbplugin.model.spatial import Pose, Spring
 
 BAR = str(ASSETS / "four_bar.scene.toml")
 ARM = str(ASSETS / "arm_6r.scene.toml")

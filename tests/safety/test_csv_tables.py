@@ -16,10 +16,10 @@ import mbplugin as mb
 from command_line import ASSETS
 from mbplugin.csv_tables import as_text, as_written, csv_text, read_csv
 from mbplugin.errors import MbPluginError
-from mbplugin.model.bounds import decimal
-from mbplugin.readers.common.numbers import number
-from mbplugin.stopping.calibration.measured.table import read_measured
-from mbplugin.stopping.scenario.recording import read_recording
+from mbplugin.model.brake_law import decimal
+from mbplugin.readers.common.xml import number
+from mbplugin.stopping.calibration.measured import read_measured
+from mbplugin.stopping.scenario.start import read_recording
 
 EVIL = "=1+cmd|' /C calc'!A0"
 #: What begins a formula, and what parts cells in one of the locales.

@@ -15,10 +15,9 @@ import pytest
 
 from command_line import DOOR_2, call
 from mbplugin.errors import MbPluginError
-from mbplugin.report.against.compare import compared
-from mbplugin.report.against.earlier import read_earlier
+from mbplugin.report.against import compared, read_earlier
 from mbplugin.report.documents import DOCUMENTS
-from mbplugin.report.documents.schema import schema_of, violation
+from mbplugin.report.documents.part import schema_of, violation
 
 KEPT = Path(__file__).parent.parent / "report" / "documents"
 RECORD = {"date": "2026-01-01T00:00:00Z", "version": "1", "command": "c", "robot": "r", "files": []}

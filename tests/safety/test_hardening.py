@@ -303,7 +303,7 @@ def test_a_rule_that_fails_fails_the_campaign(tmp_path: Path, monkeypatch: pytes
     def fail(*args: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("mbplugin.linter.apply._checked", fail)
+    monkeypatch.setattr("mbplugin.linter.run._checked", fail)
     (tmp_path / "r.urdf").write_text(robot())
     assert failure_of(tmp_path / "r.urdf", tmp_path, whole=False) == ""
     assert "ZeroDivisionError" in failure_of(tmp_path / "r.urdf", tmp_path, whole=True)

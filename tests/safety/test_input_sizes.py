@@ -129,8 +129,8 @@ try:
     import collada
 except ImportError:
     sys.exit(3)
-from mbplugin.readers.meshes.checks import UnusableMesh
-from mbplugin.readers.meshes.triangles import read_triangles
+from mbplugin.readers.meshes import UnusableMesh
+from mbplugin.readers.meshes import read_triangles
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 resource.setrlimit(resource.RLIMIT_AS, (6_000_000_000, 6_000_000_000))
 try:

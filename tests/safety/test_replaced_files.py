@@ -15,7 +15,7 @@ import tomllib
 
 from command_line import ASSETS, DOOR_2, FOUR_BAR, call
 from mbplugin.cli.app import FILES, _function, application
-from mbplugin.cli.shared.output_format import WRITTEN
+from mbplugin.cli.shared.help import WRITTEN
 from mbplugin.files import replacing
 from mbplugin.stamps import is_own
 

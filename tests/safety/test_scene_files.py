@@ -16,7 +16,7 @@ import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin.errors import MbPluginError
 from mbplugin.readers.scene_file.schema import SceneFile
-from mbplugin.readers.scene_file.tables.table import FileName, Table
+from mbplugin.readers.scene_file.tables import FileName, Table
 
 SECRET = "hunter2-canary"
 MODEL = '[[model]]\nfile = "four_bar.urdf"\nbase = "fixed"\n'

@@ -21,7 +21,8 @@ import pytest
 from fuzz.expressions import symbols_of_a_file
 from mbplugin.errors import MbPluginError, UnresolvedPath
 from mbplugin.readers import load
-from mbplugin.readers.xacro.expression import Refused, value_of
+from mbplugin.readers.xacro.expression import value_of
+from mbplugin.readers.xacro.functions import Refused
 from mbplugin.testing import assert_lints
 from places import ROOT
 

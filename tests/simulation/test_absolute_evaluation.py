@@ -9,16 +9,14 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.reduction.velocity import body_twists
-from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.absolute_model import absolute_model
-from mbplugin.dynamics.accelerations import body_accelerations
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.rows import plane_columns
+from mbplugin.dynamics.absolute import absolute_equations, absolute_model
 from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.joint import equations_of, redundancy
-from mbplugin.dynamics.tree_model import tree_model
+from mbplugin.dynamics.newton_euler import body_accelerations
+from mbplugin.dynamics.tree_model import equations_of, redundancy, tree_model
 from mbplugin.errors import BadUsage, BrokenModel
-from mbplugin.model.applied_forces import NO_FORCES, AppliedForces, scene_actions
+from mbplugin.model.brakes import NO_FORCES, AppliedForces, scene_actions
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
     Coupling,
@@ -32,12 +30,11 @@ from mbplugin.model.mechanism import (
 )
 from mbplugin.model.mechanism.kinematics import displace, forward, joint_vector
 from mbplugin.model.scene import Load, Payload
-from mbplugin.model.spatial import Array
-from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.model.spatial import Array, JointSpring, Spring
 from mbplugin.simulation.integrators import explicit
 from mbplugin.simulation.problem import motion_segments_of
 from mbplugin.simulation.steppers import absolute_accelerations
-from mbplugin.simulation.steppers.evaluate_absolute import AbsoluteEvaluation, absolute_address
+from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteEvaluation, absolute_address
 from mbplugin.simulation.steppers.kernel_state import kernel_state_of
 from mbplugin.simulation.steppers.python import PythonStepper
 from mbplugin.simulation.trajectory.trajectory import Trajectory

@@ -10,18 +10,18 @@ import pytest
 
 import mbplugin as mb
 from driven_mechanisms import FOUR_BAR, ramp, sliders
-from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.errors import BadNumber
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.model.brake_law import Brake
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import WORLD, Driver, Freedom, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.mechanism.pair import PAIR_TYPES
-from mbplugin.model.scene import Brake
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.options import Profile
-from mbplugin.simulation.steppers.compiled import State
-from mbplugin.simulation.trajectory.body_motions import body_motions
-from mbplugin.simulation.trajectory.playback import Playback
+from mbplugin.simulation.steppers.absolute_accelerations import State
+from mbplugin.simulation.trajectory.axis import body_motions
+from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain
@@ -313,7 +313,7 @@ def test_constraints_and_energy_between_samples(name: str) -> None:
 
 
 def _twists(mech: Mechanism, q: Array, qd: Array) -> Array:
-    from mbplugin.constraints.reduction.velocity import velocity_transformation
+    from mbplugin.constraints.reduction.scaling import velocity_transformation
 
     return np.asarray(velocity_transformation(mech, forward(mech, q)) @ qd)
 
@@ -375,7 +375,7 @@ def test_actions_of_a_resampled_motion_are_its_own() -> None:
 
 
 def _momentum(motion: Trajectory) -> Array:
-    from mbplugin.constraints.reduction.velocity import velocity_transformation
+    from mbplugin.constraints.reduction.scaling import velocity_transformation
 
     mech, out = motion.mechanism, []
     for q, qd in zip(motion.q, motion.qd, strict=True):

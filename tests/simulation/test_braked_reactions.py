@@ -10,8 +10,8 @@ import pytest
 import mbplugin as mb
 from absolute_wrenches import absolute_wrenches
 from command_line import ASSETS
-from mbplugin.model.applied_forces import AppliedForces
-from mbplugin.model.scene import Brake
+from mbplugin.model.brake_law import Brake
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.run import estop
 from rod_arms import G, arm, two_rods

@@ -14,12 +14,12 @@ import mbplugin as mb
 from closed_mechanisms import axes_at, planar, spherical
 from command_line import ASSETS, call
 from mbplugin.dynamics.explicit_closure import closing_conditions
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.dynamics.redundancy.eliminate import eliminate
+from mbplugin.dynamics.redundancy import eliminate
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import ContradictedState
 from mbplugin.model.scene import Scene
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.studies.projective_criterion import cos_squared
+from mbplugin.studies.elimination import cos_squared
 from places import ORACLES, ROOT
 
 #: Loops in closed form (four-bar) and by Newton's steps: spatial ones, and with p = 1 and 3.

@@ -12,15 +12,14 @@ import scipy.optimize
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.constraints.reduction.velocity import body_twists
-from mbplugin.constraints.rows.build import all_rows
-from mbplugin.constraints.rows.planar import planar_rows, plane_columns
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.rows import all_rows, planar_rows, plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.dynamics.formulations import solve
+from mbplugin.dynamics.newton_euler import body_accelerations
 from mbplugin.errors import BadScene, BadUsage
-from mbplugin.joint_reactions.stiffness.elements import rows_at_joint
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.joint_reactions.stiffness import rows_at_joint
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism.kinematics import forward
 from places import ASSETS, ORACLES
 

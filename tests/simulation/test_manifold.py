@@ -10,12 +10,12 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, ORACLES
 from linkage import Linkage
-from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.constraints.view import View
+from mbplugin.constraints.rank import View
+from mbplugin.constraints.rows import plane_columns
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.simulation.manifold import Manifold, PoseVerdict
-from mbplugin.visualization.gui.lead import status_lines
+from mbplugin.simulation.options import Manifold, PoseVerdict
+from mbplugin.visualization.gui.replay import status_lines
 
 FILES = [
     ASSETS / "minitaur.scene.toml",

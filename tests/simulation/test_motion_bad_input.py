@@ -16,7 +16,7 @@ from command_line import call
 from mbplugin.errors import BadUsage, ContradictedState, MbPluginError
 from mbplugin.model.mechanism import Body, Driver, Freedom, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import schema_of
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate
 from models import chain, four_bar

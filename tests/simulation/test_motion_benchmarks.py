@@ -19,15 +19,15 @@ from benchmark_mechanisms import (
     squeezer,
     squeezer_turns,
 )
-from mbplugin.constraints.reduction.velocity import body_twists
-from mbplugin.model.applied_forces import NO_FORCES
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.model.brakes import NO_FORCES
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import State
-from mbplugin.simulation.active_set.choose import choose_rows
+from mbplugin.simulation.active_set.load_friction import choose_rows
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.steppers.evaluate import KINEMATICS, evaluate_at
+from mbplugin.simulation.steppers.kernel_state import KINEMATICS, evaluate_at
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 

@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 
 from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose
-from mbplugin.simulation.events.event import release_words
 from mbplugin.simulation.options import UserEvent
+from mbplugin.simulation.passing_marks import release_words
 from mbplugin.simulation.run import simulate
 from models import body_at, pose_at
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from invariants import check_motion, check_stop
-from mbplugin.stopping.outcome.values import StopReport
+from mbplugin.stopping.outcome import StopReport
 from random_motions import random_motion
 
 _FAST, _ALL = 65, 500

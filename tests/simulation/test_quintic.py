@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.simulation.integrators.hermite import QUINTIC, quintic, quintic_at
+from mbplugin.simulation.integrators.explicit_loop import QUINTIC, quintic, quintic_at
 
 
 def test_a_motion_of_degree_five_is_its_own_quintic() -> None:

@@ -12,8 +12,8 @@ from mbplugin.errors import BadScene, MbPluginError, UnknownName
 from mbplugin.joint_reactions.run import reactions
 from mbplugin.linter.rules.brakes import BrakeWeakerThanGravity
 from mbplugin.model.scene import Request, Scene
-from mbplugin.model.spring import JointSpring, Spring
-from mbplugin.readers.common.merge import joined
+from mbplugin.model.spatial import JointSpring, Spring
+from mbplugin.readers.scene_file.models import joined
 from mbplugin.readers.scene_file.reader import read_scene
 from mbplugin.simulation.run import simulate
 from mbplugin.stopping.run import estop

@@ -11,7 +11,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.model.spring import Spring
+from mbplugin.model.spatial import Spring
 from places import ASSETS, ORACLES
 
 HINGE = [1e6, 1e6, 1e6, 1e4, 1e4, 0]

@@ -12,19 +12,18 @@ import pytest
 import mbplugin as mb
 from absolute_wrenches import absolute_wrenches
 from mbplugin.bullet.session import session
-from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import REDUNDANCY, solve
-from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import UnknownName
-from mbplugin.joint_reactions.stiffness.elements import joint_rows
-from mbplugin.joint_reactions.system import build_system
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.joint_reactions.statics import build_system
+from mbplugin.joint_reactions.stiffness import joint_rows
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import PAIR_TYPES, Body, Coupling, Driver, Freedom, Lock, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import displace, forward, home
 from mbplugin.model.scene import Load, Payload
-from mbplugin.model.spatial import Array, Pose
-from mbplugin.model.spring import JointSpring, Spring
+from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain, four_bar
 from places import BULLET_DATA, ROOT

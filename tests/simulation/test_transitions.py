@@ -10,7 +10,7 @@ import pytest
 
 import mbplugin as mb
 from locked_mechanisms import pendulum_3r, two_arms_one_part
-from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import (
     WORLD,
@@ -26,8 +26,14 @@ from mbplugin.model.mechanism import (
 )
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_vector
-from mbplugin.simulation.impact import FORMS, TimedConstraint, activate
-from mbplugin.simulation.impact.timed import state_in, with_constraints, without_constraints
+from mbplugin.simulation.impact import (
+    FORMS,
+    TimedConstraint,
+    activate,
+    state_in,
+    with_constraints,
+    without_constraints,
+)
 from models import pose_at
 from transition_cases import dead_centre, flywheels
 

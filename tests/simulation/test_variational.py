@@ -10,8 +10,7 @@ import pytest
 
 import mbplugin as mb
 from closed_mechanisms import paper_four_bar
-from mbplugin.dynamics.kernels.inverse import energies
-from mbplugin.dynamics.kernels.momenta import kinetic_slopes, momenta
+from mbplugin.dynamics.kernels.articulated import energies, kinetic_slopes, momenta
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import PAIR_TYPES, Body, Driver, Freedom, Lock, Mechanism

@@ -10,15 +10,15 @@ import pytest
 
 import mbplugin as mb
 from closed_mechanisms import paper_four_bar
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.model.brake_law import Brake
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import home
-from mbplugin.model.scene import Brake, State
-from mbplugin.model.spatial import Array
-from mbplugin.model.spring import JointSpring
-from mbplugin.simulation.events.schedule import TimedDrive
-from mbplugin.simulation.motion import move
+from mbplugin.model.scene import State
+from mbplugin.model.spatial import Array, JointSpring
 from mbplugin.simulation.options import Options
+from mbplugin.simulation.passing_marks import TimedDrive
+from mbplugin.simulation.run import move
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import four_bar
 from rod_arms import arm

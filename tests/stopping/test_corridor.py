@@ -9,7 +9,7 @@ import pytest
 import trimesh
 
 import mbplugin as mb
-from mbplugin.stopping.outcome.values import SweptVolume
+from mbplugin.stopping.outcome import SweptVolume
 
 #: A bar 0.8 m long, 0.1 m wide and 0.2 m high on a vertical hinge, told by its shape.
 BAR = """<robot name="bar">

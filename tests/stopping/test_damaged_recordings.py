@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mbplugin.errors import UnreadableFile
-from mbplugin.stopping.scenario.recording import read_recording
+from mbplugin.stopping.scenario.start import read_recording
 
 
 @pytest.mark.parametrize("names", [np.array("j1"), np.array(["j1", "j2"]), np.array([])])

@@ -17,10 +17,10 @@ from mbplugin import readers
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import Body, Pair
 from mbplugin.model.spatial import Pose
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import schema_of
 from mbplugin.report.html.chapters import distance_chapter, table_chapter
-from mbplugin.report.html.sections.verdict import grade
-from mbplugin.stopping.table.default_tool import default_tool
+from mbplugin.report.html.sections.view import grade
+from mbplugin.stopping.table.rated import default_tool
 from rod_arms import arm
 
 LINK = """<link name="{0}"><inertial><origin xyz="0.1 0 0"/><mass value="{1}"/>

@@ -12,8 +12,7 @@ import pytest
 import mbplugin as mb
 from command_line import ROOT, call
 from mbplugin.errors import BadNumber
-from mbplugin.stopping.zones.distance import Distance
-from mbplugin.stopping.zones.figures import StopFigures, figures_of
+from mbplugin.stopping.zones.distance import Distance, StopFigures, figures_of
 
 #: A stop of half a second over 0.3 m, from 1.2 m/s.
 STOP = StopFigures("arm", 0.5, 0.3, 1.2, "stop of category 0 of arm", "stop of category 0 of arm")

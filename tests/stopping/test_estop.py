@@ -13,13 +13,14 @@ from scipy.integrate import solve_ivp
 import mbplugin as mb
 from mbplugin.dynamics.equations import Equations
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
+from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import PAIR_TYPES, Freedom
-from mbplugin.model.scene import Brake, Scene
+from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.report.text.layout import plain_text
-from mbplugin.report.text.stopping.estop import estop_lines
+from mbplugin.report.text.stopping import estop_lines
 from mbplugin.simulation.impact import Transition
-from mbplugin.stopping.outcome import impact
+from mbplugin.stopping import evaluation as impact
 from mbplugin.stopping.run import estop
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration
 from mbplugin.stopping.scenario.start import Move, Recorded

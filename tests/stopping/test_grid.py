@@ -11,7 +11,7 @@ import pytest
 import mbplugin as mb
 from command_line import ROOT, call
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.stopping.table.grid import ANNEX_B, grid_of
+from mbplugin.stopping.table.run import ANNEX_B, grid_of
 from mbplugin.stopping.table.values import StoppingTable
 
 ARM = ROOT / "assets" / "arm_6r.scene.toml"

@@ -12,7 +12,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import schema_of
 from measured_stops import friction, ramp, table, written
 
 #: A boom about a vertical axis, with the inertia 3·0.6² + 0.36 = 1.44 kg·m², and what stops it.

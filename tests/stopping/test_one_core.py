@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
-from mbplugin.model.scene import Brake
 from mbplugin.simulation.active_set.stick_slip import breaking_address
-from mbplugin.stopping.compiled.batch import CompiledStop
-from mbplugin.stopping.compiled.loop import called_addresses
-from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.stop import run_stop
+from mbplugin.stopping.batch import CompiledStop
+from mbplugin.stopping.compiled import called_addresses
+from mbplugin.stopping.run import make_scenario, run_stop
 from rod_arms import arm
 
 #: Lower limit, coordinate and rate at the signal, gravity: out and in at both limits, driven and pulled.

@@ -13,14 +13,14 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, call
 from driven_mechanisms import FOUR_BAR, ramp, sliders
-from mbplugin.constraints.reduction.velocity import velocity_transformation
+from mbplugin.constraints.reduction.scaling import velocity_transformation
+from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.scene import Brake
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.outcome import peak_instants
-from mbplugin.stopping.outcome.peaks import PeakWrench
+from mbplugin.stopping import outcome as peak_instants
+from mbplugin.stopping.outcome import PeakWrench
 from rod_arms import G, arm
 
 ARM = ASSETS / "arm_6r.urdf"

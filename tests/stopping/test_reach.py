@@ -12,10 +12,10 @@ from scipy.spatial.transform import Rotation
 
 import mbplugin as mb
 from command_line import ROOT
+from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
-from mbplugin.model.scene import Brake
 from mbplugin.model.spatial import Array, Pose
-from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.table.extension import ExtensionPoses
 

@@ -21,11 +21,10 @@ from mbplugin.model.brake_law import Brake, BrakeLaw, contradiction, rate_force
 from mbplugin.model.brakes import read_brakes
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.spatial import Array
-from mbplugin.report.documents.schema import schema_of
-from mbplugin.stopping.compiled.batch import CompiledStop
-from mbplugin.stopping.outcome.joints import joint_stops
-from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.stop import run_stop
+from mbplugin.report.documents.part import schema_of
+from mbplugin.stopping.batch import CompiledStop
+from mbplugin.stopping.evaluation import joint_stops
+from mbplugin.stopping.run import make_scenario, run_stop
 from mbplugin.stopping.sweep.plan import SweepPlan
 from rod_arms import arm, two_rods
 

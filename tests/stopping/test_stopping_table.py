@@ -13,14 +13,13 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
+from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
-from mbplugin.model.scene import Brake, Payload, Scene
-from mbplugin.stopping.compiled.batch import CompiledStop
-from mbplugin.stopping.outcome.joints import joint_stops
-from mbplugin.stopping.run import estop, make_scenario
-from mbplugin.stopping.stop import run_stop
-from mbplugin.stopping.table.axes import table_axes
-from mbplugin.stopping.table.extension import ExtensionPoses
+from mbplugin.model.scene import Payload, Scene
+from mbplugin.stopping.batch import CompiledStop
+from mbplugin.stopping.evaluation import joint_stops
+from mbplugin.stopping.run import estop, make_scenario, run_stop
+from mbplugin.stopping.table.extension import ExtensionPoses, table_axes
 from mbplugin.stopping.table.values import StoppingTable
 from places import BULLET_DATA
 from rod_arms import arm, two_rods

@@ -15,11 +15,10 @@ import pytest
 
 from command_line import ROOT
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model.scene import Brake
+from mbplugin.model.brake_law import Brake
 from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.sweep.folder import part_file
 from mbplugin.stopping.sweep.plan import SweepPlan
-from mbplugin.stopping.sweep.run import sweep
+from mbplugin.stopping.sweep.run import part_file, sweep
 from rod_arms import arm
 
 pytest.importorskip("pyarrow")

@@ -11,14 +11,14 @@ import pytest
 import mbplugin as mb
 from mbplugin.constraints.assembly.assemble import assemble
 from mbplugin.errors import BadUsage
+from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.mechanism import Freedom, Mechanism
-from mbplugin.model.ramp import Ramp
-from mbplugin.model.scene import Brake, Scene, state_at_home
-from mbplugin.stopping.compiled.support import supports_compiled_stop
+from mbplugin.model.scene import Scene, state_at_home
+from mbplugin.stopping.batch import supports_compiled_stop
 from mbplugin.stopping.run import estop, make_scenario
-from mbplugin.stopping.scenario.recording import Recording
-from mbplugin.stopping.sweep.part import part_columns
+from mbplugin.stopping.scenario.start import Recording
 from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.stopping.sweep.run import part_columns
 from places import ASSETS
 from rod_arms import arm
 

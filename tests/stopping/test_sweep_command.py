@@ -19,7 +19,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import ROOT, call
-from mbplugin.cli.shared.progress import count_bar
+from mbplugin.cli.shared.braking import count_bar
 from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.simulation.run import simulate

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from command_line import ROOT, Outcome, call
-from mbplugin.stopping.sweep.folder import numbers_of
+from mbplugin.stopping.sweep.run import numbers_of
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

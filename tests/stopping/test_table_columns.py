@@ -7,11 +7,10 @@ import re
 from typing import Any
 
 from command_line import ROOT
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import schema_of
 from mbplugin.report.text.layout import plain_text
-from mbplugin.report.text.stopping.stop_table import stop_table_lines
-from mbplugin.stopping.table.columns import COLUMNS, HTML_CELLS, TEXT_CELLS
-from mbplugin.stopping.table.values import StoppingTable
+from mbplugin.report.text.stopping import stop_table_lines
+from mbplugin.stopping.table.values import COLUMNS, HTML_CELLS, TEXT_CELLS, StoppingTable
 
 ROW: dict[str, Any] = {
     **dict.fromkeys(COLUMNS, 0.5),

@@ -18,12 +18,12 @@ from scipy.optimize import brentq
 
 import mbplugin as mb
 from command_line import ASSETS, call
+from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
-from mbplugin.model.scene import Brake
-from mbplugin.report.documents.schema import schema_of
-from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.report.documents.part import schema_of
+from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import estop, make_scenario
-from mbplugin.stopping.table.columns import COLUMNS
+from mbplugin.stopping.table.values import COLUMNS
 from rod_arms import arm
 from two_rod_stops import slide_to_rest
 

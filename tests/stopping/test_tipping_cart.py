@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import mbplugin as mb
-from mbplugin.report.html.sections.stopping.phases import phases_figure
-from mbplugin.report.text.stopping.estop import tool_sentences
+from mbplugin.report.html.sections.stopping import phases_figure
+from mbplugin.report.text.stopping import tool_sentences
 from places import ASSETS
 
 ARM = ASSETS / "arm_6r.urdf"

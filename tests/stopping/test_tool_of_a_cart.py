@@ -13,7 +13,7 @@ from command_line import ASSETS, call
 from mbplugin import readers
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.spatial import Pose
-from mbplugin.stopping.table.default_tool import default_tool
+from mbplugin.stopping.table.rated import default_tool
 from places import BULLET_DATA
 
 LINK = """<link name="{0}"><inertial><origin xyz="{1} 0 0"/><mass value="1"/>

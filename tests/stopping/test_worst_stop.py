@@ -14,22 +14,17 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.brake_law import Brake, Units
 from mbplugin.model.brakes import read_brakes
 from mbplugin.model.mechanism import Freedom
-from mbplugin.model.scene import Brake
-from mbplugin.model.units import Units
-from mbplugin.report.text.stopping.worst_stop import worst_cells
-from mbplugin.stopping.compiled.batch import CompiledStop
-from mbplugin.stopping.compiled.stopper import CompiledStopper
+from mbplugin.report.text.stopping import worst_cells
+from mbplugin.stopping import worst_search as search
+from mbplugin.stopping.batch import CompiledStop, CompiledStopper
 from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.worst import search
-from mbplugin.stopping.worst.found import _stated
-from mbplugin.stopping.worst.in_units import worst_in_units
-from mbplugin.stopping.worst.run import worst_stop
-from mbplugin.stopping.worst.search import Objective, StopComputer
-from mbplugin.stopping.worst.space import StopSpace
-from mbplugin.stopping.worst.values import Failure, WorstStop, WorstStops
-from mbplugin.stopping.zones.figures import figures_of_document
+from mbplugin.stopping.worst import _stated, worst_stop
+from mbplugin.stopping.worst_search import Objective, StopComputer, StopSpace
+from mbplugin.stopping.worst_stops import Failure, WorstStop, WorstStops, worst_in_units
+from mbplugin.stopping.zones.distance import figures_of_document
 from places import BULLET_DATA
 from rod_arms import arm
 
@@ -71,8 +66,8 @@ def test_tolerances_of_the_brakes_make_it_worse_by_what_they_say() -> None:
 
 
 def mb_inertia(mech: mb.Mechanism) -> np.ndarray:
-    from mbplugin.dynamics.joint import joint_equations
-    from mbplugin.model.applied_forces import AppliedForces
+    from mbplugin.dynamics.tree_model import joint_equations
+    from mbplugin.model.brakes import AppliedForces
 
     return joint_equations(mech, np.zeros(1), np.zeros(1), AppliedForces()).M
 

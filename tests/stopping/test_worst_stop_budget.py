@@ -14,11 +14,11 @@ from command_line import ASSETS, call
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
-from mbplugin.report.documents.schema import schema_of
+from mbplugin.report.documents.part import schema_of
 from mbplugin.report.html.chapters import distance_chapter, worst_chapter
-from mbplugin.report.html.sections.verdict import grade
-from mbplugin.stopping.scenario.tool_choice import NO_TOOL
-from mbplugin.stopping.worst import budget
+from mbplugin.report.html.sections.view import grade
+from mbplugin.stopping import worst_stops as budget
+from mbplugin.stopping.scenario.scenario import NO_TOOL
 from rod_arms import arm
 
 ARM = str(ASSETS / "arm_6r.scene.toml")

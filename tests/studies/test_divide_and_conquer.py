@@ -15,14 +15,13 @@ from grounded_mechanisms import grounded_mechanism
 from mbplugin import studies
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.dca import DcaNotApplicable
-from mbplugin.constraints.rows.build import all_rows
-from mbplugin.constraints.rows.planar import planar_rows, plane_columns
+from mbplugin.constraints.rows import all_rows, planar_rows, plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.joint_reactions.state import closed_state
-from mbplugin.joint_reactions.stiffness.elements import rows_at_joint
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.joint_reactions.stiffness import rows_at_joint
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Load

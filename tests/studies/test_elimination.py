@@ -70,7 +70,7 @@ def test_unique_multipliers_balance_the_bodies_in_every_variant(four: Variants, 
     """M v̇ = F + Cᵀλ with the whole C, in the plane."""
     from mbplugin.dynamics.newton_euler import newton_euler
     from mbplugin.joint_reactions.state import closed_state
-    from mbplugin.model.loads import read_loads
+    from mbplugin.model.scene import read_loads
 
     state = closed_state(robot, STATE["q"], STATE["qd"], None, None, None)
     matrix = mb.constraint_matrix(state.mech, state.q, state.qd, planar="xy")

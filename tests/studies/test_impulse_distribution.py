@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.dynamics.tree_model import joint_equations
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import WORLD, Lock
 from mbplugin.model.spatial import Pose
 from mbplugin.simulation.impact import activate

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from linkage import Linkage
-from mbplugin.closing.loop_cuts import Cut, loop_pairs, rank_cuts
-from mbplugin.dynamics.formulations.partition import partition
-from mbplugin.dynamics.formulations.partitioning import independent_coordinates
-from mbplugin.dynamics.joint import joint_equations
-from mbplugin.dynamics.redundancy.eliminate import eliminate
+from mbplugin.closing.values import Cut, loop_pairs, rank_cuts
+from mbplugin.dynamics.formulations import independent_coordinates, partition
+from mbplugin.dynamics.redundancy import eliminate
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.spatial import Array
-from mbplugin.studies.projective_criterion import cos_squared
+from mbplugin.studies.elimination import cos_squared
 from models import coupled_four_bars
 
 UNLIKE = Linkage((1.0, 3.0, 9.0), gravity=9.81)

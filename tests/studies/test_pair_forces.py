@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.rows.joint_frames import joint_frames
+from mbplugin.constraints.rows import joint_frames
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations import solve
@@ -16,7 +16,7 @@ from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, shift_rows
-from mbplugin.studies.pair_forces import SCHEMES, forces_of
+from mbplugin.studies.elimination import SCHEMES, forces_of
 from places import ORACLES
 from states import random_states
 

@@ -11,10 +11,9 @@ import mbplugin as mb
 from linkage import Linkage
 from mbplugin import studies
 from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.redundancy.eliminate import eliminate
+from mbplugin.dynamics.redundancy import eliminate
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.studies.pair_forces import SCHEMES
-from mbplugin.studies.projective_criterion import cos_squared
+from mbplugin.studies.elimination import SCHEMES, cos_squared
 from places import ASSETS, ORACLES
 
 LINKAGE = Linkage((1.0, 3.0, 9.0), gravity=9.81)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.model.mechanism import WORLD, Mechanism, Pair
-from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 

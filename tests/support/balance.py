@@ -12,11 +12,10 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from mbplugin.dynamics.equations import Equations
-from mbplugin.dynamics.joint import equations_of
-from mbplugin.dynamics.tree_model import TreeModel, tree_model
+from mbplugin.dynamics.tree_model import TreeModel, equations_of, tree_model
 from mbplugin.model.mechanism import Lock
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.impact.timed import with_constraints
+from mbplugin.simulation.impact import with_constraints
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from resisting import resistances
 

@@ -8,8 +8,7 @@ import numpy as np
 
 import mbplugin as mb
 from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.spatial import Array, Pose
-from mbplugin.model.spring import Spring
+from mbplugin.model.spatial import Array, Pose, Spring
 from models import coupled_four_bars, from_world_frames, pose_at
 from places import ORACLES
 

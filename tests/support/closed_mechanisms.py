@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.accelerations import body_accelerations
 from mbplugin.dynamics.explicit_closure import Closing, minimal_accelerations
-from mbplugin.dynamics.joint import joint_equations
+from mbplugin.dynamics.newton_euler import body_accelerations
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector

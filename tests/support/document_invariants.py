@@ -9,12 +9,11 @@ from typing import Any
 
 import jsonschema
 
-from mbplugin.report.documents.json import dumps
-from mbplugin.report.documents.schema import schema_of
-from mbplugin.report.documents.simulate import simulate_document
-from mbplugin.report.documents.stopping.estop import estop_document
+from mbplugin.report.documents.motions import simulate_document
+from mbplugin.report.documents.part import dumps, schema_of
+from mbplugin.report.documents.stopping import estop_document
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.outcome.values import StopReport
+from mbplugin.stopping.outcome import StopReport
 
 #: Outcomes and kinds of events that have been found valid together.
 _valid: set[tuple[str | None, ...]] = set()

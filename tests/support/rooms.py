@@ -5,20 +5,17 @@ from __future__ import annotations
 #: From the ground up: a room imports itself and what stands before it.
 ORDER = (
     (
-        "visible",
         "phrases",
         "errors",
         "files",
         "stamps",
         "version",
         "rendering",
-        "output_formats",
         "lapack",
-        "median",
     ),
     ("processes",),
     ("model",),
-    ("argument_kinds", "arguments", "csv_tables"),
+    ("arguments", "csv_tables"),
     ("readers",),
     ("writers",),
     ("constraints",),

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.constraints.reduction.velocity import velocity_transformation
-from mbplugin.joint_reactions.motion import JointMotion
+from mbplugin.constraints.reduction.scaling import velocity_transformation
+from mbplugin.joint_reactions.state import JointMotion
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbplugin.model.mechanism import Body, Coupling, Driver, Freedom, Mechanism, Pair
-from mbplugin.model.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
+from mbplugin.model.mechanism.mechanism import KnifeEdge, Pfaffian, Rolling
 from mbplugin.model.spatial import COMPONENTS, Array, Pose
 
 

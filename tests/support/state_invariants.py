@@ -7,7 +7,7 @@ import numpy as np
 from along import loop_gaps
 from looked import INSTANTS, Looked, hold_below, spread
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.rows import plane_columns
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import AnyArray
 from mbplugin.simulation.trajectory.trajectory import Trajectory

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from mbplugin.constraints.assembly import Closure, assemble
-from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.joint_reactions.motion import JointMotion
+from mbplugin.constraints.rows import plane_columns
+from mbplugin.joint_reactions.state import JointMotion
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.spatial import Array

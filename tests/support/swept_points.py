@@ -15,7 +15,7 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.readers import load
-from mbplugin.stopping.compiled.batch import CompiledStop
+from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.sweep.plan import SweepPlan
 from places import BULLET_DATA

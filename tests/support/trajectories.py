@@ -8,9 +8,8 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.joint import equations_of, redundancy
-from mbplugin.dynamics.tree_model import tree_model
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.dynamics.tree_model import equations_of, redundancy, tree_model
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory

@@ -22,9 +22,9 @@ from PIL import Image
 import mbplugin as mb
 from command_line import ASSETS, ROOT, call_process
 from mbplugin.errors import MbPluginError
-from mbplugin.visualization.gui.process import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, _sentence
 from mbplugin.visualization.gui.replay import Clock
-from mbplugin.visualization.recording import Replay
+from mbplugin.visualization.gui.show import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, _sentence
+from mbplugin.visualization.scene_view import Replay
 from seen_colours import near
 
 FOUR_BAR = ASSETS / "four_bar.scene.toml"

@@ -11,9 +11,7 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS
 from mbplugin.report.picture import picture
-from mbplugin.visualization.gui.controls import Controls
-from mbplugin.visualization.gui.place import Box, Screen, box_of, room_for
-from mbplugin.visualization.gui.text import TextOverlay
+from mbplugin.visualization.gui.controls import Box, Controls, Screen, TextOverlay, box_of, room_for
 
 DOWN, RELEASED = 3, 4
 

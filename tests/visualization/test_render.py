@@ -20,10 +20,8 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.readers import load
 from mbplugin.report.picture import picture
 from mbplugin.visualization.gui.show import seen_at_rest
-from mbplugin.visualization.recording import Replay, replay_of
-from mbplugin.visualization.render.camera import Camera, camera_for
-from mbplugin.visualization.render.render import Renderer
-from mbplugin.visualization.scene_view import robot_surfaces
+from mbplugin.visualization.render import Camera, Renderer, camera_for
+from mbplugin.visualization.scene_view import Replay, replay_of, robot_surfaces
 from models import from_world_frames, pose_at
 from seen_colours import near
 
@@ -269,7 +267,7 @@ def short_replay(scene: mb.Scene, frames: int = 4) -> Replay:
 def test_a_film_has_every_pose(tmp_path: Path, four_bar: mb.Scene, ending: str) -> None:
     import imageio.v3 as iio
 
-    from mbplugin.visualization.render.film import write_film
+    from mbplugin.visualization.render import write_film
 
     replayed, file = short_replay(four_bar), tmp_path / f"film{ending}"
     done: list[tuple[int, int]] = []

@@ -10,14 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mbplugin import readers, writers
-from mbplugin.constraints.reduction.velocity import mass_matrix, velocity_transformation
+from mbplugin.constraints.reduction.scaling import mass_matrix, velocity_transformation
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
-from mbplugin.model.mechanism.coupling import Driver, Lock
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.mechanism import Driver, Lock
 from mbplugin.model.scene import Actuator, Scene, State
-from mbplugin.model.spatial import Array, Pose, rotation_from_vector
-from mbplugin.model.spring import JointSpring
+from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_vector
 from models import pose_at
 from random_mechanisms import loop_mechanism
 from same_mechanics import assert_same_mass_matrix, redundancy_and_mobility

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import mbplugin as mb
 from mbplugin import readers, writers
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
-from mbplugin.model.mechanism.coupling import Driver, Lock
-from mbplugin.model.mechanism.pfaffian import KnifeEdge, Rolling
+from mbplugin.model.mechanism.mechanism import Driver, KnifeEdge, Lock, Rolling
 from mbplugin.model.scene import Actuator, LintOptions, Scene, State
 from mbplugin.model.spatial import Pose
 from places import ROOT

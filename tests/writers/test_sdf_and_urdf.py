@@ -10,13 +10,12 @@ import pytest
 
 import mbplugin as mb
 from mbplugin import readers, writers
-from mbplugin.constraints.reduction.velocity import mass_matrix, velocity_transformation
+from mbplugin.constraints.reduction.scaling import mass_matrix, velocity_transformation
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Scene, State
-from mbplugin.model.spatial import Pose, rotation_from_vector
-from mbplugin.model.spring import JointSpring
+from mbplugin.model.spatial import JointSpring, Pose, rotation_from_vector
 from models import four_bar
 from places import ASSETS
 from same_mechanics import assert_same_mass_matrix, redundancy_and_mobility

@@ -2,28 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
-from mbplugin.analysis.dca.connection import GroundConnection
-from mbplugin.analysis.dca.ground import only_ties, welds
-from mbplugin.analysis.dca.handles import Joint, handles_of_bodies, joint_handles
-from mbplugin.analysis.dca.inertia import Floating, floating_body, inverse_inertia, join, to_handles
-from mbplugin.analysis.dca.preconditions import require_ground_loops
-from mbplugin.analysis.dca.roots import FloatingRoot, ScaledRoot, force_subspaces, join_roots, scaled_root
+from mbplugin.analysis.dca.assembly import (
+    AssemblyTree,
+    Floating,
+    FloatingRoot,
+    Part,
+    ScaledRoot,
+    accumulate,
+    assembly_tree,
+    floating_body,
+    force_subspaces,
+    inverse_inertia,
+    join,
+    join_roots,
+    scaled_root,
+    to_handles,
+)
+from mbplugin.analysis.dca.propagation import (
+    Joint,
+    Load,
+    handles_of_bodies,
+    joint_handles,
+    require_ground_loops,
+)
 from mbplugin.analysis.dca.subassembly import Supports, ground_supports
-from mbplugin.analysis.dca.tree import AssemblyTree, Part, accumulate, assembly_tree
 from mbplugin.constraints import rank as ranks
+from mbplugin.constraints.rank import LOADED
 from mbplugin.constraints.reduction.scaling import characteristic_length
-from mbplugin.constraints.rows.build import all_rows
-from mbplugin.constraints.rows.planar import planar_rows
-from mbplugin.constraints.rows.row import Rows
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.constraints.rows import Rows, all_rows, planar_rows
+from mbplugin.model.mechanism.identity import DisjointSets
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward, ground_welds
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import AnyArray, Array
+
+# What counts as the ground: the world, and the bodies welded to it.
+#
+# A base that one fixed pair holds to the world does not move, so a loop through it is a loop through the
+# ground. Its weld is no part of G: it takes the sum of what the joints on the base bring.
+
+
+def welds(mech: Mechanism, rows: Sequence[Rows]) -> dict[str, int]:
+    """Return the fixed pairs that make a body part of the ground, and that body, from the world outwards.
+
+    A body that the ground also holds in another way stays a body: then the weld is one of several
+    joints between which its reaction can split.
+
+    Parameters
+    ----------
+    rows : sequence of Rows
+        Of the pairs; those without rows tie nothing.
+    """
+    return ground_welds(mech, {r.constraint for r in rows if r.components})
+
+
+def only_ties(mech: Mechanism, rows: Sequence[Rows]) -> frozenset[str]:
+    """Return the pairs that alone tie a group of bodies to the world.
+
+    What they carry has nothing to be shared with, whatever loops lie beyond (pekal2024 §2.2).
+    """
+    groups: DisjointSets[int] = DisjointSets()
+    ties: list[tuple[str, int]] = []
+    for r in rows:
+        pair = mech.pair_by_name[r.constraint]
+        a, b = mech.body_index[pair.body_a], mech.body_index[pair.body_b]
+        if not r.components:
+            continue
+        if a >= 0 and b >= 0:
+            groups.join(a, b)
+        else:
+            ties.append((pair.name, max(a, b)))
+    roots = [groups.find(body) for _, body in ties]
+    count = Counter(roots)
+    return frozenset(name for (name, _), root in zip(ties, roots, strict=True) if count[root] == 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,3 +280,162 @@ def _split(
     by_name = {joint.name: joint for joint in joints}
     rest = tuple(joint for joint in joints if joint.name not in welded)
     return rest, tuple(by_name[name] for name in welded)
+
+
+# The multi-joint connection of a complete assembly to the ground: G, its rank and its null space.
+
+
+@dataclass(frozen=True, eq=False)
+class GroundConnection:
+    """Several joints between one complete assembly and the ground.
+
+    Parameters
+    ----------
+    assembly : str
+        Label of the assembly.
+    joints : tuple of str
+        In file order.
+    labels : tuple of (str, str)
+        (joint, component) of every column of G.
+    unit : (m,) array
+        A multiplier in N or N·m is ``unit`` times its value in A, up to a common factor.
+    relative : (m,) array
+        Singular values of A over the first. Of a large connection what its subassemblies found, against
+        a row of A.
+    supports : Supports or None
+        Of a large connection, whose rank its subassemblies decided.
+    at_ground : callable
+        Returns Φ₁₁ and T, which no verdict needs.
+    root : callable
+        Returns A, which the verdict on a large connection does without.
+    """
+
+    assembly: str
+    joints: tuple[str, ...]
+    labels: tuple[tuple[str, str], ...]
+    unit: Array
+    relative: Array
+    rank: int
+    supports: Supports | None
+    at_ground: Callable[[], tuple[Array, Array]]
+    root: Callable[[], Array]
+
+    @cached_property
+    def _at_ground(self) -> tuple[Array, ...]:
+        return tuple(_read_only(array) for array in self.at_ground())
+
+    @property
+    def Phi_11(self) -> Array:
+        """Inverse inertia of the assembly at its l ground handles, SI, the mechanism's own masses, (d·l, d·l)."""
+        return self._at_ground[0]
+
+    @property
+    def T(self) -> Array:
+        """Block diagonal force subspaces of the joints (pekal2024 (52)), world axes, SI, (d·l, m)."""
+        return self._at_ground[1]
+
+    @cached_property
+    def A(self) -> Array:
+        """A root of G without units, of unit inertias, with rows of unit length, (m, c).
+
+        Here rank is decided and the null space found. No row is short by nature, since an assembly that
+        floats yields to every wrench.
+        """
+        return _read_only(self.root())
+
+    @cached_property
+    def G(self) -> Array:
+        """G = TᵀΦ₁₁T, SI (pekal2024 (22), (54)), (m, m)."""
+        G = self.T.T @ self.Phi_11 @ self.T
+        return _read_only(0.5 * (G + G.T))
+
+    @cached_property
+    def columns(self) -> dict[str, slice]:
+        """Columns of each joint in G."""
+        out: dict[str, slice] = {}
+        for k, (joint, _) in enumerate(self.labels):
+            out[joint] = slice(out[joint].start if joint in out else k, k + 1)
+        return out
+
+    @property
+    def redundancy(self) -> int:
+        """Degree of redundancy of the assembly on its ground joints."""
+        return len(self.labels) - self.rank
+
+    @cached_property
+    def G_scaled(self) -> Array:
+        """G without units, A Aᵀ, for the numerical tools, (m, m)."""
+        return _read_only(self.A @ self.A.T)
+
+    @cached_property
+    def N_scaled(self) -> Array:
+        """Orthonormal null space of ``G_scaled``, (m, m − rank)."""
+        if self.supports is not None:
+            return _read_only(self.supports.null_space())
+        return _read_only(np.linalg.svd(self.A)[0][:, self.rank :])
+
+    @cached_property
+    def N(self) -> Array:
+        """Null space of G, columns of unit length, entries in N and N·m, (m, m − rank)."""
+        N = self.N_scaled * self.unit[:, None]
+        return _read_only(N / np.linalg.norm(N, axis=0))
+
+    @property
+    def zero(self) -> float:
+        """Size below which an entry of ``N_scaled`` is zero."""
+        beyond = float(self.relative[self.rank]) if self.redundancy else 0.0
+        return min(LOADED, max(1e-9, 10.0 * beyond / min(1.0, self._sigma_r)))
+
+    @cached_property
+    def _null_rows(self) -> dict[str, Array]:
+        """What the null space has at each joint, (k, c): its rows up to a rotation of its columns."""
+        if self.supports is None:
+            return {joint: self.N_scaled[columns] for joint, columns in self.columns.items()}
+        by_row = {
+            int(row): values
+            for slots, L in self.supports.null_space_by_body()
+            for row, values in zip(slots, L, strict=True)
+        }
+        return {
+            joint: np.array([by_row[k] for k in range(columns.start, columns.stop)])
+            for joint, columns in self.columns.items()
+        }
+
+    @cached_property
+    def zero_rows(self) -> AnyArray:
+        """Which rows of the null space are zero, (m,)."""
+        norms = [np.linalg.norm(self._null_rows[joint], axis=1) for joint in self.joints]
+        return np.asarray(np.concatenate(norms) <= self.zero)
+
+    def dimension(self, joint: str) -> int:
+        """Return the dimension of the family of possible reactions of a joint."""
+        rows = self._null_rows[joint]
+        return int((np.linalg.svd(rows, compute_uv=False) > self.zero).sum()) if self.redundancy else 0
+
+    @property
+    def zero_in_G(self) -> float:
+        """The same for a null space that is computed from G, whose rounding weighs as its square."""
+        rounding = float(np.finfo(float).eps) * len(self.labels)
+        return max(self.zero, 10.0 * rounding / self._sigma_r**2)
+
+    @property
+    def _sigma_r(self) -> float:
+        return float(self.relative[self.rank - 1]) if self.rank else 1.0
+
+
+def null_loads(connection: GroundConnection, joints_scaled: Mapping[str, Joint]) -> list[Load]:
+    """Return the wrenches (d, p) that the null space puts on the assembly, without units."""
+    units = connection.unit / np.concatenate([joints_scaled[name].unit for name in connection.joints])
+    multipliers = connection.N_scaled * units[:, None]
+    loads: list[Load] = []
+    for name, columns in connection.columns.items():
+        joint = joints_scaled[name]
+        (body,) = joint.moving
+        loads.append((body, joint, joint.sign(body) * joint.T @ multipliers[columns]))
+    return loads
+
+
+def _read_only(array: Array) -> Array:
+    """Return array (...,), of any shape, which can no longer be written to."""
+    array.setflags(write=False)
+    return array

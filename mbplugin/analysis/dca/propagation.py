@@ -1,9 +1,192 @@
-"""Steps 1–8: propagation of the results at the ground from body to body (pekal2024 §3.5)."""
+"""Steps 1–8: propagation of the results at the ground from body to body (pekal2024 §3.5).
+
+Four numerical tools that decide which columns of G have unique multipliers (pekal2024 §3.1–3.4).
+
+A tool takes G (m, m), its rank r, groups of columns and the size below which an entry of a unit null
+vector is zero. It returns one :class:`GroupUniqueness` per group. The rank is decided beforehand and
+the same for all tools.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from mbplugin.analysis.tools import (
+    gap_threshold,
+    left_null_basis_by_elimination,
+    left_null_basis_by_qr,
+    left_null_basis_by_svd,
+    rank_above,
+)
+from mbplugin.constraints.reduction.scaling import row_scale
+from mbplugin.constraints.rows import Rows
+from mbplugin.constraints.tolerance import require_tolerance
+from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism.identity import DisjointSets, adjacency, breadth_first
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array, shift_rows
+from mbplugin.phrases import listed
+
+#: Every precondition in the order of the checks, with the sentence that the trace prints.
+PRECONDITIONS = {
+    "tolerance": "the tolerance can be told from rounding in G",
+    "holonomic": "all constraints are holonomic",
+    "pairs only": "nothing but ideal pairs constrains the mechanism",
+    "ground connection": "every loop closes through the ground",
+    "nonsingular U": "U is nonsingular at every elimination",
+    "nonsingular pose": "the pose is not singular",
+}
+#: G holds the closure rows squared, so rounding of 1e-16 looks like 1e-8 in them.
+SMALLEST_TOLERANCE = 1e-6
+_QR = "use method qr (or svd, nullspace)"
+Columns = Sequence[int]
+
+
+# The preconditions of the divide-and-conquer test, checked one by one (pekal2024 §1, §2.3).
+
+
+class DcaNotApplicable(BadUsage):
+    """A mechanism, pose or tolerance that the divide-and-conquer test does not cover.
+
+    Parameters
+    ----------
+    precondition : str
+        The key of ``PRECONDITIONS`` that fails.
+    what : str
+        What fails it, without a full stop.
+    remedy : str
+        What applies instead.
+    elements : tuple of str
+        The pairs or bodies concerned.
+    """
+
+    def __init__(self, precondition: str, what: str, remedy: str, elements: tuple[str, ...] = ()) -> None:
+        self.precondition, self.elements = precondition, elements
+        super().__init__(
+            f"the divide-and-conquer test does not apply: {what}",
+            expected=f"that {PRECONDITIONS[precondition]}",
+            remedy=remedy,
+        )
+
+
+def require_decidable(tolerance: float) -> None:
+    """Refuse a tolerance outside (0, 1), or one at which rounding in G would decide.
+
+    Raises
+    ------
+    BadUsage
+        A number that is no relative tolerance.
+    DcaNotApplicable
+        A tolerance below ``SMALLEST_TOLERANCE``.
+    """
+    require_tolerance(tolerance)
+    if tolerance < SMALLEST_TOLERANCE:
+        raise DcaNotApplicable(
+            "tolerance",
+            f"the tolerance {tolerance:g} is below {SMALLEST_TOLERANCE:g}, where rounding decides in G, "
+            "which holds the rows squared",
+            "use method qr (or svd, nullspace), or a tolerance that is larger",
+        )
+
+
+def require_pairs_only(mech: Mechanism) -> None:
+    """Refuse nonholonomic rows, couplings, drivers and locks.
+
+    Dry friction that does not depend on the load is an applied force; it leaves a pair ideal.
+
+    Raises
+    ------
+    DcaNotApplicable
+        Names them.
+    """
+    rolling = [p for p in mech.pfaffians if p.nonholonomic]
+    if rolling:
+        names = tuple(p.name for p in rolling)
+        rows = ", ".join(dict.fromkeys(c for p in rolling for c in p.nonholonomic))
+        raise DcaNotApplicable(
+            "holonomic", f"{_listed(names)} have nonholonomic rows ({rows})", f"{_QR}, which take them", names
+        )
+    if by_load := tuple(p.name for p in mech.pairs if any(f.load_friction for f in p.freedoms)):
+        raise DcaNotApplicable(
+            "pairs only",
+            f"the friction of {_listed(by_load)} grows with its load, so it is no ideal pair",
+            _QR,
+            by_load,
+        )
+    for kind, found in (
+        ("coupling", mech.couplings),
+        ("driver", mech.drivers),
+        ("lock", mech.locks),
+        ("rolling contact", mech.pfaffians),
+    ):
+        if found:
+            names = tuple(c.name for c in found)
+            raise DcaNotApplicable(
+                "pairs only",
+                f"{kind} {_listed(names)} is no pair between two bodies",
+                f"{_QR}, which take its rows",
+                names,
+            )
+
+
+def require_ground_loops(mech: Mechanism, joints: Sequence[Joint]) -> None:
+    """Refuse a loop, or a second joint between two bodies, that does not pass through the ground."""
+    groups: DisjointSets[int] = DisjointSets()
+    edges: list[tuple[int, int, str]] = []
+    for joint in joints:
+        if joint.grounded:
+            continue
+        a, b = joint.body_a, joint.body_b
+        if not groups.join(a, b):
+            raise _internal_loop(
+                mech, (*_path(adjacency(range(len(mech.bodies)), edges), a, b), joint.name), a, b
+            )
+        edges.append((a, b, joint.name))
+
+
+def _internal_loop(mech: Mechanism, loop: tuple[str, ...], a: int, b: int) -> DcaNotApplicable:
+    if len(loop) == 2:
+        bodies = f"{mech.bodies[a].name!r} and {mech.bodies[b].name!r}"
+        what = f"pairs {_listed(loop)} are a multi-joint connection between the bodies {bodies}"
+    else:
+        what = f"pairs {_listed(loop)} form a loop that does not pass through the ground"
+    return DcaNotApplicable("ground connection", what, f"{_QR}, which take loops anywhere", loop)
+
+
+def _path(neighbours: dict[int, list[tuple[int, str]]], start: int, end: int) -> tuple[str, ...]:
+    """Return the joints on the way from one body to another in a forest."""
+    came = {outer: (inner, joint) for inner, outer, joint in breadth_first(neighbours, start, set())}
+    path = []
+    while end != start:
+        end, joint = came[end]
+        path.append(joint)
+    return tuple(reversed(path))
+
+
+def singular_U(joint: str) -> DcaNotApplicable:
+    """Return the refusal of an elimination whose U cannot be inverted (pekal2024 (7))."""
+    return DcaNotApplicable("nonsingular U", f"U is singular at pair {joint!r}", _QR, (joint,))
+
+
+def singular_pose(joints: tuple[str, ...], here: int, generic: int) -> DcaNotApplicable:
+    """Return the refusal of a pose at which G has a lower rank than at poses around it."""
+    return DcaNotApplicable(
+        "nonsingular pose",
+        f"the pose is singular: G of ground joints {_listed(joints)} has rank {here} here and "
+        f"{generic} at poses around it",
+        f"choose another pose, or {_QR}, which answer for this one",
+        joints,
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return listed([repr(name) for name in names], 12)
 
 
 @dataclass(frozen=True)
@@ -88,3 +271,347 @@ def _step_6(
         arbitrary = sum(not known[h] for h in own if h in known)
         if len(unknown) == 1 and arbitrary < 2:
             yield Decision(6, execution, name, unknown[0], arbitrary == 0)
+
+
+# Handles: the points at which joints act on a body, and the subspaces of transmitted forces and freedoms.
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A pair as the divide-and-conquer algorithm sees it: one handle on each of its bodies.
+
+    Both handles lie at the origin of the successor frame, in world axes. A vector has d = 6 entries
+    in space and 3 in a plane.
+
+    Parameters
+    ----------
+    body_a, body_b : int
+        Predecessor and successor; −1 is the ground, bodies welded to it included.
+    support : int
+        The welded body on the side of the ground; −1 where that is the world, or no side is ground.
+    components : tuple of str
+        Labels of its k multipliers.
+    point_W : (3,) array
+        The handles.
+    T : (d, k) array
+        Wrench on the successor at the handle per multiplier (pekal2024 (18)).
+    unit : (k,) array
+        A multiplier in N or N·m is ``unit`` times its value here, up to a factor common to all.
+    """
+
+    name: str
+    body_a: int
+    body_b: int
+    support: int
+    components: tuple[str, ...]
+    point_W: Array
+    T: Array
+    unit: Array
+
+    @cached_property
+    def S(self) -> Array:
+        """Motion subspace, orthogonal to T (pekal2024 (19)), (d, d − k)."""
+        # the left singular vectors beyond those of T span what T does no work on
+        return np.asarray(np.linalg.svd(self.T)[0][:, self.T.shape[1] :])
+
+    @property
+    def grounded(self) -> bool:
+        """Whether it ties a body to the ground."""
+        return self.body_a < 0 or self.body_b < 0
+
+    @property
+    def moving(self) -> tuple[int, ...]:
+        """Its bodies that are not ground."""
+        return tuple(body for body in (self.body_a, self.body_b) if body >= 0)
+
+    @property
+    def touched(self) -> tuple[int, ...]:
+        """All bodies that its reaction loads, those welded to the ground included."""
+        return (*self.moving, self.support) if self.support >= 0 else self.moving
+
+    def sign(self, body: int) -> float:
+        """Return +1 for the successor, on which the multipliers act, and −1 for the predecessor."""
+        return 1.0 if body == self.body_b else -1.0
+
+
+def joint_handles(
+    mech: Mechanism,
+    poses: BodyPoses,
+    rows: Sequence[Rows],
+    columns: tuple[int, ...],
+    length: float,
+    welded: Mapping[str, int],
+) -> tuple[Joint, ...]:
+    """Return the joints of all pairs that constrain anything, in file order; welds keep their bodies.
+
+    Parameters
+    ----------
+    rows : sequence of Rows
+        Of the pairs, in the view of the analysis.
+    columns : tuple of int
+        Twist columns of that view.
+    length : float
+        All lengths are divided by it; 1 leaves SI units.
+    welded : mapping of pair name to int
+        Fixed pairs that make a body part of the ground.
+    """
+    ground = frozenset(welded.values())
+    joints = (
+        _joint(mech, poses, mech.pair_by_name[r.constraint], r, columns, length) for r in rows if r.components
+    )
+    return tuple(joint if joint.name in welded else _on_ground(joint, ground) for joint in joints)
+
+
+def _on_ground(joint: Joint, ground: frozenset[int]) -> Joint:
+    """Return the joint with bodies that are welded to the ground counted as ground."""
+    support = next((body for body in (joint.body_a, joint.body_b) if body in ground), -1)
+    if support < 0:
+        return joint
+    a, b = (-1 if body in ground else body for body in (joint.body_a, joint.body_b))
+    return replace(joint, body_a=a, body_b=b, support=support)
+
+
+def _joint(
+    mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows, columns: tuple[int, ...], length: float
+) -> Joint:
+    body_a, body_b = mech.body_index[pair.body_a], mech.body_index[pair.body_b]
+    point = poses.of(body_b).apply(pair.X_BS.p)
+    # the rows act on the relative twist, so either body's entry tells them; the ground has none
+    body, entry = rows.entries[0]
+    sign = 1.0 if body == body_b else -1.0
+    unit = row_scale(rows, length)
+    sized = sign * shift_rows(entry, poses.p_WC[body] - point)
+    sized = sized * np.array([length] * 3 + [1.0] * 3) * unit[:, None]
+    T = sized[:, list(columns)].T
+    return Joint(pair.name, body_a, body_b, -1, rows.components, point / length, T, unit)
+
+
+def handles_of_bodies(bodies: int, joints: Sequence[Joint]) -> tuple[tuple[str, ...], ...]:
+    """Return the names of the joints at the nonempty handles of every body, in file order."""
+    handles: list[list[str]] = [[] for _ in range(bodies)]
+    for joint in joints:
+        for body in joint.touched:
+            handles[body].append(joint.name)
+    return tuple(tuple(names) for names in handles)
+
+
+# Beyond the paper: the null space of G carried through the tree by statics, which decides every joint.
+#
+# Null multipliers of the ground joints load the assembly without moving it. So each joint of the tree
+# carries the sum of the wrenches on the bodies beyond it.
+
+
+@dataclass(frozen=True, eq=False)
+class NullReaction:
+    """What null loads put on one joint.
+
+    Parameters
+    ----------
+    multipliers : (k, p) array
+        Without units; p null loads of unit length.
+    zero : (p,) array
+        Size below which they are zero, in proportion to what the loads could give in any direction.
+    """
+
+    multipliers: Array
+    zero: Array
+
+    def beside(self, other: NullReaction) -> NullReaction:
+        """Return the reaction to two independent sets of null loads."""
+        multipliers = np.hstack((self.multipliers, other.multipliers))
+        return NullReaction(multipliers, np.concatenate((self.zero, other.zero)))
+
+    def components_unique(self) -> tuple[bool, ...]:
+        """Return which multipliers no null load changes."""
+        return tuple(bool(u) for u in np.linalg.norm(self.multipliers / self.zero, axis=1) <= 1.0)
+
+    def dimension(self) -> int:
+        """Return the dimension of the family of possible reactions."""
+        return int((np.linalg.svd(self.multipliers / self.zero, compute_uv=False) > 1.0).sum())
+
+
+#: A null load: the body it acts on, the joint at whose handle, and the wrenches (d, p).
+Load = tuple[int, Joint, Array]
+
+
+#: A joint with the body on the near side, and the one beyond it.
+Edge = tuple[Joint, int, int]
+
+
+def carry(
+    edges: Sequence[Edge], loads: Sequence[Load], columns: tuple[int, ...], zero: float
+) -> dict[str, NullReaction]:
+    """Return what null loads put on the joints of a tree.
+
+    Parameters
+    ----------
+    edges : sequence of (Joint, int, int)
+        From the leaves to the root, without units.
+    loads : sequence of (int, Joint, (d, p) array)
+        On bodies of the tree; one at least.
+    columns : tuple of int
+        Twist columns of the view.
+    zero : float
+        Size below which an entry of a unit null load is zero.
+    """
+    center = np.mean([joint.point_W for _, joint, _ in loads], axis=0)
+    force: dict[int, Array] = {}
+    size: dict[int, float] = {}
+
+    def load(body: int, wrenches: Array, largest: float) -> None:
+        force[body] = force.get(body, 0.0) + wrenches
+        size[body] = size.get(body, 0.0) + largest
+
+    for body, joint, at_handle in loads:
+        wrenches = np.zeros((6, at_handle.shape[1]))
+        wrenches[list(columns)] = at_handle
+        about_center = shift_rows(wrenches.T, joint.point_W - center).T
+        load(body, about_center, float(np.linalg.norm(at_handle)) * (1.0 + _arm(joint, center)))
+    nothing = np.zeros_like(force[loads[0][0]])
+    out = {}
+    for joint, inner, outer in edges:
+        F, largest = force.get(outer, nothing), size.get(outer, 0.0)
+        F_handle = shift_rows(F.T, center - joint.point_W).T[list(columns)]
+        # the joint holds the bodies beyond it in balance
+        solved = np.linalg.lstsq(joint.sign(outer) * joint.T, -F_handle, rcond=None)[0]
+        balance = np.asarray(solved, dtype=float)
+        bound = zero * max(largest, 1.0) * (1.0 + _arm(joint, center))
+        out[joint.name] = NullReaction(balance, np.full(balance.shape[1], bound))
+        load(inner, F, largest)
+    return out
+
+
+def _arm(joint: Joint, center: Array) -> float:
+    """Return the distance of a joint from ``center`` (3,), m."""
+    return float(np.linalg.norm(joint.point_W - center))
+
+
+def edges_of(bodies: Sequence[int], joints: Sequence[Joint]) -> list[Edge]:
+    """Return the joints of the tree of some bodies, from the leaves to the first body."""
+    members = set(bodies)
+    own = (joint for joint in joints if not joint.grounded and joint.body_a in members)
+    neighbours = adjacency(bodies, ((joint.body_a, joint.body_b, joint) for joint in own))
+    outwards = breadth_first(neighbours, bodies[0], set())
+    return [(joint, inner, outer) for inner, outer, joint in outwards][::-1]
+
+
+@dataclass(frozen=True)
+class GroupUniqueness:
+    """What a tool says about a group of reactions.
+
+    Parameters
+    ----------
+    assembly_effect_unique : bool
+        Its effect on the otherwise assembled mechanism.
+    components_unique : bool
+        Every single multiplier of it: the second step of the tool.
+    """
+
+    assembly_effect_unique: bool
+    components_unique: bool
+
+
+@dataclass(frozen=True)
+class GroupRanks:
+    """Ranks of the tested and of the remaining columns of G beside its own (pekal2024 (26)).
+
+    Parameters
+    ----------
+    columns : int
+        Of the group: ``tested`` is full if it is as large.
+    tested, remaining, whole : int
+        Of G_T, G_R and G.
+    """
+
+    columns: int
+    tested: int
+    remaining: int
+    whole: int
+
+    @property
+    def excess(self) -> int:
+        """What the group and the rest share: zero where the effect of the group is unique (pekal2024 (27))."""
+        return self.tested + self.remaining - self.whole
+
+    @property
+    def full(self) -> bool:
+        """Whether G_T has full rank."""
+        return self.tested == self.columns
+
+
+Tool = Callable[[Array, int, Sequence[Columns], float], tuple[GroupUniqueness, ...]]
+
+
+def rank_comparison(
+    G: Array, rank: int, groups: Sequence[Columns], zero: float
+) -> tuple[GroupUniqueness, ...]:
+    """Compare the ranks of the tested and the remaining columns with that of G (pekal2024 (27))."""
+    return tuple(
+        GroupUniqueness(r.excess == 0, r.excess == 0 and r.full) for r in group_ranks(G, rank, groups)
+    )
+
+
+def group_ranks(G: Array, rank: int, groups: Sequence[Columns]) -> tuple[GroupRanks, ...]:
+    """Return the ranks that groups of columns of G (m, m) have, counted in the gap of the whole G."""
+    threshold = gap_threshold(G, rank, 1.0)
+    return tuple(
+        GroupRanks(
+            len(columns),
+            rank_above(G[:, columns], threshold),
+            rank_above(np.delete(G, columns, axis=1), threshold),
+            rank,
+        )
+        for columns in groups
+    )
+
+
+def pivoted_qr(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
+    """Take the arbitrary directions from the last columns of Q, Gᵀ E = Q R (pekal2024 (28)–(37))."""
+    return _by_directions(G, rank, left_null_basis_by_qr(G.T, len(G) - rank), groups, zero)
+
+
+def svd(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
+    """Take the arbitrary directions from the last right singular vectors (pekal2024 (38)–(44))."""
+    return _by_directions(G, rank, left_null_basis_by_svd(G.T, len(G) - rank), groups, zero)
+
+
+def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
+    """Test G_T N_T = 0, and the rows of N for the components (pekal2024 (45)–(51)).
+
+    N comes from the columns of G that others can replace, each with the weights that replace it.
+    """
+    N: Array = np.linalg.qr(left_null_basis_by_elimination(G.T, len(G) - rank))[0]
+
+    def row_uniqueness(columns: Columns) -> GroupUniqueness:
+        unique = _vanishes(G[:, columns] @ N[columns], G, zero)
+        return GroupUniqueness(unique, unique and bool((np.linalg.norm(N[columns], axis=1) <= zero).all()))
+
+    return tuple(row_uniqueness(columns) for columns in groups)
+
+
+#: The tools by the name that the option ``method`` gives their counterparts on the whole matrix.
+TOOLS: dict[str, Tool] = {
+    "rank": rank_comparison,
+    "qr": pivoted_qr,
+    "svd": svd,
+    "nullspace": null_space,
+}
+
+
+def _by_directions(
+    G: Array, rank: int, directions: Array, groups: Sequence[Columns], zero: float
+) -> tuple[GroupUniqueness, ...]:
+    """Test B = G_T Q_T on the arbitrary ``directions`` (m, p), then the rank of G_T for the components."""
+    threshold = gap_threshold(G, rank, 1.0)
+
+    def row_uniqueness(columns: Columns) -> GroupUniqueness:
+        G_T = G[:, columns]
+        unique = _vanishes(G_T @ directions[columns], G, zero)
+        return GroupUniqueness(unique, unique and rank_above(G_T, threshold) == len(columns))
+
+    return tuple(row_uniqueness(columns) for columns in groups)
+
+
+def _vanishes(B: Array, G: Array, zero: float) -> bool:
+    """Return whether B (m, p) is zero beside G."""
+    return float(np.abs(B).max(initial=0.0)) <= zero * float(np.abs(G).max(initial=1.0))

@@ -2,15 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli.shared.options import choices, kilograms, number, seconds
-from mbplugin.errors import BadUsage
+from mbplugin.cli.shared.options import choices, kilograms, number, on_terminal, put_once, seconds
+from mbplugin.cli.shared.report import complain, hidden
+from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.files import require_folder
 from mbplugin.model.brake_law import stated_keys
 from mbplugin.model.enumerations import StopLimits
+from mbplugin.phrases import visible
 
+if TYPE_CHECKING:
+    from mbplugin.model.brake_law import Units
+    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.mechanism.pair import MotionProfile
+    from mbplugin.model.scene import Scene
+    from mbplugin.stopping.outcome import StopReport
+    from mbplugin.stopping.sweep.plan import SweepPlan
+    from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.stopping.zones.zone import StopZone
+
+#: Largest sagitta and growth of the outline, m.
+RESOLUTION = 0.002
+ZoneOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--zone",
+        metavar="FILE",
+        help="Write what robot, tool and payload sweep: .dxf, .svg, .csv (floor), .stl (solids); repeatable.",
+    ),
+]
+ZoneResolutionOption = Annotated[
+    str | None,
+    typer.Option(
+        "--zone-resolution",
+        metavar="M",
+        help=f"Largest sagitta and growth of the zone, m; default: {RESOLUTION:g} m.",
+    ),
+]
+PayloadRadiusOption = Annotated[
+    str | None,
+    typer.Option(
+        "--payload-radius",
+        metavar="M",
+        help="Of a ball around the payload, for the zone, m.",
+    ),
+]
 BrakeOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -89,8 +133,6 @@ ToolPointOption = Annotated[
     str | None,
     typer.Option(metavar="X,Y,Z", help="The point of the tool whose path is computed, in its link frame, m."),
 ]
-
-
 _PROBABILITIES = "SHARE or SHARE,CONFIDENCE, such as 0.95,0.9: numbers between 0 and 1"
 BoundOption = Annotated[
     str | None,
@@ -100,6 +142,118 @@ BoundOption = Annotated[
         help="Print upper bounds of at least this share of all stops; default of the confidence: 0.95.",
     ),
 ]
+ProfileOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME=FILE.csv",
+        help="A driver or joint and its motion: columns time, value [, rate, acceleration]; repeatable.",
+    ),
+]
+LoadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--load",
+        metavar="BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]",
+        help="Force (N) and torque (N·m), world axes, at a point of the link frame (m); repeatable.",
+    ),
+]
+PayloadOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--payload", metavar="BODY:MASS[@X,Y,Z]", help="A mass (kg) at a point of the link frame; repeatable."
+    ),
+]
+TorqueOption = Annotated[
+    list[str] | None,
+    typer.Option("--torque", metavar="NAME=VALUE,…", help="Constant forces on joint rates (N·m, N)."),
+]
+DampingOption = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
+FrictionOption = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
+#: What the first motion after an installation waits for.
+_PREPARING = "preparing (machine code is compiled once, which takes five to ten seconds)"
+#: Number of a bar's one task.
+_TASK = 0
+#: Of what is counted without a total, the number after which the bar is drawn again.
+_EVERY = 100
+
+
+# Options of stops that write the zone that is swept.
+
+
+@dataclass(frozen=True)
+class ZoneRequest:
+    """The zone that a command line asks for.
+
+    Parameters
+    ----------
+    files : tuple of Path
+    resolution : float
+        m.
+    payload_radius : float, optional
+        m.
+    """
+
+    files: tuple[Path, ...]
+    resolution: float
+    payload_radius: float | None
+
+    def write(self, scene: Scene, stops: StopReport | StoppingTable | SweepPlan) -> None:
+        """Compute the zone, write it to all files, and say on stderr what it is."""
+        if not self.files:
+            return
+        from mbplugin.stopping.zones.zone import zone_sentences
+
+        zone = self._computed(scene, stops)
+        for file in self.files:
+            zone.save(file)
+        for sentence in zone_sentences(zone):
+            complain(f"mbplugin: {visible(sentence)}.")
+
+    def _computed(self, scene: Scene, stops: StopReport | StoppingTable | SweepPlan) -> StopZone:
+        from mbplugin.stopping.zones.union import stop_zone
+
+        with count_bar("stops in the zone") as progress:
+            return stop_zone(
+                scene,
+                stops,
+                resolution=self.resolution,
+                payload_radius=self.payload_radius,
+                solid=any(file.suffix.lower() == ".stl" for file in self.files),
+                progress=progress,
+            )
+
+
+def zone_request(
+    files: list[Path] | None,
+    resolution: str | None,
+    payload_radius: str | None,
+    output: Path | None,
+    units: Units,
+) -> ZoneRequest:
+    """Return what the options of a zone ask for, checked before anything is computed.
+
+    Raises
+    ------
+    BadUsage
+        An unknown ending, a file twice, a missing folder, or an option of a zone without one.
+    MissingDependency
+    """
+    own = tuple(files or ())
+    if not own and payload_radius is not None:
+        raise BadUsage("--payload-radius is for a zone, and none is asked for", remedy="add --zone FILE")
+    if own:
+        from mbplugin.stopping.zones.zone import require_writable
+
+        require_writable(own)
+    names = [file.resolve() for file in (*own, output) if file is not None]
+    if len(set(names)) < len(names):
+        raise BadUsage("two outputs are one file", expected="a file for each")
+    for file in own:
+        require_folder(file)
+    size = RESOLUTION if resolution is None else units.value(resolution, "length", "--zone-resolution is")
+    radius = None if payload_radius is None else units.value(payload_radius, "length", "--payload-radius is")
+    return ZoneRequest(own, size, radius)
 
 
 def parse_bound(text: str) -> tuple[float, float]:
@@ -130,3 +284,113 @@ def parse_range(option: str, text: str) -> tuple[float, float]:
         number(low, f"{option} has", "LOW,HIGH", text),
         number(high, f"{option} has", "LOW,HIGH", text),
     )
+
+
+# ``--profile``: motions of drivers and joints from CSV files.
+
+
+def profile_files(texts: Sequence[str] | None) -> dict[str, Path]:
+    """Return the files of ``--profile`` by driver or joint.
+
+    Raises
+    ------
+    BadUsage
+        Another form, or two files of one name.
+    """
+    found: dict[str, Path] = {}
+    for text in texts or ():
+        name, equals, path = text.partition("=")
+        name = name.strip()
+        if not (equals and name and path.strip()):
+            raise BadUsage(f"--profile has {text!r}", expected="NAME=FILE.csv")
+        put_once(found, name, Path(path.strip()), "--profile")
+    return found
+
+
+def read_profiles(files: Mapping[str, Path], mech: Mechanism) -> dict[str, MotionProfile]:
+    """Return the motions of drivers or joints.
+
+    Raises
+    ------
+    UnknownName
+        Neither a driver nor a joint.
+    UnreadableFile, BadUsage, BadNumber
+        As for :func:`read_profile`.
+    """
+    from mbplugin.model.spatial import is_turn
+    from mbplugin.readers.common.unread import read_profile
+
+    drivers = {driver.name: driver for driver in mech.drivers}
+    found = {}
+    for name, path in files.items():
+        driver = drivers.get(name)
+        joint = name if driver is None else driver.joint
+        pair = mech.pair_by_name.get(joint)
+        freedoms = ((driver.freedoms if driver else ()) or pair.kind.free) if pair is not None else ()
+        if not freedoms:
+            known = (*drivers, *(pair.name for pair in mech.pairs if pair.kind.free))
+            raise UnknownName(
+                f"--profile names {name!r}, which is no driver and no joint that moves",
+                remedy=suggestion(name, known),
+            )
+        found[name] = read_profile(path, is_turn(freedoms[0]))
+    return found
+
+
+# A bar with the time left, on stderr and only where somebody watches.
+
+
+@contextlib.contextmanager
+def time_bar() -> Iterator[Callable[[float, float], None] | None]:
+    """Give a function that is called with (time, duration) of a motion, s; None without a terminal."""
+    with _bar() as bar:
+
+        def tell(time: float, duration: float) -> None:
+            bar.update(_TASK, description=f"{time:.3g} of {duration:.3g} s", completed=time, total=duration)
+
+        yield None if bar is None else tell
+
+
+@contextlib.contextmanager
+def count_bar(noun: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Give a function that is called with (number done, total number); None without a terminal."""
+    with _bar() as bar:
+
+        def tell(done: int, count: int) -> None:
+            # what was there before says nothing about the time left
+            if bar.tasks[_TASK].total is None:
+                bar.reset(_TASK, total=count, completed=done)
+            bar.update(_TASK, description=f"{done} of {count} {noun}", completed=done)
+
+        yield None if bar is None else tell
+
+
+@contextlib.contextmanager
+def total_bar(noun: str) -> Iterator[Callable[[int], None] | None]:
+    """Give a function that is called with the number of what has been done since; None without a terminal."""
+    with _bar() as bar:
+        done = shown = 0
+
+        def tell(more: int) -> None:
+            nonlocal done, shown
+            done += more
+            if done - shown >= _EVERY:
+                shown = done
+                bar.update(_TASK, description=f"{done} {noun}")
+
+        yield None if bar is None else tell
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Any]:
+    """Give a bar of rich with its one task; None without a terminal."""
+    if not on_terminal(sys.stderr):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with hidden(), Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        bar.add_task(_PREPARING, total=None)
+        yield bar

@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from mbplugin.errors import BadUsage
+from mbplugin.phrases import ended
+from mbplugin.rendering import BINARY, format_of, require_agreement
+from mbplugin.report.formats import require_package
+from mbplugin.stamps import require_replaceable
+
+#: What libraries say of a value, and what is said instead.
+_WORDS = (
+    (r": Value error, ", ": "),
+    (r"Input should be a valid integer, .*", "expected a whole number"),
+    (r"Input should be a valid number, .*", "expected a number"),
+    (r"Input should be greater than or equal to (\S+)", r"expected at least \1"),
+    (r"Input should be less than or equal to (\S+)", r"expected at most \1"),
+    (r"(?i)'?([^' ]*)'? is not a valid (?:float|number)", r"\1 is no number; expected a number"),
+    (r"(?i)'?([^' ]*)'? is not a valid int(?:eger)?", r"\1 is no whole number; expected a whole number"),
+    (r"\. Did you mean (.*)\?", r"; did you mean \1?"),
+    (r" \(Possible options?: (.*)\)", r"; did you mean \1?"),
+    (r" Did you mean (.*)\?", r"; did you mean \1?"),
+)
 #: Groups of options, in the order of the help; what no group names is ``Options``, which comes first.
 _OPTIONS = {
     "Model": (
@@ -99,6 +121,74 @@ ALIASES = {
 }
 #: Endings of what is linted where no command is named.
 _MODELS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml", ".usd", ".usda", ".usdc", ".eurdf")
+#: The parameters of commands that name files to write; those of ``report`` are FORMAT=FILE.
+WRITTEN = ("output", "save", "plot", "picture", "film", "write", "write_scene", "zone", "report")
+#: Of the command whose folder is judged by what it holds.
+_FOLDER = "out"
+ForceOption = Annotated[
+    bool, typer.Option("--force", help="Replace files that mbplugin did not write, or that were edited.")
+]
+
+
+# Wrong usage in one sentence that says what to type instead.
+
+
+def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
+    """Return what is wrong with a command line, and what to type instead."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    for pattern, words in _WORDS:
+        message = re.sub(pattern, words, message)
+    command = error.ctx.command_path if error.ctx else "mbplugin"
+    if not message:  # no command at all: the help is the answer
+        return str(error.ctx.get_help() if error.ctx else "")
+    message = f"{command}: {message[:1].lower()}{message[1:]}"
+    remedy = _joined_value(message, arguments) or _remedy(message, command, arguments)
+    return message if message.endswith("?") else ended(f"{message}; {remedy}")
+
+
+def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
+    name = command.partition(" ")[2]
+    if ": missing " in message and name in EXAMPLES:
+        return f"for example {EXAMPLES[name]}"
+    first = arguments[0].lstrip("-") if arguments else ""
+    if not name and first in EXAMPLES:
+        return f"write mbplugin {' '.join((first, *arguments[1:]))}"
+    if "no such command" in message:
+        known = ", ".join(command for group in COMMANDS.values() for command in group)
+        return f"the commands are {known}"
+    for word in arguments:
+        # one dash in front of a long name
+        if f"no such option: {word[:2]}" in message and _has_one_dash(word):
+            return f"write -{word}"
+    return f"see '{command} --help'"
+
+
+def _has_one_dash(word: str) -> bool:
+    """Return whether a word is an option with one dash."""
+    return len(word) > 1 and word[0] == "-" and word[1] != "-"
+
+
+def _joined_value(message: str, arguments: Sequence[str]) -> str:
+    """Return how to write a value that belongs to the option before it.
+
+    Of ``--qd j0 1.5``, ``--qd j0=1 j1=2`` and ``--payload 5 kg``.
+    """
+    if "unexpected extra argument" not in message:
+        return ""
+    for option, first, extra in zip(arguments, arguments[1:], arguments[2:], strict=False):
+        if not option.startswith("--") or f"({extra}" not in message or first.startswith("--"):
+            continue
+        if "=" in extra:
+            return f"write {option} {first} {option} {extra}"
+        if _is_number(first) and extra.isalpha():
+            return f"write {option} {first}{extra}"
+        if "=" not in first and _is_number(extra):
+            return f"write {option} {first}={extra}"
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    return text[:1].isdigit() or (text[:1] in "+-." and text[1:2].isdigit())
 
 
 class Command(TyperCommand):
@@ -204,3 +294,109 @@ def make_app(help_text: str | None) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+
+
+# Options of every command that writes: ``--output-format``, by the ending of ``--output``, and ``--force``.
+
+
+def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command have its format from the ending of ``--output``, and refuse an ending that it does not offer.
+
+    The formats are those of the annotation of its parameter ``output_format``, whose default is for outputs
+    without a file or without an ending; a command without that parameter writes text.
+    """
+    own = inspect.signature(command, eval_str=True)
+    if "output" not in own.parameters:
+        return command
+    parameter = own.parameters.get("output_format")
+    offered = ["text"] if parameter is None else _names(parameter.annotation)
+    default = "text" if parameter is None or parameter.default is None else parameter.default
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        chosen = chosen_format(given.get("output_format"), given.get("output"), offered, default)
+        require_package(chosen)
+        if parameter is not None:
+            given["output_format"] = chosen
+        return command(**given)
+
+    parameters = [_open(one, default) if one is parameter else one for one in own.parameters.values()]
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def with_force(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a command that writes refuse, before it does anything, to replace a file of somebody else.
+
+    The command has ``--force``, which lets it; one with a folder of its own is told.
+    """
+    own = inspect.signature(command, eval_str=True)
+    if not {*WRITTEN, _FOLDER} & {*own.parameters}:
+        return command
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        force = given["force"] if "force" in own.parameters else given.pop("force")
+        require_replaceable(_files_of(given), force)
+        return command(**given)
+
+    if "force" in own.parameters:
+        return run
+    more = inspect.Parameter("force", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=ForceOption)
+    parameters = [
+        *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own.parameters.values()),
+        more,
+    ]
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def _files_of(given: Mapping[str, Any]) -> Iterator[Path | None]:
+    """Yield the files that the options of a command name to be written."""
+    for name in WRITTEN:
+        value = given.get(name)
+        if name == "report":
+            yield from (Path(text.partition("=")[2]) for text in value or () if text.partition("=")[2])
+        elif isinstance(value, list | tuple):
+            yield from value
+        else:
+            yield value
+
+
+def chosen_format(stated: str | None, output: Path | None, offered: list[str], default: str) -> str:
+    """Return the format of an output: the stated one, or what its ending means, or the default.
+
+    Raises
+    ------
+    BadUsage
+        The ending means another format than the stated one; without one, it means none that is offered. Or a
+        format that is no text, without a file.
+    """
+    if output is None and stated in BINARY:
+        raise BadUsage(
+            f"--output-format is {stated}, which is no text for stdout",
+            remedy=f"add --output report.{stated}",
+        )
+    if output is None or not output.suffix:
+        return stated or default
+    if stated is None:
+        return format_of(output, offered, "--output")
+    require_agreement(output, stated)
+    return stated
+
+
+def _names(annotation: Any) -> list[str]:
+    """Return the names in an annotation of an option."""
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [name for part in get_args(annotation) for name in _names(part)]
+
+
+def _open(parameter: inspect.Parameter, default: str) -> inspect.Parameter:
+    """Return the parameter of an option without its default, which its help states."""
+    kind, option = get_args(parameter.annotation)
+    option = copy(option)
+    option.show_default = f"by the ending of --output, else {default}"
+    return parameter.replace(annotation=Annotated[kind | None, option], default=None)

@@ -91,8 +91,7 @@ def kilograms(option: str) -> Callable[[str | float], float]:
 
 def _parser(option: str, dimension: str) -> Callable[[str | float], float]:
     def parsed(text: str | float) -> float:
-        from mbplugin.model.bounds import decimal
-        from mbplugin.model.units import SI
+        from mbplugin.model.brake_law import SI, decimal
 
         try:
             # its bounds are judged where it is used
@@ -124,7 +123,7 @@ def number(text: str, what: str, expected: str = "a finite number", shown: str =
     BadUsage
         Begins with ``what``; shows the text, or what it is a part of.
     """
-    from mbplugin.model.bounds import LARGEST, decimal
+    from mbplugin.model.brake_law import LARGEST, decimal
 
     try:
         value = decimal(text)

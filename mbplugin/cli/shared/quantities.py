@@ -11,8 +11,8 @@ import numpy as np
 
 from mbplugin.cli.shared.options import put_once, split
 from mbplugin.errors import BadUsage
-from mbplugin.model.brake_law import dimension_of
-from mbplugin.model.mechanism.named_numbers import (
+from mbplugin.model.brake_law import DIMENSION_OF, SI, Units, dimension_of
+from mbplugin.model.mechanism.kinematics import (
     accelerations_of,
     forces_of,
     limits_of,
@@ -20,12 +20,10 @@ from mbplugin.model.mechanism.named_numbers import (
     rates_of,
 )
 from mbplugin.model.spatial import Array
-from mbplugin.model.units import DIMENSION_OF, SI, Units
 from mbplugin.phrases import counted
 
 if TYPE_CHECKING:
-    from mbplugin.model.mechanism.coupling import Lock, TimedConstraint
-    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.mechanism.mechanism import Lock, Mechanism, TimedConstraint
 
 _LOAD, _PAYLOAD = "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]", "BODY:MASS[@X,Y,Z]"
 
@@ -79,7 +77,7 @@ class Quantities:
 
     def holds(self, texts: Sequence[str] | None) -> list[TimedConstraint]:
         """Return the constraints that ``--hold`` describes."""
-        from mbplugin.model.mechanism.coupling import TimedConstraint
+        from mbplugin.model.mechanism.mechanism import TimedConstraint
 
         found = []
         for text in texts or ():
@@ -119,7 +117,7 @@ class Quantities:
         }
 
     def _lock(self, text: str) -> Lock:
-        from mbplugin.model.mechanism.coupling import Lock
+        from mbplugin.model.mechanism.mechanism import Lock
 
         joint, at, times = text.rpartition("@")
         if not at:
@@ -164,7 +162,7 @@ class Quantities:
 
     @cached_property
     def _coordinates(self) -> dict[str, str]:
-        from mbplugin.model.mechanism.coordinate_units import coordinate_units
+        from mbplugin.model.mechanism.kinematics import coordinate_units
 
         units = (DIMENSION_OF[unit] for unit in coordinate_units(self.mech))
         return dict(zip(self.mech.q_names, units, strict=True))

@@ -5,20 +5,42 @@ The parts are functions that import their writers when they are called, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import contextlib
+import inspect
+import os
+import shlex
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TextIO
 
-from mbplugin.cli.shared.output import emit, emit_lines
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.options import colour_is_forced, on_terminal
+from mbplugin.errors import BadUsage, ImplausibleValue
+from mbplugin.files import is_same_file, remember_reads, replacing, require_folder
+from mbplugin.phrases import ended, visible
+from mbplugin.report.formats import serialized
 
 if TYPE_CHECKING:
-    from mbplugin.report.against.earlier import EarlierReport
-    from mbplugin.report.against.values import Comparison
+    from mbplugin.cli.shared.quantities import Quantities
+    from mbplugin.model.scene import Scene
+    from mbplugin.report.against import Comparison, EarlierReport
     from mbplugin.report.documents import DocumentName
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
     from mbplugin.report.text.layout import Line
+
+_ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
+#: Between two lines, and before the first one, s.
+_EVERY = 0.3
+#: Back to the beginning of the line, and nothing on it.
+_CLEAR = "\r\x1b[2K"
+_working_lines: list[Any] = []
 
 
 @dataclass(frozen=True)
@@ -58,7 +80,7 @@ def earlier_report(path: Path | None, document: DocumentName) -> EarlierReport |
     """
     if path is None:
         return None
-    from mbplugin.report.against.earlier import read_earlier
+    from mbplugin.report.against import read_earlier
 
     return read_earlier(path, document)
 
@@ -93,8 +115,8 @@ def _compared(report: CommandReport, earlier: EarlierReport | None) -> Compariso
     """Return what changed since an earlier report; None without one."""
     if earlier is None:
         return None
-    from mbplugin.report.against.compare import compared
-    from mbplugin.report.documents.recorded import with_record
+    from mbplugin.report.against import compared
+    from mbplugin.report.documents.motions import with_record
 
     return compared(earlier, with_record(report.document(), report.record()))
 
@@ -103,7 +125,7 @@ def _lines(report: CommandReport, earlier: EarlierReport | None, width: int) -> 
     yield from report.lines(width)
     comparison = _compared(report, earlier)
     if comparison is not None:
-        from mbplugin.report.text.against import against_lines
+        from mbplugin.report.text.lookup import against_lines
 
         yield from against_lines(comparison, width)
 
@@ -123,8 +145,392 @@ def _page(report: CommandReport, earlier: EarlierReport | None, output_format: s
 
 
 def _document(report: CommandReport, earlier: EarlierReport | None, output_format: str) -> str | bytes:
-    from mbplugin.report.documents.recorded import with_comparison, with_record
+    from mbplugin.report.documents.motions import with_comparison, with_record
     from mbplugin.report.formats import serialized
 
     document = with_record(report.document(), report.record())
     return serialized(with_comparison(document, _compared(report, earlier)), output_format)
+
+
+# The model of a command: read from its FILE with the options of reading, and never overwritten by an output.
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options of every command that reads one model; a field is an option.
+
+    Parameters
+    ----------
+    base : "fixed" or "free", optional
+    package_dir, xacro_arg : list of str, optional
+    xacro_unsafe : bool
+    units : str, optional
+        Of angles and lengths that are written without one, and in the text that is printed.
+    """
+
+    base: opt.BaseOption = None
+    package_dir: opt.PackageDirOption = None
+    xacro_unsafe: opt.XacroUnsafeOption = False
+    xacro_arg: opt.XacroArgOption = None
+    units: opt.UnitsOption = None
+
+
+#: No option is given.
+AS_WRITTEN = Reading()
+
+
+def reads_model(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Put the options of reading in the place of a command's parameter ``reading``, for the command line."""
+    own = inspect.signature(command, eval_str=True)
+    of_reading = inspect.signature(Reading, eval_str=True).parameters
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in own.parameters.items():
+        parameters += of_reading.values() if name == "reading" else [parameter]
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        reading = Reading(**{name: given.pop(name) for name in of_reading})
+        return command(**given, reading=reading)
+
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def read_scene(
+    file: str,
+    outputs: Iterable[Path | None],
+    reading: Reading,
+    *,
+    also: Iterable[Path | None] = (),
+    snap_angles: bool = False,
+) -> Scene:
+    """Return the scene of a FILE argument.
+
+    Parameters
+    ----------
+    file : str
+        A path, or ``-`` for stdin.
+    outputs, also : iterable of path
+        What the command writes, and what else it reads; None where an option is absent.
+    reading : Reading
+    snap_angles : bool
+        Value of the option of this name.
+
+    Raises
+    ------
+    MbPluginError
+        The model is not usable.
+    BadUsage
+        An output is one of the files that are read.
+    """
+    from mbplugin import readers
+
+    remember_reads()
+    name, text = opt.read_source(file)
+    scene = readers.load(
+        name,
+        text=text,
+        package_dirs=tuple(reading.package_dir or ()),
+        base=reading.base,
+        snap_angles=snap_angles,
+        xacro_unsafe=reading.xacro_unsafe,
+        xacro_args=opt.parse_xacro_args(reading.xacro_arg),
+    )
+    refuse_overwriting(outputs, file, scene, also)
+    return scene
+
+
+def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
+    """Return what reads the numbers of options; units are those of ``--units``, else of the configuration.
+
+    Raises
+    ------
+    BadUsage
+        Unknown units, or a configuration that cannot be read.
+    """
+    from mbplugin.cli.shared.quantities import Quantities
+    from mbplugin.model.brake_law import read_units
+
+    if reading.units is not None:
+        units = read_units(opt.split([reading.units]), "--units")
+    else:
+        from mbplugin.linter.config import settings_for
+
+        settings = settings_for(Path() if file == opt.STDIN else Path(file))
+        units = settings.units
+        if not units.is_si:
+            place = visible(settings.origins.get("units", settings.file))
+            complain(f"mbplugin: numbers without a unit are in {units.angle} and {units.length} ({place}).")
+    return Quantities(units, scene.mechanism)
+
+
+# Output: stdout gets only the requested document, files are replaced as a whole.
+#
+# Every command chooses its writer by the format itself, so that the modules of the other formats are not
+# imported.
+
+
+if TYPE_CHECKING:
+    from mbplugin.model.scene import Scene
+    from mbplugin.report.record import Record
+    from mbplugin.report.text.layout import Line
+
+    #: Makes the record of a report where one is to be written: files are hashed for it.
+    Recording = Callable[[], Record]
+
+
+def emit(content: str | bytes, output: Path | None = None) -> None:
+    """Write a text to a file, or to stdout where none is given; bytes only to a file.
+
+    Raises
+    ------
+    BadUsage
+        The text cannot be written there.
+    """
+    if output is None:
+        assert isinstance(content, str)
+        _to_stdout(content)
+        return
+    data = content if isinstance(content, bytes) else content.encode("utf-8", errors="surrogateescape")
+    with replacing(output) as temporary:
+        temporary.write_bytes(data)
+
+
+def emit_lines(
+    lines: Callable[[int], Iterable[Line]],
+    output: Path | None = None,
+    record: Recording | None = None,
+) -> None:
+    """Write styled lines: as wide as the terminal or COLUMNS, in colour where stdout is a terminal.
+
+    Parameters
+    ----------
+    lines : callable
+        Returns the lines for a width in characters.
+    output : path, optional
+    record : callable, optional
+        Returns the record that ends a text in a file, which somebody keeps.
+
+    Raises
+    ------
+    BadUsage
+        The text cannot be written there.
+    """
+    from mbplugin.report.text.layout import PLAIN_WIDTH, output_width, plain_text, print_lines
+
+    if output is None and (on_terminal(sys.stdout) or colour_is_forced()):
+        shown = list(lines(output_width()))
+        with hidden():
+            print_lines(shown)
+    else:
+        kept = _record_text(record()) if record is not None and output is not None else ""
+        emit(plain_text(lines(output_width() if output is None else PLAIN_WIDTH)) + kept, output)
+
+
+def _record_text(record: Record) -> str:
+    from mbplugin.report.record import record_facts
+
+    return "\nRecord\n" + "".join(f"  {visible(fact)}\n" for fact in record_facts(record))
+
+
+def emit_document(document: object, output: Path | None = None, output_format: str = "json") -> None:
+    """Write a document in one of its formats; what it raises is as for :func:`emit`."""
+    emit(serialized(document, output_format), output)
+
+
+def refuse_overwriting(
+    outputs: Iterable[Path | None], file: str, scene: Scene | None, also: Iterable[Path | None] = ()
+) -> None:
+    """Refuse outputs that are one of the files that were read, whatever links lead there.
+
+    Parameters
+    ----------
+    outputs : iterable of path
+        None where there is none.
+    file : str
+        What was asked for, and ``scene``, what it made: it knows all files, meshes too.
+    also : iterable of path
+        Other files that are read.
+
+    Raises
+    ------
+    BadUsage
+        Names both; or an output that no folder can hold.
+    """
+    outputs = tuple(outputs)
+    for output in outputs:
+        require_folder(output)
+    existing = [output for output in outputs if output is not None and output.is_file()]
+    if not existing:
+        return
+    from mbplugin.readers.meshes import mesh_paths
+
+    read: list[str | Path] = [file, *filter(None, also)]
+    if scene is not None:
+        read += [*scene.files, *mesh_paths(scene)]
+    for output in existing:
+        for one in read:
+            if is_same_file(output, one):
+                raise BadUsage(
+                    "the output would overwrite a file that is read",
+                    where=str(output),
+                    expected=f"another file than {str(one)!r}",
+                )
+
+
+def complain(sentence: str) -> None:
+    """Print a sentence on stderr, if there is one."""
+    # print(file=None) would write to stdout
+    if sys.stderr is not None and sentence:
+        with hidden(), contextlib.suppress(OSError):
+            sys.stderr.write(_encodable(sentence, sys.stderr.encoding) + "\n")
+            sys.stderr.flush()
+
+
+def warn(sentences: Iterable[str]) -> None:
+    """Print warnings on stderr, one line each."""
+    for sentence in sentences:
+        complain(ended(f"mbplugin: warning: {visible(sentence)}"))
+
+
+@contextlib.contextmanager
+def warnings_as_sentences() -> Iterator[None]:
+    """Print each implausible value once, as other warnings, instead of with a line of Python."""
+    seen: set[str] = set()
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if not issubclass(category, ImplausibleValue):
+            others(message, category, *place, **more)
+        elif str(message) not in seen:
+            seen.add(str(message))
+            warn([str(message)])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ImplausibleValue)
+        warnings.showwarning = show
+        yield
+
+
+def _to_stdout(text: str) -> None:
+    if sys.stdout is None:
+        return
+    try:
+        with hidden():
+            _write_all(sys.stdout, text)
+    except BrokenPipeError:
+        forget_stdout()
+    except OSError as error:
+        forget_stdout()
+        reason = (error.strerror or "no reason given").lower()
+        raise BadUsage(f"stdout cannot be written ({reason})") from None
+
+
+def _write_all(stream: TextIO, text: str) -> None:
+    data = _encodable(text, stream.encoding)
+    if not hasattr(stream, "buffer"):
+        stream.write(data)
+        return
+    stream.flush()
+    # an unbuffered stdout (PYTHONUNBUFFERED) may write a part and leave the rest to its caller
+    rest = memoryview(data.encode(stream.encoding))
+    while rest:
+        rest = rest[stream.buffer.write(rest) or 0 :]
+    stream.flush()
+
+
+def forget_stdout() -> None:
+    """Send what is left to nowhere: the reader is gone, and the flush at exit must not complain."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _encodable(text: str, encoding: str | None) -> str:
+    encoding = encoding or "utf-8"
+    return text.encode(encoding, errors="backslashreplace").decode(encoding)
+
+
+# The command line of this run, for the record of its reports.
+
+
+def keep_arguments(arguments: Sequence[str]) -> None:
+    """Keep the arguments of this run."""
+    _ARGUMENTS.set(tuple(arguments))
+
+
+def command_line() -> str:
+    """Return what was typed, quoted for a shell."""
+    return shlex.join(("mbplugin", *_ARGUMENTS.get()))
+
+
+def record_of_scene(scene: Scene, also: Iterable[object] = (), standard: str | None = None) -> Record:
+    """Return the record of a report about a scene; ``also``: other files that were read, None where absent."""
+    from mbplugin.readers.source import sources_of
+    from mbplugin.report.record import record_of
+
+    files = sources_of(scene, tuple(str(path) for path in also if path is not None))
+    return record_of(command_line(), scene.mechanism.name, files, standard)
+
+
+# A line on stderr that says that a command still computes, where somebody watches and nothing else is shown.
+
+
+class _Line:
+    """The line, which a thread writes anew until the command ends."""
+
+    def __init__(self, command: str) -> None:
+        import threading
+
+        self.command, self.begun, self.is_shown = command, monotonic(), False
+        #: Held by who writes something else on the terminal.
+        self.lock, self.ended = threading.RLock(), threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        while not self.ended.wait(_EVERY):
+            with self.lock:
+                self._write(f"{_CLEAR}{self.command}: computing, {monotonic() - self.begun:.0f} s")
+                self.is_shown = True
+
+    def _write(self, text: str) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Take the line away; the lock is held."""
+        if self.is_shown:
+            self._write(_CLEAR)
+        self.is_shown = False
+
+    def end(self) -> None:
+        """Take the line away for good."""
+        self.ended.set()
+        self.thread.join()
+        self.clear()
+
+
+@contextlib.contextmanager
+def working(command: str) -> Iterator[None]:
+    """Show a line with the seconds while a command is silent, on a terminal only; none without a name."""
+    if not command or not on_terminal(sys.stderr):
+        yield
+        return
+    _working_lines.append(_Line(command))
+    try:
+        yield
+    finally:
+        _working_lines.pop().end()
+
+
+@contextlib.contextmanager
+def hidden() -> Iterator[None]:
+    """Hide the line while something else is written on the terminal."""
+    if not _working_lines:
+        yield
+        return
+    with _working_lines[-1].lock:
+        _working_lines[-1].clear()
+        yield

@@ -2,19 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Literal
 
 import numpy as np
 
-from mbplugin.comparison.models.matching import Matching
-from mbplugin.comparison.models.merging import Merged
-from mbplugin.comparison.models.rewriting import like
-from mbplugin.comparison.models.sides import AXIAL, FLIP, Tolerances, angle_between, side_gap, turn_about_z
-from mbplugin.model.mechanism import WORLD, Pair
-from mbplugin.model.spatial import Array, Pose
+from mbplugin.comparison.models.matching import (
+    AXIAL,
+    FLIP,
+    Matching,
+    Merged,
+    Tolerances,
+    angle_between,
+    like,
+    side_gap,
+    turn_about_z,
+)
+from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.reduction.scaling import mass_matrix, velocity_transformation
+from mbplugin.model.mechanism import WORLD, Lock, Mechanism, Pair
+from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.mechanism.kinematics import displace, forward, home, rate_units
+from mbplugin.model.scene import Origin
+from mbplugin.model.spatial import AnyArray, Array, Pose
+from mbplugin.phrases import counted, one_line, one_line_repr
+from mbplugin.readers.common.unread import with_fixed_roots
+from mbplugin.rendering import Result
+
+#: Poses, and where their random numbers start.
+POSES, SEED = 5, 20
+#: Rates without limits move so far, rad and m.
+_TURN, _TRAVEL = 1.5, 0.3
+#: Rows above which joint forces would take longer than all the rest.
+_MOST_ROWS = 600
+#: A component with a self-stress above this is not determined.
+_OPEN = 1e-6
+#: Loops with a smaller residual are closed, m and rad.
+_CLOSED = 1e-5
+#: Gravity forces below this share of the weights times the longest arm are rounding: gravity is balanced. So are
+#: joint forces below this share of the largest, determined or not: a linkage that lies flat has no others.
+_BALANCED = 1e-6
+#: What may differ between two models.
+DifferenceKind = Literal[
+    "mass",
+    "center",
+    "inertia",
+    "frame",
+    "body",
+    "axis",
+    "origin",
+    "limit",
+    "zero",
+    "effort",
+    "velocity",
+    "damping",
+    "friction",
+    "acceleration",
+    "deceleration",
+    "jerk",
+    "load_friction",
+    "armature",
+    "spring",
+    "lead",
+    "length",
+    "type",
+    "ends",
+    "joint",
+    "loop",
+    "coupling",
+    "gravity",
+    "base",
+    "redundancy",
+    "mobility",
+    "dynamics",
+    "reactions",
+]
+#: What is normalised.
+NormalisedKind = Literal[
+    "fixed links",
+    "frame",
+    "link frame",
+    "ground",
+    "base",
+    "gravity",
+    "armature",
+    "cut",
+    "order",
+    "axis",
+    "zero",
+    "effort",
+    "damping",
+    "friction",
+    "velocity",
+]
+#: What a file states of a joint besides its geometry.
+StatedKind = Literal[
+    "limit",
+    "effort",
+    "velocity",
+    "damping",
+    "friction",
+    "acceleration",
+    "deceleration",
+    "jerk",
+    "load_friction",
+    "armature",
+    "spring",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,3 +360,302 @@ def _misfits(
         if link in b.frames[found.bodies[name]] and not sides and not ours.mass
     )
     return count
+
+
+# Mass matrix, gravity forces and determined joint forces of two models at the same random poses.
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """Largest relative differences over the poses; None where something is not compared."""
+
+    poses: int
+    mass_matrix: float | None
+    gravity_forces: float | None
+    wrenches: float | None
+
+
+#: Nothing was compared.
+NONE = Dynamics(0, None, None, None)
+
+
+def compare_dynamics(a: Mechanism, b: Mechanism, q: Array) -> Dynamics:
+    """Return how far two mechanisms with the same names and coordinates differ at random poses.
+
+    ``q`` (nq,) are coordinates of the first at which its loops are closed, for the joint forces.
+    """
+    b = _cut_alike(a, b)
+    if not a.qd_names or set(a.body_index) != set(b.body_index) or a.q_names != b.q_names:
+        return NONE
+    rng = np.random.default_rng(SEED)
+    gaps = np.zeros((POSES, 2))
+    # turns over a length have the unit of travels: kg and kg·m², N and N·m are compared in one
+    over = np.array([1.0 / _length(a) if unit == "rad/s" else 1.0 for unit in rate_units(a)])
+    for k in range(POSES):
+        pose = random_pose(a, rng)
+        (M, g, small), (N, h, _) = _terms(a, pose, over), _terms(b, pose, over)
+        gaps[k] = _relative(M, N), _relative(g, h, small)
+    wrenches = _wrench_gap(a, b, q)
+    return Dynamics(POSES, float(gaps[:, 0].max()), float(gaps[:, 1].max()), wrenches)
+
+
+def _cut_alike(a: Mechanism, b: Mechanism) -> Mechanism:
+    """Return the second mechanism with its loops cut where those of the first are, and its bodies in that order."""
+    pairs = tuple(
+        replace(p, closure=a.pair_by_name[p.name].closure) if p.name in a.pair_by_name else p for p in b.pairs
+    )
+    return replace(b, pairs=pairs)
+
+
+def random_pose(mech: Mechanism, rng: np.random.Generator) -> Array:
+    """Return a pose (nq,): each joint within its limits, rad and m; loops are not closed."""
+    step = np.zeros(len(mech.qd_names))
+    for joint in mech.tree.joints:
+        free = (
+            () if joint.pair is None else tuple(zip(joint.pair.kind.free, joint.pair.freedoms, strict=True))
+        )
+        for k, (component, freedom) in enumerate(free):
+            most = _TURN if component[0] == "r" else _TRAVEL
+            low = freedom.lower if isfinite(freedom.lower) else -most
+            high = freedom.upper if isfinite(freedom.upper) else most
+            step[joint.qd.start + k] = rng.uniform(min(low, high), max(low, high))
+    return displace(mech, home(mech), step)
+
+
+def _length(mech: Mechanism) -> float:
+    """Return a length of the mechanism, m: turns times it compare with travels."""
+    return mech.largest_arm or 1.0
+
+
+def _terms(mech: Mechanism, q: Array, over: Array) -> tuple[Array, Array, float]:
+    """Return mass matrix (nv, nv) and gravity forces (nv,) at q (nq,) of rates over ``over`` (nv,), what is small."""
+    poses = forward(mech, q)
+    S = velocity_transformation(mech, poses) * over
+    weights = np.zeros(S.shape[0])
+    for i, body in enumerate(mech.bodies):
+        weights[6 * i : 6 * i + 3] = body.mass * mech.gravity
+    travels = S.reshape(len(mech.bodies), 6, -1)[:, :3]
+    small = _BALANCED * float(np.linalg.norm(weights) * np.abs(travels).max(initial=0.0))
+    return S.T @ mass_matrix(mech, poses) @ S, S.T @ weights, small
+
+
+def _relative(x: Array, y: Array, small: float = 0.0) -> float:
+    """Return the difference of two arrays, x (n,) and y (n,) or of more dimensions, beside the largest entry.
+
+    Where all entries are less than ``small``, beside that.
+    """
+    largest = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)), small)
+    return float(np.abs(x - y).max(initial=0.0)) / largest if largest else 0.0
+
+
+def _wrench_gap(a: Mechanism, b: Mechanism, q: Array) -> float | None:
+    """Return the largest relative difference of joint forces under gravity that both rigid models determine.
+
+    As many joints are held as the mobility has; loops have to be closed at coordinates q (nq,), else None.
+    """
+    rows = [[(p.name, p.kind.constrained, p.kind.free) for p in mech.pairs] for mech in (a, b)]
+    if rows[0] != rows[1]:
+        return None
+    if sum(len(p.kind.constrained) + len(p.kind.free) for p in a.pairs) > _MOST_ROWS:
+        return None
+    roots = [_grounded(mech, q) for mech in (a, b)]
+    stated = constraint_matrix(roots[0], q[-len(roots[0].q_names) :])
+    # where a mimic is off its offset, the forces of the pose are what they are
+    loops = [k for k, row in enumerate(stated.rows) if row[0] in a.pair_by_name]
+    if np.abs(stated.Phi[loops]).max(initial=0.0) > _CLOSED:
+        return None
+    held = _holds(roots[0], stated.C.toarray(), q[-len(roots[0].q_names) :])
+    found = [_wrenches(replace(mech, locks=(*mech.locks, *held)), q[-len(mech.q_names) :]) for mech in roots]
+    (rows_a, x, open_a), (rows_b, y, open_b) = found
+    if rows_a != rows_b:
+        return None
+    known = ~(open_a | open_b)
+    # moments over a length have the unit of forces
+    turns = np.array([row[1][0] == "r" for row in rows_a], dtype=bool)
+    over = np.where(turns, 1.0 / _length(a), 1.0)
+    x, y = x * over, y * over
+    return _relative(x[known], y[known], _BALANCED * float(np.abs([x, y]).max(initial=0.0)))
+
+
+def _grounded(mech: Mechanism, q: Array) -> Mechanism:
+    """Return the mechanism with its free roots held where they are at coordinates q (nq,)."""
+    poses = forward(mech, q)
+    roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
+    return with_fixed_roots(mech, {name: poses.of(mech.body_index[name]) for name in roots})
+
+
+def _holds(mech: Mechanism, C: Array, q: Array) -> tuple[Lock, ...]:
+    """Return locks of as many joint coordinates as are independent, by the constraints C (m, 6N) at q (nq,)."""
+    from scipy.linalg import null_space, qr
+
+    reduced = C @ velocity_transformation(mech, forward(mech, q))
+    motions = null_space(reduced, rcond=1e-7) if reduced.size else np.eye(len(mech.qd_names))
+    chosen = (
+        set(qr(motions.T, pivoting=True, mode="r")[1][: motions.shape[1]].tolist()) if motions.size else set()
+    )
+    locks = []
+    for joint in mech.tree.joints:
+        free = () if joint.pair is None else joint.pair.kind.free
+        names = tuple(c for k, c in enumerate(free) if joint.qd.start + k in chosen)
+        if names and joint.pair is not None:
+            locks.append(Lock(joint.pair.name, freedoms=names))
+    return tuple(locks)
+
+
+def _wrenches(mech: Mechanism, q: Array) -> tuple[tuple[RowLabel, ...], Array, AnyArray]:
+    """Return the rows of pairs, their multipliers (m,) under gravity at q (nq,), and which (m,) nothing determines."""
+    from scipy.linalg import null_space
+
+    matrix = constraint_matrix(mech, q)
+    C = matrix.C.toarray()
+    weights = np.zeros(C.shape[1])
+    for i, body in enumerate(mech.bodies):
+        weights[6 * i : 6 * i + 3] = body.mass * mech.gravity
+    multipliers = np.linalg.lstsq(C.T, -weights, rcond=1e-9)[0]
+    stresses = null_space(C.T, rcond=1e-7)
+    # couplings have names and scales of their own
+    own = [k for k, row in enumerate(matrix.rows) if row[0] in mech.pair_by_name]
+    loose = np.asarray(np.abs(stresses).max(axis=1, initial=0.0) > _OPEN)
+    return tuple(matrix.rows[k] for k in own), multipliers[own], loose[own]
+
+
+# The result of ``diff``: what differs between two models, and what was normalised before.
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class Difference:
+    """One thing that differs.
+
+    Parameters
+    ----------
+    kind : str
+    element_a, element_b : str
+        Name in either model; empty where it has none.
+    value_a, value_b : str
+        Both values with their unit: those of the files, in SI units, or named as computed.
+    cause : str
+        What probably happened; empty where nothing is obvious.
+    place_a, place_b : Origin, optional
+        Where it is written.
+    """
+
+    kind: DifferenceKind
+    element_a: str
+    element_b: str
+    value_a: str
+    value_b: str
+    cause: str = ""
+    place_a: Origin | None = None
+    place_b: Origin | None = None
+
+    @property
+    def element(self) -> str:
+        """The name of the element, in the first model where it is there."""
+        return self.element_a or self.element_b
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """A legitimate difference that was taken away before the models were compared."""
+
+    kind: NormalisedKind
+    element: str
+    text: str
+
+
+@dataclass(frozen=True)
+class NotCompared:
+    """What at least one model states and is not compared.
+
+    Parameters
+    ----------
+    kind : str
+        ``scene`` for what a scene adds to a robot.
+    side : "A", "B" or ""
+        The model whose format has no place for it.
+    elements : tuple of str
+        Joints of the first model of which the other one states it.
+    text : str
+    """
+
+    kind: StatedKind | Literal["scene"]
+    side: Literal["A", "B", ""]
+    elements: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Quantities:
+    """Numbers of one model: bodies and joints after merging, redundancy and mobility, mass in kg."""
+
+    name: str
+    bodies: int
+    joints: int
+    loops: int
+    couplings: int
+    mass: float
+    degree_of_redundancy: int | None
+    dof: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class ModelDiff(Result):
+    """Whether two models are the same robot.
+
+    Parameters
+    ----------
+    a, b : Quantities
+    differences : tuple of Difference
+    normalised : tuple of Normalised
+    not_compared : tuple of NotCompared
+        What one format has no place for, and what scenes add to the robot.
+    bodies, joints : mapping of str to str
+        Which names of the first model are which of the second.
+    poses : int
+        Random poses at which the dynamics were compared; 0 where the trees do not correspond.
+    mass_matrix, gravity_forces, wrenches : float or None
+        Largest relative differences over these poses, of wrenches in the components that both rigid models determine;
+        None where they were not compared.
+    tolerance : float
+        Relative, of masses; of angles in rad.
+    """
+
+    a: Quantities
+    b: Quantities
+    differences: tuple[Difference, ...]
+    normalised: tuple[Normalised, ...]
+    bodies: Mapping[str, str]
+    joints: Mapping[str, str]
+    poses: int
+    mass_matrix: float | None
+    gravity_forces: float | None
+    wrenches: float | None
+    tolerance: float
+    notes: tuple[str, ...] = ()
+    not_compared: tuple[NotCompared, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """The answer in one sentence."""
+        if self.same:
+            after = f", after {counted(len(self.normalised), 'normalisation')}" if self.normalised else ""
+            left = len({one.kind for one in self.not_compared if one.kind != "scene"})
+            among = (
+                f", in what both files can state ({counted(left, 'quantity', 'quantities')} left)"
+                if left
+                else ""
+            )
+            return f"the same robot{after}{among}"
+        elements = len({(d.element_a, d.element_b) for d in self.differences})
+        return f"{counted(len(self.differences), 'difference')} in {counted(elements, 'element')}"
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences
+
+    def __repr__(self) -> str:
+        said = "the same robot" if self.same else counted(len(self.differences), "difference")
+        facts = (said, f"{len(self.normalised)} normalised", f"tolerance {self.tolerance:g}")
+        return one_line(self, f"{self.a.name} / {self.b.name}", facts)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import permutations
 from math import degrees, inf, isclose, isfinite
 
-from mbplugin.comparison.models.bodies import Found
-from mbplugin.comparison.models.causes import factor_cause
-from mbplugin.comparison.models.rewriting import Rewritten
-from mbplugin.comparison.models.sides import Tolerances
-from mbplugin.comparison.models.values import Difference, NotCompared, StatedKind
+import numpy as np
+
+from mbplugin.comparison.models.alignment import Difference, Normalised, NotCompared, StatedKind
+from mbplugin.comparison.models.matching import Matching, Merged, Rewritten, Tolerances, about, angle_between
 from mbplugin.errors import MbPluginError
-from mbplugin.model.component import is_turn, units_of
-from mbplugin.model.mechanism import Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.identity import pair_and_freedom
 from mbplugin.model.scene import Scene
-from mbplugin.model.spring import JointSpring
+from mbplugin.model.spatial import Array, JointSpring, Pose, is_turn, units_of
 from mbplugin.phrases import counted, listed
 from mbplugin.readers import format_name
 from mbplugin.readers.source import ModelSource, client_id
@@ -76,6 +75,29 @@ _NOT_COMPARED = {
     "misfits": "misfit",
 }
 _OF_MECHANISM = {"drivers": "driver", "locks": "lock", "pfaffians": "velocity constraint"}
+Found = Difference | Normalised
+#: Factors between two values, and what they stand for.
+_FACTORS = (
+    (2.0, "doubled"),
+    (0.5, "halved"),
+    (10.0, "10x"),
+    (0.1, "0.1x"),
+    (1000.0, "units: 1000x"),
+    (0.001, "units: 0.001x"),
+    (100.0, "units: 100x (centimetres)"),
+    (0.01, "units: 0.01x (centimetres)"),
+    (0.0254, "units: inches"),
+    (1 / 0.0254, "units: inches"),
+    (1e6, "units: millimetres squared (1e6x)"),
+    (1e-6, "units: millimetres squared (1e-6x)"),
+    (1e4, "units: centimetres squared (1e4x)"),
+    (1e-4, "units: centimetres squared (1e-4x)"),
+    (1e9, "units: grams and millimetres (1e9x)"),
+    (1e-9, "units: grams and millimetres (1e-9x)"),
+    (0.45359237, "units: pounds"),
+    (1 / 0.45359237, "units: pounds"),
+)
+_CLOSE = 2e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,3 +346,247 @@ def _whole(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
                 if number
             )
             yield NotCompared("scene", "", (), f"{own}: what a scene adds to the robot is not compared")
+
+
+# Masses, centres of mass, inertias and frames of matched bodies.
+
+
+def compare_bodies(
+    a: Merged, b: Merged, found: Matching, T: dict[str, Pose], limits: Tolerances
+) -> Iterator[Found]:
+    """Yield what differs between the bodies of two models."""
+    for name, there in found.bodies.items():
+        ours, theirs = a.frames[name], b.frames[there]
+        yield from _frames(a, b, name, there, T[name], limits)
+        if name == WORLD:
+            yield from _on_the_ground(a, b, T[name], limits)
+            continue
+        heavy_a = {link for link in ours if not a.links[link].massless}
+        heavy_b = {link for link in theirs if not b.links[link].massless}
+        if heavy_a == heavy_b and heavy_a:
+            for link in sorted(heavy_a, key=list(ours).index):
+                D = ours[link].inverse() @ T[name] @ theirs[link]
+                yield from _properties(link, link, a.links[link], _moved(b.links[link], D), limits)
+            continue
+        total_a = a.mechanism.bodies[a.mechanism.body_index[name]]
+        total_b = _moved(b.mechanism.bodies[b.mechanism.body_index[there]], T[name])
+        for difference in _properties(name, there, total_a, total_b, limits):
+            several = difference.kind == "mass" and max(len(heavy_a), len(heavy_b)) > 1
+            sums = [
+                f"{v}, computed: the sum of fixed links" for v in (difference.value_a, difference.value_b)
+            ]
+            yield replace(difference, value_a=sums[0], value_b=sums[1]) if several else difference
+        if len(heavy_a) != len(heavy_b):
+            links = sorted(heavy_a ^ heavy_b)
+            yield Normalised("fixed links", name, f"merged: {', '.join(links)}")
+    yield from _lost(a, b, found)
+
+
+def _moved(body: Body, X: Pose) -> Body:
+    """Return the mass properties of a body in another frame."""
+    return Body(body.name, body.mass, X.apply(body.p_LC), X.R @ body.I_C @ X.R.T)
+
+
+def _properties(name: str, there: str, a: Body, b: Body, limits: Tolerances) -> Iterator[Difference]:
+    """Yield the differences of mass, centre of mass and inertia, the last two in the first model's frame."""
+    frame = f", computed in the frame of {name!r} of the first model"
+    heaviest = max(a.mass, b.mass)
+    if abs(a.mass - b.mass) > limits.relative * heaviest:
+        yield Difference(
+            "mass", name, there, f"{a.mass:.6g} kg", f"{b.mass:.6g} kg", mass_cause(a.mass, b.mass)
+        )
+    if a.mass and b.mass and np.linalg.norm(a.p_LC - b.p_LC) > limits.center:
+        cause = center_cause(a.p_LC, b.p_LC)
+        yield Difference("center", name, there, _point(a.p_LC) + frame, _point(b.p_LC) + frame, cause)
+    largest = max(float(np.abs(a.I_C).max()), float(np.abs(b.I_C).max()))
+    if np.abs(a.I_C - b.I_C).max() > 10 * limits.relative * largest:
+        ours, theirs = (_matrix(body.I_C) + frame for body in (a, b))
+        yield Difference("inertia", name, there, ours, theirs, inertia_cause(a, b))
+
+
+def _frames(a: Merged, b: Merged, name: str, there: str, T: Pose, limits: Tolerances) -> Iterator[Found]:
+    """Yield frames that moved: a difference where the frame is all that a link has."""
+    ours, theirs = a.frames[name], b.frames[there]
+    for link, X in ours.items():
+        if link == WORLD:
+            distance, angle = float(np.linalg.norm(T.p)), angle_between(np.eye(3), T.R)
+            if distance > limits.length or angle > limits.angle:
+                apart = f"{distance:.4g} m and {np.degrees(angle):.4g}° (computed)"
+                yield Normalised("ground", link, f"the whole robot stands {apart} from where the first does")
+            continue
+        if link not in theirs:
+            if a.links[link].massless and name != link:
+                yield Normalised("frame", link, f"the massless frame {link!r} is only in the first model")
+            continue
+        Y = T @ theirs[link]
+        distance, angle = float(np.linalg.norm(X.p - Y.p)), angle_between(X.R, Y.R)
+        if distance <= limits.length and angle <= limits.angle:
+            continue
+        frame_only = a.links[link].massless and b.links[link].massless and link not in (name, there)
+        if frame_only:
+            yield Difference("frame", link, link, _pose(X), _pose(Y), place_cause(X.p, Y.p))
+        else:
+            by = f"{distance:.4g} m and {np.degrees(angle):.4g}° (computed)"
+            yield Normalised("link frame", link, f"the link frame is moved by {by}, its contents are not")
+    for link in theirs:
+        if link not in ours and link != WORLD and b.links[link].massless and there != link:
+            yield Normalised("frame", link, f"the massless frame {link!r} is only in the second model")
+
+
+def _on_the_ground(a: Merged, b: Merged, T: Pose, limits: Tolerances) -> Iterator[Found]:
+    """Yield what differs between links fixed to the ground: they do not move, and load only what fixes them."""
+    for link, X in a.frames[WORLD].items():
+        if link == WORLD or link not in b.frames[WORLD] or a.links[link].massless or b.links[link].massless:
+            continue
+        D = X.inverse() @ T @ b.frames[WORLD][link]
+        for found in _properties(link, link, a.links[link], _moved(b.links[link], D), limits):
+            said = "fixed to the ground: no motion differs, only the reaction of what fixes it"
+            yield replace(found, cause=f"{found.cause}, {said}" if found.cause else said)
+    for one, other, said in ((a, b, "first"), (b, a, "second")):
+        only = [link for link in one.frames[WORLD] if link != WORLD and link not in other.frames[WORLD]]
+        if only:
+            names = ", ".join(only)
+            yield Normalised("ground", names, f"links of the ground that only the {said} model has: {names}")
+
+
+def _lost(a: Merged, b: Merged, found: Matching) -> Iterator[Found]:
+    """Yield the bodies without a twin; massless ones are frames."""
+    for body in a.mechanism.bodies:
+        if body.name not in found.bodies:
+            yield _single(body, body.name, "", "body lost")
+    for body in b.mechanism.bodies:
+        if body.name not in found.bodies.values():
+            yield _single(body, "", body.name, "body only in the second")
+
+
+def _single(body: Body, a: str, b: str, cause: str) -> Found:
+    if body.massless:
+        return Normalised("frame", body.name, f"the massless body {body.name!r} is only in one model")
+    value = f"{body.mass:.6g} kg"
+    return Difference("body", a, b, value if a else "", value if b else "", cause)
+
+
+def _point(p: Array) -> str:
+    """Return a point p (3,) as text."""
+    return f"({', '.join(f'{x:.6g}' for x in np.where(np.abs(p) < 1e-12, 0.0, p))}) m"
+
+
+def _pose(X: Pose) -> str:
+    from mbplugin.model.spatial import vector_from_rotation
+
+    turn = np.degrees(vector_from_rotation(X.R))
+    return f"{_point(X.p)}, turned by ({', '.join(f'{x:.4g}' for x in turn + 0.0)})°, computed"
+
+
+def _matrix(inertia: Array) -> str:
+    """Return an ``inertia`` (3, 3) as text."""
+    xx, yy, zz = np.diag(inertia)
+    xy, xz, yz = inertia[0, 1], inertia[0, 2], inertia[1, 2]
+    return f"({xx:.5g}, {yy:.5g}, {zz:.5g}; {xy:.3g}, {xz:.3g}, {yz:.3g}) kg·m²"
+
+
+# What probably happened: the mistakes of converters that numbers show.
+
+
+def factor_cause(a: float, b: float) -> str:
+    """Return what a factor between two values stands for; empty where it is none of the usual ones."""
+    if a == 0.0 or b == 0.0 or not (isfinite(a) and isfinite(b)):
+        return ""
+    ratio = b / a
+    for factor, said in _FACTORS:
+        if isclose(abs(ratio), factor, rel_tol=_CLOSE):
+            return said + (", sign changed" if ratio < 0 else "")
+    return "sign changed" if isclose(ratio, -1.0, rel_tol=_CLOSE) else ""
+
+
+def mass_cause(a: float, b: float) -> str:
+    """Return the probable cause of two masses, kg."""
+    if b == 0.0 or a == 0.0:
+        return "mass lost" if b == 0.0 else "mass only in the second"
+    said = factor_cause(a, b)
+    return f"mass {said}" if said in ("doubled", "halved") else said
+
+
+def limit_cause(a: float, b: float) -> str:
+    """Return the probable cause of two limits, rad or m."""
+    if isfinite(a) and not isfinite(b):
+        return "limit lost"
+    if isfinite(b) and not isfinite(a):
+        return "limit only in the second"
+    if isclose(b, degrees(a), rel_tol=_CLOSE) or isclose(a, degrees(b), rel_tol=_CLOSE):
+        return "limit in degrees"
+    said = factor_cause(a, b)
+    return said if said != "sign changed" else "limit with the opposite sign"
+
+
+def center_cause(a: Array, b: Array) -> str:
+    """Return the probable cause of two centres of mass, a (3,) and b (3,) in one frame, m."""
+    size_a, size_b = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if size_b < 1e-9 * max(size_a, 1e-9) or size_b == 0.0:
+        return "centre of mass lost: it is at the link frame"
+    if size_a > 0 and np.allclose(a / size_a, b / size_b, atol=_CLOSE):
+        return factor_cause(size_a, size_b)
+    if np.allclose(np.abs(a), np.abs(b), atol=_CLOSE * size_a):
+        return "centre of mass mirrored"
+    if isclose(size_a, size_b, rel_tol=_CLOSE):
+        return "centre of mass in another frame"
+    return ""
+
+
+def inertia_cause(a: Body, b: Body) -> str:
+    """Return the probable cause of two inertias about the centres of mass, in one frame."""
+    return next(_inertia_causes(a, b), "")
+
+
+def _inertia_causes(a: Body, b: Body) -> Iterator[str]:
+    ours, theirs = a.I_C, b.I_C
+    size = max(float(np.abs(ours).max()), 1e-30)
+    if not theirs.any():
+        yield "inertia lost"
+    if np.allclose(theirs, np.eye(3) * theirs[0, 0], rtol=_CLOSE) and theirs[0, 0] in (1.0, 0.001, 0.01, 0.1):
+        yield f"placeholder inertia of {theirs[0, 0]:g}"
+    ratios = theirs[np.abs(ours) > _CLOSE * size] / ours[np.abs(ours) > _CLOSE * size]
+    if (
+        len(ratios)
+        and np.allclose(ratios, ratios[0], rtol=_CLOSE)
+        and (said := factor_cause(1.0, float(ratios[0])))
+    ):
+        yield f"inertia {said}" if said in ("doubled", "halved") else said
+    if np.allclose(np.diag(ours), np.diag(theirs), atol=_CLOSE * size):
+        if np.allclose(theirs, np.diag(np.diag(theirs)), atol=_CLOSE * size):
+            yield "products of inertia lost"
+        if np.allclose(np.abs(ours), np.abs(theirs), atol=_CLOSE * size):
+            yield "products of inertia with the opposite sign"
+    shift = about(a.mass, a.p_LC)
+    if a.p_LC.any() and np.allclose(theirs, ours + shift, atol=_CLOSE * size):
+        yield "inertia about the link frame in place of the centre of mass"
+    if a.p_LC.any() and np.allclose(theirs + shift, ours, atol=_CLOSE * size):
+        yield "inertia about the centre of mass in place of the link frame"
+    moments = np.linalg.eigvalsh(ours), np.linalg.eigvalsh(theirs)
+    if np.allclose(*moments, atol=_CLOSE * size):
+        for order in permutations(range(3)):
+            if np.allclose(ours[np.ix_(order, order)], theirs, atol=_CLOSE * size):
+                yield "inertia in another frame: axes exchanged"
+        yield "inertia in another frame"
+
+
+def axis_cause(z: Array, w: Array) -> str:
+    """Return the probable cause of two unit axes z (3,) and w (3,) in one frame that are not parallel."""
+    for order in permutations(range(3)):
+        if order != (0, 1, 2) and np.allclose(np.abs(z[list(order)]), np.abs(w), atol=_CLOSE):
+            return "axis in another frame: components exchanged"
+    if np.allclose(w, [0, 0, 1], atol=_CLOSE) or np.allclose(w, [1, 0, 0], atol=_CLOSE):
+        return "axis left at a default"
+    return "axis in another frame"
+
+
+def place_cause(a: Array, b: Array) -> str:
+    """Return the probable cause of two positions a (3,) and b (3,) in one frame, m."""
+    size_a, size_b = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if size_a and size_b < 1e-9 * size_a:
+        return "position lost"
+    if size_a and size_b and np.allclose(a / size_a, b / size_b, atol=_CLOSE):
+        return factor_cause(size_a, size_b)
+    if np.allclose(np.abs(a), np.abs(b), atol=_CLOSE * max(size_a, 1e-9)):
+        return "position mirrored"
+    return "position in another frame" if isclose(size_a, size_b, rel_tol=_CLOSE) else ""

@@ -7,15 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.bullet.build.build import build
-from mbplugin.bullet.build.built import Built
-from mbplugin.bullet.build.ties import constraint_parts
-from mbplugin.bullet.motion.forces import apply_forces
-from mbplugin.bullet.motion.task import Task
+from mbplugin.bullet.built import Built, build, constraint_parts
+from mbplugin.bullet.motion import Task, apply_forces
 from mbplugin.bullet.session import quiet, session
-from mbplugin.comparison.side_by_side.answer import Answer
-from mbplugin.comparison.side_by_side.instant import Instant
-from mbplugin.constraints.reduction.velocity import body_twists
+from mbplugin.comparison.side_by_side.run import Answer, Instant
+from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.model.mechanism import WORLD, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.bullet.build.mass import loaded
-from mbplugin.comparison.side_by_side.answer import Answer
-from mbplugin.comparison.side_by_side.instant import Instant
-from mbplugin.comparison.side_by_side.parts import Part, parts_of
+from mbplugin.bullet.tree import loaded
+from mbplugin.comparison.side_by_side.run import Answer, Instant, Part, parts_of
 from mbplugin.dynamics.newton_euler import load_wrench
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.kinematics import forward

@@ -3,33 +3,65 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
 
-from mbplugin.analysis.directions import joint_place
+from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.arguments import checked
-from mbplugin.comparison.side_by_side.answer import Answer
-from mbplugin.comparison.side_by_side.instant import Instant, instant_of
-from mbplugin.comparison.side_by_side.values import OURS, JointWrench, SideBySide, sizes
-from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.joint_reactions.mask import joint_mask
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.dynamics.newton_euler import newton_euler
+from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.joint_reactions.run import reactions
-from mbplugin.joint_reactions.state import ClosedState
-from mbplugin.joint_reactions.system import System
-from mbplugin.joint_reactions.transmitted import coupled_wrench
-from mbplugin.model.loads import LoadLike, PayloadLike
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.scene import Scene, State, mechanism_of
-from mbplugin.model.spatial import Array
+from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joints, spring_loads
+from mbplugin.joint_reactions.statics import System, build_system
+from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
+from mbplugin.model.mechanism import WORLD, Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward, relative_pose
+from mbplugin.model.mechanism.mechanism import Driver, Lock, Mechanism
+from mbplugin.model.mechanism.pair import motion_subspace
+from mbplugin.model.scene import (
+    Load,
+    LoadLike,
+    Payload,
+    PayloadLike,
+    Scene,
+    State,
+    mechanism_of,
+    read_loads,
+    read_payloads,
+)
+from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, Array, Pose, cross, half_of
+from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.rendering import Result
 from mbplugin.version import __version__
+
+#: Those that are asked where none is named, on every machine the same.
+BY_DEFAULT = ("pybullet", "mujoco")
+_LIMITS = Limits(
+    seconds=60.0,
+    cpu=60,
+    memory=4 << 30,
+    written=1 << 30,
+    purpose=Purpose("computed", "the joint forces", "a model that takes less", "simplify it"),
+)
+#: A held joint that moves by more than this, rad/s or m/s, contradicts a given rate.
+_MOVES = 1e-9
+#: The name of our own column.
+OURS = "mbplugin"
+#: Unique components of engines that agree differ by less than this fraction of the largest in the joint.
+AGREES = 0.01
+#: The largest force or moment of a joint counts as at least this fraction of the model's largest.
+_FLOOR = 0.01
+#: Beside forces, moments count as at least this fraction of the largest force times the model's length.
+_SMALL_MOMENT = 0.001
 
 
 class _Engine(NamedTuple):
@@ -49,15 +81,6 @@ ENGINES: Mapping[str, _Engine] = {
         "Pinocchio", "pinocchio.pinocchio_wrenches", "pinocchio", "pip install 'mbplugin[pinocchio]'"
     ),
 }
-#: Those that are asked where none is named, on every machine the same.
-BY_DEFAULT = ("pybullet", "mujoco")
-_LIMITS = Limits(
-    seconds=60.0,
-    cpu=60,
-    memory=4 << 30,
-    written=1 << 30,
-    purpose=Purpose("computed", "the joint forces", "a model that takes less", "simplify it"),
-)
 
 
 @checked
@@ -209,3 +232,436 @@ def _joints(
 
 def _notes(state: ClosedState, answers: Iterable[Answer]) -> tuple[str, ...]:
     return (*state.notes, *(note for answer in answers for note in answer.notes))
+
+
+# A mechanism as a tree: where a loop is cut, a body has a second part that hangs in the cut joint.
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A body, or one part of it.
+
+    Parameters
+    ----------
+    name : str
+        That of the body for its first part.
+    body : str
+        The body that it is part of.
+    inner : str
+        The part or ``world`` that it is jointed to.
+    pair : Pair, optional
+        The joint; a body without one is free.
+    reversed : bool
+        Whether the body is the joint's predecessor.
+    point : (3,) array
+        The joint's place, the origin of S, in the world, m.
+    motions : tuple of (str, (3,) array)
+        "HINGE", "SLIDE" with their axes or "BALL", in the order from ``inner``, world axes.
+    rates : (k,) array
+        Of these, rad/s or m/s; three for a ball, its angular velocity in world axes.
+    """
+
+    name: str
+    body: str
+    inner: str
+    pair: Pair | None
+    reversed: bool
+    point: Array
+    motions: tuple[tuple[str, Array], ...]
+    rates: Array
+
+
+def parts_of(instant: Instant) -> list[Part]:
+    """Return the parts, inner ones before outer ones."""
+    mech = instant.mech
+    poses = forward(mech, instant.q)
+    twists = body_twists(mech, poses, instant.qd)
+    found = []
+    for joint in mech.tree.joints:
+        found.append(_part(mech, poses, twists, joint.outer, joint.outer, joint.inner, joint.pair))
+    for pair in mech.tree.cut:
+        body, inner = (pair.body_b, pair.body_a) if pair.body_b != WORLD else (pair.body_a, WORLD)
+        found.append(_part(mech, poses, twists, f"{body} in {pair.name}", body, inner, pair))
+    return found
+
+
+def _part(
+    mech: Mechanism, poses: BodyPoses, twists: Array, name: str, body: str, inner: str, pair: Pair | None
+) -> Part:
+    """Return a part whose body moves with ``twists`` (n, 6), world axes, m/s and rad/s."""
+    index = mech.body_index[body]
+    free: tuple[str, ...]
+    if pair is None:
+        point, turned = poses.p_WC[index], False
+        free, S = COMPONENTS, np.eye(6)
+    else:
+        X_WP = poses.of(mech.body_index.get(pair.body_a, -1)) @ pair.X_AP
+        X_WS = poses.of(mech.body_index.get(pair.body_b, -1)) @ pair.X_BS
+        point, turned = X_WS.p, pair.body_b != body
+        free, S = pair.kind.free, motion_subspace(pair, X_WP.R, X_WS.R)
+        S = -S if turned else S
+    relative = _twist_at(mech, poses, twists, body, point) - _twist_at(mech, poses, twists, inner, point)
+    rates = np.asarray(np.linalg.lstsq(S, relative, rcond=None)[0], dtype=float)
+    motions, values = _motions(free, S, rates, turned)
+    return Part(name, body, inner, pair, turned, point, tuple(motions), np.array(values))
+
+
+def _motions(
+    free: tuple[str, ...], S: Array, rates: Array, turned: bool
+) -> tuple[list[tuple[str, Array]], list[float]]:
+    """Return what moves and how fast, from the inner part outwards.
+
+    ``S`` (6, k) has a column per freedom, world axes; ``rates`` (k,) are theirs, rad/s and m/s.
+    """
+    ball = {"rx", "ry", "rz"} <= set(free)
+    steps: list[tuple[str, Array, list[float]]] = []
+    for column, freedom in enumerate(free):
+        axis = S[half_of(freedom), column]
+        if freedom.startswith("t"):
+            steps.append(("SLIDE", axis, [rates[column]]))
+        elif not ball:
+            steps.append(("HINGE", axis, [rates[column]]))
+    if ball:
+        turns = [column for column, freedom in enumerate(free) if freedom.startswith("r")]
+        steps.append(("BALL", np.eye(3)[2], list(S[ROTATION, turns] @ rates[turns])))
+    if turned:
+        steps.reverse()
+    return [(kind, axis) for kind, axis, _ in steps], [value for *_, values in steps for value in values]
+
+
+def _twist_at(mech: Mechanism, poses: BodyPoses, twists: Array, body: str, point: Array) -> Array:
+    """Return the twist (6,) of a body at a ``point`` (3,), world axes, from ``twists`` (n, 6) at mass centres."""
+    if body == WORLD:
+        return np.zeros(6)
+    index = mech.body_index[body]
+    omega = twists[index][ROTATION]
+    v = twists[index][TRANSLATION] + cross(omega, point - poses.p_WC[index])
+    return np.concatenate((v, omega))
+
+
+# The instant that all engines compute: one closed state, the accelerations that follow, and what acts.
+
+
+@dataclass(frozen=True, eq=False)
+class Instant:
+    """What every engine is given.
+
+    Parameters
+    ----------
+    mech : Mechanism
+        Held joints are fixed pairs; no drivers, no locks.
+    q, qd, qdd : (nq,), (nv,), (nv,) array
+        A closed pose, and the motion that follows from the loads; zeros in statics.
+    loads, payloads : tuple
+        All that acts besides gravity; springs as their forces at this state.
+    at_rest : bool
+        Statics.
+    held : tuple of str
+    """
+
+    mech: Mechanism
+    q: Array
+    qd: Array
+    qdd: Array
+    loads: tuple[Load, ...]
+    payloads: tuple[Payload, ...]
+    at_rest: bool
+    held: tuple[str, ...]
+
+
+def instant_of(
+    model: Scene | Mechanism,
+    q: JointValues,
+    qd: JointValues,
+    loads: Iterable[LoadLike],
+    payloads: Iterable[PayloadLike],
+    hold: Iterable[str] | None,
+    tolerance: float | None,
+) -> tuple[Instant, System, ClosedState]:
+    """Return the instant, all rows of its mechanism, and the state that was closed.
+
+    Raises
+    ------
+    BadUsage
+        A held joint that is to move, or drivers in a motion.
+    MbPluginError
+        As for :func:`mbplugin.joint_reactions.run.reactions`.
+    """
+    asked = closed_state(model, q, qd, None, tolerance, None)
+    mech = mechanism_of(model)
+    holders: list[Driver | Lock] = [*mech.locks]
+    if asked.at_rest:
+        actuated = [a.joint for a in model.actuators] if isinstance(model, Scene) else []
+        holders += [*mech.drivers, *held_joints(asked.motion, hold, actuated, asked.tolerance)]
+    elif mech.drivers:
+        raise BadUsage(
+            f"driver {mech.drivers[0].name!r} prescribes a motion",
+            expected="motions that follow from the loads",
+            remedy="take the driver out of the scene, or compare at rest",
+        )
+    else:
+        holders += held_joints(asked.motion, hold or (), (), asked.tolerance)
+    fixed = with_fixed(mech, asked.motion.poses, holders)
+    scene = replace(model, mechanism=fixed) if isinstance(model, Scene) else fixed
+    state = _at_fixed(asked, fixed, tuple(dict.fromkeys(h.joint for h in holders)))
+    # a joint with a spring may be one of those that are held, and has no coordinate then
+    springs = spring_loads(asked.mech, model.springs if isinstance(model, Scene) else (), asked.q, asked.qd)
+    own: tuple[Sequence[Load], Sequence[Payload]] = ((), ())
+    if isinstance(scene, Scene):
+        own = scene.loads, scene.payloads
+    acting = (*own[0], *springs, *read_loads(fixed, loads))
+    carried = (*own[1], *read_payloads(fixed, payloads))
+    system = build_system(fixed, state.q, state.motion.poses, state.motion.columns, state.tolerance)
+    if not state.at_rest:
+        state = _accelerated(state, system, acting, carried)
+    names = tuple(dict.fromkeys(h.joint for h in holders))
+    return (
+        Instant(fixed, state.q, state.qd, state.qdd, acting, carried, state.at_rest, names),
+        system,
+        state,
+    )
+
+
+def _at_fixed(asked: ClosedState, fixed: Mechanism, held: tuple[str, ...]) -> ClosedState:
+    """Return the state in the coordinates that are left when held joints are fixed."""
+    rates = dict(zip(asked.mech.qd_names, asked.qd.tolist(), strict=True))
+    gone = set(rates) - set(fixed.qd_names)
+    if moving := [name for name in sorted(gone) if abs(rates[name]) > _MOVES]:
+        raise BadUsage(
+            f"{moving[0]!r} is held and moves with {rates[moving[0]]:.3g} rad/s or m/s",
+            remedy="do not hold it, or give rates at which it rests",
+        )
+    q = coordinates_of(fixed, asked.motion.poses)
+    qd = np.array([rates[name] for name in fixed.qd_names])
+    still = None if asked.at_rest else qd
+    made = closed_state(fixed, q, still, None, asked.tolerance, None)
+    return replace(made, notes=asked.notes, at_rest=asked.at_rest)
+
+
+def _accelerated(
+    state: ClosedState, system: System, loads: Sequence[Load], payloads: Sequence[Payload]
+) -> ClosedState:
+    """Return the state with the accelerations that the loads cause.
+
+    In joint rates: Nᵀ Sᵀ (M v̇ − F) = 0 for v̇ = v̇₀ + S N a, with v̇₀ one that the constraints allow and N a
+    basis of the free motions (wojtyra2013 (13)).
+    """
+    motion, mech = state.motion, state.mech
+    N = motion.units[:, None] * motion.free_motions(system.degree_of_redundancy)
+    SN = np.array([body_twists(mech, motion.poses, column) for column in N.T]).reshape(
+        N.shape[1], len(mech.bodies), 6
+    )
+    made = newton_euler(mech, state.q, state.qd, loads=loads, payloads=payloads)
+    missing = made.missing(state.accelerations)
+    mass = np.einsum("ani,nij,bnj->ab", SN, made.M, SN)
+    a = np.linalg.lstsq(mass, -np.einsum("ani,ni->a", SN, missing), rcond=1e-12)[0]
+    qdd, v_dot = motion.accelerations(state.qdd + N @ a, state.qd, ())
+    return replace(state, qdd=qdd, accelerations=v_dot)
+
+
+# What one engine answers: a wrench for every joint, or why it has none.
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The joint wrenches of one engine.
+
+    Parameters
+    ----------
+    engine : str
+        Its name.
+    version : str
+        Empty where it did not run.
+    wrenches : mapping of pair to (6,) array
+        [f; m] on the successor at the origin of S, world axes, N and N·m; empty without an answer.
+    reason : str
+        Why there is no answer, one sentence; empty with one.
+    notes : tuple of str
+    """
+
+    engine: str
+    version: str = ""
+    wrenches: Mapping[str, Array] = field(default_factory=dict)
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+
+# The result of ``engines``: the wrench of every joint by several engines, and where they may differ.
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class JointWrench:
+    """What passes through one joint, by every engine that answers.
+
+    Parameters
+    ----------
+    name, type, body_a, body_b : str
+        Of the pair; ``type`` is that of the model, also where the joint is held.
+    held : bool
+        Whether it is held, so that its drive's force is in the wrench.
+    point : (3,) array
+        The origin of S in the world, m.
+    R_WJ : (3, 3) array
+        Axes of P in the world, by column.
+    unique : (6,) array of bool
+        Whether the rigid model determines each component.
+    wrenches : mapping of engine to (6,) array
+        [f; m] on the successor at ``point``, axes of P, N and N·m; NaN in ours where nothing determines it.
+    spread : (6,) array
+        Largest difference between two engines, N and N·m.
+    size : (6,) array
+        The largest force, and moment, of any engine in this joint, N and N·m; at least a hundredth of the largest
+        in the model.
+    """
+
+    name: str
+    type: str
+    body_a: str
+    body_b: str
+    held: bool
+    point: Array
+    R_WJ: Array
+    unique: AnyArray
+    wrenches: Mapping[str, Array]
+    spread: Array
+    size: Array
+
+    @property
+    def difference(self) -> Array:
+        """The spread (6,) as a fraction of the size; zero where nothing acts."""
+        return np.divide(self.spread, self.size, out=np.zeros(6), where=self.size > 0)
+
+    @property
+    def agrees(self) -> AnyArray:
+        """Whether all engines have the same value of each component, (6,)."""
+        return np.asarray(self.difference <= AGREES)
+
+
+@dataclass(frozen=True, eq=False)
+class SideBySide(Result):
+    """Joint wrenches of several engines at one instant.
+
+    Parameters
+    ----------
+    q, qd, qdd : (nq,), (nv,), (nv,) array
+        The closed pose and the motion, rad, m and s, in the coordinates of ``mechanism``, whose held joints are
+        fixed pairs.
+    mode : "statics" or "inverse dynamics"
+        The second at an instant of motion.
+    held : tuple of str
+        Joints that are held as a whole.
+    tolerance : float
+        Relative rank tolerance.
+    degree_of_redundancy : int
+        With the held joints.
+    engines : tuple of Answer
+        Ours first; those without an answer have a reason.
+    joints : tuple of JointWrench
+        In file order.
+    """
+
+    mechanism: Mechanism
+    q: Array
+    qd: Array
+    qdd: Array
+    mode: Mode
+    held: tuple[str, ...]
+    tolerance: float
+    degree_of_redundancy: int
+    engines: tuple[Answer, ...]
+    joints: tuple[JointWrench, ...]
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        names = ", ".join(e.engine for e in self.answers)
+        redundant = counted(self.degree_of_redundancy, "redundant constraint")
+        facts = (self.mode, names, redundant, f"tolerance {self.tolerance:g}")
+        return one_line(self, self.mechanism.name, facts)
+
+    def __getitem__(self, joint: str) -> JointWrench:
+        for candidate in self.joints:
+            if candidate.name == joint:
+                return candidate
+        names = [candidate.name for candidate in self.joints]
+        raise UnknownName(f"there is no joint {joint!r}", remedy=suggestion(joint, names))
+
+    @property
+    def answers(self) -> Iterator[Answer]:
+        """Those that have an answer."""
+        return (answer for answer in self.engines if not answer.reason)
+
+    @property
+    def compared(self) -> bool:
+        """Whether at least two engines answer."""
+        return len(list(self.answers)) > 1
+
+    @cached_property
+    def agrees(self) -> bool:
+        """Whether all engines have the same value of every unique component."""
+        return all(bool(joint.agrees[joint.unique].all()) for joint in self.joints)
+
+    @cached_property
+    def largest_unique_difference(self) -> float:
+        """The largest difference in a unique component, as a fraction of what acts in its joint."""
+        return max((float(j.difference[j.unique].max(initial=0.0)) for j in self.joints), default=0.0)
+
+    @cached_property
+    def largest_undetermined_difference(self) -> float:
+        """The largest difference in a non-unique component, as a fraction of what acts in its joint."""
+        return max((float(j.difference[~j.unique].max(initial=0.0)) for j in self.joints), default=0.0)
+
+
+def sizes(wrenches: Mapping[str, Mapping[str, Array]], length: float) -> dict[str, Array]:
+    """Return the largest force and moment (6,) of each joint, from the wrenches (6,) by joint and engine.
+
+    ``length`` is that of the model, m.
+    """
+    largest = {
+        name: np.nan_to_num(np.fmax.reduce(np.abs(list(of.values())))).reshape(2, 3).max(axis=1)
+        for name, of in wrenches.items()
+    }
+    floor = _FLOOR * np.array(list(largest.values())).max(axis=0, initial=0.0) if largest else np.zeros(2)
+    floor[1] = max(floor[1], _SMALL_MOMENT / _FLOOR * floor[0] * length)
+    return {name: np.repeat(np.maximum(two, floor), 3) for name, two in largest.items()}
+
+
+# Held joints as fixed pairs, so that every engine transmits their whole wrench in one way.
+
+
+def with_fixed(mech: Mechanism, poses: BodyPoses, holders: Collection[Driver | Lock]) -> Mechanism:
+    """Return the mechanism with held joints as fixed pairs at a pose, without drivers and locks.
+
+    The axes of P and the origin of S stay where they were, so that a wrench is in the same frame.
+
+    Raises
+    ------
+    BadUsage
+        Only some of the freedoms of a joint are held, or a held joint is coupled to another one.
+    """
+    held: dict[str, set[str]] = {}
+    for holder in holders:
+        free = mech.pair_by_name[holder.joint].kind.free
+        held.setdefault(holder.joint, set()).update(holder.freedoms or free)
+    for name, freedoms in held.items():
+        if freedoms != set(mech.pair_by_name[name].kind.free):
+            raise BadUsage(
+                f"only {', '.join(sorted(freedoms))} of joint {name!r} is held",
+                expected="joints that are held as a whole",
+                remedy=f"hold {name!r}",
+            )
+    for coupling in mech.couplings:
+        if both := [term.joint for term in coupling.terms if term.joint in held]:
+            raise BadUsage(
+                f"joint {both[0]!r} is held, and coupled by {coupling.name!r}",
+                remedy="hold a joint that is not coupled",
+            )
+    pairs = tuple(_fixed(mech, poses, p) if p.name in held else p for p in mech.pairs)
+    return replace(mech, pairs=pairs, drivers=(), locks=())
+
+
+def _fixed(mech: Mechanism, poses: BodyPoses, pair: Pair) -> Pair:
+    X_PS = relative_pose(mech, pair, poses)
+    travel, turn = Pose(np.eye(3), X_PS.p), Pose(X_PS.R.T, np.zeros(3))
+    return replace(pair, type="fixed", freedoms=(), X_AP=pair.X_AP @ travel, X_BS=pair.X_BS @ turn, lead=0.0)

@@ -2,7 +2,7 @@
 
 from mbplugin.constraints.assembly.assemble import assemble
 from mbplugin.constraints.assembly.closure import CLOSED, Closure, constraints_to_close
-from mbplugin.constraints.assembly.descent.steps import independent_parts
-from mbplugin.constraints.assembly.result import Assembly
+from mbplugin.constraints.assembly.descent import independent_parts
+from mbplugin.constraints.assembly.starts import Assembly
 
 __all__ = ["CLOSED", "Assembly", "Closure", "assemble", "constraints_to_close", "independent_parts"]

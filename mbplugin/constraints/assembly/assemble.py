@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.constraints.assembly.closure import CLOSED, CONVERGED, Closure
-from mbplugin.constraints.assembly.descent.newton import gauss_newton
-from mbplugin.constraints.assembly.group import Found
-from mbplugin.constraints.assembly.limits import respect_limits
-from mbplugin.constraints.assembly.loops import Group
-from mbplugin.constraints.assembly.result import Assembly
-from mbplugin.constraints.assembly.search import Movable, close_component, open_alone, settled
-from mbplugin.constraints.contradiction import AGREED, contradiction, rounding_of
+from mbplugin.constraints.assembly.closure import CLOSED, CONVERGED, Closure, Group, System, connected
+from mbplugin.constraints.assembly.descent import gauss_newton, levenberg_marquardt, shortest_step
+from mbplugin.constraints.assembly.starts import (
+    Assembly,
+    beyond_limits,
+    distances,
+    drawn,
+    nearest_turns,
+    respect_limits,
+)
+from mbplugin.constraints.tolerance import AGREED, contradiction, rounding_of
 from mbplugin.errors import CannotClose, ContradictedState
-from mbplugin.model.mechanism.joint import has_quaternion
 from mbplugin.model.mechanism.kinematics import relative_pose
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Pair, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed
 
 #: Cosine of the angle from which on two axes are opposite: 170°.
 _OPPOSITE = -0.985
+#: How often a group starts from many poses at once before it counts as not closed.
+_ROUNDS = 4
+_ITERATIONS = 80
+#: A step below this leaves a rate alone, rad or lengths of the mechanism.
+_ALONE = 1e-9
+#: Poses tried, how far away (root mean square, rad and travels against the length), and descents to them.
+_TRIED, _AWAY, _BRANCH_ITERATIONS = 6, 0.2, 30
+#: Descents at once.
+_TOGETHER = 12
+#: Columns times descents at once: more of a large group would only take longer.
+_WORK = 1200
+#: The many descents end this close, as a fraction of what counts as closed; the last steps are Newton's.
+_NEARLY = 0.1
 
 
 def assemble(
@@ -215,3 +230,362 @@ def _turn_opposite(closure: Closure, found: Found) -> str:
         return ""
     sides = f"the axes of both sides of {listed(names, 3)} are opposite at the start"
     return f"{sides}: turn one of them, such as by rpy_b = [3.141592653589793, 0, 0]"
+
+
+# Closing one component: from the pose as it is, then parted into groups, then as a whole.
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A component, its equations, and the pose that it is to be closed from."""
+
+    component: Group
+    system: System
+    q: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Movable:
+    """Rates that may change, (nv,) of bool, and whether closed poses far away are searched as well."""
+
+    rates: AnyArray
+    searched: bool
+
+
+def close_component(
+    closure: Closure, component: Group, q: Array, movable_sets: Sequence[Movable], seed: int
+) -> tuple[Found, bool]:
+    """Return the closed pose of a component that is nearest to q, and whether what may not move need not.
+
+    Parameters
+    ----------
+    q : (nq,) array
+    movable_sets : sequence of Movable
+        Tried in this order; the first ones are for poses that close without moving the others.
+    """
+    part = _Part(component, closure.system(component), q)
+    best = Found(q, gap_at(part.system, q), 1, component.constraints)
+    if best.gap <= CONVERGED * closure.length:
+        return replace(best, starts=0), True
+    is_open = best.gap > CLOSED * closure.length
+    rng = np.random.default_rng(seed)
+    sets = _distinct(movable_sets, part.system.rates)
+    for movable in sets:
+        # what is held may be what keeps the loops open: that is not searched for long
+        search = GroupSearch(closure, movable.rates, rng, _ROUNDS if movable is sets[-1] else 1)
+        found = _from_here(part, movable.rates, search.nearly)
+        if found.gap > search.closed and movable.searched:
+            found = better(found, _by_groups(search, part))
+        found = replace(found, q=_unmoved(closure, found.q, q, movable.rates))
+        best = better(best, found)
+        if found.gap <= search.closed and settled(part.system, found.q, ~movable.rates):
+            # a pose that was given closed is meant as it is
+            return (_generic(search, part, found) if is_open else found), True
+    return best, False
+
+
+def settled(system: System, q: Array, fixed: AnyArray, alone: float = _ALONE) -> bool:
+    """Return whether the smallest step that closes what is open at q (nq,) leaves the rates ``fixed`` (nv,) alone.
+
+    A step below ``alone`` does, rad or lengths of the mechanism. What stays open then is the misfit of rows that no
+    pose closes, and none that the fixed rates keep open.
+    """
+    J, Phi = system.linearised(q[None])
+    if float(np.abs(Phi).max(initial=0.0)) <= CONVERGED * system.length:
+        return True
+    return float(np.abs(shortest_step(J, -Phi[0])[fixed[system.rates]]).max(initial=0.0)) <= alone
+
+
+def _unmoved(closure: Closure, found: Array, q: Array, movable: AnyArray) -> Array:
+    """Return a pose ``found`` (nq,) with the coordinates of q (nq,) where no rate of ``movable`` (nv,) changes them."""
+    out = np.array(found)
+    for joint in closure.mech.tree.joints:
+        moves = movable[joint.qd]
+        if not moves.any():
+            out[joint.q] = q[joint.q]
+        elif len(moves) == joint.q.stop - joint.q.start:
+            out[joint.q] = np.where(moves, found[joint.q], q[joint.q])
+    return out
+
+
+def open_alone(closure: Closure, found: Found, seed: int) -> list[tuple[str, float]]:
+    """Return the constraints of an open group that do not even close on their own, and their gaps, m."""
+    if len(found.group) < 2:
+        return []
+    every = np.ones(len(closure.units), dtype=bool)
+    search = GroupSearch(closure, every, np.random.default_rng(seed), _ROUNDS)
+    alone = []
+    for k in found.group:
+        single = search.close(Group((k,), tuple(sorted(closure.members[k]))), found.q)
+        if single.gap > search.closed:
+            alone.append((closure.constraints[k].name, single.gap))
+    return sorted(alone, key=lambda item: -item[1])
+
+
+def _distinct(movable_sets: Sequence[Movable], rates: AnyArray) -> list[Movable]:
+    """Return the sets that differ in the rates (C,) of the component, and have some."""
+    distinct: list[Movable] = []
+    for movable in reversed(movable_sets):
+        same = any((movable.rates[rates] == other.rates[rates]).all() for other in distinct)
+        if not same and (not distinct or movable.rates[rates].any()):
+            distinct.insert(0, movable)
+    return distinct
+
+
+def _from_here(part: _Part, movable: AnyArray, nearly: float) -> Found:
+    """Return where a descent ends in the rates movable (nv,) of bool."""
+    end = levenberg_marquardt(part.system, part.q[None], movable, nearly, _ITERATIONS)[0][0]
+    end, gap = gauss_newton(part.system, end, movable, CONVERGED)
+    return Found(end, gap, 1, part.component.constraints)
+
+
+def _generic(search: GroupSearch, part: _Part, found: Found) -> Found:
+    """Return what was found, or a closed pose near it where the rows keep the rank that it loses."""
+    pose = generic_nearby(
+        search.closure, part.system, part.component, part.q, found.q, search.movable, search.rng
+    )
+    if pose is None:
+        return found
+    names = tuple(search.closure.constraints[k].name for k in part.component.constraints)
+    return replace(found, q=pose, gap=gap_at(part.system, pose), degenerate=names)
+
+
+def _by_groups(search: GroupSearch, part: _Part) -> Found:
+    """Return the best pose of a component that falls into groups while what they share is held."""
+    groups = parted(search.closure, part.component, part.q, search.movable, search.rng)
+    if len(groups) == 1:
+        return search.close(part.component, part.q)
+    there = Found(part.q, np.inf, 1, part.component.constraints)
+    still_open = []
+    for group in groups:
+        found = search.close(group, there.q)
+        there = replace(
+            there,
+            q=found.q,
+            starts=max(there.starts, found.starts),
+            degenerate=there.degenerate + found.degenerate,
+        )
+        if found.gap > search.closed:
+            still_open.append(group)
+    if not still_open:
+        end, gap = gauss_newton(part.system, there.q, search.movable, CONVERGED)
+        return replace(there, q=end, gap=gap)
+    grouped = {k for group in groups for k in group.joints}
+    held = [k for k in search.moving(part.component) if k not in grouped]
+    return _with_held(search, part, there, still_open, held)
+
+
+def _with_held(
+    search: GroupSearch, part: _Part, there: Found, still_open: Sequence[Group], held: Sequence[int]
+) -> Found:
+    """Return the best pose when all of a component moves, and only what is open starts anew.
+
+    Every other descent starts from other values of the joints that were held as well.
+    """
+    joints = sorted({k for group in still_open for k in group.joints})
+    constraints = tuple(sorted({k for group in still_open for k in group.constraints}))
+    best = replace(there, gap=gap_at(part.system, there.q), group=constraints)
+    starts, count = there.starts, search.together(part.system)
+    for _ in range(search.rounds):
+        Q = drawn(search.closure, np.repeat(there.q[None], count, axis=0), joints, search.rng)
+        Q[1::2] = drawn(search.closure, Q[1::2], held, search.rng)
+        found = search.descended(part.system, part.component, part.q, Q)
+        starts += count
+        best = replace(better(best, replace(found, group=constraints)), starts=starts)
+        if best.gap <= search.closed:
+            break
+    return best
+
+
+# Parting loops that share a few joints: held, these leave groups that close on their own.
+
+
+def parted(
+    closure: Closure, group: Group, q: Array, movable: AnyArray, rng: np.random.Generator
+) -> list[Group]:
+    """Return the groups that a component falls into while joints that many loops share are held.
+
+    A joint is held if that takes no rank from the rows at a pose drawn at random: the loops must still be
+    able to close. One that parts nothing is free again. One group comes back where nothing parts.
+
+    Parameters
+    ----------
+    q : (nq,) array
+    movable : (nv,) bool array
+    """
+    members = [closure.members[k] for k in group.constraints]
+    joints = [k for k in group.joints if movable[closure.mech.tree.joints[k].qd].any()]
+    shared = {k: sum(k in m for m in members) for k in joints}
+    order = sorted((k for k in joints if shared[k] > 1), key=lambda k: -shared[k])
+    held = _bearable(closure, group, order, drawn(closure, q[None], joints, rng)[0], movable)
+
+    def parts(held: Sequence[int]) -> list[Group]:
+        free = frozenset(joints) - frozenset(held)
+        return connected([m & free for m in members], group.constraints)
+
+    for joint in reversed(held):
+        without = [k for k in held if k != joint]
+        if len(parts(without)) == len(parts(held)):
+            held = without
+    return parts(held)
+
+
+def _bearable(closure: Closure, group: Group, order: Sequence[int], q: Array, movable: AnyArray) -> list[int]:
+    """Return the joints, the most shared first, that can be held one after the other without loss of rank.
+
+    At q (nq,), movable (nv,) of bool.
+    """
+    system = closure.system(group)
+    J = system.linearised(q[None])[0]
+    keep = movable[system.rates].copy()
+    rank, held = J.moving(keep).ranks()[0], []
+    for joint in order:
+        span = closure.mech.tree.joints[joint].qd
+        trial = keep & ~((system.rates >= span.start) & (system.rates < span.stop))
+        if trial.sum() >= rank and J.moving(trial).ranks()[0] == rank:
+            keep = trial
+            held.append(joint)
+    return held
+
+
+# Degenerate closed poses: where the rows lose a rank that closed poses near them have.
+
+
+def generic_nearby(
+    closure: Closure,
+    system: System,
+    group: Group,
+    q: Array,
+    end: Array,
+    movable: AnyArray,
+    rng: np.random.Generator,
+) -> Array | None:
+    """Return a closed pose (nq,) of a higher rank than ``end``, the nearest to q that is found; None: none is.
+
+    Parameters
+    ----------
+    q, end : (nq,) array
+        The given pose, and a closed one.
+    movable : (nv,) bool array
+    """
+    J = system.linearised(end[None])[0]
+    here = J.ranks()[0]
+    if here == min(J.pattern.shape):
+        return None
+    step = _AWAY * rng.normal(size=(_TRIED, len(system.rates))) * movable[system.rates]
+    Q = system.stepped(np.repeat(end[None], _TRIED, axis=0), step)
+    # where not even an open pose has more, no closed one has
+    if system.linearised(Q)[0].ranks().max() <= here:
+        return None
+    Q, gap = levenberg_marquardt(system, Q, movable, 0.1 * CLOSED * closure.length, _BRANCH_ITERATIONS)
+    closed = nearest_turns(closure, Q[gap <= CLOSED * closure.length], q, group.joints)
+    for pose in closed[np.argsort(distances(closure, closed, q, group.joints))]:
+        there, left = gauss_newton(system, pose, movable, CONVERGED)
+        if left <= CLOSED * closure.length and system.linearised(there[None])[0].ranks()[0] > here:
+            return there
+    return None
+
+
+# Closing one group of loops from many poses at once, all other joints as they are.
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best pose of a search, closed or not.
+
+    Parameters
+    ----------
+    q : (nq,) array
+    gap : float
+        Largest residual, m.
+    starts : int
+        Poses from which the group was tried.
+    group : tuple of int
+        What stays open, as positions among the constraints to close.
+    degenerate : tuple of str
+        As in :class:`Assembly`.
+    """
+
+    q: Array
+    gap: float
+    starts: int
+    group: tuple[int, ...]
+    degenerate: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSearch:
+    """How groups are searched: which rates may change, and how often a group starts anew.
+
+    Parameters
+    ----------
+    movable : (nv,) bool array
+    rng : Generator
+    rounds : int
+        Of descents from many poses at once.
+    """
+
+    closure: Closure
+    movable: AnyArray
+    rng: np.random.Generator
+    rounds: int
+
+    @property
+    def closed(self) -> float:
+        """The residual below which a constraint counts as closed, m."""
+        return CLOSED * self.closure.length
+
+    @property
+    def nearly(self) -> float:
+        """The residual at which the last steps begin, m."""
+        return _NEARLY * self.closed
+
+    def close(self, group: Group, q: Array) -> Found:
+        """Return the nearest closed pose of a group, or the best one; the first start is q (nq,) itself."""
+        system = self.closure.system(group, q)
+        best, count, starts = Found(q, gap_at(system, q), 1, group.constraints), self.together(system), 0
+        for number in range(self.rounds):
+            Q = drawn(self.closure, np.repeat(q[None], count, axis=0), self.moving(group), self.rng)
+            if number == 0:
+                Q[0] = q
+            starts += count
+            best = replace(better(best, self.descended(system, group, q, Q)), starts=starts)
+            if best.gap <= self.closed:
+                break
+        return best
+
+    def descended(self, system: System, group: Group, q: Array, Q: Array) -> Found:
+        """Return the best of the poses where descents from Q (K, nq) end, as seen from q (nq,)."""
+        Q, gap = levenberg_marquardt(system, Q, self.movable, self.nearly, _ITERATIONS)
+        closed = np.flatnonzero(gap <= self.closed)
+        if not closed.size:
+            k = int(gap.argmin())
+            return Found(Q[k], float(gap[k]), len(Q), group.constraints)
+        near = nearest_turns(self.closure, Q[closed], q, group.joints)
+        rank = system.linearised(near)[0].ranks()
+        outside = [len(beyond_limits(self.closure, pose)) for pose in near]
+        away = distances(self.closure, near, q, group.joints)
+        order = sorted(range(len(near)), key=lambda k: (outside[k], away[k]))
+        chosen = next(k for k in order if rank[k] == rank.max())
+        names = tuple(self.closure.constraints[k].name for k in group.constraints)
+        end, left = gauss_newton(system, near[chosen], self.movable, CONVERGED)
+        return Found(end, left, len(Q), group.constraints, names if chosen != order[0] else ())
+
+    def moving(self, group: Group) -> list[int]:
+        """Return the joints of a group of which all rates may change."""
+        joints = self.closure.mech.tree.joints
+        return [k for k in group.joints if self.movable[joints[k].qd].all()]
+
+    def together(self, system: System) -> int:
+        """Return how many descents of a group go on at once."""
+        return int(np.clip(_WORK // max(1, len(system.rates)), 2, _TOGETHER))
+
+
+def gap_at(system: System, q: Array) -> float:
+    """Return the largest residual at a pose q (nq,), m."""
+    return float(np.abs(system.linearised(q[None])[1]).max(initial=0.0))
+
+
+def better(one: Found, other: Found) -> Found:
+    """Return the one that is closed farther, with the larger number of starts."""
+    return replace(other if other.gap < one.gap else one, starts=max(one.starts, other.starts))

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.assembly.closure import Closure
-from mbplugin.model.component import is_turn
-from mbplugin.model.mechanism.joint import has_quaternion
-from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.model.mechanism.topology import TreeJoint
-from mbplugin.model.spatial import Array
+from mbplugin.constraints.assembly.closure import CLOSED, Closure
+from mbplugin.model.mechanism.mechanism import TreeJoint
+from mbplugin.model.mechanism.pair import Freedom, RowKind, has_quaternion
+from mbplugin.model.spatial import AnyArray, Array, is_turn
+from mbplugin.phrases import one_line_repr
 
 #: How far a travel without limits is drawn to either side, in characteristic lengths.
 _REACH = 2.0
+_TURN = 2 * np.pi
+#: What is beyond a limit by less is rounding: rad or lengths of the mechanism, and parts of the value.
+_LIMIT_SLACK = 1e-9
 
 
 def drawn(closure: Closure, Q: Array, joints: Iterable[int], rng: np.random.Generator) -> Array:
@@ -63,3 +66,142 @@ def _range(freedom: Freedom, is_angle: bool, length: float, q: Array) -> tuple[A
     # one limit, or several turns: the part that is near
     low = np.maximum(lower, np.minimum(middle - reach, upper - 2 * reach))
     return low, np.minimum(upper, low + 2 * reach)
+
+
+# How far one pose is from another, and which turns of its angles are the nearest.
+
+
+def distances(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -> Array:
+    """Return how far poses Q (K, nq) are from q (nq,) in some joints: root of the sum of squares, (K,).
+
+    Turns in rad, travels in characteristic lengths.
+    """
+    total = np.zeros(len(Q))
+    for k in joints:
+        joint = closure.mech.tree.joints[k]
+        difference = Q[:, joint.q] - q[joint.q]
+        units = closure.units[joint.qd]
+        if has_quaternion("floating" if joint.pair is None else joint.pair.type):
+            cosine = np.clip(np.abs(Q[:, joint.q][:, -4:] @ q[joint.q][-4:]), 0.0, 1.0)
+            total += (2 * np.arccos(cosine)) ** 2
+            difference, units = difference[:, :-4], units[:-3]
+        total += ((difference / units) ** 2).sum(axis=1)
+    return np.asarray(np.sqrt(total))
+
+
+def nearest_turns(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -> Array:
+    """Return poses Q (K, nq) with whole turns taken off where that is the same pose.
+
+    Angles come into their limits where whole turns bring them there, otherwise near those of q (nq,). Screws
+    and joints of which a coupling or a driver speaks keep their turns.
+    """
+    out = np.array(Q)
+    for k in joints:
+        pair = closure.mech.tree.joints[k].pair
+        if pair is None or pair.name in closure.mech.measured_pairs:
+            continue
+        if pair.kind.row_kind("tz") is RowKind.SCREW:
+            continue
+        if has_quaternion(pair.type):
+            continue
+        for slot, (component, freedom) in enumerate(zip(pair.kind.free, pair.freedoms, strict=True)):
+            if is_turn(component):
+                column = closure.mech.tree.joints[k].q.start + slot
+                near = Q[:, column] - _TURN * np.round((Q[:, column] - q[column]) / _TURN)
+                low = near + _TURN * np.ceil((freedom.lower - near) / _TURN)
+                high = near - _TURN * np.ceil((near - freedom.upper) / _TURN)
+                near = np.where((near < freedom.lower) & (low <= freedom.upper), low, near)
+                out[:, column] = np.where((near > freedom.upper) & (high >= freedom.lower), high, near)
+    return out
+
+
+# Joint limits: a closed pose inside them where one is found near.
+
+
+def respect_limits(
+    closure: Closure, start: Array, q: Array, movable: AnyArray
+) -> tuple[Array, tuple[str, ...]]:
+    """Return a closed pose (nq,) inside the joint limits where one is found, and who is left outside.
+
+    Parameters
+    ----------
+    start, q : (nq,) array
+        The given pose, whose joints outside their limits do not count, and the closed one.
+    movable : (nv,) bool array
+        Rates that may change.
+    """
+    tolerated = beyond_limits(closure, start).keys()
+    outside = beyond_limits(closure, q).keys() - tolerated
+    movable, trial = np.array(movable), np.array(q)
+    for _ in range(len(closure.mech.tree.joints)):
+        now = {n: limit for n, limit in beyond_limits(closure, trial).items() if n not in tolerated}
+        if not now:
+            return trial, ()
+        for name, limit in now.items():
+            joint = closure.mech.tree.joint_of_pair[name]
+            trial[joint.q], movable[joint.qd] = limit, False
+        trial = closure.solve(trial, movable)
+        if max(closure.residuals(trial).values()) > CLOSED * closure.length:
+            break
+    return q, tuple(sorted(outside))
+
+
+def beyond_limits(closure: Closure, q: Array) -> dict[str, float]:
+    """Return the single-freedom joints outside their limits at q (nq,), and the limit they passed."""
+    beyond: dict[str, float] = {}
+    for joint in closure.mech.tree.joints:
+        if joint.pair is None or len(joint.pair.freedoms) != 1:
+            continue
+        freedom, value = joint.pair.freedoms[0], float(q[joint.q][0])
+        slack = _LIMIT_SLACK * (float(closure.units[joint.qd][0]) + abs(value))
+        if freedom.lower <= freedom.upper and not freedom.lower - slack <= value <= freedom.upper + slack:
+            beyond[joint.pair.name] = freedom.lower if value < freedom.lower else freedom.upper
+    return beyond
+
+
+# What closing a pose found.
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """A closed pose and how well each constraint is closed.
+
+    Parameters
+    ----------
+    q : (nq,) array
+    residual_file, residual : dict of constraint name to float
+        Largest position residual at the given pose and at q, in m (rotations times ``length``).
+    length : float
+        Characteristic length, m.
+    moved : float
+        Largest change of a joint coordinate, rad or m.
+    beyond_limits : tuple of str
+        Joints that had to leave their limits.
+    starts : int
+        Poses from which the hardest group was closed, the given one among them; 0 where all were closed.
+    degenerate : tuple of str
+        Constraints whose rows lose rank at the nearest closed pose that was found, but not at others.
+    turned_file : tuple of str
+        Constraints whose largest residual at the given pose is that of a rotation.
+    """
+
+    q: Array
+    residual_file: dict[str, float]
+    residual: dict[str, float]
+    length: float
+    moved: float
+    beyond_limits: tuple[str, ...] = ()
+    starts: int = 0
+    degenerate: tuple[str, ...] = ()
+    turned_file: tuple[str, ...] = ()
+
+    @property
+    def worst_file(self) -> float:
+        """Largest residual at the given pose, m."""
+        return max(self.residual_file.values(), default=0.0)
+
+    @property
+    def worst(self) -> float:
+        """Largest residual at the closed pose, m."""
+        return max(self.residual.values(), default=0.0)

@@ -13,7 +13,7 @@ import scipy.linalg
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from mbplugin.constraints.reduction.strips import strip_of
+from mbplugin.constraints.reduction.frontal_qr import strip_of
 from mbplugin.model.spatial import AnyArray, Array
 
 #: Unknowns that are eliminated at once, at least.

@@ -7,32 +7,268 @@ to the self-stress in every tree pair.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from mbplugin.constraints.reduction.blocks import Block
 from mbplugin.constraints.reduction.scaling import BlockFrame, characteristic_length, row_scale
-from mbplugin.constraints.reduction.tree_joints import TreeJointRows, balancing, block_links
-from mbplugin.constraints.rows.build import all_rows
-from mbplugin.constraints.rows.planar import planar_rows
-from mbplugin.constraints.rows.row import Rows
-from mbplugin.model.mechanism.body import WORLD
-from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.constraints.rows import Rows, all_rows, planar_rows
+from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, biconnected_components
 from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.topology import spanning_tree
-from mbplugin.model.spatial import Array, shift_rows
+from mbplugin.model.mechanism.mechanism import (
+    WORLD,
+    Constraint,
+    Coupling,
+    Driver,
+    KnifeEdge,
+    Lock,
+    Mechanism,
+    Rolling,
+    SpanningTree,
+    TreeJoint,
+    spanning_tree,
+)
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import ROTATION, Array, shift_rows
 from mbplugin.phrases import one_line_repr
 
+_Bond = frozenset[str]
 #: In a large loop distant joints have long lever arms and many joints add up; both would set the scale
 #: and drown the other rows. Beyond ten times the ordinary size a rate, or a row, is measured in larger
 #: units. It is the size that entries could have, not the one they have, so no rounding is blown up.
 _LARGE = 10.0
 #: Rows that act on two bodies alike cancel on the bodies that carry both, up to this.
 _CANCELLED = 1e-12
+
+
+# The tree of a block: the freedoms of each tree joint, and the wrench that its pair transmits.
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class TreeJointRows:
+    """One tree joint of a block, in the block's dimensionless frame.
+
+    Parameters
+    ----------
+    inner, outer : str
+        The bodies it joins, ``inner`` nearer to the root.
+    depth : int
+        Number of joints from the root to ``outer``.
+    rates : slice
+        Its columns of J.
+    local : (6, f) array
+        Orthonormal motion axes at its own point.
+    rows : Rows or None
+        Its pair's rows; None where a root floats.
+    arm : (3,) array
+        From its own point to the block's, in characteristic lengths.
+    own : (k, 6) array
+        The rows on a twist of ``outer`` at its own point.
+    """
+
+    inner: str
+    outer: str
+    depth: int
+    rates: slice
+    local: Array
+    rows: Rows | None
+    arm: Array
+    own: Array
+
+
+def block_links(
+    mech: Mechanism,
+    poses: BodyPoses,
+    tree: SpanningTree,
+    rows: Mapping[str, Rows],
+    frame: BlockFrame,
+    grounded: bool,
+) -> tuple[TreeJointRows, ...]:
+    """Return the tree joints of a block, outwards; their axes are what their rows leave free."""
+    at = [_place(mech, poses, joint) for joint in tree.joints]
+    W = _own_rows(mech, poses, tree, rows, frame, at)
+    free = _free_twists(W, frame.mask)
+    arms = [(frame.point - point) / frame.length for point in at]
+    links: list[TreeJointRows] = []
+    depth: dict[str, int] = {}
+    rates, reference_chosen = 0, grounded
+    for k, joint in enumerate(tree.joints):
+        local = free[k]
+        if joint.pair is None and not reference_chosen:
+            # without the ground the first root is the reference: no row sees the block move as one
+            reference_chosen, local = True, np.zeros((6, 0))
+        depth[joint.outer] = depth.get(joint.inner, 0) + 1
+        slot = slice(rates, rates + local.shape[1])
+        rates = slot.stop
+        own = None if joint.pair is None else rows[joint.pair.name]
+        links.append(
+            TreeJointRows(joint.inner, joint.outer, depth[joint.outer], slot, local, own, arms[k], W[k])
+        )
+    return tuple(links)
+
+
+def balancing(links: Sequence[TreeJointRows]) -> list[Array]:
+    """Return what takes a wrench on each ``outer``, about the block's point, to the multipliers that balance it.
+
+    One matrix (k, 6) per joint.
+    """
+    own = [link.own for link in links]
+    carries = _by_shape(own, lambda stack: np.asarray(-np.linalg.pinv(np.swapaxes(stack, 1, 2)), dtype=float))
+    arms = np.array([link.arm for link in links]).reshape(-1, 1, 3)
+    shifts = shift_rows(np.broadcast_to(np.eye(6), (len(links), 6, 6)), arms)
+    groups: dict[int, list[int]] = defaultdict(list)
+    for k, matrix in enumerate(carries):
+        groups[len(matrix)].append(k)
+    out = list(carries)
+    for members in groups.values():
+        stack = np.array([carries[k] for k in members]) @ np.swapaxes(shifts[members], 1, 2)
+        for k, matrix in zip(members, stack, strict=True):
+            out[k] = matrix
+    return out
+
+
+def _place(mech: Mechanism, poses: BodyPoses, joint: TreeJoint) -> Array:
+    """Return the point (3,) of a joint, m: the origin of S, or the centre of mass of a floating root."""
+    if joint.pair is None:
+        return np.asarray(poses.p_WC[mech.body_index[joint.outer]])
+    return poses.of(mech.body_index[joint.pair.body_b]).apply(joint.pair.X_BS.p)
+
+
+def _own_rows(
+    mech: Mechanism,
+    poses: BodyPoses,
+    tree: SpanningTree,
+    rows: Mapping[str, Rows],
+    frame: BlockFrame,
+    at: Sequence[Array],
+) -> list[Array]:
+    """Return each joint's rows (k, 6) on its outer body, about its own point; none where it floats."""
+    out: list[Array] = [np.zeros((0, 6))] * len(at)
+    paired = [k for k, joint in enumerate(tree.joints) if joint.pair is not None]
+    items = []
+    for k in paired:
+        joint = tree.joints[k]
+        assert joint.pair is not None
+        body, own = mech.body_index[joint.outer], rows[joint.pair.name]
+        items.append((own, next(e for b, e in own.entries if b == body), poses.p_WC[body], at[k]))
+    for k, W in zip(paired, frame.rows_at_all(items), strict=True):
+        out[k] = W
+    return out
+
+
+def _free_twists(W: list[Array], mask: Array) -> list[Array]:
+    """Return orthonormal bases (6, f) of the twists that independent rows leave free; ``mask`` (6,).
+
+    Their columns are pure translations and pure rotations where there are any.
+    """
+    inside = mask > 0
+
+    def null_space(stack: Array) -> Array:
+        rank = stack.shape[1]
+        if rank:
+            Vt = np.linalg.svd(stack[:, :, inside])[2]
+        else:
+            Vt = np.broadcast_to(np.eye(int(inside.sum())), (len(stack), *[int(inside.sum())] * 2))
+        free = np.zeros((len(stack), 6, Vt.shape[1] - rank))
+        free[:, inside] = np.swapaxes(Vt[:, rank:], 1, 2)
+        if free.shape[2] < 2:
+            return free
+        return np.asarray(free @ np.swapaxes(np.linalg.svd(free[:, ROTATION])[2], 1, 2), dtype=float)
+
+    return _by_shape(W, null_space)
+
+
+def _by_shape(matrices: list[Array], function: Callable[[Array], Array]) -> list[Array]:
+    """Apply a function to stacks of equally shaped matrices and return its results in order."""
+    groups: dict[tuple[int, ...], list[int]] = defaultdict(list)
+    for k, matrix in enumerate(matrices):
+        groups[matrix.shape].append(k)
+    out: list[Array] = [np.zeros(0)] * len(matrices)
+    for members in groups.values():
+        results = function(np.array([matrices[k] for k in members]))
+        for k, result in zip(members, results, strict=True):
+            out[k] = result
+    return out
+
+
+# Independent blocks of the constraint graph: sets of constraints that can share a self-stress.
+#
+# Nodes are the bodies and the ground. Every pair, driver, lock and Pfaffian row is a bond of its own,
+# so that two parallel bonds are a cycle; a coupling merges the blocks of its joints. What lies in no
+# cycle carries no self-stress.
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Constraints that may restrain one another.
+
+    Parameters
+    ----------
+    constraints : tuple of str
+        In file order.
+    bodies : tuple of str
+        In file order, without the ground.
+    grounded : bool
+        Whether the ground is one of its nodes.
+    """
+
+    constraints: tuple[str, ...]
+    bodies: tuple[str, ...]
+    grounded: bool
+
+
+def find_blocks(mech: Mechanism) -> tuple[Block, ...]:
+    """Return the blocks that hold more than one bond, in file order."""
+    if not (mech.tree.cut or mech.couplings or mech.drivers or mech.locks or mech.pfaffians):
+        return ()
+    bonds = {c.name: _bonds(mech, c) for c in mech.constraints()}
+    block_of_bond = _merged_components(bonds)
+    members: dict[int, list[str]] = defaultdict(list)
+    count: Counter[int] = Counter()
+    for name, own in bonds.items():
+        if own:
+            block = block_of_bond[own[0]]
+            members[block].append(name)
+            count[block] += len(own)
+    return tuple(_block(mech, names, bonds) for block, names in members.items() if count[block] > 1)
+
+
+def _bonds(mech: Mechanism, constraint: Constraint) -> list[_Bond]:
+    """Return the body pairs that a constraint ties, one per edge of the graph."""
+    match constraint:
+        case Pair():
+            tied = [constraint.bodies] if constraint.kind.constrained else []
+        case Coupling():
+            tied = [mech.pair_by_name[term.joint].bodies for term in constraint.terms]
+        case Driver() | Lock():
+            tied = [mech.pair_by_name[constraint.joint].bodies]
+        case KnifeEdge() | Rolling():
+            rows = len(constraint.holonomic) + len(constraint.nonholonomic)
+            tied = [(WORLD, constraint.body)] * rows
+    return [frozenset(ends) for ends in tied]
+
+
+def _merged_components(bonds: dict[str, list[_Bond]]) -> dict[_Bond, int]:
+    """Return the block of each bond: its biconnected component, merged where one constraint spans two."""
+    edges = (tuple(bond) for own in bonds.values() for bond in own)
+    components = biconnected_components((first, last) for first, *_, last in edges)
+    component = {frozenset(edge): number for number, found in enumerate(components) for edge in found}
+    merged: DisjointSets[int] = DisjointSets()
+    for own in bonds.values():
+        for bond in own[1:]:
+            merged.join(component[bond], component[own[0]])
+    return {bond: merged.find(number) for bond, number in component.items()}
+
+
+def _block(mech: Mechanism, names: list[str], bonds: dict[str, list[_Bond]]) -> Block:
+    nodes = frozenset(node for name in names for bond in bonds[name] for node in bond)
+    bodies = tuple(body.name for body in mech.bodies if body.name in nodes)
+    return Block(tuple(names), bodies, WORLD in nodes)
 
 
 @one_line_repr

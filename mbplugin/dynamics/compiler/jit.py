@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -12,13 +13,11 @@ from typing import Any, TypeVar, cast
 import numba
 
 from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder, remove_unused, say
-from mbplugin.processes.collections import without_collections
+from mbplugin.processes.foreign import without_collections
 
 #: A record of composite bodies, rates or rows, or an array of them; fields are read and written as attributes.
 Records = Any
-
 _F = TypeVar("_F", bound=Callable[..., Any])
-
 #: Fused multiply-adds and division by a common factor; NaN and infinity keep their meaning.
 _FASTMATH = {"contract", "arcp", "nsz"}
 _PLAIN: dict[str, Any] = {"error_model": "numpy", "fastmath": _FASTMATH}
@@ -32,6 +31,23 @@ _COMPILED_ELSEWHERE = ("model/brake_law.py", "model/mechanism/pair.py")
 _CONSTANTS = re.compile(
     rb"^from mbplugin\.([\w.]+) import (?:\([^)]*?|[^(\n]*?)\b[A-Z][A-Z_0-9]*\b", re.MULTILINE
 )
+
+
+# The message of the first motion on a machine, while the integrator is compiled.
+
+
+def announce_compilation() -> None:
+    """Tell a user at a terminal that machine code is made now, where none has been kept yet."""
+    # a folder is looked into only for somebody who reads the answer
+    if sys.stderr is None or not sys.stderr.isatty():
+        return
+    folder = cache_folder()
+    if folder is None or not any(folder.iterdir()):
+        print(
+            "mbplugin: compiling the integrator for this machine, which takes five to ten seconds once …",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def kernel(function: _F) -> _F:

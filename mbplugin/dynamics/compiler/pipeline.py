@@ -2,23 +2,369 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numba
+from llvmlite import ir as ll
+from numba.core import cgutils, ir
+from numba.core import errors as numba_errors
 from numba.core import typed_passes as typed
+from numba.core import types as core_types
+from numba.core import types as numba_types
 from numba.core import untyped_passes as untyped
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import PassManager, _pass_registry, register_pass
 from numba.core.ir_utils import build_definitions, check_and_legalize_ir
 from numba.core.ssa import reconstruct_ssa
+from numba.core.typeinfer import TypeInferer, TypeVarMap
+from numba.core.typing.templates import _IntrinsicTemplate
 
-from mbplugin.dynamics.compiler.borrowing import CountingWrapper, owns_arrays
-from mbplugin.dynamics.compiler.code_library import EntryLibrary, KernelLibrary, Origin
-from mbplugin.dynamics.compiler.elements import ElementLowering
-from mbplugin.dynamics.compiler.inference import Inference, RememberedTypes, plain_messages
+from mbplugin.dynamics.compiler.code_library import EntryLibrary, KernelLibrary, Origin, ShortLowering
 
+# the stubs leave much out
+types: Any = numba_types
+errors: Any = numba_errors
+#: Variables, each with its type when it was looked at.
+_Types = list[tuple[Any, Any]]
+_COMPARISONS: dict[Any, str] = {
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
+_REAL = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv"}
+_WHOLE = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
+_INTP = ll.IntType(types.intp.bitwidth)
+_BYTES = ll.IntType(8).as_pointer()
+#: A number that is known now, or one of the program.
+_Number = Any
+#: Operations whose result has no array but those of its operands.
+_BORROWING = (
+    *("getitem", "static_getitem", "typed_getitem", "getattr", "cast", "phi", "null"),
+    *("build_tuple", "getiter", "iternext", "pair_first", "pair_second", "exhaust_iter"),
+)
 _numba: Any = numba  # the stubs leave these out
 _register_pass: Any = register_pass
+
+
+# The types of the variables of a function.
+
+
+class RememberedTypes:
+    """What is known of types, with a memory.
+
+    Numba tries every way to add two numbers, arrays and dates included, at each sum anew.
+    """
+
+    def __init__(self, known: Any) -> None:
+        self._known = known
+        self._found: dict[Any, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._known, name)
+
+    def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
+        """Return the signature of a function for types of arguments; what cannot be called is not remembered."""
+        if isinstance(function, types.Dispatcher):
+            return self._known.resolve_function_type(function, args, kws)
+        key = function, tuple(args), tuple(kws.items())
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = self._known.resolve_function_type(function, args, kws)
+        return found
+
+
+class _ReadVariables(TypeVarMap):
+    """The variables by name, and those that were asked for since somebody emptied ``read``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read: list[Any] = []
+
+    def __getitem__(self, name: str) -> Any:
+        variable = super().__getitem__(name)
+        self.read.append(variable)
+        return variable
+
+
+class Inference(TypeInferer):
+    """Finds types as numba does, but looks at a statement again only where a type that it looked at is another one."""
+
+    def __init__(self, known: Any, function: Any) -> None:
+        super().__init__(known, function, errors.WarningsFixer(errors.NumbaWarning))
+        self.typevars: _ReadVariables = _ReadVariables()
+        self.typevars.set_context(known)
+
+    def propagate(self, raise_errors: bool = True) -> Any:
+        """Go through all statements until no type changes; raise the first error that is left."""
+        statements = self.constraints.constraints
+        seen: list[_Types | None] = [None] * len(statements)
+        # as texts: an error would keep all that its frames have, down to what is to be computed
+        failed: dict[int, str] = {}
+        while stale := [n for n, types in enumerate(seen) if types is None or _are_others(types)]:
+            for n in stale:
+                failed.pop(n, None)
+                self.typevars.read = []
+                try:
+                    statements[n](self)
+                except errors.TypingError as error:
+                    failed[n] = str(error)
+                seen[n] = [(variable, variable.type) for variable in self.typevars.read]
+        found = [errors.TypingError(failed[n], loc=statements[n].loc) for n in sorted(failed)]
+        if found and raise_errors:
+            raise found[0]
+        return found
+
+
+def _are_others(types: _Types) -> bool:
+    return any(variable.type is not kind for variable, kind in types)
+
+
+@contextmanager
+def plain_messages() -> Iterator[None]:
+    """Let numba's errors have no colours and quote no lines in a block: most are caught, one for each plain number."""
+    with _replaced(errors.termcolor(), "_markup", _as_it_is), _replaced(ir.Loc, "strformat", ir.Loc.__str__):
+        yield
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, function: Any) -> Iterator[None]:
+    before = getattr(owner, name, None)
+    setattr(owner, name, function)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+def _as_it_is(message: str, *_: Any) -> str:
+    return message
+
+
+# Sums, products and comparisons of two numbers, each one instruction.
+#
+# Numba tries for each sum whether its operands are constants, in three ways that fail, and searches its
+# tables each time.
+
+
+class ArithmeticLowering(ShortLowering):
+    """How numba translates a function, but for two numbers of one kind."""
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        """Translate an operation with two operands."""
+        signature = self.fndesc.calltypes[expr]
+        left, right = (core_types.unliteral(kind) for kind in signature.args)
+        if left != right or not self._is_short(left, op):
+            return super().lower_binop(resty, expr, op)
+        a, b = (self._cast_var(one, left) for one in (expr.lhs, expr.rhs))
+        return self.context.cast(self.builder, self._write(left, op, a, b), signature.return_type, resty)
+
+    def _is_short(self, kind: Any, op: Any) -> bool:
+        if kind == core_types.float64:
+            # numba can be asked to raise an error instead of returning infinity
+            raises = op is operator.truediv and self.context.error_model.raise_on_fp_zero_division
+            return op in _COMPARISONS or (op in _REAL and not raises)
+        return bool(kind == core_types.int64) and (op in _COMPARISONS or op in _WHOLE)
+
+    def _write(self, kind: Any, op: Any, a: Any, b: Any) -> Any:
+        real, comparison = kind == core_types.float64, _COMPARISONS.get(op)
+        if comparison is None:
+            if real:
+                return getattr(self.builder, _REAL[op])(a, b)
+            return getattr(self.builder, _WHOLE[op])(a, b, flags=("nsw",))
+        if not real:
+            return self.builder.icmp_signed(comparison, a, b)
+        # not a number is different from all numbers, itself included
+        ordered = op is not operator.ne
+        return (self.builder.fcmp_ordered if ordered else self.builder.fcmp_unordered)(comparison, a, b)
+
+
+# Elements of arrays, and arrays within records, in few instructions.
+#
+# For an element numba writes the whole array out, with its shape and strides, and counts who looks at it:
+# some sixty
+# instructions for one number, which LLVM then takes away again. Here an element is a place and a load.
+
+
+class ElementLowering(ArithmeticLowering):
+    """How numba translates a function, but for elements."""
+
+    context: Any
+    builder: Any
+
+    def lower_expr(self, resty: Any, expr: Any) -> Any:
+        """Translate an expression."""
+        if expr.op == "getattr" and isinstance(resty, types.NestedArray):
+            return self._nested(expr.value, expr.attr, resty)
+        place = self._place(expr.value, expr.index) if expr.op in ("getitem", "static_getitem") else None
+        if place is None:
+            return super().lower_expr(resty, expr)
+        array = self.typeof(expr.value.name)
+        value = self.context.unpack_value(self.builder, array.dtype, place, _alignment(array))
+        return self.context.cast(self.builder, value, array.dtype, resty)
+
+    def lower_inst(self, inst: Any) -> Any:
+        """Translate a statement."""
+        if isinstance(inst, (ir.SetItem, ir.StaticSetItem)):
+            kind = self.typeof(inst.value.name)
+            number = isinstance(kind, (types.Number, types.Boolean))
+            place = self._place(inst.target, inst.index) if number else None
+            if place is not None:
+                array = self.typeof(inst.target.name)
+                value = self.context.cast(self.builder, self.loadvar(inst.value.name), kind, array.dtype)
+                return self.context.pack_value(self.builder, array.dtype, value, place, _alignment(array))
+        return super().lower_inst(inst)
+
+    def _nested(self, record: Any, field: str, array: Any) -> Any:
+        """Return the array in a field of a record: constants, and where it lies."""
+        model = self.context.data_model_manager[array]
+        kind, number = model.get_value_type(), self.context.get_data_type(array.dtype)
+        offset = self.typeof(record.name).offset(field)
+        data = cgutils.get_record_member(self.builder, self.loadvar(record.name), offset, number)
+        constants: list[Any] = [ll.Constant(member, None) for member in kind.elements]
+        for name, numbers in (("shape", array.shape), ("strides", array.strides)):
+            at = model.get_field_position(name)
+            constants[at] = ll.Constant(kind.elements[at], [ll.Constant(_INTP, n) for n in numbers])
+        constants[model.get_field_position("nitems")] = ll.Constant(_INTP, array.nitems)
+        constants[model.get_field_position("itemsize")] = ll.Constant(_INTP, array.size)
+        whole = ll.Constant(kind, constants)
+        return self.builder.insert_value(whole, data, model.get_field_position("data"))
+
+    def _place(self, variable: Any, index: Any) -> Any:
+        """Return the address of an element, or None where it is no element, or its index is to be checked."""
+        array = self.typeof(variable.name)
+        if type(array) not in (types.Array, types.NestedArray) or self.context.enable_boundscheck:
+            return None
+        indices = self._indices(index)
+        if indices is None or len(indices) != array.ndim:
+            return None
+        within = [self._from_the_end(variable, axis, n) for axis, n in enumerate(indices)]
+        data = self._member(variable, "data")
+        if array.layout == "C":
+            return self.builder.gep(data, [_value(self._flat(variable, within))], inbounds=True)
+        offset: _Number = 0
+        for axis, n in enumerate(within):
+            offset = self._sum(offset, self._product(n, self._member(variable, "strides", axis)))
+        bytes_ = self.builder.bitcast(data, _BYTES)
+        return self.builder.bitcast(self.builder.gep(bytes_, [_value(offset)], inbounds=True), data.type)
+
+    def _indices(self, index: Any) -> list[tuple[_Number, bool]] | None:
+        """Return the numbers of an index, each with whether it can be negative; None where it has others."""
+        if not isinstance(index, ir.Var):
+            numbers = index if isinstance(index, tuple) else (index,)
+            return [(n, n < 0) for n in numbers] if all(type(n) is int for n in numbers) else None
+        kind, value = self.typeof(index.name), self.loadvar(index.name)
+        if isinstance(kind, types.Integer):
+            kinds, values = (kind,), (value,)
+        elif isinstance(kind, types.BaseTuple) and all(isinstance(one, types.Integer) for one in kind):
+            kinds = tuple(kind)
+            values = self._members(index, len(kinds))
+        else:
+            return None
+        return [self._index(kind, value) for kind, value in zip(kinds, values, strict=True)]
+
+    def _index(self, kind: Any, value: Any) -> tuple[_Number, bool]:
+        number = self.context.cast(self.builder, value, kind, types.intp)
+        if isinstance(number, ll.Constant) and isinstance(number.constant, int):
+            return number.constant, number.constant < 0
+        return number, types.unliteral(kind).signed
+
+    def _from_the_end(self, variable: Any, axis: int, index: tuple[_Number, bool]) -> _Number:
+        """Return an index from the start, where a negative one counts from the end."""
+        number, negative = index
+        if not negative:
+            return number
+        moved = self._sum(number, self._extent(variable, axis))
+        if isinstance(number, int):
+            return moved
+        before = self.builder.icmp_signed("<", number, ll.Constant(_INTP, 0))
+        return self.builder.select(before, _value(moved), number)
+
+    def _flat(self, variable: Any, indices: list[_Number]) -> _Number:
+        """Return the place of an element among all, the last index running first."""
+        place = indices[0]
+        for axis, n in enumerate(indices[1:], 1):
+            place = self._sum(self._product(place, self._extent(variable, axis)), n)
+        return place
+
+    def _extent(self, variable: Any, axis: int) -> _Number:
+        array = self.typeof(variable.name)
+        if isinstance(array, types.NestedArray):
+            return array.shape[axis]
+        return self._member(variable, "shape", axis)
+
+    def _member(self, variable: Any, name: str, *axis: int) -> Any:
+        """Return a member of an array: of one in memory nothing else is read."""
+        model = self.context.data_model_manager[self.typeof(variable.name)]
+        at = (model.get_field_position(name), *axis)
+        if variable.name not in self._blk_local_varmap:
+            zero, *steps = (ll.Constant(ll.IntType(32), n) for n in (0, *at))
+            where = self.builder.gep(self.getvar(variable.name), [zero, *steps], inbounds=True)
+            return self.builder.load(where)
+        return self.builder.extract_value(self.loadvar(variable.name), at)
+
+    def _sum(self, a: _Number, b: _Number) -> _Number:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if 0 in (n for n in (a, b) if isinstance(n, int)):
+            return b if isinstance(a, int) else a
+        return self.builder.add(_value(a), _value(b), flags=("nsw",))
+
+    def _product(self, a: _Number, b: _Number) -> _Number:
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        return self.builder.mul(_value(a), _value(b), flags=("nsw",))
+
+
+def _value(number: _Number) -> Any:
+    return ll.Constant(_INTP, number) if isinstance(number, int) else number
+
+
+def _alignment(array: Any) -> int | None:
+    return None if array.aligned else 1
+
+
+# Functions that count no references to arrays: those whose arrays all are their caller's.
+#
+# Numba counts at every call and for every view, in a way that is safe between threads; one count takes as
+# long as
+# twenty multiplications, and a step of a pendulum has dozens.
+
+
+class CountingWrapper(ElementLowering):
+    """Translates a function, and what Python calls it through: that counts, as Python does."""
+
+    def create_cpython_wrapper(self, release_gil: bool = False) -> None:
+        """Translate what unpacks the arguments from Python."""
+        self.context = self.context.subtarget(enable_nrt=True)
+        super().create_cpython_wrapper(release_gil)
+
+
+def owns_arrays(state: Any) -> bool:
+    """Return whether a function makes or returns an array; what our own intrinsics return is lent."""
+    managed = state.targetctx.data_model_manager
+    if managed[state.return_type].contains_nrt_meminfo():
+        return True
+    for block in state.func_ir.blocks.values():
+        for assignment in block.find_insts(ir.Assign):
+            value = assignment.value
+            if not isinstance(value, ir.Expr) or value.op in _BORROWING:
+                continue
+            made = managed[state.typemap[assignment.target.name]].contains_nrt_meminfo()
+            if made and not (value.op == "call" and _is_intrinsic(state.typemap[value.func.name])):
+                return True
+    return False
+
+
+def _is_intrinsic(kind: Any) -> bool:
+    return isinstance(kind, core_types.Function) and all(
+        issubclass(t, _IntrinsicTemplate) for t in kind.templates
+    )
 
 
 class _Passes(PassManager):

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
 
 import numpy as np
+import scipy.linalg
 
-from mbplugin.dynamics.explicit_closure.choice import mobile_rates, orders
-from mbplugin.dynamics.explicit_closure.closed_pose import ClosedPose
-from mbplugin.dynamics.explicit_closure.driven import Led, led_rates
-from mbplugin.dynamics.explicit_closure.layout import Layout, layout, measured, with_cut
-from mbplugin.dynamics.explicit_closure.newton import NewtonStep
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.dynamics.equations import Equations, Solution
+from mbplugin.dynamics.explicit_closure.newton import (
+    ClosingRows,
+    Layout,
+    NewtonStep,
+    closing_rows,
+    layout,
+    measured,
+    with_cut,
+)
 from mbplugin.dynamics.explicit_closure.partition import Step, partition, tied_rates
-from mbplugin.dynamics.explicit_closure.rows import ClosingRows, closing_rows
+from mbplugin.dynamics.formulations import solve
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName, suggestion
-from mbplugin.model.mechanism.coupling import Coupling
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.lapack import pivots
+from mbplugin.model.mechanism.mechanism import Coupling, Driver, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
 
@@ -26,6 +33,99 @@ from mbplugin.model.spatial import AnyArray, Array
 NEARLY_FLAT = 0.1
 #: Newton's steps follow the motion in steps of at most this size, rad or m, to keep the branch.
 _FOLLOWED = 0.2
+
+
+# Minimal equations of motion in the independent coordinates of closing conditions.
+
+
+def minimal_accelerations(equations: Equations, closing: Closing, q: Array) -> Array:
+    """Return q̈ (nv,) from AᵀM A q̈_I = Aᵀ(F − M ξ) + (C A)ᵀλ (blajer1993 (12)–(14)).
+
+    λ are the multipliers of the rows that no closing condition replaces: drivers, locks, wheels.
+
+    Parameters
+    ----------
+    equations : Equations
+        In joint coordinates, at the state (q, q̇).
+    q : (nq,) array
+        A closed pose.
+
+    Raises
+    ------
+    BadUsage
+        Equations in absolute coordinates.
+    """
+    return minimal_solution(equations, closing, q).v_dot
+
+
+def minimal_solution(equations: Equations, closing: Closing, q: Array) -> Solution:
+    """Return q̈ (nv,), and multipliers (m,) that are zero in the rows of closing conditions, at a closed q (nq,).
+
+    Raises
+    ------
+    BadUsage
+        Equations in absolute coordinates.
+    """
+    if equations.coordinates != "joint":
+        raise BadUsage(
+            "closing conditions are between joint coordinates",
+            expected="equations in joint coordinates",
+        )
+    here = closing.at(q)
+    xi = here.xi(equations.v)
+    others = other_rows(equations, closing)
+    reduced = solve(minimal_equations(equations, closing, here, xi, others))
+    multipliers = np.zeros(len(equations.C))
+    multipliers[others] = reduced.multipliers
+    return Solution(here.A @ reduced.v_dot + xi, multipliers)
+
+
+def other_rows(equations: Equations, closing: Closing) -> AnyArray:
+    """Return the rows (k,) of equations that no closing condition replaces."""
+    own = {c.name for c in closing.rows.closings}
+    return np.array([k for k, (name, _) in enumerate(equations.labels) if name not in own], dtype=int)
+
+
+def minimal_equations(
+    equations: Equations, closing: Closing, here: ClosedPose, xi: Array, others: AnyArray
+) -> Equations:
+    """Return the equations of motion in the independent rates, with the rows ``others`` (k,) left.
+
+    ``xi`` (nv,) is ξ of this state. Of the rank that was decided for all rows, the closing conditions have
+    one for each dependent rate.
+    """
+    A, chosen = here.A, closing.independent_rates
+    M = A.T @ equations.M @ A
+    factor = scipy.linalg.cho_factor(M)
+    rank = equations.rank - (len(equations.v) - len(chosen))
+    return replace(
+        equations,
+        labels=tuple(equations.labels[k] for k in others),
+        v=equations.v[chosen],
+        M=M,
+        F=A.T @ (equations.F - equations.M @ xi),
+        C=equations.C[others] @ A,
+        b=equations.b[others],
+        Gamma=equations.Gamma[others] - equations.C[others] @ xi,
+        row_scale=equations.row_scale[others],
+        column_scale=equations.column_scale[chosen],
+        degree_of_redundancy=len(others) - min(max(rank, 0), len(others)),
+        solver=lambda rhs: np.asarray(scipy.linalg.cho_solve(factor, rhs)),
+    )
+
+
+def closing_equations(equations: Equations, closing: Closing) -> Equations:
+    """Return equations of motion with the rows of closing conditions alone."""
+    kept = np.setdiff1d(np.arange(len(equations.C)), other_rows(equations, closing))
+    return replace(
+        equations,
+        labels=tuple(equations.labels[k] for k in kept),
+        C=equations.C[kept],
+        b=equations.b[kept],
+        Gamma=equations.Gamma[kept],
+        row_scale=equations.row_scale[kept],
+        degree_of_redundancy=len(kept) - (len(equations.v) - len(closing.independent_rates)),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +281,7 @@ class Closing:
         """Return the closing conditions in other coordinates at a pose q (nq,), on its branch.
 
         They are those of the largest projective criterion, from ``projections`` (k, nv) as
-        :func:`mbplugin.dynamics.formulations.criterion.tangents` gives them, or else those that move most.
+        :func:`mbplugin.dynamics.formulations.tangents` gives them, or else those that move most.
         ``prescribed`` rates come first. Nothing jumps: q, q̇ and q̈ are known in all coordinates when the
         change is made.
         """
@@ -291,3 +391,155 @@ def _stated(mech: Mechanism, names: Sequence[str], tied: list[int], mobile: Arra
             expected=f"at most {freedom}, the freedom of the loops",
         )
     return chosen
+
+
+# Closing conditions at one pose: the matrix A and the vector ξ.
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedPose:
+    """Closing conditions at one pose.
+
+    Parameters
+    ----------
+    y : array
+        Coordinates of the tree, and of the cut pairs behind them.
+    A_all : (rates, k) array
+        Rates of the tree and of the cut pairs per independent rate.
+    slopes : tuple of array
+        Of each step.
+    """
+
+    closing: Closing
+    y: Array
+    A_all: Array
+    slopes: tuple[Array, ...]
+
+    @property
+    def q(self) -> Array:
+        """The closed joint coordinates (nq,)."""
+        return self.y[: self.closing.layout.nq]
+
+    @property
+    def A(self) -> Array:
+        """A (nv, k) with q̇ = A q̇_I."""
+        return self.A_all[: self.closing.layout.nv]
+
+    def xi(self, qd: Array) -> Array:
+        """Return ξ (nv,) at joint rates qd (nv,), of which only the independent ones are read."""
+        yd = self.A_all @ qd[self.closing.independent_rates]
+        xi = np.zeros(len(yd))
+        for step, slope in zip(self.closing.steps, self.slopes, strict=True):
+            xi[list(step.dependent)] = slope @ xi[list(step.known)] + step.bias(self.y, yd)
+        return xi[: self.closing.layout.nv]
+
+
+# Rheonomic closing conditions: independent coordinates that drivers prescribe as functions of time.
+
+
+@dataclass(frozen=True)
+class Led:
+    """A rate that a driver leads.
+
+    Parameters
+    ----------
+    rate, at : int
+        Its place among ``qd_names``, and that of its coordinate among ``q_names``.
+    """
+
+    driver: Driver
+    rate: int
+    at: int
+
+
+def led_rates(layout: Layout, among: Collection[int]) -> tuple[Led, ...]:
+    """Return the rates ``among`` those given that drivers lead; a closing joint has none of its own."""
+    found: dict[int, Led] = {}
+    for driver in layout.mech.drivers:
+        if driver.joint not in layout.places or layout.is_cut(driver.joint):
+            continue
+        at, rate = layout.places[driver.joint]
+        free = layout.mech.pair_by_name[driver.joint].kind.free
+        for freedom in driver.freedoms or free:
+            k = free.index(freedom)
+            if rate + k in among:
+                found[rate + k] = Led(driver, rate + k, at + k)
+    return tuple(found.values())
+
+
+# Which joint rates are best independent: those that move most when the mechanism moves.
+
+
+def mobile_rates(rows: ClosingRows, q: Array) -> Array:
+    """Return a basis (nv, f) of the rates that leave all loops closed at a pose q (nq,).
+
+    Rates of sliders count in characteristic lengths per second, so that the basis has no units.
+    """
+    J, _ = rows.linearise(q)
+    J = J * rows.units
+    if not J.size:
+        return np.eye(J.shape[1])
+    _, sigma, Vt = np.linalg.svd(J)
+    return np.asarray(Vt[int((sigma > DEFAULT_TOLERANCE * sigma[0]).sum()) :].T)
+
+
+def orders(
+    layout: Layout, mobile: Array, tied: list[int], prescribed: Sequence[int] = ()
+) -> Iterator[list[int]]:
+    """Yield independent rates inside loops, best first, then with every other rate in front in turn.
+
+    ``mobile`` (nv, f) is a basis as of :func:`mobile_rates`. The ones that move most need not be those behind
+    which the dyads come off one by one. Rates that are functions of time, ``prescribed``, are in front of all
+    others, as many as are independent; at last none is, since they may stand at a dead centre.
+    """
+    plain = sorted(set(tied) & _plain_rates(layout))
+    if not plain or not mobile.shape[1]:
+        return
+    motion = mobile[plain].T
+    led, left = _taken_out(motion, [plain.index(rate) for rate in prescribed if rate in plain])
+    for front, rest in ((led, left), ([], motion)) if led else (([], motion),):
+        for behind in _best_first(rest, front):
+            yield [plain[k] for k in (*front, *behind)]
+
+
+def _best_first(motion: Array, taken: Sequence[int]) -> Iterator[list[int]]:
+    """Yield independent columns of motion (f, k), best first, then with every other in front in turn."""
+    best = _pivots(motion)
+    # all that moves may be outside the loops, or prescribed
+    if not best:
+        if taken:
+            yield []
+        return
+    yield best
+    size = np.linalg.norm(motion, axis=0)
+    for k in np.argsort(-size, kind="stable").tolist():
+        if k != best[0] and size[k] > DEFAULT_TOLERANCE * size[best[0]]:
+            _, left = _taken_out(motion, [k])
+            yield [k, *(n for n in _pivots(left) if n != k)]
+
+
+def _taken_out(motion: Array, columns: Sequence[int]) -> tuple[list[int], Array]:
+    """Return those of the columns that are independent, in order, and motion (f, k) without what they span."""
+    size, taken, left = np.linalg.norm(motion, axis=0), [], motion
+    for k in columns:
+        along = left[:, k]
+        if (length := float(np.linalg.norm(along))) > DEFAULT_TOLERANCE * size.max():
+            left = left - np.outer(along, along @ left) / length**2
+            taken.append(k)
+    return taken, left
+
+
+def _pivots(motion: Array) -> list[int]:
+    """Return the columns of pivoted QR of motion (f, k), as many as are independent of one another."""
+    sizes, order = pivots(motion)
+    return [int(k) for k in order[: int((sizes > DEFAULT_TOLERANCE).sum())]]
+
+
+def _plain_rates(layout: Layout) -> set[int]:
+    """Return the rates that are derivatives of one coordinate each."""
+    return {
+        joint.qd.start + k
+        for joint in layout.mech.tree.joints
+        if joint.pair is not None and joint.pair.name in layout.places
+        for k in range(joint.qd.stop - joint.qd.start)
+    }

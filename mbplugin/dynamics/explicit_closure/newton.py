@@ -2,24 +2,210 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from mbplugin.constraints.assembly import CLOSED
+from mbplugin.constraints.reduction.scaling import (
+    TreeMotion,
+    body_twists,
+    characteristic_length,
+    rate_scale,
+    tree_motion,
+)
+from mbplugin.constraints.rows import Rows, rows_of
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.dynamics.explicit_closure.layout import Layout
-from mbplugin.dynamics.explicit_closure.rows import ClosingRows
+from mbplugin.dynamics.newton_euler import body_accelerations
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism.kinematics import displace
+from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward, relative_pose
+from mbplugin.model.mechanism.mechanism import Coupling, Mechanism
+from mbplugin.model.mechanism.pair import Pair, measure, zero_coordinates
 from mbplugin.model.spatial import AnyArray, Array
 
+#: A cut pair has no more freedoms in a plane than these.
+PER_CUT = 3
+Closings = Sequence[Pair | Coupling]
 _CONVERGED = 1e-13
 _ITERATIONS = 30
 _LARGEST_STEP = 0.5
 #: Below this fraction of the mechanism's own smallest singular value a partition is singular.
 _SINGULAR = 1e-9
+#: A free joint on the way round a loop has no pair; this stands for it.
+FREE = "free "
+Cycle = frozenset[str]
+
+
+# Where coordinates and rates lie: those of the tree, and behind them the freedoms of the cut pairs.
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Indices into y (coordinates) and yd (rates).
+
+    Parameters
+    ----------
+    places : dict of pair name to (int, int)
+        First coordinate and first rate of each pair; only pairs whose coordinates are the integrals
+        of their rates, and cut pairs.
+    """
+
+    mech: Mechanism
+    places: dict[str, tuple[int, int]]
+
+    @property
+    def nq(self) -> int:
+        """Number of joint coordinates."""
+        return len(self.mech.q_names)
+
+    @property
+    def nv(self) -> int:
+        """Number of joint rates."""
+        return len(self.mech.qd_names)
+
+    @property
+    def cut_size(self) -> int:
+        """Number of freedoms kept for cut pairs."""
+        return PER_CUT * len(self.mech.tree.cut)
+
+    def is_cut(self, name: str) -> bool:
+        """Return whether a pair closes a loop."""
+        return name not in self.mech.tree.joint_of_pair
+
+    def is_known(self, pair: Pair, known: set[int]) -> bool:
+        """Return whether all rates of a pair are among the known ones.
+
+        A cut pair has fewer freedoms in a plane than places; a dyad makes them known together.
+        """
+        rate = self.places[pair.name][1]
+        if self.is_cut(pair.name):
+            return not pair.kind.free or not known.isdisjoint(range(rate, rate + PER_CUT))
+        return known.issuperset(range(rate, rate + len(pair.kind.free)))
+
+    def coordinates(self, rates: AnyArray) -> AnyArray:
+        """Return the indices (m,) of the coordinates of some rates (k,), whole joints where they are not alike."""
+        chosen = set(np.asarray(rates).tolist())
+        out: list[int] = []
+        for joint in self.mech.tree.joints:
+            rate, at = range(joint.qd.start, joint.qd.stop), range(joint.q.start, joint.q.stop)
+            if len(rate) == len(at):
+                out += [q for v, q in zip(rate, at, strict=True) if v in chosen]
+            elif chosen & set(rate):
+                out += at
+        return np.array(sorted(out), dtype=int)
+
+
+def layout(mech: Mechanism) -> Layout:
+    """Return the places of all pairs."""
+    places = {
+        name: (joint.q.start, joint.qd.start)
+        for name, joint in mech.tree.joint_of_pair.items()
+        if joint.pair is not None and _plain(joint.pair.type, joint.pair.kind.free)
+    }
+    for k, pair in enumerate(mech.tree.cut):
+        places[pair.name] = (len(mech.q_names) + PER_CUT * k, len(mech.qd_names) + PER_CUT * k)
+    return Layout(mech, places)
+
+
+def _plain(pair_type: str, free: tuple[str, ...]) -> bool:
+    return len(zero_coordinates(pair_type, free)) == len(free)
+
+
+def with_cut(layout: Layout, q: Array) -> Array:
+    """Return y (nq + c,) at joint coordinates q (nq,), the c places of cut pairs at zero."""
+    return np.concatenate((q, np.zeros(layout.cut_size)))
+
+
+def measured(layout: Layout, q: Array) -> Array:
+    """Return y (nq + c,) at a closed pose q (nq,), with the coordinates of the cut pairs read from body poses.
+
+    Turns that a cut pair leaves free besides its own are counted from this pose on, so they are zero.
+    """
+    y, poses = with_cut(layout, q), forward(layout.mech, q)
+    for pair in layout.mech.tree.cut:
+        X_PS, (at, _) = relative_pose(layout.mech, pair, poses), layout.places[pair.name]
+        if pair.type in ("cylindrical", "point-on-line"):
+            y[at] = X_PS.p[2]
+        elif len(own := measure(pair, X_PS)) <= PER_CUT:
+            y[at : at + len(own)] = own
+    return y
+
+
+# Closing rows in joint rates: J q̈ = Γ, with the position residual, all in metres.
+
+
+@dataclass(frozen=True, eq=False)
+class ClosingRows:
+    """Rows of some closures and couplings at a pose.
+
+    Parameters
+    ----------
+    closings : sequence of Pair or Coupling
+    length : float
+        Multiplies rows in rad, m.
+    """
+
+    mech: Mechanism
+    closings: Closings
+    length: float
+
+    @cached_property
+    def units(self) -> Array:
+        """The unit of each joint rate, (nv,): ``length`` for travels, so that columns are comparable."""
+        return rate_scale(self.mech, self.length)
+
+    def linearise(self, q: Array) -> tuple[Array, Array]:
+        """Return J (k, nv) and the residual (k,) at joint coordinates q (nq,)."""
+        poses, motion = _pose(self.mech, q.tobytes())
+        rows = rows_of(self.mech, self.closings, poses, q)
+        scale = self._scale(rows)
+        return scale[:, None] * motion.reduce(rows), scale * _joined([r.Phi for r in rows])
+
+    def gamma(self, q: Array, qd: Array) -> Array:
+        """Return Γ (k,) of J q̈ = Γ at q (nq,) and qd (nv,): the rows' own, less what the rates alone accelerate."""
+        poses, _ = _pose(self.mech, q.tobytes())
+        twists, carried = _carried(self.mech, q.tobytes(), qd.tobytes())
+        rows = rows_of(self.mech, self.closings, poses, q, twists)
+        own = [r.Gamma - sum((e @ carried[i] for i, e in r.entries), np.zeros(len(r.Gamma))) for r in rows]
+        return self._scale(rows) * _joined(own)
+
+    def residuals(self, q: Array) -> dict[str, float]:
+        """Return the largest position residual of each constraint at q (nq,), m."""
+        rows = rows_of(self.mech, self.closings, forward(self.mech, q), q)
+        return {r.constraint: float(np.abs(self._scale([r]) * r.Phi).max(initial=0.0)) for r in rows}
+
+    def _scale(self, rows: Sequence[Rows]) -> Array:
+        """Return the factors (k,) that make the rows metres: 1 for travels, ``length`` for angles."""
+        return _joined([np.where(r.translation, 1.0, self.length) for r in rows])
+
+
+@lru_cache(maxsize=2)
+def _pose(mech: Mechanism, q: bytes) -> tuple[BodyPoses, TreeMotion]:
+    """Return the bodies at joint coordinates, and how they move; loops of one mechanism ask for the same pose."""
+    poses = forward(mech, np.frombuffer(q))
+    return poses, tree_motion(mech, poses)
+
+
+@lru_cache(maxsize=2)
+def _carried(mech: Mechanism, q: bytes, qd: bytes) -> tuple[Array, Array]:
+    """Return twists (N, 6) of all bodies at a state, and what they accelerate by the rates alone (N, 6)."""
+    poses, rates = _pose(mech, q)[0], np.frombuffer(qd)
+    twists = body_twists(mech, poses, rates)
+    return twists, body_accelerations(mech, poses, twists, np.zeros(len(rates)))
+
+
+def closing_rows(mech: Mechanism, closings: Closings, q: Array) -> ClosingRows:
+    """Return the rows of some closures and couplings; the pose q (nq,) sets the characteristic length."""
+    poses = forward(mech, q)
+    rows = rows_of(mech, closings, poses, q)
+    return ClosingRows(mech, closings, characteristic_length(rows, poses.p_WC, mech) if rows else 1.0)
+
+
+def _joined(parts: Sequence[Array]) -> Array:
+    """Return the parts one behind the other, (k,)."""
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,3 +312,42 @@ class NewtonStep:
 def _pseudoinverse(J: AnyArray) -> Array:
     """Return the pseudoinverse (d, k) of J (k, d) at the default rank tolerance, for a step of bounded size."""
     return np.asarray(np.linalg.pinv(J, rcond=DEFAULT_TOLERANCE))
+
+
+# The loops of a mechanism: what each cut pair closes, and the way once round.
+
+
+def fundamental_cycle(mech: Mechanism, cut: Pair) -> Cycle:
+    """Return the names of a cut pair and of the joints of the tree that it closes to a loop."""
+    return frozenset({cut.name}) | (_way_in(mech, cut.body_a) ^ _way_in(mech, cut.body_b))
+
+
+def _way_in(mech: Mechanism, body: str) -> Cycle:
+    joints = mech.tree.way_in(body)
+    return frozenset(FREE + joint.outer if joint.pair is None else joint.pair.name for joint in joints)
+
+
+def once_round(mech: Mechanism, cycle: Cycle) -> list[tuple[Pair, bool]] | None:
+    """Return the pairs of a loop in order, and whether each is passed from its predecessor on.
+
+    It starts at the ground, or at the first body of the file, with the first pair of the file. None
+    where the pairs are not one simple loop.
+    """
+    pairs = [pair for pair in mech.pairs if pair.name in cycle]
+    at: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        for body in pair.bodies:
+            at.setdefault(body, []).append(pair)
+    if len(pairs) != len(cycle) or any(len(two) != 2 for two in at.values()):
+        return None
+    start = min(at, key=lambda name: mech.body_index[name])
+    out: list[tuple[Pair, bool]] = []
+    here, pair = start, at[start][0]
+    while True:
+        forward = pair.body_a == here
+        out.append((pair, forward))
+        here = pair.body_b if forward else pair.body_a
+        if here == start:
+            return out if len(out) == len(pairs) else None
+        first, second = at[here]
+        pair = second if first is pair else first

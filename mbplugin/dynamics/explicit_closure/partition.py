@@ -4,26 +4,198 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.dynamics.explicit_closure.cycles import FREE, Cycle, fundamental_cycle
-from mbplugin.dynamics.explicit_closure.gear import GearStep, gear, terms
-from mbplugin.dynamics.explicit_closure.layout import Layout
-from mbplugin.dynamics.explicit_closure.newton import NewtonStep
-from mbplugin.dynamics.explicit_closure.planar.dyad import DyadStep, dyad
-from mbplugin.dynamics.explicit_closure.planar.recognise import planar_ring
-from mbplugin.dynamics.explicit_closure.planar.ring import Ring
-from mbplugin.dynamics.explicit_closure.rows import Closings, closing_rows
-from mbplugin.dynamics.explicit_closure.space.chain import SpatialRing, spatial_ring
-from mbplugin.dynamics.explicit_closure.space.step import SpatialStep, spatial_step
-from mbplugin.dynamics.explicit_closure.substitute import SubstituteBodies
+from mbplugin.dynamics.explicit_closure.newton import (
+    FREE,
+    Closings,
+    Cycle,
+    Layout,
+    NewtonStep,
+    closing_rows,
+    fundamental_cycle,
+)
+from mbplugin.dynamics.explicit_closure.planar import DyadStep, Ring, dyad, may_be_planar, planar_ring
+from mbplugin.dynamics.explicit_closure.space import SpatialRing, SpatialStep, spatial_ring, spatial_step
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism.coupling import Coupling
+from mbplugin.model.mechanism.identity import adjacency, breadth_first
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.mechanism.mechanism import WORLD, Coupling
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
+
+# Substitute bodies: what the known joints freeze together, and the small loops between them.
+#
+# blajer1993 §2: with the known coordinates held, the bodies that their joints join are one body. A dyad is
+# then a loop of three unknown joints between substitute bodies, whatever loops the tree was cut in.
+
+
+class SubstituteBodies:
+    """The bodies of a mechanism, frozen together where joints are known.
+
+    Parameters
+    ----------
+    known : set of int
+        Rates of the tree, and of the cut pairs behind them.
+    """
+
+    def __init__(self, layout: Layout, known: set[int]) -> None:
+        bodies = (WORLD, *(body.name for body in layout.mech.bodies))
+        planar = [pair for pair in layout.mech.pairs if may_be_planar(layout, pair)]
+        frozen = [pair for pair in planar if layout.is_known(pair, known)]
+        self._open = [pair for pair in planar if not layout.is_known(pair, known)]
+        neighbours = adjacency(bodies, ((*pair.bodies, pair) for pair in frozen))
+        # the tree of each substitute body: the way of every body to the one it is named after
+        self._towards: dict[str, tuple[str, Pair] | None] = {}
+        self._whole: dict[str, str] = {}
+        seen: set[str] = set()
+        for root in bodies:
+            if root in seen:
+                continue
+            self._towards[root], self._whole[root] = None, root
+            for here, there, pair in breadth_first(neighbours, root, seen):
+                self._towards[there], self._whole[there] = (here, pair), root
+
+    def loops(self) -> Iterator[Cycle]:
+        """Yield the loops round one, two or three open pairs, with the frozen ones on their way."""
+        between: dict[frozenset[str], list[Pair]] = {}
+        beside: dict[str, set[str]] = {}
+        for pair in self._open:
+            a, b = self._whole[pair.body_a], self._whole[pair.body_b]
+            between.setdefault(frozenset((a, b)), []).append(pair)
+            beside.setdefault(a, set()).add(b)
+            beside.setdefault(b, set()).add(a)
+        for number, pair in enumerate(self._open):
+            a, b = self._whole[pair.body_a], self._whole[pair.body_b]
+            if a == b:
+                yield self._cycle(pair)
+                continue
+            later = self._open[number + 1 :]
+            yield from (self._cycle(pair, p) for p in between[frozenset((a, b))] if p in later)
+            for c in beside[a] & beside[b] - {a, b}:
+                for p in between[frozenset((a, c))]:
+                    yield from (
+                        self._cycle(pair, p, r)
+                        for r in between[frozenset((b, c))]
+                        if p in later and r in later
+                    )
+
+    def _cycle(self, *pairs: Pair) -> Cycle:
+        """Return the names round a loop: what lies between the ends of open pairs cancels in twos."""
+        ends = chain.from_iterable(pair.bodies for pair in pairs)
+        cycle = frozenset(pair.name for pair in pairs)
+        for end in ends:
+            cycle ^= self._way(end)
+        return cycle
+
+    def _way(self, body: str) -> Cycle:
+        names = []
+        while (step := self._towards[body]) is not None:
+            body, pair = step
+            names.append(pair.name)
+        return frozenset(names)
+
+
+# Couplings: one coordinate as a linear function of others.
+
+
+@dataclass(frozen=True)
+class GearStep:
+    """The last unknown coordinate of a coupling.
+
+    Coordinates y (nq + c,) and rates yd (nv + c,) are in the order of the layout, c of them for cut pairs.
+
+    Parameters
+    ----------
+    joint : str
+        Its pair.
+    at, rate : int
+        Its coordinate and rate.
+    others_at, known : tuple of int
+        Coordinates and rates of the other terms.
+    ratios : tuple of float
+        Rate of the unknown per rate of each other term.
+    offset : float
+        Of the unknown, rad or m.
+    """
+
+    joint: str
+    at: int
+    rate: int
+    others_at: tuple[int, ...]
+    known: tuple[int, ...]
+    ratios: tuple[float, ...]
+    offset: float
+
+    kind = "coupling"
+    branch = 0
+    reason = ""
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The unknown's name."""
+        return (self.joint,)
+
+    @property
+    def dependent(self) -> tuple[int, ...]:
+        """The unknown's rate."""
+        return (self.rate,)
+
+    def closed(self, y: Array) -> Array:
+        """Return y (nq + c,) with the unknown coordinate solved."""
+        out = np.array(y)
+        out[self.at] = self.offset + np.dot(self.ratios, y[list(self.others_at)])
+        return out
+
+    def alternatives(self) -> Iterator[GearStep]:
+        """Yield nothing: a coupling has one solution."""
+        return iter(())
+
+    def slope(self, y: Array) -> Array:
+        """Return the ratios (1, known)."""
+        return np.array([self.ratios])
+
+    def bias(self, y: Array, yd: Array) -> Array:
+        """Return zero (1,)."""
+        return np.zeros(1)
+
+    def margin(self, y: Array) -> float:
+        """Return one: a coupling is singular nowhere."""
+        return 1.0
+
+
+def terms(layout: Layout, coupling: Coupling) -> dict[int, tuple[str, int, float]] | None:
+    """Return name, coordinate and coefficient of each rate in a coupling; None if some have none."""
+    out: dict[int, tuple[str, int, float]] = {}
+    for term in coupling.terms:
+        if layout.is_cut(term.joint) or term.joint not in layout.places:
+            return None
+        at, rate = layout.places[term.joint]
+        k = layout.mech.pair_by_name[term.joint].kind.free.index(term.freedom)
+        before = out[rate + k][2] if rate + k in out else 0.0
+        out[rate + k] = (term.joint, at + k, before + term.coefficient)
+    return out
+
+
+def gear(layout: Layout, coupling: Coupling, unknown: int) -> GearStep | None:
+    """Return the coupling solved for one rate; None where that has no part in it."""
+    members = terms(layout, coupling)
+    if members is None or not members[unknown][2]:
+        return None
+    joint, at, coefficient = members.pop(unknown)
+    return GearStep(
+        joint,
+        at,
+        unknown,
+        tuple(place for _, place, _ in members.values()),
+        tuple(members),
+        tuple(-c / coefficient for _, _, c in members.values()),
+        coupling.offset / coefficient,
+    )
+
 
 Step = DyadStep | SpatialStep | GearStep | NewtonStep
 

@@ -10,14 +10,238 @@ recursion gives the force that this needs (the hybrid dynamics of Featherstone).
 
 from __future__ import annotations
 
-from math import sqrt
+from math import cos, sin, sqrt
+
+import numpy as np
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
-from mbplugin.dynamics.kernels.vectors import cross, plus
+from mbplugin.dynamics.kernels.composite_bodies import cross, dot, minus, plus, point_position
 from mbplugin.model.spatial import Array
 
 #: Force and moment, N and N·m, in registers: an array would have to be allocated.
 Wrench = tuple[float, float, float, float, float, float]
+
+
+# The other way round: forces from accelerations, the mass matrix, and the energies.
+
+
+@kernel
+def inverse_dynamics(composites: Records, rates: Records, out: Array) -> None:
+    """Fill ``out`` (nv,) with M q̈ + h − Q at the accelerations ``qdd``; ``f`` is used up.
+
+    ``f`` and ``tau`` must have been gathered at the state.
+    """
+    accelerate(composites, rates)
+    for k in range(1, len(composites)):
+        body = composites[k]
+        for i in range(3):
+            body.f[i] += body.mass * body.a[i]
+            for j in range(3):
+                body.f[3 + i] += body.J[i, j] * body.a[3 + j]
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
+            total = rates[j].armature * rates[j].qdd - rates[j].tau
+            for i in range(6):
+                total += rates[j].s[i] * body.f[i]
+            out[j] = total
+        if body.parent:
+            pass_wrench(composites[body.parent], body)
+
+
+@kernel
+def mass_matrix(composites: Records, rates: Records, M: Array) -> None:
+    """Fill M (nv, nv) by composite inertias, from poses, axes and J."""
+    n = len(composites)
+    composite, wrench = np.zeros((n, 6, 6)), np.empty(6)
+    for k in range(1, n):
+        for i in range(3):
+            composite[k, i, i] = composites[k].mass
+            for j in range(3):
+                composite[k, 3 + i, 3 + j] = composites[k].J[i, j]
+    for k in range(n - 1, 0, -1):
+        body = composites[k]
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
+            for i in range(6):
+                wrench[i] = 0.0
+                for m in range(6):
+                    wrench[i] += composite[k, i, m] * rates[j].s[m]
+            for m in range(len(rates)):
+                M[j, m] = 0.0
+            project_wrench(composites, rates, k, wrench, M[j])
+        if body.parent:
+            on = composites[body.parent]
+            _add_shifted(
+                composite[body.parent],
+                composite[k],
+                body.c[0] - on.c[0],
+                body.c[1] - on.c[1],
+                body.c[2] - on.c[2],
+            )
+    for j in range(len(rates)):
+        M[j, j] += rates[j].armature
+    # inner rates know nothing yet of the rates that they carry
+    for j in range(len(rates)):
+        for m in range(j):
+            both = M[j, m] if M[j, m] != 0.0 else M[m, j]
+            M[j, m] = M[m, j] = both
+
+
+@kernel
+def _add_shifted(to: Array, own: Array, x: float, y: float, z: float) -> None:
+    """Add Xᵀ I X of ``own`` (6, 6) to ``to`` (6, 6), X the shift by (x, y, z), m."""
+    T = own.copy()
+    for j in range(6):
+        a, b, c = own[0, j], own[1, j], own[2, j]
+        T[3, j] += y * c - z * b
+        T[4, j] += z * a - x * c
+        T[5, j] += x * b - y * a
+    for i in range(6):
+        a, b, c = T[i, 0], T[i, 1], T[i, 2]
+        to[i, 0] += a
+        to[i, 1] += b
+        to[i, 2] += c
+        to[i, 3] += T[i, 3] + y * c - z * b
+        to[i, 4] += T[i, 4] + z * a - x * c
+        to[i, 5] += T[i, 5] + x * b - y * a
+
+
+@kernel
+def energies(
+    composites: Records, rates: Records, springs: Records, q: Array, qd: Array
+) -> tuple[float, float]:
+    """Return kinetic and potential energy (gravity, springs), J, from poses, twists and inertias.
+
+    At q (nq,) and qd (nv,). Gravity has none at the origin of the world.
+    """
+    kinetic, potential = 0.0, 0.0
+    for k in range(1, len(composites)):
+        body = composites[k]
+        for i in range(3):
+            kinetic += 0.5 * body.mass * body.v[i] * body.v[i]
+            potential -= body.weight[i] * body.c[i]
+            for j in range(3):
+                kinetic += 0.5 * body.v[3 + i] * body.J[i, j] * body.v[3 + j]
+    for j in range(len(rates)):
+        joint_rate = rates[j]
+        kinetic += 0.5 * joint_rate.armature * qd[j] * qd[j]
+        if joint_rate.stiffness != 0.0:
+            potential += 0.5 * joint_rate.stiffness * (q[joint_rate.coordinate] - joint_rate.rest) ** 2
+    for n in range(len(springs)):
+        spring = springs[n]
+        line = minus(
+            point_position(composites[spring.composite[1]], spring.point[1]),
+            point_position(composites[spring.composite[0]], spring.point[0]),
+        )
+        potential += 0.5 * spring.stiffness * (sqrt(dot(line, line)) - spring.length) ** 2
+    return kinetic, potential
+
+
+# Momenta of the rates, and what changes them: the derivative of the Lagrangian along every rate.
+#
+# A rate moves all that it carries as one rigid whole. That leaves the kinetic energy of this whole as it is,
+# but for the twist it was given from within: with H the momentum of all that rate j carries, s the twist it
+# gives, and V the twist that reaches it from parents (and from rates of its own joint that it does not
+# turn), ∂T/∂q = H · (V × s), the bracket of twists. Where turns are on the group, the derivative is along
+# exp(θ) R.
+
+
+@kernel
+def momenta(composites: Records, rates: Records, qd: Array) -> None:
+    """Fill ``u`` of the rates with M q̇, and ``f`` of the composite bodies with the momentum of all they carry.
+
+    ``qd`` (nv,).
+    """
+    for k in range(1, len(composites)):
+        body = composites[k]
+        for i in range(3):
+            body.f[i] = body.mass * body.v[i]
+            body.f[3 + i] = body.J[i, 0] * body.v[3] + body.J[i, 1] * body.v[4] + body.J[i, 2] * body.v[5]
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
+            rates[j].u = rates[j].armature * qd[j] + _along(body, rates[j])
+        if body.parent:
+            pass_wrench(composites[body.parent], body)
+
+
+@kernel
+def kinetic_slopes(composites: Records, rates: Records, qd: Array) -> None:
+    """Fill ``qdd`` of the rates with ∂T/∂q; ``f`` must hold momenta; ``qd`` (nv,)."""
+    V = np.empty(6)
+    for k in range(1, len(composites)):
+        body, on = composites[k], composites[composites[k].parent]
+        x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
+        for i in range(6):
+            V[i] = on.v[i]
+        V[0] += on.v[4] * z - on.v[5] * y
+        V[1] += on.v[5] * x - on.v[3] * z
+        V[2] += on.v[3] * y - on.v[4] * x
+        first = body.qd_start
+        end = first + body.freedoms
+        straight = end - 3 if body.quaternion else end
+        if body.sign > 0.0:
+            for j in range(first, straight):
+                rates[j].qdd = _bracket(body.f, V, rates[j].s)
+                _add(V, rates[j], qd[j])
+            # axes of a turn on the group stay, whichever of them is turned about
+            for j in range(straight, end):
+                _add(V, rates[j], qd[j])
+            for j in range(straight, end):
+                rates[j].qdd = _bracket(body.f, V, rates[j].s)
+            continue
+        # seen from the other side the axes of such a turn go with the composite body
+        for j in range(straight, end):
+            rates[j].qdd = _bracket(body.f, V, rates[j].s)
+        for j in range(straight, end):
+            _add(V, rates[j], qd[j])
+        for j in range(straight - 1, first - 1, -1):
+            rates[j].qdd = _bracket(body.f, V, rates[j].s)
+            _add(V, rates[j], qd[j])
+
+
+@kernel
+def collect_forces(composites: Records, rates: Records) -> None:
+    """Add what acts on the composite bodies to ``tau``; ``f``, gathered with its gyroscopic part, is used up."""
+    for k in range(len(composites) - 1, 0, -1):
+        body = composites[k]
+        p, q, r = body.v[3], body.v[4], body.v[5]
+        a = body.J[0, 0] * p + body.J[0, 1] * q + body.J[0, 2] * r
+        b = body.J[1, 0] * p + body.J[1, 1] * q + body.J[1, 2] * r
+        c = body.J[2, 0] * p + body.J[2, 1] * q + body.J[2, 2] * r
+        body.f[3] -= q * c - r * b
+        body.f[4] -= r * a - p * c
+        body.f[5] -= p * b - q * a
+        for j in range(body.qd_start, body.qd_start + body.freedoms):
+            rates[j].tau -= _along(body, rates[j])
+        if body.parent:
+            pass_wrench(composites[body.parent], body)
+
+
+@kernel
+def _along(body: Records, joint_rate: Records) -> float:
+    total = 0.0
+    for i in range(6):
+        total += joint_rate.s[i] * body.f[i]
+    return total
+
+
+@kernel
+def _add(V: Array, joint_rate: Records, rate: float) -> None:
+    """Add the twist of one joint rate, rad/s or m/s, to V (6,)."""
+    for i in range(6):
+        V[i] += joint_rate.s[i] * rate
+
+
+@kernel
+def _bracket(H: Array, V: Array, s: Array) -> float:
+    """Return H · (V × s) = [p; L] · [ω × s_v + v × s_ω; ω × s_ω] of H, V and s (6,)."""
+    total = 0.0
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        linear = V[3 + j] * s[k] - V[3 + k] * s[j] + V[j] * s[3 + k] - V[k] * s[3 + j]
+        total += H[i] * linear + H[3 + i] * (V[3 + j] * s[3 + k] - V[3 + k] * s[3 + j])
+    return total
 
 
 @kernel
@@ -305,3 +529,67 @@ def project_wrench(composites: Records, rates: Records, k: int, wrench: Array, o
                 out[j] += rates[j].s[i] * wrench[i]
         shift_wrench(composites[body.parent], body, wrench)
         k = body.parent
+
+
+# Coordinates moved by increments: turns on the group, so a quaternion stays one.
+#
+# An increment x has one entry per rate. At x the pose is q ∘ x: scalar coordinates are added, a turn θ is
+# exp(θ) R. Its rate follows from ω = dexp(θ) θ̇.
+
+
+@kernel
+def displace(composites: Records, q: Array, x: Array, out: Array) -> None:
+    """Fill ``out`` (nq,), which may be q, with q ∘ x; q (nq,), x (nv,)."""
+    for k in range(1, len(composites)):
+        body = composites[k]
+        straight = body.freedoms - 3 if body.quaternion else body.freedoms
+        for m in range(straight):
+            out[body.q_start + m] = q[body.q_start + m] + x[body.qd_start + m]
+        if body.quaternion:
+            _turn(q, body.q_start + straight, x, body.qd_start + straight, out)
+
+
+@kernel
+def _turn(q: Array, at: int, x: Array, by: int, out: Array) -> None:
+    """Fill a quaternion xyzw of out (nq,) with exp(θ) times that of q (nq,), θ from x (nv,), rad."""
+    a, b, c = x[by], x[by + 1], x[by + 2]
+    angle2 = a * a + b * b + c * c
+    angle = sqrt(angle2)
+    s = sin(0.5 * angle) / angle if angle > 1e-8 else 0.5 - angle2 / 48.0
+    a, b, c, d = s * a, s * b, s * c, cos(0.5 * angle)
+    x0, y0, z0, w0 = q[at], q[at + 1], q[at + 2], q[at + 3]
+    x1 = d * x0 + a * w0 + b * z0 - c * y0
+    y1 = d * y0 + b * w0 + c * x0 - a * z0
+    z1 = d * z0 + c * w0 + a * y0 - b * x0
+    w1 = d * w0 - a * x0 - b * y0 - c * z0
+    n = 1.0 / sqrt(x1 * x1 + y1 * y1 + z1 * z1 + w1 * w1)
+    out[at], out[at + 1], out[at + 2], out[at + 3] = x1 * n, y1 * n, z1 * n, w1 * n
+
+
+@kernel
+def increment_rate(composites: Records, x: Array, qd: Array, out: Array) -> None:
+    """Fill ``out`` (nv,) with ẋ at increment x (nv,) and rates qd (nv,)."""
+    for k in range(1, len(composites)):
+        body = composites[k]
+        straight = body.freedoms - 3 if body.quaternion else body.freedoms
+        for j in range(body.qd_start, body.qd_start + straight):
+            out[j] = qd[j]
+        if body.quaternion:
+            _turn_rate(x, qd, body.qd_start + straight, out)
+
+
+@kernel
+def _turn_rate(x: Array, qd: Array, j: int, out: Array) -> None:
+    """Fill θ̇ = ω − ½ θ × ω + c θ × (θ × ω) of x, qd and out (nv,), rad and rad/s."""
+    a, b, c = x[j], x[j + 1], x[j + 2]
+    p, q, r = qd[j], qd[j + 1], qd[j + 2]
+    angle2 = a * a + b * b + c * c
+    if angle2 < 1e-4:
+        factor = 1.0 / 12.0 + angle2 / 720.0 + angle2 * angle2 / 30240.0
+    else:
+        half = 0.5 * sqrt(angle2)
+        factor = (1.0 - half * cos(half) / sin(half)) / angle2
+    u, v, w = b * r - c * q, c * p - a * r, a * q - b * p
+    out[j] = p - 0.5 * u + factor * (b * w - c * v)
+    out[j + 1] = q - 0.5 * v + factor * (c * u - a * w)
+    out[j + 2] = r - 0.5 * w + factor * (a * v - b * u)

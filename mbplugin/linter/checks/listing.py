@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import log10, pi
 from typing import Any
 
-from mbplugin.linter.files.places import body_place
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.rule import Rule, make_finding
+from mbplugin.linter.rule import Rule, body_place, make_finding
 from mbplugin.model.scene import Origin, Scene
 
 #: Characters of a list in a message.
 _MOST = 160
+#: Words of a name that mean the left side, and what the right side is called.
+_WORDS = {
+    "left": "right",
+    "l": "r",
+    "fl": "fr",
+    "rl": "rr",
+    "bl": "br",
+    "hl": "hr",
+    "lf": "rf",
+    "lr": "rr",
+    "lb": "rb",
+    "lh": "rh",
+    "lm": "rm",
+    "ml": "mr",
+}
+#: The words of a name: capitals begin one, digits and signs part them.
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+#: Also inside a word, as in leftfinger.
+_INSIDE = re.compile(r"left|right", re.IGNORECASE)
+#: Up to here a joint may turn, rad; and up to here people write degrees.
+_TWO_TURNS, _DEGREES_MOST = 4 * pi, 720.0
 
 
 @dataclass(frozen=True)
@@ -110,3 +132,55 @@ def shortened(phrases: Sequence[str], most: int = _MOST) -> str:
         shown.append(phrase if len(phrase) <= most else phrase[: most - 3] + "...")
     left = len(dict.fromkeys(phrases)) - len(shown)
     return ", ".join(shown) + (f" and {left} more" if left else "")
+
+
+# Names that differ by a side: left and right, FL and FR, l_ and r_.
+
+
+def twins(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of names of which one is the other with the sides exchanged, the left one first.
+
+    A name with two sides, as ``front_rightL``, says not which of them is mirrored.
+    """
+    known = dict.fromkeys(names)
+    for name in known:
+        places = list(_sides(name))
+        if len(places) == 1 and (other := _exchanged(name, *places[0])) in known:
+            yield name, other
+
+
+def _sides(name: str) -> Iterator[tuple[int, int]]:
+    """Yield the places of the words for a side in a name, from and to."""
+    right = set(_WORDS.values())
+    inside = [match.span() for match in _INSIDE.finditer(name)]
+    yield from inside
+    for match in _WORD.finditer(name):
+        word, (start, end) = match.group().lower(), match.span()
+        if (word in _WORDS or word in right) and not any(a <= start and end <= b for a, b in inside):
+            yield start, end
+
+
+def _exchanged(name: str, start: int, end: int) -> str:
+    """Return the name with the left side at a place made the right one; as it is where there is none."""
+    right = _WORDS.get(name[start:end].lower())
+    return name[:start] + _like(name[start:end], right) + name[end:] if right else ""
+
+
+def _like(pattern: str, word: str) -> str:
+    """Return a word in capitals or not, as another one is."""
+    if pattern.isupper():
+        return word.upper()
+    return word.capitalize() if pattern[:1].isupper() else word
+
+
+# Angles that should be in radians and look like degrees.
+
+
+def in_degrees(values: Iterable[float]) -> bool:
+    """Return whether the limits of a joint are whole degrees: one beyond two turns, none a fraction.
+
+    Powers of ten stand for "no limit".
+    """
+    stated = [abs(float(value)) for value in values if value]
+    whole = all(value <= _DEGREES_MOST and value == round(value) for value in stated)
+    return whole and any(value > _TWO_TURNS and log10(value) % 1 for value in stated)

@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isnan
+from pathlib import Path
 from typing import Literal
 
-from mbplugin.linter.checks.formats import format_of
-from mbplugin.linter.checks.urdf_elements import urdf_documents
-from mbplugin.linter.files.places import constraint_place
-from mbplugin.model.document import Node
+from mbplugin.errors import MbPluginError
+from mbplugin.linter.rule import constraint_place
+from mbplugin.model.brake_law import decimal
 from mbplugin.model.enumerations import Simulator
 from mbplugin.model.mechanism import PAIR_TYPES
-from mbplugin.model.scene import Origin, Scene
+from mbplugin.model.scene import Document, Node, Origin, Request, Scene
+from mbplugin.readers import format_name
+from mbplugin.readers.common.paths import find, read_text
+from mbplugin.readers.common.xml import document_of, local_name, parse_xml
 
 #: What a simulator makes of a constraint that it does not apply: nothing, or it does not load the file.
 Treatment = Literal["ignored", "an error"]
-
-
-@dataclass(frozen=True)
-class Stated:
-    """A constraint as a file states it: what it is called, how it is written, and where."""
-
-    element: str
-    written: str
-    origin: Origin | None
-
-
 #: By format and way to write a constraint: the simulators that do not apply it. What is not known of a
 #: simulator is not here.
 UNSUPPORTED: dict[tuple[str, str], dict[Simulator, Treatment]] = {
@@ -66,7 +59,6 @@ UNSUPPORTED: dict[tuple[str, str], dict[Simulator, Treatment]] = {
     ("mjcf", "<weld>"): {"drake": "ignored", "pybullet": "ignored"},
     ("mjcf", "<equality><joint>"): {"drake": "ignored", "pybullet": "ignored"},
 }
-
 #: What a simulator is called.
 LABELS: dict[Simulator, str] = {
     "mujoco": "MuJoCo",
@@ -90,6 +82,21 @@ CLOSURES: dict[Simulator, frozenset[str]] = {
 TWO_POINTS: tuple[Simulator, ...] = ("newton", "pybullet")
 #: Simulators that solve constraints by iterations over their rows, one after the other.
 ITERATIVE: tuple[Simulator, ...] = ("isaac", "gazebo", "pybullet")
+#: Formats whose files state no joint positions: loops are given at zero, closed or not.
+WITHOUT_POSE = ("urdf", "xacro")
+#: Joints with one freedom that has a lower and an upper limit.
+BOUNDED = ("revolute", "prismatic")
+#: Joints with one freedom.
+SINGLE = (*BOUNDED, "continuous")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A constraint as a file states it: what it is called, how it is written, and where."""
+
+    element: str
+    written: str
+    origin: Origin | None
 
 
 def stated_constraints(scene: Scene) -> Iterator[tuple[str, Stated]]:
@@ -128,3 +135,79 @@ def _of_mechanism(scene: Scene, kind: str) -> Iterator[Stated]:
             if pair.closure:
                 written = "<connect>" if pair.type == "spherical" else "<weld>"
                 yield Stated(pair.name, written, constraint_place(scene, pair.name))
+
+
+# The format that a scene was read from, where rules depend on what it can state.
+
+
+def format_of(scene: Scene) -> str:
+    """Return ``urdf``, ``xacro``, ``sdf``, ``mjcf``, ``usd`` or ``scene``; empty for a live client."""
+    if scene.request is None:
+        return ""
+    try:
+        return format_name(scene.request)
+    # the file was there when it was read
+    except MbPluginError:
+        return ""
+
+
+# The elements of the URDFs of a scene, as written.
+
+
+def urdf_documents(scene: Scene) -> Iterator[Document]:
+    """Yield the URDFs of a scene."""
+    return (document for document in scene.documents if document.format == "urdf")
+
+
+def written_joints(scene: Scene, *types: str) -> Iterator[Node]:
+    """Yield the ``<joint>`` elements, of some types or all."""
+    for document in urdf_documents(scene):
+        for joint in document.root.children("joint", "drake:joint"):
+            if not types or joint.get("type") in types:
+                yield joint
+
+
+def written_links(scene: Scene) -> Iterator[Node]:
+    """Yield the ``<link>`` elements."""
+    for document in urdf_documents(scene):
+        yield from document.root.children("link")
+
+
+def number(node: Node | None, attribute: str) -> float | None:
+    """Return an attribute as a number; None where there is none, or what is written is no number."""
+    found = numbers(node, attribute)
+    return found[0] if len(found) == 1 else None
+
+
+def numbers(node: Node | None, attribute: str) -> list[float]:
+    """Return the numbers of an attribute; none where a word of it is no number."""
+    if node is None:
+        return []
+    try:
+        found = [decimal(word) for word in node.get(attribute).replace(",", " ").split()]
+    except ValueError:
+        return []
+    return [] if any(isnan(value) for value in found) else found
+
+
+# The SRDF beside a URDF: groups, states and disabled pairs, as a document.
+
+
+def srdf_beside(document: Document, scene: Scene) -> Document | None:
+    """Return the SRDF that has the name of a URDF and lies beside it; None where there is none.
+
+    One that cannot be read is none: the program that needs it refuses it with its own message.
+    """
+    file = document.root.origin.file
+    if scene.request is None or scene.request.text is not None or not file:
+        return None
+    name = Path(file).name.partition(".")[0]
+    beside: Request = replace(scene.request, path=file, text=None)
+    path = find(str(beside.folder / f"{name}.srdf"), beside)
+    if path is None:
+        return None
+    try:
+        root = parse_xml(read_text(path), path)
+    except MbPluginError:
+        return None
+    return document_of(root, "srdf") if local_name(root) == "robot" else None

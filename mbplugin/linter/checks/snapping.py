@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from mbplugin.analysis import Analysis
+from mbplugin.analysis.remedies import Change, Obstacle
+from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
 from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.matrix import Spectrum, gaps_of_rounding, spectrum
 from mbplugin.constraints.rank import RankedBlock
-from mbplugin.constraints.reduction.null_space import Spectrum, spectrum
 from mbplugin.constraints.reduction.reduce import reduce_block
-from mbplugin.constraints.rounding import gaps_of_rounding
-from mbplugin.constraints.rows.planar import plane_columns
+from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
-from mbplugin.linter.checks.blocks import suspect_values
+from mbplugin.linter.rule import listed
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Origin, Scene
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import counted, shortened
 from mbplugin.readers import reload
-from mbplugin.readers.common.numbers import RoundedAngle, rounded_angle
+from mbplugin.readers.common.xml import RoundedAngle, rounded_angle
 
 _PARTS = ("rpy", "rpy_a", "rpy_b")
 #: A singular value was made by rounding when it falls by this factor with the angles meant.
 _FALLS = 10.0
+#: A relative singular value below this is zero; above, up to ten times the tolerance, it is suspect.
+ZERO = 1e-10
+_NEAR = 10.0
+#: Characters of the bodies of a loop, and of the motions that it restrains.
+_LOOP, _MOTIONS = 90, 90
 
 
 @dataclass(frozen=True)
@@ -121,3 +128,122 @@ def as_meant(scene: Scene, analysis: Analysis, blocks: Sequence[RankedBlock]) ->
     mech, q = found[0].mechanism, found[1]
     poses, columns = forward(mech, q), plane_columns(analysis.planar)
     return [spectrum(reduce_block(mech, poses, ranked.block, columns, q).J) for ranked in blocks]
+
+
+# The redundant blocks of an analysis, as the rules about them need them.
+
+
+def undeclared_blocks(scene: Scene, analysis: Analysis | None) -> Iterator[RankedBlock]:
+    """Yield the redundant blocks, unless the scene declares just this degree of redundancy."""
+    if analysis is None or scene.options.degree_of_redundancy == analysis.degree_of_redundancy:
+        return
+    yield from redundant_blocks(analysis)
+
+
+def redundant_blocks(analysis: Analysis) -> Iterator[RankedBlock]:
+    """Yield the blocks with p > 0."""
+    yield from (ranked for ranked in analysis.blocks if ranked.redundancy)
+
+
+def non_unique(analysis: Analysis, ranked: RankedBlock) -> list[ConstraintVerdict]:
+    """Return the constraints of a block whose reactions the rigid model leaves open."""
+    members = set(ranked.block.constraints)
+    return [
+        verdict
+        for verdict in analysis.constraints
+        if verdict.name in members and verdict.reaction == "non-unique"
+    ]
+
+
+def proposed_changes(analysis: Analysis, ranked: RankedBlock) -> tuple[Change, ...]:
+    """Return what the first proved remedy changes in a block: the one recommendation of all rules."""
+    members = set(ranked.block.constraints)
+    return tuple(
+        change for r in analysis.remedies[:1] for change in r.changes if change.constraint in members
+    )
+
+
+def obstacles_to(analysis: Analysis, ranked: RankedBlock) -> tuple[Obstacle, ...]:
+    """Return the joints of a block that stay as they are for what they do, where it has no remedy."""
+    members = set(ranked.block.constraints)
+    return tuple(obstacle for obstacle in analysis.obstacles if obstacle.constraint in members)
+
+
+def block_place(scene: Scene, constraints: Sequence[str]) -> tuple[str, Origin | None]:
+    """Return the last stated closure among some constraints, else the last one, and its place."""
+    pairs = scene.mechanism.pair_by_name
+    closing = [name for name in constraints if name in pairs and pairs[name].closure]
+    element = (closing or list(constraints))[-1]
+    return element, scene.origin.get(("constraint", element, ""))
+
+
+def closures_of(scene: Scene) -> frozenset[str]:
+    """Return the names of the closures."""
+    return frozenset(pair.name for pair in scene.mechanism.pairs if pair.closure)
+
+
+def suspect_values(ranked: RankedBlock, tolerance: float) -> list[tuple[int, float]]:
+    """Return the places and sizes of singular values that the tolerance decides or nearly so."""
+    return [
+        (k, float(value))
+        for k, value in enumerate(ranked.spectrum.relative)
+        if ZERO < value < _NEAR * tolerance
+    ]
+
+
+# What is redundant and what to change, in one sentence each.
+
+
+def redundancy_sentence(redundancy: int, stresses: Sequence[SelfStress]) -> str:
+    """Return how many constraints are redundant, and which motions of which joint are restrained twice."""
+    count = counted(redundancy, "redundant constraint")
+    if not stresses:
+        return count
+    first = stresses[0]
+    same = [s for s in stresses if (s.loop, s.closed_by) == (first.loop, first.closed_by)]
+    if first.loop:
+        who = f"the loop {shortened(first.loop, _LOOP)} restrains"
+    else:
+        who = f"{listed(first.constraints, 4, _LOOP)} {'restrains' if len(first.constraints) == 1 else 'restrain'}"
+    motions = listed([s.restrains for s in same], 6, _MOTIONS)
+    rest = redundancy - len(same)
+    others = f"; {rest} more in the report" if rest else ""
+    return f"{count}: {who} {motions} of {shortened(first.closed_by, 50)} twice{others}"
+
+
+def remedy_sentence(
+    changes: Sequence[Change], obstacles: Sequence[Obstacle], closures: Container[str], *, mjcf: bool
+) -> str:
+    """Return what to change: the types of a scene, or the elements that MJCF has for them.
+
+    Parameters
+    ----------
+    changes, obstacles : sequence
+        Of a block.
+    closures : container of str
+        The names of the closures, which MJCF states as equalities and not as joints.
+    mjcf : bool
+        Whether the file is MJCF.
+    """
+    if changes and mjcf:
+        return listed([_in_mjcf(change, change.constraint in closures) for change in changes], 4, 220)
+    if changes:
+        return "make " + listed([f"{c.constraint} {c.new} instead of {c.old}" for c in changes], 4, 220)
+    if not obstacles:
+        return "release one of the constraints named"
+    names = listed([repr(o.constraint) for o in obstacles], 4, 80)
+    return f"declare the redundancy, model the bodies as flexible, or state passive = true in a [[pair]] of {names}"
+
+
+def _in_mjcf(change: Change, closure: bool) -> str:
+    """Return a change in the elements of MJCF: its closures are connect and weld, its joints add up."""
+    name, instead = change.constraint, f"({change.new} instead of {change.old})"
+    if change.new == "spherical":
+        return f"make {name} a connect instead of a weld" if closure else f"make {name} a ball joint"
+    slides = {"cylindrical": 1, "point-on-line": 1, "planar": 2, "point-on-plane": 2}.get(change.new, 0)
+    if slides:
+        joints = "a slide joint" if slides == 1 else f"{slides} slide joints"
+        return f"add {joints} at {name} {instead}"
+    joint = f"{'slide' if change.new == 'prismatic' else 'hinge'} joint"
+    how = f"make {name} a connect and add a {joint}" if closure else f"add a {joint} at {name}"
+    return f"{how} {instead}"

@@ -9,20 +9,17 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.velocity import velocity_transformation
-from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.joint_reactions.springs import spring_loads
-from mbplugin.linter.checks.gravity_pull import gravity_pull
-from mbplugin.linter.files.places import constraint_place, listed
+from mbplugin.constraints.reduction.scaling import velocity_transformation
+from mbplugin.constraints.rows import plane_columns
+from mbplugin.joint_reactions.state import spring_loads
+from mbplugin.linter.checks.loops import gravity_pull
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.rule import Rule, make_finding
-from mbplugin.model.component import units_of
-from mbplugin.model.mechanism.coupling import Lock
-from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.undriven import unbraked_joints
-from mbplugin.model.scene import Brake, Scene
-from mbplugin.model.spatial import Array
+from mbplugin.linter.rule import Rule, constraint_place, listed, make_finding
+from mbplugin.model.brake_law import Brake
+from mbplugin.model.mechanism.kinematics import forward, unbraked_joints
+from mbplugin.model.mechanism.mechanism import Lock, Mechanism
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted
 
 #: Poses tried where springs pull too.

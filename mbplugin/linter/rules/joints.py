@@ -6,23 +6,13 @@ from collections.abc import Iterable, Iterator
 from math import hypot, pi, radians
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.degrees import in_degrees
-from mbplugin.linter.checks.imitated_loops import imitated_loops
-from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.urdf_elements import (
-    BOUNDED,
-    SINGLE,
-    number,
-    numbers,
-    urdf_documents,
-    written_joints,
-)
-from mbplugin.linter.files.places import constraint_place
+from mbplugin.linter.checks.listing import Instance, in_degrees, joined_finding
+from mbplugin.linter.checks.loops import imitated_loops
+from mbplugin.linter.checks.simulators import BOUNDED, SINGLE, number, numbers, urdf_documents, written_joints
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule
-from mbplugin.model.document import Document, Node
+from mbplugin.linter.rule import Rule, constraint_place
 from mbplugin.model.mechanism import Pair
-from mbplugin.model.scene import Origin, Scene
+from mbplugin.model.scene import Document, Node, Origin, Scene
 
 
 class InvertedLimits(Rule):

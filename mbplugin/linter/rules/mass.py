@@ -7,20 +7,20 @@ from collections.abc import Collection, Iterable, Iterator
 import numpy as np
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.degrees import in_degrees
-from mbplugin.linter.checks.extent import extents
-from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.masses.gyration import implausible_radii
-from mbplugin.linter.checks.masses.inertia import placeholder, possible, principal_moments
-from mbplugin.linter.checks.masses.repeated_inertia import repeated_inertias
-from mbplugin.linter.checks.shapes.comparison import compared_with_shapes
-from mbplugin.linter.checks.shapes.density import impossible_densities
-from mbplugin.linter.checks.shapes.shape_inertia import solid_of
-from mbplugin.linter.checks.sides import twins
-from mbplugin.linter.checks.urdf_elements import number, urdf_documents, written_joints
-from mbplugin.linter.files.places import body_place, constraint_place
+from mbplugin.linter.checks.listing import Instance, in_degrees, joined_finding, twins
+from mbplugin.linter.checks.loops import extents
+from mbplugin.linter.checks.masses import (
+    implausible_radii,
+    placeholder,
+    possible,
+    principal_moments,
+    repeated_inertias,
+)
+from mbplugin.linter.checks.meshes import solid_of
+from mbplugin.linter.checks.shapes import compared_with_shapes, impossible_densities
+from mbplugin.linter.checks.simulators import number, urdf_documents, written_joints
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, make_finding
+from mbplugin.linter.rule import Rule, body_place, constraint_place, make_finding
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.scene import Origin, Scene
 

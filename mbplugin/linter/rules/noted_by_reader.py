@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.defects import defects_noted
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import Rule, defects_noted
 from mbplugin.model.scene import Scene
 
 

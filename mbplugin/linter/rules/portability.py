@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.formats import format_of
 from mbplugin.linter.checks.listing import Instance, joined_finding
 from mbplugin.linter.checks.simulators import (
     CLOSURES,
@@ -15,12 +14,13 @@ from mbplugin.linter.checks.simulators import (
     LABELS,
     TWO_POINTS,
     UNSUPPORTED,
+    format_of,
     stated_constraints,
+    written_joints,
+    written_links,
 )
-from mbplugin.linter.checks.urdf_elements import written_joints, written_links
-from mbplugin.linter.files.places import constraint_place
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import Rule, constraint_place
 from mbplugin.model.enumerations import Simulator
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted

@@ -9,26 +9,26 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.constraints.assembly import constraints_to_close
-from mbplugin.constraints.assembly.closure import coupling_metres
-from mbplugin.constraints.assembly.loops import Paths
-from mbplugin.constraints.assembly.result import Assembly
+from mbplugin.constraints.assembly.closure import Paths, coupling_metres
+from mbplugin.constraints.assembly.starts import Assembly
+from mbplugin.constraints.matrix import Spectrum
 from mbplugin.constraints.rank import RankedBlock
-from mbplugin.constraints.reduction.null_space import Spectrum
-from mbplugin.linter.checks.blocks import ZERO, block_place, suspect_values
-from mbplugin.linter.checks.formats import WITHOUT_POSE, format_of
+from mbplugin.linter.checks.simulators import WITHOUT_POSE, format_of
 from mbplugin.linter.checks.snapping import (
+    ZERO,
     RoundedLiteral,
+    block_place,
     largest_gap,
     made_by_rounding,
     rounded_literals,
+    suspect_values,
 )
-from mbplugin.linter.files.places import constraint_place, listed, model_place
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.rule import Rule, make_finding
-from mbplugin.model.component import units_of
-from mbplugin.model.mechanism.coupling import Coupling
+from mbplugin.linter.rule import Rule, constraint_place, listed, make_finding, model_place
 from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.mechanism.mechanism import Coupling
 from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import units_of
 from mbplugin.phrases import counted
 
 #: Literals with errors below this fraction of the worst one do not decide.

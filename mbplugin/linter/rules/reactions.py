@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.blocks import block_place, non_unique, redundant_blocks
-from mbplugin.linter.checks.formats import format_of
-from mbplugin.linter.files.places import body_place, constraint_place, listed
+from mbplugin.linter.checks.simulators import format_of
+from mbplugin.linter.checks.snapping import block_place, non_unique, redundant_blocks
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, make_finding
+from mbplugin.linter.rule import Rule, body_place, constraint_place, listed, make_finding
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
 

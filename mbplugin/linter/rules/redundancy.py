@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.blocks import (
+from mbplugin.linter.checks.simulators import format_of
+from mbplugin.linter.checks.snapping import (
     block_place,
     closures_of,
     non_unique,
     obstacles_to,
     proposed_changes,
+    redundancy_sentence,
+    remedy_sentence,
     undeclared_blocks,
 )
-from mbplugin.linter.checks.formats import format_of
-from mbplugin.linter.checks.redundancy_words import redundancy_sentence, remedy_sentence
-from mbplugin.linter.files.places import constraint_place, listed, model_place
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, make_finding
+from mbplugin.linter.rule import Rule, constraint_place, listed, make_finding, model_place
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Scene
@@ -29,8 +29,8 @@ from mbplugin.model.spatial import Array, Pose
 from mbplugin.phrases import counted
 
 if TYPE_CHECKING:
-    from mbplugin.joint_reactions.misfit.loops import LoopMisfits
-    from mbplugin.joint_reactions.misfit.values import MisfitEffect, MisfitLoad
+    from mbplugin.joint_reactions.misfit import LoopMisfits
+    from mbplugin.joint_reactions.misfit_response import MisfitEffect, MisfitLoad
 
 
 class RedundantConstraints(Rule):
@@ -425,7 +425,7 @@ class CostlyMisfit(Rule):
         limit = scene.options.misfit_limit
         if analysis is None or limit is None:
             return
-        from mbplugin.joint_reactions.misfit.loops import loop_misfits
+        from mbplugin.joint_reactions.misfit import loop_misfits
 
         for loop in loop_misfits(scene, analysis):
             forces = [

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Iterator
 from mbplugin.analysis import Analysis
 from mbplugin.errors import suggestion
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.srdf import srdf_beside
-from mbplugin.linter.checks.urdf_elements import BOUNDED, number, urdf_documents
+from mbplugin.linter.checks.simulators import BOUNDED, number, srdf_beside, urdf_documents
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.rule import Rule
-from mbplugin.model.document import Document, Node
-from mbplugin.model.scene import Scene
+from mbplugin.model.scene import Document, Node, Scene
 
 
 class DanglingReference(Rule):

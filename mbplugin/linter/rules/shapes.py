@@ -7,20 +7,21 @@ from dataclasses import replace
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, joined_finding
-from mbplugin.linter.checks.shapes.mesh_units import meshes_in_another_unit
-from mbplugin.linter.checks.shapes.overlaps import overlaps
-from mbplugin.linter.checks.shapes.shape_places import ShownMesh, shown_meshes, written_solids
-from mbplugin.linter.checks.urdf_elements import numbers, written_links
-from mbplugin.linter.files.places import body_place
+from mbplugin.linter.checks.shapes import (
+    ShownMesh,
+    meshes_in_another_unit,
+    overlaps,
+    shown_meshes,
+    written_solids,
+)
+from mbplugin.linter.checks.simulators import numbers, written_links
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule
-from mbplugin.model.document import Node
+from mbplugin.linter.rule import Rule, body_place
 from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.rigid import rigid_groups
-from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.common.lookups import looked_up
-from mbplugin.readers.common.paths import package_is_known
-from mbplugin.readers.meshes.extent import mesh_problem
+from mbplugin.model.mechanism.kinematics import rigid_groups
+from mbplugin.model.scene import Node, Request, Scene
+from mbplugin.readers.common.paths import looked_up, package_is_known
+from mbplugin.readers.meshes import mesh_problem
 
 _SIZES = {
     "box": ("size",),

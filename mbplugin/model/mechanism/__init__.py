@@ -1,10 +1,19 @@
 """Bodies, pairs, couplings, drivers, locks and Pfaffian constraints: pure data and topology."""
 
-from mbplugin.model.mechanism.body import WORLD, Body
-from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock, Term
-from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
+from mbplugin.model.mechanism.mechanism import (
+    WORLD,
+    Body,
+    Constraint,
+    Coupling,
+    Driver,
+    KnifeEdge,
+    Lock,
+    Mechanism,
+    Pfaffian,
+    Rolling,
+    Term,
+)
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair, PairType
-from mbplugin.model.mechanism.pfaffian import KnifeEdge, Pfaffian, Rolling
 
 __all__ = [
     "PAIR_TYPES",

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 import numpy as np
 
 from mbplugin.errors import BadNumber, UnknownName, suggestion
-from mbplugin.model.mechanism.coordinate_units import acceleration_units, coordinate_units, rate_units
-from mbplugin.model.mechanism.joint import advance, measure, motion_subspace, pair_transform, zero_coordinates
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.mechanism.topology import TreeJoint
+from mbplugin.model.brake_law import DIMENSION_OF, SI
+from mbplugin.model.mechanism import WORLD
+from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
+from mbplugin.model.mechanism.pair import (
+    Pair,
+    advance,
+    measure,
+    motion_subspace,
+    pair_transform,
+    zero_coordinates,
+)
 from mbplugin.model.spatial import (
+    COMPONENTS,
     Array,
     Pose,
     quaternion_from_rotation,
     rotation_from_quaternion,
+    units_of,
     vector_from_rotation,
 )
-from mbplugin.model.units import DIMENSION_OF, SI
 
 #: By name, in rad and m, or a text with its unit such as ``90deg``; or a vector.
 JointValues = Mapping[str, float | str] | Array | None
-
 #: The frames of a constraint meet up to this, m and rad; below it are rounded files and the drift of simulators.
 FRAMES_MEET = 1e-3
+#: In SI units, or a text with its unit such as ``90deg/s``.
+NamedNumbers = Mapping[str, float | str]
+#: Returns the dimension of a name, empty where that is unknown.
+DimensionOfName = Callable[[str], str]
+_OF_RATE = {
+    "acceleration": {"angular rate": "angular acceleration", "speed": "acceleration"},
+    "force": {"angular rate": "torque", "speed": "force"},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,3 +237,198 @@ def free_pose(mech: Mechanism, body: str, X_WL: Pose) -> Array:
     """Return the free-joint coordinates (7,) that put a root body's link frame at a pose."""
     p_LC = mech.bodies[mech.body_index[body]].p_LC
     return np.concatenate((X_WL.apply(p_LC), quaternion_from_rotation(X_WL.R)))
+
+
+# Numbers by name that may be texts with a unit: full speeds, decelerations, misfits and limits of reactions.
+#
+# The name says the dimension. One that is unknown takes any unit, and is refused where the numbers are used.
+
+
+def numbers(values: NamedNumbers | None, dimension: DimensionOfName) -> dict[str, float]:
+    """Return values by name in SI units.
+
+    Raises
+    ------
+    BadUsage
+        A text that is no finite number with a unit of its dimension.
+    """
+    return {
+        name: SI.value(value, dimension(name), f"{name!r} has the value") if isinstance(value, str) else value
+        for name, value in (values or {}).items()
+    }
+
+
+def rates_of(mech: Mechanism) -> DimensionOfName:
+    """Return the dimensions of rates, and of the joints with one freedom."""
+    found = {
+        pair.name: "speed" if pair.kind.free[0][0] == "t" else "angular rate"
+        for pair in mech.pairs
+        if len(pair.kind.free) == 1
+    }
+    units = (DIMENSION_OF[unit] for unit in rate_units(mech))
+    found.update(zip(mech.qd_names, units, strict=True))
+    return lambda name: found.get(name, "")
+
+
+def accelerations_of(mech: Mechanism) -> DimensionOfName:
+    """Return the dimensions of the accelerations of rates."""
+    rates = rates_of(mech)
+    return lambda name: _OF_RATE["acceleration"].get(rates(name), "")
+
+
+def forces_of(mech: Mechanism) -> DimensionOfName:
+    """Return the dimensions of the torques and forces on rates."""
+    rates = rates_of(mech)
+    return lambda name: _OF_RATE["force"].get(rates(name), "")
+
+
+def misfit_dimension(name: str) -> str:
+    """Return the dimension of the misfit of a ``CONSTRAINT.COMPONENT``."""
+    return {"t": "length", "r": "angle"}.get(name.rpartition(".")[2][:1], "")
+
+
+def limits_of(mech: Mechanism) -> DimensionOfName:
+    """Return the dimensions of the largest loads of a ``JOINT`` or ``JOINT.COMPONENT``."""
+    joints = {constraint.name for constraint in mech.constraints()}
+    loads = {"t": "force", "r": "torque"}
+    return lambda name: "force" if name in joints else loads.get(name.rpartition(".")[2][:1], "")
+
+
+# Units of joint coordinates and rates, for headers and axes.
+
+
+def coordinate_units(mech: Mechanism) -> tuple[str, ...]:
+    """Return ``rad``, ``m`` or ``1`` (a component of a quaternion) for every coordinate."""
+    units = [""] * len(mech.q_names)
+    for joint in mech.tree.joints:
+        own = _units(joint)
+        # one coordinate more than rates: three turns are a quaternion
+        turned = joint.q.stop - joint.q.start > len(own)
+        units[joint.q] = [*own[:-3], *["1"] * 4] if turned else own
+    return tuple(units)
+
+
+def rate_units(mech: Mechanism) -> tuple[str, ...]:
+    """Return ``rad/s`` or ``m/s`` for every rate."""
+    return _per_rate(mech, "/s")
+
+
+def acceleration_units(mech: Mechanism) -> tuple[str, ...]:
+    """Return ``rad/s²`` or ``m/s²`` for every rate."""
+    return _per_rate(mech, "/s²")
+
+
+def _per_rate(mech: Mechanism, time: str) -> tuple[str, ...]:
+    units = [""] * len(mech.qd_names)
+    for joint in mech.tree.joints:
+        units[joint.qd] = [unit + time for unit in _units(joint)]
+    return tuple(units)
+
+
+def momentum_units(mech: Mechanism) -> tuple[str, ...]:
+    """Return ``N·m·s`` or ``N·s`` for the generalised momentum of every rate."""
+    forces = {units_of(c).rate: units_of(c).force for c in COMPONENTS}
+    return tuple(f"{forces[unit]}·s" for unit in rate_units(mech))
+
+
+def _units(joint: TreeJoint) -> list[str]:
+    free = joint.pair.kind.free if joint.pair else COMPONENTS
+    return [units_of(component).coordinate for component in free]
+
+
+# What counts as the ground: the world, and the bodies welded to it.
+#
+# A base that one fixed pair holds to the world does not move: a loop through it is a loop through the ground.
+
+
+def ground_welds(mech: Mechanism, tying: Collection[str] | None = None) -> dict[str, int]:
+    """Return the fixed pairs that make a body part of the ground, and that body, from the world outwards.
+
+    A body that the ground also holds in another way stays a body: then the weld is one of several
+    joints between which its reaction can split.
+
+    Parameters
+    ----------
+    tying : collection of str, optional
+        Pairs that constrain anything in the view of the caller. Default: all that have rows in space.
+    """
+    ends = {
+        pair.name: (mech.body_index[pair.body_a], mech.body_index[pair.body_b])
+        for pair in mech.pairs
+        if (pair.kind.constrained if tying is None else pair.name in tying)
+    }
+    ground, found = {-1}, dict[str, int]()
+    while True:
+        held = _held(ends, ground)
+        new = next(
+            (
+                (names[0], body)
+                for body, names in held.items()
+                if len(names) == 1 and mech.pair_by_name[names[0]].type == "fixed"
+            ),
+            None,
+        )
+        if new is None:
+            return found
+        found[new[0]] = new[1]
+        ground.add(new[1])
+
+
+def _held(ends: dict[str, tuple[int, int]], ground: set[int]) -> dict[int, list[str]]:
+    """Return, per body off the ground, the pairs that tie it to the ground."""
+    held: dict[int, list[str]] = {}
+    for name, (a, b) in ends.items():
+        if (a in ground) != (b in ground):
+            held.setdefault(b if a in ground else a, []).append(name)
+    return held
+
+
+def welded_bodies(mech: Mechanism, tying: Collection[str] | None = None) -> frozenset[str]:
+    """Return the names of the bodies that count as ground; arguments as for :func:`ground_welds`."""
+    return frozenset(mech.bodies[body].name for body in ground_welds(mech, tying).values())
+
+
+# Bodies that fixed pairs make one: what a massless link among them costs nothing.
+
+
+def rigid_groups(mech: Mechanism) -> dict[str, frozenset[str]]:
+    """Return the group of each body: itself and all that fixed pairs tie to it, the ground too."""
+    group = {name: {name} for name in (WORLD, *(body.name for body in mech.bodies))}
+    for pair in mech.pairs:
+        if pair.type == "fixed" and group[pair.body_a] is not group[pair.body_b]:
+            # the smaller into the larger, so that no name moves often
+            few, many = sorted((group[pair.body_a], group[pair.body_b]), key=len)
+            many |= few
+            for name in few:
+                group[name] = many
+    distinct = {id(members): members for members in group.values()}
+    frozen = {key: frozenset(members) for key, members in distinct.items()}
+    return {name: frozen[id(members)] for name, members in group.items()}
+
+
+# Joints without a default brake: their effort limit is 0, or is not stated.
+
+
+def follows(mech: Mechanism, pair: Pair) -> bool:
+    """Return whether a coupling moves a joint with another one: it has no drive of its own."""
+    return any(coupling.terms[0].joint == pair.name for coupling in mech.couplings)
+
+
+def unbraked_joints(mech: Mechanism, braked: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the joints with an effort limit of 0, and those without one, that nothing brakes or leads.
+
+    Joints of one freedom that can move: not locked, and not led by a coupling.
+
+    Parameters
+    ----------
+    braked : collection of str
+        Joints with a brake.
+    """
+    locked = {lock.joint for lock in mech.locks}
+    own = [
+        pair
+        for pair in mech.pairs
+        if len(pair.kind.free) == 1 and pair.name not in {*braked, *locked} and not follows(mech, pair)
+    ]
+    zero = tuple(pair.name for pair in own if pair.freedoms[0].effort == 0.0)
+    return zero, tuple(pair.name for pair in own if not isfinite(pair.freedoms[0].effort))

@@ -2,20 +2,429 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from mbplugin.errors import BrokenModel, UnknownName, suggestion
-from mbplugin.model.mechanism.body import WORLD, Body
-from mbplugin.model.mechanism.coupling import Coupling, Driver, Lock
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
-from mbplugin.model.mechanism.pfaffian import Pfaffian
-from mbplugin.model.mechanism.topology import SpanningTree, spanning_tree
+from mbplugin.errors import BadUsage, BrokenModel, UnknownName, suggestion
+from mbplugin.model.brake_law import SI
+from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, breadth_first, freedom_name
+from mbplugin.model.mechanism.pair import PAIR_TYPES, MotionProfile, Pair
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, one_line, one_line_repr
+
+_QUATERNION = ("qx", "qy", "qz", "qw")
+#: The name of the ground, which is not a body.
+WORLD = "world"
+
+
+# The graph of a mechanism: its spanning tree and the names of its joint coordinates.
+
+
+@dataclass(frozen=True, eq=False)
+class TreeJoint:
+    """One edge of the spanning tree, from a known body to the next one outwards.
+
+    Parameters
+    ----------
+    pair : Pair or None
+        None is the free joint of a root: pose and twist of its centre of mass in the world.
+    inner, outer : str
+        The bodies it joins, ``inner`` nearer to the root.
+    q, qd : slice
+        Its coordinates in q and its rates in qd.
+    """
+
+    pair: Pair | None
+    inner: str
+    outer: str
+    q: slice
+    qd: slice
+
+    @property
+    def reversed(self) -> bool:
+        """Whether the tree runs from the pair's successor to its predecessor."""
+        return self.pair is not None and self.pair.body_b == self.inner
+
+
+@dataclass(frozen=True, eq=False)
+class SpanningTree:
+    """Joints in order outwards from the ground, and the pairs that close loops.
+
+    Coordinates are ordered as the issue of a file: free roots first, then tree pairs in file order.
+    """
+
+    joints: tuple[TreeJoint, ...]
+    cut: tuple[Pair, ...]
+    q_names: tuple[str, ...]
+    qd_names: tuple[str, ...]
+
+    @cached_property
+    def joint_of_body(self) -> dict[str, TreeJoint]:
+        """The joint that carries each body."""
+        return {joint.outer: joint for joint in self.joints}
+
+    @cached_property
+    def joint_of_pair(self) -> dict[str, TreeJoint]:
+        """The tree joint of each pair that is not cut."""
+        return {joint.pair.name: joint for joint in self.joints if joint.pair is not None}
+
+    def way_in(self, body: str) -> Iterator[TreeJoint]:
+        """Yield the joints from a body to the ground."""
+        while body != WORLD:
+            joint = self.joint_of_body[body]
+            yield joint
+            body = joint.inner
+
+
+@lru_cache(maxsize=10_000)
+def coordinate_names(
+    name: str, pair_type: str, free: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of a pair's coordinates and rates (a single freedom is called as its pair)."""
+    if len(free) == 1:
+        return (name,), (name,)
+    if pair_type == "floating":
+        rates: tuple[str, ...] = ("vx", "vy", "vz", "wx", "wy", "wz")
+        q: tuple[str, ...] = ("x", "y", "z", *_QUATERNION)
+    elif free[-3:] == ("rx", "ry", "rz"):
+        rates = tuple(f"v{c[1]}" if c[0] == "t" else f"w{c[1]}" for c in free)
+        q = tuple(c[1] for c in free[:-3]) + _QUATERNION
+    else:
+        rates = q = free
+    return tuple(freedom_name(name, c) for c in q), tuple(freedom_name(name, c) for c in rates)
+
+
+def spanning_tree(bodies: Sequence[str], pairs: Sequence[Pair]) -> SpanningTree:
+    """Choose tree pairs in file order, stated closures last, and orient them from the ground."""
+    chosen = _tree_pairs(pairs)
+    neighbours = adjacency((WORLD, *bodies), ((*pair.bodies, pair) for pair in chosen))
+    order: list[tuple[str, str, Pair | None]] = []
+    seen: set[str] = set()
+    for root in (WORLD, *_roots_first(bodies, chosen)):
+        if root in seen:
+            continue
+        if root != WORLD:
+            order.append((WORLD, root, None))
+        order += breadth_first(neighbours, root, seen)
+    return _number(order, pairs, chosen)
+
+
+def _tree_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return a spanning forest; a distance pair has no coordinates and is always cut."""
+    groups: DisjointSets[str] = DisjointSets()
+    chosen = []
+    # what constrains nothing is the last choice
+    candidates = [p for p in pairs if p.kind.has_coordinates and p.kind.constrained]
+    candidates += [p for p in pairs if not p.kind.constrained]
+    for stated_closure in (False, True):
+        for pair in candidates:
+            if pair.closure is stated_closure and groups.join(*pair.bodies):
+                chosen.append(pair)
+    return chosen
+
+
+def _roots_first(bodies: Sequence[str], chosen: Sequence[Pair]) -> list[str]:
+    """Return the bodies, those that are nobody's successor in front."""
+    successors = {pair.body_b for pair in chosen}
+    return sorted(bodies, key=lambda name: name in successors)
+
+
+def _number(
+    order: list[tuple[str, str, Pair | None]], pairs: Sequence[Pair], chosen: Sequence[Pair]
+) -> SpanningTree:
+    """Give every tree joint its slices of q and qd: free roots first, then pairs in file order."""
+    names = {pair.name for pair in chosen}
+    q_names: list[str] = []
+    qd_names: list[str] = []
+    slices: dict[str, tuple[slice, slice]] = {}
+
+    def number(key: str, name: str, kind: str, free: tuple[str, ...]) -> None:
+        q, qd = coordinate_names(name, kind, free)
+        slices[key] = (
+            slice(len(q_names), len(q_names) + len(q)),
+            slice(len(qd_names), len(qd_names) + len(qd)),
+        )
+        q_names.extend(q)
+        qd_names.extend(qd)
+
+    for _, outer, pair in order:
+        if pair is None:
+            number(f"free {outer}", outer, "floating", ("tx", "ty", "tz", "rx", "ry", "rz"))
+    for pair in pairs:
+        if pair.name in names:
+            number(f"pair {pair.name}", pair.name, pair.type, pair.kind.free)
+    joints = tuple(
+        TreeJoint(pair, inner, outer, *slices[f"pair {pair.name}" if pair else f"free {outer}"])
+        for inner, outer, pair in order
+    )
+    cut = tuple(pair for pair in pairs if pair.name not in names)
+    return SpanningTree(joints, cut, tuple(q_names), tuple(qd_names))
+
+
+# Couplings, drivers and locks: rows over joint velocities.
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class Term:
+    """One joint in a coupling: ``coefficient`` times the coordinate (rad or m) of a freedom of a pair."""
+
+    joint: str
+    freedom: str
+    coefficient: float
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class Coupling:
+    """One row  Σ coefficient · q̇ = 0, with  Σ coefficient · q = offset.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all constraints.
+    type : str
+        ``mimic``, ``gear`` or ``rack`` (what the file called it).
+    terms : tuple of Term
+        Rotations in rad, translations in m.
+    offset : float
+        Right-hand side of the position equation.
+    """
+
+    name: str
+    type: str
+    terms: tuple[Term, ...]
+    offset: float = 0.0
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class Driver:
+    """A prescribed motion of freedoms of a pair: q(t) = value + rate·t + ½·acceleration·t², or a profile.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all constraints.
+    joint : str
+        The driven joint.
+    freedoms : tuple of str
+        The driven free components; empty means all of them.
+    value : float or None
+        Position at t = 0 (rad or m); None takes the given pose.
+    rate, acceleration : float
+        rad/s or m/s, and per second once more.
+    profile : MotionProfile, optional
+        In place of the numbers, which are then those of the profile at t = 0.
+    """
+
+    name: str
+    joint: str
+    freedoms: tuple[str, ...] = ()
+    value: float | None = None
+    rate: float = 0.0
+    acceleration: float = 0.0
+    profile: MotionProfile | None = None
+
+    def __post_init__(self) -> None:
+        if self.profile is not None:
+            for key, number in zip(("value", "rate", "acceleration"), self.profile(0.0), strict=True):
+                object.__setattr__(self, key, number)
+
+    def segments(self, start: float = 0.0) -> tuple[tuple[float, tuple[float, ...]], ...]:
+        """Return the polynomials of the motion as in :class:`MotionProfile`; ``start`` (rad, m) where no value is."""
+        if self.profile is not None:
+            return self.profile.segments
+        value = start if self.value is None else self.value
+        return ((0.0, (value, self.rate, 0.5 * self.acceleration)),)
+
+    def at(self, time: float) -> tuple[float, float, float]:
+        """Return value, rate and acceleration at a time (s); the value counts from 0 where none is stated."""
+        if self.profile is not None:
+            return self.profile(time)
+        a, start = self.acceleration, 0.0 if self.value is None else self.value
+        return start + self.rate * time + 0.5 * a * time**2, self.rate + a * time, a
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class Lock:
+    """A locked pair: all its freedoms (or the named ones) are constrained, permanently or for an interval.
+
+    Parameters
+    ----------
+    joint : str
+        The pair.
+    at : float or None
+        Time at which the lock closes, s; None or 0: closed from the start.
+    freedoms : tuple of str
+        The locked free components; empty means all of them.
+    until : float or None
+        Time at which the lock opens again, s; None: never.
+    """
+
+    joint: str
+    at: float | None = None
+    freedoms: tuple[str, ...] = ()
+    until: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.joint, str):
+            raise BadUsage(f"a lock is of the joint {self.joint!r}", expected="a name, such as 'elbow'")
+        _read_times(self)
+
+    @property
+    def for_good(self) -> bool:
+        """Whether the lock is permanent."""
+        return not self.at and self.until is None
+
+    @property
+    def name(self) -> str:
+        """The constraint's name in reports."""
+        return str(Holder("lock", self.joint))
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class TimedConstraint:
+    """A closure, coupling, driver, wheel or knife edge that is active only for an interval.
+
+    A closure keeps the relative pose of its bodies at that time, a clutch keeps the angle at that time. A
+    wheel touches its plane all the time; only its no-slip rows are limited to the interval.
+
+    Parameters
+    ----------
+    constraint : str
+        Its name in the mechanism.
+    at : float
+        Start of the interval, s; the rates jump there.
+    until : float or None
+        End of the interval, s; None: never.
+    """
+
+    constraint: str
+    at: float = 0.0
+    until: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.constraint, str):
+            raise BadUsage(
+                f"an interval is of the constraint {self.constraint!r}", expected="a name, such as 'clutch'"
+            )
+        _read_times(self)
+
+    @property
+    def name(self) -> str:
+        """The constraint's name in reports."""
+        return self.constraint
+
+
+def _read_times(interval: Lock | TimedConstraint) -> None:
+    """Put seconds where the ends of an interval are texts, such as ``500ms``."""
+    for end in ("at", "until"):
+        value = getattr(interval, end)
+        if isinstance(value, str):
+            object.__setattr__(interval, end, SI.value(value, "time", f"{interval.name!r}: {end} is"))
+
+
+# Velocity constraints between a body and the ground: knife edges and rolling wheels.
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class KnifeEdge:
+    """A point of a body that cannot move sideways (wojtyra2013 (30)); row ``side``.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all constraints.
+    body : str
+        The body that carries the edge.
+    point : (3,) array
+        Contact point in the link frame, m.
+    direction : (3,) array
+        The blocked direction in the link frame, of any length.
+    """
+
+    name: str
+    body: str
+    point: Array
+    direction: Array
+
+    type = "knife_edge"
+    holonomic: tuple[str, ...] = ()
+    nonholonomic: tuple[str, ...] = ("side",)
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class Rolling:
+    """A thin wheel that rolls on a plane: rows ``normal`` (holonomic), ``roll`` and ``side``.
+
+    Parameters
+    ----------
+    name : str
+        Unique among all constraints.
+    body : str
+        The wheel's body.
+    center, axis : (3,) array
+        Wheel centre (m) and spin axis in the link frame.
+    radius : float
+        m.
+    plane_point, plane_normal : (3,) array
+        A point of the plane (m) and its upward normal, in world axes.
+    """
+
+    name: str
+    body: str
+    center: Array
+    axis: Array
+    radius: float
+    plane_point: Array = field(default_factory=lambda: np.zeros(3))
+    plane_normal: Array = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+
+    type = "rolling"
+    holonomic: tuple[str, ...] = ("normal",)
+    nonholonomic: tuple[str, ...] = ("roll", "side")
+
+
+Pfaffian = KnifeEdge | Rolling
+
+
+# A rigid body: mass, centre of mass and inertia in its link frame.
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body.
+
+    Parameters
+    ----------
+    name : str
+        Unique name; ``world`` is reserved for the ground.
+    mass : float
+        kg; zero for a massless link.
+    p_LC : (3,) array
+        Centre of mass C in the link frame L, metres.
+    I_C : (3, 3) array
+        Inertia about C in link axes, kg·m².
+    """
+
+    name: str
+    mass: float = 0.0
+    p_LC: Array = field(default_factory=lambda: np.zeros(3))
+    I_C: Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+    @property
+    def massless(self) -> bool:
+        """Whether the body has neither mass nor inertia."""
+        return self.mass == 0.0 and not self.I_C.any()
+
 
 Constraint = Pair | Coupling | Driver | Lock | Pfaffian
 

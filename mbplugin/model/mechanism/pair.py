@@ -2,17 +2,150 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from math import inf
+from math import cos, inf, pi, sin
+from typing import Literal
 
 import numpy as np
 
-from mbplugin.errors import UnknownName, suggestion
-from mbplugin.model.spatial import COMPONENTS, Array, Pose, align_z, cross, unit
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.spatial import (
+    COMPONENTS,
+    Array,
+    Pose,
+    align_z,
+    axis_of,
+    cross,
+    half_of,
+    is_turn,
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+    rotation_from_vector,
+    unit,
+)
 from mbplugin.phrases import one_line_repr
+
+#: Components that are read off one after the other, the rest is a quaternion.
+_TRAVELS = {
+    "floating": ("tx", "ty", "tz"),
+    "point-on-line": ("tz",),
+    "point-on-plane": ("tx", "ty"),
+    "spherical": (),
+}
+#: Directions with a cosine nearer to one are the same.
+_PARALLEL = 1e-9
+#: What passes between points that state values only.
+Between = Literal["spline", "rest"]
+MOST_POINTS = 10_000
+
+
+# Joint coordinates of a pair: X_PS(q), its motion subspace, and q from a relative pose.
+#
+# A single freedom is an angle (rad) or a travel (m) along z. Spherical motions carry a quaternion
+# (xyzw) of R_PS, and their rates are ω_PS in axes of P.
+
+
+def _turn(axis: int, angle: float) -> Array:
+    """Return the rotation (3, 3) about an axis, 0 to 2, by an angle, rad."""
+    c, s = cos(angle), sin(angle)
+    if axis == 2:
+        return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    if axis == 1:
+        return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+def has_quaternion(pair_type: str) -> bool:
+    """Return whether the rotations of a pair are one quaternion, not angles."""
+    return pair_type in _TRAVELS
+
+
+def zero_coordinates(pair_type: str, free: tuple[str, ...]) -> Array:
+    """Return the coordinates (c,) at which the joint frames coincide."""
+    if pair_type in _TRAVELS:
+        return np.array([0.0] * len(_TRAVELS[pair_type]) + [0.0, 0.0, 0.0, 1.0])
+    return np.zeros(len(free))
+
+
+def travel_per_radian(pair: Pair) -> float:
+    """Return the pitch of a screw in m/rad, zero for every other pair."""
+    return pair.lead / (2 * pi) if pair.type == "screw" else 0.0
+
+
+def transform(pair_type: str, free: tuple[str, ...], pitch: float, q: Array) -> Pose:
+    """Return X_PS at joint coordinates q (c,)."""
+    p = np.zeros(3)
+    if pair_type in _TRAVELS:
+        travels = _TRAVELS[pair_type]
+        for component, value in zip(travels, q[:-4], strict=True):
+            p[axis_of(component)] = value
+        return Pose(rotation_from_quaternion(q[-4:]), p)
+    R = None
+    for component, value in zip(free, q.tolist(), strict=True):
+        axis = axis_of(component)
+        if is_turn(component):
+            turn = _turn(axis, value)
+            R = turn if R is None else R @ turn
+        else:
+            p[axis] += value
+    if pitch:
+        p[2] += pitch * q[0]
+    return Pose(np.eye(3) if R is None else R, p)
+
+
+def pair_transform(pair: Pair, q: Array) -> Pose:
+    """Return X_PS of a pair at its coordinates q (c,)."""
+    return transform(pair.type, pair.kind.free, travel_per_radian(pair), q)
+
+
+def motion_subspace(pair: Pair, R_WP: Array, R_WS: Array) -> Array:
+    """Return the twists of S relative to P per unit rate, world axes at the origin of S, (6, f).
+
+    ``R_WP`` (3, 3) and ``R_WS`` (3, 3) are the orientations of its joint frames.
+    """
+    free = pair.kind.free
+    S = np.zeros((6, len(free)))
+    for column, component in enumerate(free):
+        axis = axis_of(component)
+        e = (R_WS if pair.kind.row_kind(component) is RowKind.CARRIED else R_WP)[:, axis]
+        S[half_of(component), column] = e
+    if pitch := travel_per_radian(pair):
+        S[:3, 0] = pitch * R_WP[:, 2]
+    return S
+
+
+def measure(pair: Pair, X_PS: Pose) -> Array:
+    """Return the joint coordinates (c,) that best describe a relative pose (exact where it is allowed)."""
+    R, p, kind = X_PS.R, X_PS.p, pair.type
+    if kind in _TRAVELS:
+        travels = [p[axis_of(c)] for c in _TRAVELS[kind]]
+        return np.array([*travels, *quaternion_from_rotation(R)])
+    values = []
+    for component in pair.kind.free:
+        axis = axis_of(component)
+        if not is_turn(component):
+            values.append(p[axis])
+        elif kind == "universal":
+            values.append(np.arctan2(R[2, 1], R[1, 1]) if component == "rx" else np.arctan2(R[0, 2], R[0, 0]))
+        else:
+            j, k = (axis + 1) % 3, (axis + 2) % 3
+            values.append(np.arctan2(R[k, j], R[j, j]))
+    if pitch := travel_per_radian(pair):
+        # the travel tells which turn the screw is in
+        values[0] += 2 * pi * round((p[2] / pitch - values[0]) / (2 * pi))
+    return np.array(values)
+
+
+def advance(pair_type: str, q: Array, step: Array) -> Array:
+    """Return the coordinates q (c,) after a rate step (f,) of unit time (rotations by the exponential map)."""
+    if pair_type not in _TRAVELS:
+        return np.asarray(q + step)
+    R = rotation_from_vector(step[-3:]) @ rotation_from_quaternion(q[-4:])
+    return np.concatenate((q[:-4] + step[:-3], quaternion_from_rotation(R)))
 
 
 class RowKind(Enum):
@@ -59,10 +192,6 @@ class PairType:
     def row_kind(self, component: str) -> RowKind:
         """Return what a component measures."""
         return self.kinds.get(component, RowKind.AXIS)
-
-
-#: Directions with a cosine nearer to one are the same.
-_PARALLEL = 1e-9
 
 
 def _without(*free: str) -> tuple[str, ...]:
@@ -227,3 +356,118 @@ def _cross_axes(second: Array) -> Array:
     y = second - (second @ x) * x
     y = unit(y)
     return np.column_stack((x, y, cross(x, y)))
+
+
+# Prescribed motions of a driver over time: piecewise polynomials through points.
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class MotionProfile:
+    """A motion as polynomials in time, each from its start on; calling it gives value, rate, acceleration.
+
+    Parameters
+    ----------
+    segments : tuple of (start, coefficients)
+        In order, the first one at 0: Σ cₖ (t − start)ᵏ, of degree 5 at most; s, rad or m. The value and the rate
+        have no jump from one to the next.
+    """
+
+    segments: tuple[tuple[float, tuple[float, ...]], ...]
+
+    def __call__(self, time: float) -> tuple[float, float, float]:
+        """Return value, rate and acceleration at a time (s); rad or m, and per second."""
+        start, coefficients = next(one for one in reversed(self.segments) if one[0] <= time or one[0] == 0.0)
+        value = rate = acceleration = 0.0
+        for c in reversed(coefficients):
+            acceleration = acceleration * (time - start) + 2.0 * rate
+            rate = rate * (time - start) + value
+            value = value * (time - start) + c
+        return value, rate, acceleration
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Where one polynomial follows another, s."""
+        return tuple(start for start, _ in self.segments[1:])
+
+    @classmethod
+    def from_points(
+        cls, points: Sequence[Sequence[float]] | Array, between: Between = "spline"
+    ) -> MotionProfile:
+        """Return the motion through points (n, 2 to 4).
+
+        Parameters
+        ----------
+        points : (n, 2), (n, 3) or (n, 4) array
+            Time (s), value (rad or m), and optionally rate and acceleration. With rates the pieces are cubic, with
+            accelerations quintic.
+        between : "spline" or "rest"
+            Through values alone: a cubic spline that begins and ends at rest, or quintic pieces with a rest at
+            every point.
+
+        Raises
+        ------
+        BadUsage, BadNumber
+            Too few or too many points, times that do not increase from 0 on, numbers that are not finite, or a motion
+            that does not begin at time 0 with the rate that its first point states.
+        """
+        table = _checked(points)
+        time, columns = table[:, 0], table[:, 1:]
+        if between == "rest" and columns.shape[1] > 1:
+            raise BadUsage("points with rates do not rest at every point", expected="time and value alone")
+        pieces = _pieces(time, columns, between)
+        segments = [(float(t), tuple(c)) for t, c in zip(time[:-1], pieces, strict=True)]
+        first, last = cls((segments[0],))(float(time[0])), cls((segments[-1],))(float(time[-1]))
+        if time[0] > 0.0:
+            if first[1] != 0.0:
+                raise BadUsage(
+                    f"the motion begins at {time[0]:g} s with the rate {first[1]:g}",
+                    expected="time 0, or a rate of 0 there",
+                )
+            segments.insert(0, (0.0, (first[0],)))
+        moving = abs(last[1]) > 1e-9 * float(np.abs(columns).max(initial=1.0))
+        segments.append((float(time[-1]), last[:2] if moving else (last[0],)))
+        return cls(tuple(segments))
+
+
+def _checked(points: Sequence[Sequence[float]] | Array) -> Array:
+    """Return the points as an array (n, 2 to 4)."""
+    try:
+        table = np.array(points, dtype=float)
+    except (TypeError, ValueError):
+        table = np.empty(0)
+    if table.ndim != 2 or table.shape[1] not in (2, 3, 4) or not 2 <= len(table) <= MOST_POINTS:
+        raise BadUsage(
+            "the points of a motion are no table",
+            expected=f"2 to {MOST_POINTS} rows of time, value and, in all rows or in none, rate and acceleration",
+        )
+    if not (np.abs(table) <= LARGEST).all():
+        raise BadNumber("the points of a motion are not all finite", expected="numbers in s, rad or m")
+    if table[0, 0] < 0.0 or not (np.diff(table[:, 0]) > 0.0).all():
+        k = 0 if table[0, 0] < 0.0 else int(np.flatnonzero(np.diff(table[:, 0]) <= 0.0)[0]) + 1
+        raise BadUsage(
+            f"the time of point {k + 1} of a motion is {table[k, 0]:g} s",
+            expected="times that increase from 0 s on",
+        )
+    return table
+
+
+def _pieces(time: Array, columns: Array, between: Between) -> Array:
+    """Return the coefficients (m, k) of the polynomials between times, the constant ones first, m = n − 1.
+
+    Parameters
+    ----------
+    time : (n,) array
+        s.
+    columns : (n, c) array
+        Values, and rates and accelerations where they are stated, rad or m and per second.
+    """
+    # here, because only such drivers need scipy
+    from scipy.interpolate import BPoly, CubicSpline, PPoly
+
+    if columns.shape[1] == 1 and between == "spline":
+        coefficients = CubicSpline(time, columns[:, 0], bc_type="clamped").c
+    else:
+        ends = np.pad(columns, ((0, 0), (0, 2))) if columns.shape[1] == 1 else columns
+        coefficients = PPoly.from_bernstein_basis(BPoly.from_derivatives(time, ends)).c
+    return np.asarray(coefficients[::-1].T)

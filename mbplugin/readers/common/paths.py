@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Any, TypeVar
 
-from mbplugin.errors import UnreadableFile, UnresolvedPath
+from mbplugin.errors import BrokenModel, MbPluginError, UnreadableFile, UnresolvedPath
 from mbplugin.files import LONGEST, read_bounded
-from mbplugin.model.scene import Request
-from mbplugin.readers.common.lookups import looked_up
+from mbplugin.model.scene import Defect, Origin, Request
 
 #: What lies at the root of a package.
 _PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml")
@@ -24,6 +26,12 @@ _SYSTEM = tuple(map(Path, ("/proc", "/sys", "/dev")))
 _SHARED_MEMORY = Path("/dev/shm")
 #: Variables that name the folders of Gazebo's models.
 _GAZEBO_PATHS = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+T = TypeVar("T")
+_KEPT: ContextVar[dict[Hashable, Any] | None] = ContextVar("kept lookups", default=None)
+#: Links of a model, and of all models of a scene together.
+MOST_LINKS = 20_000
+_LINK = re.compile(r"<(?:link|body)[\s/>]")
+_JOINT = re.compile(r"<(?:joint|loop_joint)[\s/>]")
 
 
 def read_text(path: str | os.PathLike[str], most: int = LONGEST) -> str:
@@ -313,3 +321,92 @@ def _folders_named(request: Request) -> Iterator[Path]:
     spec = importlib.util.find_spec("pybullet_data")
     if spec and spec.submodule_search_locations:
         yield Path(spec.submodule_search_locations[0])
+
+
+# What was looked up in the file system is kept for one run, in which files are taken not to change.
+
+
+@contextlib.contextmanager
+def lookups_kept() -> Iterator[None]:
+    """Look up everything at most once in this block: several rules ask for the same files."""
+    token = _KEPT.set({})
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def looked_up(key: Hashable, look_up: Callable[[], T]) -> T:
+    """Return the result of a look-up; in a block of :func:`lookups_kept`, of the first one with its key.
+
+    Parameters
+    ----------
+    key : hashable
+        What is looked up, and everything on which the result depends but the files themselves.
+    look_up : callable
+    """
+    kept = _KEPT.get()
+    if kept is None:
+        return look_up()
+    if key not in kept:
+        kept[key] = look_up()
+    result: T = kept[key]
+    return result
+
+
+# The largest size of a model; a larger one would take minutes, and is an error.
+
+
+def require_ordinary_size(text: str, file: str) -> None:
+    """Refuse the text of a model that states more links or joints than are read.
+
+    Raises
+    ------
+    BrokenModel
+        With how many there are, and how many may be.
+    """
+    for what, pattern in (("links", _LINK), ("joints", _JOINT)):
+        # counted only where there may be too many: most texts are shorter than that
+        if len(text) > 6 * MOST_LINKS and (count := len(pattern.findall(text))) > 2 * MOST_LINKS:
+            raise _too_large(count, what, file)
+
+
+def require_few_links(count: int, file: str) -> None:
+    """Refuse a mechanism of more bodies than ``MOST_LINKS``.
+
+    Raises
+    ------
+    BrokenModel
+        With how many there are, and how many may be.
+    """
+    if count > MOST_LINKS:
+        raise _too_large(count, "links", file)
+
+
+def _too_large(count: int, what: str, file: str) -> BrokenModel:
+    return BrokenModel(
+        f"the model has {count} {what}",
+        where=file,
+        expected=f"at most {MOST_LINKS} links",
+        remedy="leave out what does not move, or analyze it in parts",
+    )
+
+
+# Numbers that cannot be read and that the mechanics do without: findings, no errors.
+
+
+def unread_number(error: MbPluginError, element: str, instead: str) -> Defect:
+    """Return the defect that stands for the error about such a number.
+
+    Parameters
+    ----------
+    error : MbPluginError
+        What is wrong with it, and where it stands.
+    element : str
+        The link or joint.
+    instead : str
+        What is read in its place.
+    """
+    file, _, line = error.where.rpartition(":")
+    place = Origin(file, int(line)) if file and line.isdigit() else Origin(error.where, 0)
+    return Defect("MB114", element, f"{error.what}; {instead}", place, {"expected": error.expected})

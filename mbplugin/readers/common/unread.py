@@ -2,24 +2,197 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
 
 from lxml import etree
 
-from mbplugin.errors import suggestion
-from mbplugin.model.bounds import decimal
+from mbplugin.csv_tables import CsvTable, quotable, read_csv
+from mbplugin.errors import BadNumber, BadUsage, MbPluginError, suggestion
+from mbplugin.model.brake_law import UNITS, decimal, symbol
+from mbplugin.model.mechanism.identity import DisjointSets
+from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.pair import Between, MotionProfile, Pair
 from mbplugin.model.scene import Defect
+from mbplugin.model.spatial import Pose
 from mbplugin.phrases import listed
-from mbplugin.readers.common.parents import Parents
-from mbplugin.readers.common.vocabulary import TEXT, Entry, Idle, Unread, Use, Vocabulary
 from mbplugin.readers.common.xml import Element, attributes_of, local_name, origin
 
+#: How many elements a hint names.
+_PARENTS_NAMED = 4
+#: Stands for an element's text among its attributes.
+TEXT = ""
 #: How many names a message lists, and how much of a value.
 _NAMED, _SHOWN = 4, 60
 #: Attributes of one element that are named one by one.
 _LISTED = 6
+#: The columns in their order, and what each is of a joint that turns, and of one that slides.
+_COLUMNS = {
+    "time": ("time", "time"),
+    "value": ("angle", "length"),
+    "rate": ("angular rate", "speed"),
+    "acceleration": ("angular acceleration", "acceleration"),
+}
+_HEAD = re.compile(r"\s*([a-z]+)\s*(?:\[[^\]]*\])?\s*")
+_UNIT = re.compile(r"\[\s*([^\]]*?)\s*\]")
+#: Bytes of a file.
+_LONGEST = 2_000_000
+
+
+# In which elements of a format an element is read, for one that stands in another.
+
+
+class Parents:
+    """In which elements the elements of a format are read."""
+
+    def __init__(self, vocabulary: Vocabulary, key: str) -> None:
+        self._vocabulary, self._key = vocabulary, key
+
+    @cached_property
+    def _of(self) -> dict[str, dict[str, int]]:
+        """The parents of each tag that is read, with their depth; only for documents with a misplaced tag."""
+        found: dict[str, dict[str, int]] = {}
+        todo, seen = deque([(self._key, self._key, 0)]), {self._key}
+        while todo:
+            key, tag, depth = todo.popleft()
+            for child, use in self._vocabulary[key].children.items():
+                if isinstance(use, str | Read):
+                    found.setdefault(child, {}).setdefault(tag, depth)
+                if isinstance(use, str) and use not in seen:
+                    seen.add(use)
+                    todo.append((use, child, depth + 1))
+        return found
+
+    def hint(self, tag: str) -> str:
+        """Return where an element belongs; empty where the format has none of this tag."""
+        depths = self._of.get(tag, {})
+        # deeper ones are those of extensions
+        near = [f"<{name}>" for name, depth in depths.items() if depth <= min(depths.values()) + 1]
+        if not near:
+            return ""
+        *others, last = near[:_PARENTS_NAMED]
+        return f"<{tag}> belongs in {', '.join(others) + ' or ' if others else ''}{last}"
+
+
+# The vocabulary of a format: each name is read, without effect, or reported in a finding.
+#
+# A reader asks for what it knows; this table is the other side, so that nothing in a file is passed over
+# in silence. Every attribute and element of a format is in one of three groups, and what is in none of them
+# is a word that the format does not have.
+
+
+@dataclass(frozen=True)
+class Read:
+    """The reader takes it into the scene, or refuses the file because of it."""
+
+
+@dataclass(frozen=True)
+class Idle:
+    """It has no effect on the mechanics, for a reason."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Unread:
+    """It has no place in the scene, and a finding says so.
+
+    Parameters
+    ----------
+    why : str
+        What follows from that, in a few words.
+    default : str
+        The value that says as much as nothing; it is no finding.
+    note : bool
+        Whether the finding is a hint, no warning.
+    joined : bool
+        Whether all elements of this use are one finding, not one per name.
+    """
+
+    why: str = ""
+    default: str | None = None
+    note: bool = False
+    joined: bool = False
+
+
+Use = Read | Idle | Unread
+
+
+READ = Read()
+
+
+#: Uses that words of several formats have.
+LOOKS = Idle("looks and lights")
+
+
+LABEL = Idle("a label that nothing refers to")
+
+
+SENSOR = Idle("a sensor measures and moves nothing")
+
+
+TOUCH = Unread("bodies do not touch here", note=True)
+
+
+PROGRAM = Unread("what a program does to the model is not known", note=True)
+
+
+SHAPE = Unread("the shape is left out", note=True)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What an element may hold.
+
+    Parameters
+    ----------
+    attributes : mapping of str to Use
+        ``TEXT`` is the element's text.
+    children : mapping of str to Use or str
+        A use holds for the whole of the child; a text is the key of its entry.
+    many : frozenset of str
+        Children of which every one is read, not just the first.
+    foreign : Use or None
+        Of elements that are not listed; None: they are misspelt.
+    rest : Use or None
+        Of attributes that are not listed; None: they are misspelt.
+    """
+
+    attributes: Mapping[str, Use] = field(default_factory=dict)
+    children: Mapping[str, Use | str] = field(default_factory=dict)
+    many: frozenset[str] = frozenset()
+    foreign: Use | None = None
+    rest: Use | None = None
+
+
+Vocabulary = Mapping[str, Entry]
+
+
+def each(words: str, use: Use) -> dict[str, Use]:
+    """Return one use for words parted by blanks."""
+    return dict.fromkeys(words.split(), use)
+
+
+def entry(
+    read: str = "",
+    others: Mapping[str, Use] | None = None,
+    children: Mapping[str, Use | str] | None = None,
+    *,
+    many: str = "",
+    text: Use | None = None,
+    foreign: Use | None = None,
+    rest: Use | None = None,
+) -> Entry:
+    """Return an entry; ``read`` lists attributes that are read, ``many`` children, parted by blanks."""
+    attributes: dict[str, Use] = {**dict.fromkeys(read.split(), READ), **(others or {})}
+    if text is not None:
+        attributes[TEXT] = text
+    return Entry(attributes, children or {}, frozenset(many.split()), foreign, rest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,3 +387,150 @@ def _what(group: list[_Seen]) -> str:
         return group[0].what
     names, _, places = zip(*(seen.what.partition(" in ") for seen in group), strict=True)
     return f"{_joined(list(dict.fromkeys(names)))} in {places[0]}"
+
+
+# A motion of a driver as a CSV file: time, value, and optionally rate and acceleration.
+
+
+def read_profile(path: Path, turns: bool, between: Between = "spline") -> MotionProfile:
+    """Return the motion through the rows of a CSV file; lines that begin with # are comments.
+
+    Parameters
+    ----------
+    path : Path
+        With a header: ``time`` and ``value``, then ``rate`` and ``acceleration`` where they are stated; in s, rad
+        and m, or in the unit that the header has in brackets, such as ``value [deg]``.
+    turns : bool
+        Whether the value is an angle, or a length.
+    between : "spline" or "rest"
+        As for :meth:`MotionProfile.from_points`.
+
+    Raises
+    ------
+    UnreadableFile, BadUsage, BadNumber
+        No such file, no table, or no motion; with the line.
+    """
+    table = read_csv(path, _LONGEST)
+    (line, header), *rows = table.rows
+    factors = [
+        _factor(cell, name, turns, table.where(line)) for cell, name in _heads(header, table.where(line))
+    ]
+    points = [_numbers(table, row, factors, table.where(line)) for line, row in rows]
+    try:
+        return MotionProfile.from_points(points, between)
+    except MbPluginError as error:
+        raise type(error)(error.what, where=str(path), expected=error.expected, remedy=error.remedy) from None
+
+
+def _heads(cells: Sequence[str], where: str) -> list[tuple[str, str]]:
+    """Return each cell of the header with the column that it must be."""
+    named = [_HEAD.fullmatch(cell.lower()) for cell in cells]
+    names = tuple(match[1] if match else cell for match, cell in zip(named, cells, strict=True))
+    if names != tuple(_COLUMNS)[: len(names)] or len(names) < 2:
+        wrong = next(
+            (k for k, (name, known) in enumerate(zip(names, _COLUMNS, strict=False)) if name != known), -1
+        )
+        raise BadUsage(
+            f"column {wrong + 1} of the motion is {quotable(cells[wrong], 'no name')}"
+            if wrong >= 0
+            else f"the motion has {len(names)} {'column' if len(names) == 1 else 'columns'}",
+            where=where,
+            expected="time, value and, where they are stated, rate, acceleration",
+        )
+    return list(zip(cells, names, strict=True))
+
+
+def _factor(cell: str, name: str, turns: bool, where: str) -> float:
+    """Return the size of the unit in a header, SI; 1 where there is none."""
+    unit = (_UNIT.search(cell) or [""] * 2)[1]
+    if not unit:
+        return 1.0
+    known = UNITS[_COLUMNS[name][0 if turns else 1]]
+    if symbol(unit) not in known:
+        raise BadUsage(
+            f"column {name} is in {quotable(unit, 'no known unit')}",
+            where=where,
+            expected=f"one of {', '.join(known)}",
+        )
+    return known[symbol(unit)]
+
+
+def _numbers(table: CsvTable, row: Sequence[str], factors: list[float], where: str) -> list[float]:
+    if len(row) != len(factors):
+        raise BadUsage(
+            f"the row has {len(row)} cells", where=where, expected=f"{len(factors)}, as the header"
+        )
+    try:
+        return [table.number(cell) * factor for cell, factor in zip(row, factors, strict=True)]
+    except ValueError:
+        raise BadNumber(
+            "a cell of the motion is no number", where=where, expected="decimal numbers"
+        ) from None
+
+
+# Fixing roots to the ground: the meaning of a fixed base and of a static model.
+
+
+def to_world(body: str, X_WL: Pose) -> Pair:
+    """Return the fixed pair ``world→body`` that holds a body's link frame at a pose."""
+    return Pair(f"{WORLD}→{body}", "fixed", WORLD, body, X_WL, Pose.identity())
+
+
+def with_fixed_roots(mech: Mechanism, poses: Mapping[str, Pose]) -> Mechanism:
+    """Return the mechanism with the root of every part that no pair ties to the ground fixed to it.
+
+    Parameters
+    ----------
+    mech : Mechanism
+    poses : mapping of body name to Pose
+        X_WL of the roots, at which they are held.
+    """
+    roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
+    return replace(mech, pairs=(*(to_world(name, poses[name]) for name in roots), *mech.pairs))
+
+
+def require_free_root(mech: Mechanism, file: str) -> None:
+    """Refuse a request for a free base where everything is tied to the ground.
+
+    Raises
+    ------
+    BadUsage
+        No part of the mechanism is free to move in the world.
+    """
+    if any(joint.pair is None for joint in mech.tree.joints):
+        return
+    if not mech.bodies:
+        raise BadUsage(
+            "the base cannot be free, there is no body that moves",
+            where=file,
+            remedy="give the model a link with mass or do not ask for a free base",
+        )
+    tie = next(pair for pair in mech.pairs if WORLD in pair.bodies)
+    raise BadUsage(
+        f"the base cannot be free, pair {tie.name!r} ties it to the world",
+        where=file,
+        remedy="remove that joint from the file or do not ask for a free base",
+    )
+
+
+# Which joints of a graph close its loops, in formats that state joints and not a tree.
+
+
+def mark_closures(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs with those marked that close a loop, and no others.
+
+    A pair that the file states as a closure counts as the one of its loop, then a second joint on one child, then
+    the later joint.
+    """
+    has_parent: set[str] = set()
+    late: list[tuple[bool, bool]] = []
+    for pair in pairs:
+        late.append((pair.closure, pair.body_b in has_parent))
+        has_parent.add(pair.body_b)
+    marked = list(pairs)
+    groups: DisjointSets[str] = DisjointSets()
+    for i in sorted(range(len(pairs)), key=late.__getitem__):
+        closes = not groups.join(*pairs[i].bodies)
+        if closes is not pairs[i].closure:
+            marked[i] = replace(pairs[i], closure=closes)
+    return marked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,15 +16,29 @@ from mbplugin.errors import (
     MbPluginError,
     MissingDependency,
     UnresolvedPath,
+    suggestion,
 )
-from mbplugin.model.bounds import LARGEST
-from mbplugin.model.scene import Request
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.mechanism.mechanism import WORLD
+from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed
-from mbplugin.processes.rlimits import no_more_files
-from mbplugin.readers.common.xml import Element, local_name, where
-from mbplugin.readers.mjcf.files import ModelFiles
-from mbplugin.readers.mjcf.spelling import meant
-from mbplugin.readers.mjcf.stand_ins import SIZES, same_mechanics, stand_ins
+from mbplugin.processes.supervised import no_more_files
+from mbplugin.readers.common.unread import (
+    LOOKS,
+    PROGRAM,
+    READ,
+    SENSOR,
+    TOUCH,
+    Entry,
+    Idle,
+    Unread,
+    Use,
+    Vocabulary,
+    each,
+    entry,
+)
+from mbplugin.readers.common.xml import Element, local_name, origin, where
+from mbplugin.readers.mjcf.files import SIZES, ModelFiles, same_mechanics, stand_ins
 
 #: Compiled arrays that enter a mechanism.
 _ARRAYS = (
@@ -32,12 +47,231 @@ _ARRAYS = (
     *("dof_damping", "dof_armature", "dof_frictionloss", "geom_pos", "geom_quat", "geom_size"),
     *("jnt_stiffness", "qpos_spring"),
 )
-
 #: Those of which none is zero.
 _DIRECTIONS = ("jnt_axis", "body_quat", "body_iquat", "geom_quat", "site_quat")
-
 _MISSING_FILE = re.compile(r"Error opening file '([^']*)'|(?:resource|file) not found[^']*'([^']*)'", re.I)
 _LINE = re.compile(r"\bline (?:number=)?(\d+)", re.I)
+_ATTRIBUTE = re.compile(r"unrecognized attribute: '([^']*)'")
+_ELEMENT = re.compile(r"[Ee]lement '([^']*)'")
+#: MuJoCo prints tags in the first 30 columns and their attributes behind.
+_COLUMN = 30
+_LABEL = Idle("a label that moves nothing")
+_STEPS = Idle("steps and solvers of MuJoCo's own integration")
+_BOUND = Idle("MuJoCo's memory")
+_SOFT = Unread("constraints are rigid here", note=True)
+_STAYS = Unread("it stays enabled here", default="enable")
+_FLUID = Unread("there is no fluid here", default="0")
+_DRIVE = Unread("what it does without a command is left out, state it as [[spring]] in a scene file")
+_MOTOR = Unread("without a command it does nothing", note=True)
+_TENDON = Unread("tendons are not modelled")
+_SHEET = Unread("deformable bodies are not modelled")
+_UNKNOWN = Unread()
+_ACTUATORS: dict[str, Use | str] = {
+    "motor": _MOTOR,
+    **dict.fromkeys(
+        ("general", "position", "velocity", "intvelocity", "orientation", "pid", "damper", "cylinder"), _DRIVE
+    ),
+    **each("muscle adhesion dcmotor plugin", _DRIVE),
+}
+_ELEMENTS: dict[str, Entry] = {
+    "mjcf_joint": entry(
+        "name class type pos axis range limited ref stiffness springref springdamper springyield damping "
+        "frictionloss armature actuatorfrclimited actuatorfrcrange",
+        {
+            "group": _LABEL,
+            "user": _LABEL,
+            "actuatorgravcomp": Unread("drives do not hold weight here", default="false"),
+            "margin": Unread("limits act where they are", default="0", note=True),
+            **each("solreflimit solimplimit solreffriction solimpfriction", _SOFT),
+        },
+        rest=_UNKNOWN,
+    ),
+    "mjcf_freejoint": entry("align", each("name group", _LABEL), rest=_UNKNOWN),
+    "mjcf_inertial": entry(
+        "pos quat mass axisangle xyaxes zaxis euler diaginertia fullinertia", rest=_UNKNOWN
+    ),
+    "mjcf_geom": entry(
+        "class type size pos quat axisangle xyaxes zaxis euler fromto mass density shellinertia mesh "
+        "fitscale contype conaffinity",
+        {
+            **each("name user group", _LABEL),
+            **each("rgba material castshadow", LOOKS),
+            "hfield": Unread("the shape is left out", note=True),
+            **dict.fromkeys(
+                ("condim", "friction", "solmix", "solref", "solimp", "margin", "gap", "priority"), TOUCH
+            ),
+            **each("adhesion surfacevel", TOUCH),
+            **dict.fromkeys(("fluidcoef", "fluidshape"), Unread("there is no fluid here", note=True)),
+        },
+        {"plugin": PROGRAM},
+        rest=_UNKNOWN,
+    ),
+    "mjcf_site": entry(
+        "name class pos quat axisangle xyaxes zaxis euler fromto",
+        each("type size rgba material group user mesh", Idle("looks of a marker")),
+        rest=_UNKNOWN,
+    ),
+    "mjcf_equality": entry(
+        "name class active body1 body2 site1 site2 anchor relpose joint1 joint2 polycoef",
+        {
+            "torquescale": Unread("only 0 counts, which frees the rotation", default="1", note=True),
+            "solref": _SOFT,
+            "solimp": _SOFT,
+        },
+        rest=_UNKNOWN,
+    ),
+    "mjcf_option": entry(
+        "gravity",
+        {
+            "density": _FLUID,
+            "viscosity": _FLUID,
+            "wind": Unread("there is no wind here", default="0 0 0"),
+            "magnetic": SENSOR,
+            **each("o_margin o_solref o_solimp o_friction", TOUCH),
+            "actuatorgroupdisable": Idle("actuators are not modelled"),
+            **each(
+                "timestep impratio integrator cone jacobian solver iterations ls_iterations tolerance "
+                "noslip_iterations ccd_iterations sdf_iterations sdf_initpoints ls_tolerance apirate "
+                "noslip_tolerance ccd_tolerance sleep_tolerance mpr_tolerance mpr_iterations collision",
+                _STEPS,
+            ),
+        },
+        {"flag": "mjcf_flag"},
+        rest=_UNKNOWN,
+    ),
+    "mjcf_flag": entry(
+        "gravity",
+        {
+            **each("constraint equality frictionloss limit spring damper passive", _STAYS),
+            **each(
+                "contact filterparent midphase nativeccd multiccd speculative ipc",
+                Idle("bodies do not touch here anyway"),
+            ),
+            **each("actuation clampctrl", Idle("actuators are not modelled")),
+            "sensor": SENSOR,
+            **each(
+                "warmstart refsafe eulerdamp autoreset override energy fwdinv invdiscrete island sleep "
+                "diagexact",
+                _STEPS,
+            ),
+        },
+        rest=_UNKNOWN,
+    ),
+}
+_BODY_CHILDREN: dict[str, Use | str] = {
+    **dict.fromkeys(("body", "frame", "replicate", "composite", "attach"), "mjcf_body"),
+    "inertial": "mjcf_inertial",
+    "joint": "mjcf_joint",
+    "freejoint": "mjcf_freejoint",
+    "geom": "mjcf_geom",
+    "site": "mjcf_site",
+    "camera": LOOKS,
+    "light": LOOKS,
+    "plugin": PROGRAM,
+    "flexcomp": _SHEET,
+    "include": READ,
+}
+_MANY = " ".join((*_BODY_CHILDREN, *_ACTUATORS, "connect weld tendon flex flexstrain spatial fixed pair"))
+_MODEL_CHILDREN: dict[str, Use | str] = {
+    "compiler": "mjcf_compiler",
+    "option": "mjcf_option",
+    "size": _BOUND,
+    "statistic": LOOKS,
+    "visual": LOOKS,
+    "default": "mjcf_default",
+    "extension": PROGRAM,
+    "asset": "mjcf_asset",
+    "worldbody": "mjcf_body",
+    "deformable": _SHEET,
+    "contact": "mjcf_contact",
+    "tendon": "mjcf_tendon",
+    "equality": "mjcf_equalities",
+    "actuator": "mjcf_actuator",
+    "sensor": SENSOR,
+    "custom": _LABEL,
+    "keyframe": "mjcf_keyframe",
+    "include": READ,
+}
+_SECTIONS = (
+    *("compiler", "option", "default", "asset", "worldbody", "contact", "tendon", "equality", "actuator"),
+    *("sensor", "custom", "keyframe", "size", "visual", "statistic", "extension", "deformable", "include"),
+)
+MJCF: Vocabulary = {
+    **_ELEMENTS,
+    "mujoco": entry("model", {}, _MODEL_CHILDREN, many=" ".join(_SECTIONS), foreign=_UNKNOWN),
+    # an included file may stand for a part of any section
+    "mujocoinclude": entry(
+        "model",
+        {},
+        {**_ACTUATORS, **_BODY_CHILDREN, **_MODEL_CHILDREN},
+        many=f"{_MANY} {' '.join(_SECTIONS)}",
+        foreign=READ,
+        rest=READ,
+    ),
+    "mjcf_compiler": entry("", {}, {"lengthrange": Idle("lengths of muscles")}, rest=READ),
+    "mjcf_body": entry(
+        "name pos quat axisangle xyaxes zaxis euler childclass class fuse count offset sep prefix model body "
+        "frame type size curve initial vertex",
+        {
+            "gravcomp": Unread("gravity acts on every body here", default="0"),
+            "mocap": Unread("it stands still here", default="false"),
+            "user": _LABEL,
+            "sleep": _STEPS,
+            "simple": _STEPS,
+        },
+        _BODY_CHILDREN,
+        many=_MANY,
+        foreign=_UNKNOWN,
+        rest=_UNKNOWN,
+    ),
+    "mjcf_default": entry(
+        "class",
+        {},
+        {
+            "default": "mjcf_default",
+            "joint": "mjcf_joint",
+            "geom": "mjcf_geom",
+            "site": "mjcf_site",
+            "equality": "mjcf_equality",
+            "mesh": READ,
+            "tendon": Unread("tendons are not modelled", note=True),
+            "pair": TOUCH,
+            **each("camera light texture material", LOOKS),
+            **dict.fromkeys(_ACTUATORS, Unread("actuators are not modelled", note=True)),
+            "include": READ,
+        },
+        many=_MANY,
+        foreign=_UNKNOWN,
+    ),
+    "mjcf_asset": entry(
+        children={
+            "mesh": READ,
+            "model": Unread("it is compiled, but what is not read of it is not listed", note=True),
+            **each("texture material skin", LOOKS),
+            "hfield": Unread("the shape is left out", note=True),
+            "include": READ,
+        },
+        many=_MANY,
+        foreign=_UNKNOWN,
+    ),
+    "mjcf_contact": entry(children={"pair": TOUCH, "exclude": TOUCH}, many=_MANY, foreign=TOUCH),
+    "mjcf_tendon": entry(children={"spatial": _TENDON, "fixed": _TENDON}, many=_MANY, foreign=_TENDON),
+    "mjcf_equalities": entry(
+        children={
+            **dict.fromkeys(("connect", "weld", "joint"), "mjcf_equality"),
+            "tendon": _TENDON,
+            **each("flex flexvert flexstrain", _SHEET),
+        },
+        many=_MANY,
+        foreign=_UNKNOWN,
+    ),
+    "mjcf_actuator": entry(children=_ACTUATORS, many=_MANY, foreign=_DRIVE),
+    "mjcf_keyframe": entry(
+        children={"key": Unread("a saved state; the pose of the model counts", note=True)},
+        many=_MANY,
+        foreign=_UNKNOWN,
+    ),
+}
 
 
 def mujoco_module() -> Any:
@@ -177,3 +411,118 @@ def _unusable_number(roots: list[Element]) -> str:
                 except ValueError:
                     break
     return ""
+
+
+# What a misspelt word of MJCF may mean, from the list of words that MuJoCo prints.
+
+
+def meant(mujoco: Any, message: str) -> str:
+    """Return "did you mean …" for a compiler message about an unknown word; empty for any other."""
+    element = _ELEMENT.search(message)
+    if "unrecognized" not in message or element is None:
+        return ""
+    words = _words(mujoco)
+    if attribute := _ATTRIBUTE.search(message):
+        return suggestion(attribute.group(1), sorted(words.get(element.group(1), ())))
+    return suggestion(element.group(1), sorted(words))
+
+
+def _words(mujoco: Any) -> dict[str, set[str]]:
+    """Return the attributes of every element, wherever it stands."""
+    found: dict[str, set[str]] = defaultdict(set)
+    tag = ""
+    for line in mujoco.mj_printSchema(False, False).splitlines():
+        head = line[:_COLUMN].split()
+        if head:
+            tag = "body" if head[0] == "(world)body" else head[0]
+        found[tag].update(line[_COLUMN:].split())
+    return {**found, "worldbody": found["body"]}
+
+
+# Names of compiled MuJoCo objects, and the lines they were written on.
+
+
+class Names:
+    """Unique names for the bodies and constraints of a compiled model.
+
+    Parameters
+    ----------
+    mujoco : module
+    model : MjModel
+    roots : list of Element
+        The files the model was compiled from.
+    """
+
+    def __init__(self, mujoco: Any, model: Any, roots: list[Element]) -> None:
+        self._mujoco, self._model = mujoco, model
+        self._file = str(roots[0].base)
+        self._lines = _lines(roots)
+        self._taken: dict[str, set[str]] = {"body": set(), "constraint": set()}
+        self.defects: list[Defect] = []
+        self._bodies = [WORLD] + [
+            self.unique("body", self.written("body", i) or f"body{i}") for i in range(1, model.nbody)
+        ]
+
+    def body(self, index: int) -> str:
+        """Return the name of a body; the ground has index 0."""
+        return self._bodies[index]
+
+    def written(self, kind: str, index: int) -> str:
+        """Return the name in the file of a body, joint, equality or tendon; empty where it has none."""
+        type = getattr(self._mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
+        return self._mujoco.mj_id2name(self._model, type, index) or ""
+
+    def joint(self, index: int) -> str:
+        """Return the name of a joint, as written or numbered as MuJoCo numbers it."""
+        return self.written("joint", index) or f"joint{index}"
+
+    def unique(self, kind: str, name: str) -> str:
+        """Take a name; one that another body or constraint has is numbered.
+
+        That is no defect of the file: MuJoCo refuses names that are used twice, and only names made here,
+        or a joint and an equality of one name, meet in this namespace.
+        """
+        chosen, count = name, 1
+        while chosen in self._taken[kind]:
+            count += 1
+            chosen = f"{name}#{count}"
+        self._taken[kind].add(chosen)
+        return chosen
+
+    def origin(self, kind: str, name: str) -> Origin:
+        """Return where a body, joint or equality is written; line 0 where that is not known."""
+        element = self.element(kind, name)
+        return Origin(self._file, 0) if element is None else origin(element)
+
+    def element(self, kind: str, name: str) -> Element | None:
+        """Return the element of a body, joint or equality with a name of its own."""
+        return self._lines.get((kind, name))
+
+    def not_read(self, kind: str, name: str, message: str) -> None:
+        """Note something in the file that has no place in the mechanism."""
+        self.defects.append(Defect("MB113", name, message, self.origin(kind, name)))
+
+
+def _lines(roots: list[Element]) -> dict[tuple[str, str], Element]:
+    """Map (kind, name) to its element, for what the files name."""
+    found: dict[tuple[str, str], Element] = {}
+    for element in (element for root in roots for element in root.iter()):
+        name = str(element.get("name", ""))
+        outer = element.getparent()
+        if not name or outer is None:
+            continue
+        kind = local_name(element)
+        if local_name(outer) == "equality":
+            kind = "equality"
+        elif kind == "freejoint":
+            kind = "joint"
+        found.setdefault((kind, name), element)
+    return found
+
+
+# The vocabulary of MJCF; MuJoCo itself reports unknown names.
+#
+# A word that is not listed here, of a version of MuJoCo to come, is one that is not read.
+
+
+_MANY += " exclude default mesh hfield skin texture material model key worldbody"

@@ -6,29 +6,56 @@ Contacts, actuators and tendons are no part of a mechanism; what a file says of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Mechanism
+from mbplugin.errors import BadNumber, BadUsage, BrokenModel
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
-from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Scene, State
-from mbplugin.model.spatial import Array
-from mbplugin.readers.common.grounding import require_free_root, with_fixed_roots
-from mbplugin.readers.common.unread import unread_defects
-from mbplugin.readers.common.xml import local_name
-from mbplugin.readers.mjcf.compile import compile_mjcf, mujoco_module
-from mbplugin.readers.mjcf.drives import driven_joints
-from mbplugin.readers.mjcf.equality import read_equalities
-from mbplugin.readers.mjcf.files import model_files
-from mbplugin.readers.mjcf.names import Names
-from mbplugin.readers.mjcf.shapes import read_shapes
-from mbplugin.readers.mjcf.springs import read_springs
-from mbplugin.readers.mjcf.stand_ins import missing_defects
-from mbplugin.readers.mjcf.tree import Tree, read_tree
-from mbplugin.readers.mjcf.vocabulary import MJCF
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.scene import MADE, Actuator, Defect, Origin, OriginKey, Request, Scene, Shape, State
+from mbplugin.model.spatial import (
+    Array,
+    JointSpring,
+    Pose,
+    Spring,
+    align_z,
+    rotation_from_quaternion,
+    rotation_from_vector,
+)
+from mbplugin.processes.foreign import Limits, in_engine
+from mbplugin.readers.common.unread import require_free_root, unread_defects, with_fixed_roots
+from mbplugin.readers.common.xml import limit, local_name, origin
+from mbplugin.readers.mjcf.compile import MJCF, Names, compile_mjcf, mujoco_module
+from mbplugin.readers.mjcf.files import ModelFiles, missing_defects, model_files
+
+LIMITS = Limits(seconds=60.0, cpu=60, memory=2 << 30)
+#: Arrays with what MuJoCo adds to a linear spring or damper, and what it is called.
+_ADDED = (
+    ("jnt_stiffnesspoly", "jnt", "nonlinear stiffness"),
+    ("jnt_springyield", "jnt", "plastic yield of the spring (springyield)"),
+    ("dof_dampingpoly", "dof", "nonlinear damping"),
+)
+_XYZW = [1, 2, 3, 0]
+
+
+# MJCF read in a process of its own: MuJoCo can raise and then hang, and can end its process.
+
+
+def read_mjcf_apart(text: str, request: Request) -> Scene:
+    """Return the scene of an MJCF model, read in another process.
+
+    Raises
+    ------
+    MbPluginError
+        What the reader raises, or that MuJoCo ended its process, needed more than a limit, or failed.
+    """
+    scene = in_engine("MuJoCo", LIMITS, request.path, read_mjcf, text, request)
+    return replace(scene, request=request)
 
 
 def read_mjcf(text: str, request: Request) -> Scene:
@@ -137,3 +164,363 @@ def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:
         if joint.pair is not None and joint.pair.name in tree.start:
             q[joint.q] = tree.start[joint.pair.name]
     return State(q, np.zeros(len(mech.qd_names)))
+
+
+# Geoms of a compiled MuJoCo model as shapes.
+
+
+def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dict[str, tuple[Shape, ...]]:
+    """Return the shapes of every body; ellipsoids, height fields and signed distances have none."""
+    found: dict[str, list[Shape]] = {}
+    for g in range(model.ngeom):
+        body = int(model.geom_bodyid[g])
+        shape = _shape(mujoco, model, g, files)
+        if body and shape is not None:
+            found.setdefault(names.body(body), []).append(shape)
+    return {name: tuple(shapes) for name, shapes in found.items()}
+
+
+def _shape(mujoco: Any, model: Any, g: int, files: ModelFiles) -> Shape | None:
+    kinds = mujoco.mjtGeom
+    kind = kinds(int(model.geom_type[g]))
+    collides = bool(model.geom_contype[g] or model.geom_conaffinity[g])
+    role = "collision" if collides else "visual"
+    X_LS = pose_wxyz(model.geom_pos[g], model.geom_quat[g])
+    a, b, c = (float(x) for x in model.geom_size[g])
+    if kind == kinds.mjGEOM_BOX:
+        return Shape(role, "box", (2 * a, 2 * b, 2 * c), X_LS)
+    if kind == kinds.mjGEOM_SPHERE:
+        return Shape(role, "sphere", (a,), X_LS)
+    if kind in (kinds.mjGEOM_CAPSULE, kinds.mjGEOM_CYLINDER):
+        return Shape(role, "capsule" if kind == kinds.mjGEOM_CAPSULE else "cylinder", (a, 2 * b), X_LS)
+    if kind == kinds.mjGEOM_PLANE:
+        return Shape(role, "plane", (2 * a, 2 * b), X_LS)
+    if kind == kinds.mjGEOM_MESH:
+        mesh = int(model.geom_dataid[g])
+        # the compiler moves a mesh to its own principal frame
+        X_MF = pose_wxyz(model.mesh_pos[mesh], model.mesh_quat[mesh])
+        scale = tuple(float(s) for s in np.asarray(model.mesh_scale[mesh]))
+        return Shape(role, "mesh", scale, X_LS @ X_MF.inverse(), files.path_of(_mesh_file(model, mesh)))
+    return None
+
+
+def _mesh_file(model: Any, mesh: int) -> str:
+    start = int(model.mesh_pathadr[mesh])
+    if start < 0:
+        return ""
+    paths = bytes(model.paths)
+    return paths[start : paths.index(b"\0", start)].decode()
+
+
+# MuJoCo equality constraints as closures and couplings.
+
+
+@dataclass(eq=False)
+class Equalities:
+    """Closures and couplings of a model."""
+
+    pairs: list[Pair] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)
+    origin: dict[OriginKey, Origin] = field(default_factory=dict)
+
+
+def read_equalities(mujoco: Any, model: Any, names: Names, tree: Tree) -> Equalities:
+    """Return what the active equalities constrain; inactive ones are noted.
+
+    Raises
+    ------
+    BrokenModel
+        An equality between a body and itself.
+    """
+    out = Equalities()
+    kinds = mujoco.mjtEq
+    for i in range(model.neq):
+        kind = kinds(int(model.eq_type[i]))
+        written = names.written("equality", i)
+        label = kind.name.removeprefix("mjEQ_").lower()
+        shown = written or f"{label}{i}"
+        if not model.eq_active0[i]:
+            names.not_read("equality", shown, f"equality {shown!r} is not active and not read")
+            continue
+        if kind not in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD, kinds.mjEQ_JOINT):
+            # the table of the format's words has a finding for its element
+            continue
+        name = names.unique("constraint", shown)
+        out.origin["constraint", name, ""] = names.origin("equality", written)
+        if kind == kinds.mjEQ_JOINT:
+            out.couplings.append(_coupling(model, i, name, names, tree))
+        else:
+            weld = kind == kinds.mjEQ_WELD
+            out.pairs.append(_closure(mujoco, model, i, name, names, tree, weld=weld))
+    return out
+
+
+def _closure(mujoco: Any, model: Any, i: int, name: str, names: Names, tree: Tree, *, weld: bool) -> Pair:
+    """Return the closure of a connect or weld, its predecessor frame in body 1 (or site 1)."""
+    first, second = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
+    data = np.array(model.eq_data[i], dtype=float)
+    if int(model.eq_objtype[i]) == int(mujoco.mjtObj.mjOBJ_SITE):
+        body_a, body_b = (names.body(int(model.site_bodyid[s])) for s in (first, second))
+        X_AP, X_BS = (pose_wxyz(model.site_pos[s], model.site_quat[s]) for s in (first, second))
+    else:
+        body_a, body_b = names.body(first), names.body(second)
+        if weld:
+            if not data[6:10].any():
+                place = names.origin("equality", name)
+                raise BadNumber(f"weld {name!r} has no rotation", where=str(place), expected="a quaternion")
+            # the anchor is given in body 2, and the pose of body 2's axes at it in body 1
+            X_AP, X_BS = pose_wxyz(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])
+        else:
+            X_AP, X_BS = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
+    if body_a == body_b:
+        place = names.origin("equality", name)
+        raise BrokenModel(f"equality {name!r} joins body {body_a!r} to itself", where=str(place))
+    # a weld without torque leaves the rotation free
+    spherical = not weld or data[10] == 0.0
+    if spherical:
+        R_WA, R_WB = (np.eye(3) if b == WORLD else tree.poses[b].R for b in (body_a, body_b))
+        X_BS = Pose(R_WB.T @ R_WA @ X_AP.R, X_BS.p)
+    return Pair(name, "spherical" if spherical else "fixed", body_a, body_b, X_AP, X_BS, closure=True)
+
+
+def _coupling(model: Any, i: int, name: str, names: Names, tree: Tree) -> Coupling:
+    """Return y − y0 = a0 + a1 (x − x0); terms of a higher degree are noted and left out."""
+    follower, leader = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
+    a0, a1, *higher = (float(a) for a in model.eq_data[i][:5])
+    y = tree.joint_pairs[follower]
+    terms = [Term(y.name, y.kind.free[0], 1.0)]
+    offset = a0 + tree.start[y.name]
+    if leader >= 0:
+        x = tree.joint_pairs[leader]
+        terms.append(Term(x.name, x.kind.free[0], -a1))
+        offset -= a1 * tree.start[x.name]
+        if any(higher):
+            message = (
+                f"joint equality {name!r} is not linear (polycoef {_shown(model.eq_data[i][:5])}); only its "
+                f"slope {a1:g} at the file's pose is read"
+            )
+            names.not_read("equality", name, message)
+    return Coupling(name, "mimic", tuple(terms), offset)
+
+
+def _shown(values: Array) -> str:
+    """Return ``values`` (n,) as text."""
+    return " ".join(f"{value:g}" for value in values)
+
+
+# Springs of MJCF joints: MuJoCo's ``stiffness`` and ``springref``, as it compiles them.
+
+
+def read_springs(mujoco: Any, model: Any, names: Names, tree: Tree) -> tuple[Spring | JointSpring, ...]:
+    """Return the linear springs of all joints; parts that have no linear spring are noted.
+
+    A hinge or slide has force −k (q − q_ref) on its coordinate. The spring of a free joint is one of
+    zero length between the body's origin and its place in ``qpos_spring``, and one on the orientation;
+    orientation springs (also those of ball joints) are not read.
+
+    Parameters
+    ----------
+    mujoco : module
+    model : MjModel
+        ``jnt_stiffness`` (njnt,) in N·m/rad or N/m, and ``qpos_spring`` (nq,) in rad or m: the defaults,
+        ``springdamper`` and the angle unit of the file are worked in.
+    names : Names
+    tree : Tree
+    """
+    found: list[Spring | JointSpring] = []
+    kinds = mujoco.mjtJoint
+    for j in range(model.njnt):
+        shown, stiffness = names.joint(j), float(model.jnt_stiffness[j])
+        _note_added(model, names, j, shown)
+        if not stiffness:
+            continue
+        kind, at = kinds(int(model.jnt_type[j])), int(model.jnt_qposadr[j])
+        reference = np.array(model.qpos_spring[at : at + 7], dtype=float)
+        if kind in (kinds.mjJNT_HINGE, kinds.mjJNT_SLIDE):
+            found.append(JointSpring(tree.joint_pairs[j].name, stiffness, float(reference[0])))
+            continue
+        if kind == kinds.mjJNT_FREE:
+            body = names.body(int(model.jnt_bodyid[j]))
+            found.append(Spring(WORLD, body, reference[:3], np.zeros(3), stiffness))
+        message = (
+            f"the spring of joint {shown!r} (stiffness {stiffness:g} N·m/rad) acts on an orientation; "
+            "it is not read"
+        )
+        names.not_read("joint", shown, message)
+    return tuple(found)
+
+
+def _note_added(model: Any, names: Names, j: int, shown: str) -> None:
+    """Note what a joint has beyond a linear spring and a linear damper."""
+    for array, owner, what in _ADDED:
+        # older versions of MuJoCo have linear springs and dampers only
+        values = getattr(model, array, None)
+        if values is None:
+            continue
+        row = np.ravel(values[j if owner == "jnt" else int(model.jnt_dofadr[j])])
+        if row.any():
+            written = " ".join(f"{value:g}" for value in row)
+            names.not_read("joint", shown, f"the {what} of joint {shown!r} ({written}) is not read")
+
+
+# The tree of a compiled MuJoCo model: bodies, and one pair per joint.
+
+
+@dataclass(eq=False)
+class Tree:
+    """Bodies and pairs of a model.
+
+    Parameters
+    ----------
+    poses : mapping of body name to Pose
+        X_WL at ``qpos0``.
+    joint_pairs : mapping of joint index to Pair
+        The pair of each hinge, slide and ball.
+    start : mapping of pair name to float
+        ``qpos0`` of each hinge and slide.
+    """
+
+    bodies: list[Body] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+    poses: dict[str, Pose] = field(default_factory=dict)
+    joint_pairs: dict[int, Pair] = field(default_factory=dict)
+    start: dict[str, float] = field(default_factory=dict)
+    actuators: list[Actuator] = field(default_factory=list)
+    origin: dict[OriginKey, Origin] = field(default_factory=dict)
+
+
+def pose_wxyz(p: Array, wxyz: Array) -> Pose:
+    """Return the pose of a position p (3,), m, and a quaternion ``wxyz`` (4,), scalar first as MuJoCo writes it."""
+    return Pose(rotation_from_quaternion(np.asarray(wxyz)[_XYZW]), np.array(p, dtype=float))
+
+
+def read_tree(mujoco: Any, model: Any, names: Names) -> Tree:
+    """Return the bodies and pairs; a body with several joints hangs on a chain of massless ones."""
+    tree = Tree()
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    for i in range(1, model.nbody):
+        name = names.body(i)
+        X_WL = Pose(data.xmat[i].reshape(3, 3).copy(), data.xpos[i].copy())
+        first = int(model.body_jntadr[i])
+        joints = list(range(first, first + int(model.body_jntnum[i])))
+        _add_pairs(mujoco, model, names, i, joints, X_WL, tree)
+        tree.bodies.append(_body(model, i, name))
+        tree.poses[name] = X_WL
+        tree.origin["body", name, ""] = names.origin("body", name)
+    return tree
+
+
+def _body(model: Any, i: int, name: str) -> Body:
+    X_LI = pose_wxyz(model.body_ipos[i], model.body_iquat[i])
+    I_C = X_LI.R @ np.diag(model.body_inertia[i]) @ X_LI.R.T
+    return Body(name, float(model.body_mass[i]), X_LI.p, I_C)
+
+
+def _add_pairs(
+    mujoco: Any, model: Any, names: Names, i: int, joints: list[int], X_WL: Pose, tree: Tree
+) -> None:
+    """Add the pairs between a body and its parent, in the order in which MuJoCo applies them."""
+    name, parent = names.body(i), names.body(int(model.body_parentid[i]))
+    X_PL = pose_wxyz(model.body_pos[i], model.body_quat[i])
+    free = int(mujoco.mjtJoint.mjJNT_FREE)
+    if any(int(model.jnt_type[j]) == free for j in joints):
+        return
+    if not joints:
+        fixed = names.unique("constraint", f"{parent}→{name}")
+        tree.pairs.append(Pair(fixed, "fixed", parent, name, X_PL, Pose.identity()))
+        tree.origin["constraint", fixed, ""] = names.origin("body", name)
+        return
+    inner = parent
+    for k, j in enumerate(joints, start=1):
+        outer = name if k == len(joints) else names.unique("body", f"{name}#{k}")
+        if outer != name:
+            tree.bodies.append(Body(outer))
+            tree.poses[outer] = X_WL
+            tree.origin["body", outer, ""] = names.origin("body", name)
+            tree.origin["body", outer, MADE] = names.origin("body", name)
+        pair = _joint_pair(mujoco, model, names, j, (inner, outer), X_PL)
+        tree.pairs.append(pair)
+        tree.joint_pairs[j] = pair
+        _add_extras(model, names, j, pair, tree)
+        # the links between two joints of one body share its frame where all joints are at qpos0
+        inner, X_PL = outer, Pose.identity()
+
+
+def _joint_pair(mujoco: Any, model: Any, names: Names, j: int, ends: tuple[str, str], X_PL: Pose) -> Pair:
+    """Return the pair of a joint; its coordinate is MuJoCo's, so it is ``qpos0`` at the file's pose."""
+    kind = mujoco.mjtJoint(int(model.jnt_type[j]))
+    point = np.array(model.jnt_pos[j], dtype=float)
+    name = names.unique("constraint", names.joint(j))
+    if kind == mujoco.mjtJoint.mjJNT_BALL:
+        X = Pose(np.eye(3), point)
+        freedom = _freedom(model, j, limited=False)
+        return Pair(name, "spherical", *ends, X_PL @ X, X, freedoms=(freedom,) * 3)
+    X = Pose(align_z(model.jnt_axis[j]), point)
+    back = float(model.qpos0[model.jnt_qposadr[j]])
+    if kind == mujoco.mjtJoint.mjJNT_HINGE:
+        type, offset = "revolute", Pose(rotation_from_vector(np.array([0.0, 0.0, back])), np.zeros(3))
+    else:
+        type, offset = "prismatic", Pose(np.eye(3), np.array([0.0, 0.0, back]))
+    freedoms = (_freedom(model, j, limited=bool(model.jnt_limited[j])),)
+    return Pair(name, type, *ends, X_PL @ X, X @ offset, freedoms=freedoms)
+
+
+def _freedom(model: Any, j: int, *, limited: bool) -> Freedom:
+    dof = int(model.jnt_dofadr[j])
+    lower, upper = (limit(float(x)) for x in model.jnt_range[j]) if limited else (-inf, inf)
+    effort = inf
+    if model.jnt_actfrclimited[j]:
+        effort = float(np.abs(model.jnt_actfrcrange[j]).max())
+    return Freedom(
+        lower,
+        upper,
+        effort,
+        damping=float(model.dof_damping[dof]),
+        friction=float(model.dof_frictionloss[dof]),
+    )
+
+
+def _add_extras(model: Any, names: Names, j: int, pair: Pair, tree: Tree) -> None:
+    """Record where a joint starts, its armature and its lines."""
+    if pair.type != "spherical":
+        tree.start[pair.name] = float(model.qpos0[model.jnt_qposadr[j]])
+    if armature := float(model.dof_armature[model.jnt_dofadr[j]]):
+        tree.actuators.append(Actuator(pair.name, armature))
+    written = names.written("joint", j)
+    tree.origin["constraint", pair.name, ""] = names.origin("joint", written)
+    element = names.element("joint", written)
+    if element is not None and element.get("axis") is not None:
+        tree.origin["constraint", pair.name, "axis"] = origin(element, str(element.get("axis")))
+
+
+# Which joints of an MJCF model have an actuator: directly, or by a tendon that combines joints.
+
+
+def driven_joints(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> tuple[str, ...]:
+    """Return the pairs that actuators drive, each once, in the order of the actuators.
+
+    Parameters
+    ----------
+    mujoco : module
+    model : MjModel
+    joint_pairs : dict of MuJoCo's joint number to Pair
+    """
+    kinds = mujoco.mjtTrn
+    on_joint = {int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)}
+    joints: list[int] = []
+    for k in range(model.nu):
+        kind, number = int(model.actuator_trntype[k]), int(model.actuator_trnid[k][0])
+        if kind in on_joint:
+            joints.append(number)
+        elif kind == int(kinds.mjTRN_TENDON):
+            joints += _along(mujoco, model, number)
+    return tuple(dict.fromkeys(joint_pairs[j].name for j in joints if j in joint_pairs))
+
+
+def _along(mujoco: Any, model: Any, tendon: int) -> list[int]:
+    """Return the joints that a fixed tendon combines."""
+    first = int(model.tendon_adr[tendon])
+    wraps = range(first, first + int(model.tendon_num[tendon]))
+    joint = int(mujoco.mjtWrap.mjWRAP_JOINT)
+    return [int(model.wrap_objid[w]) for w in wraps if int(model.wrap_type[w]) == joint]

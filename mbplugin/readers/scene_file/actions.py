@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mbplugin.errors import BadScene, BadUsage, UnknownName
-from mbplugin.model.brake_law import Brake, contradiction
-from mbplugin.model.component import units_of
+from mbplugin.model.brake_law import Brake, Ramp, contradiction
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
     WORLD,
@@ -20,16 +19,12 @@ from mbplugin.model.mechanism import (
     Rolling,
     Term,
 )
-from mbplugin.model.mechanism.coupling import TimedConstraint
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import Actuator, Load, Payload, Ramp, Stiffness
-from mbplugin.model.spatial import Array
+from mbplugin.model.mechanism.mechanism import Mechanism, TimedConstraint
+from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
+from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.scene_file.joints import require_known
-from mbplugin.readers.scene_file.origins import stated_with_origin
-from mbplugin.readers.scene_file.schema import SceneFile
-from mbplugin.readers.scene_file.source import SceneSource
-from mbplugin.readers.scene_file.tables.forces import StiffnessTable
-from mbplugin.readers.scene_file.tables.mechanism import CouplingTable, PfaffianTable
+from mbplugin.readers.scene_file.schema import SceneFile, SceneSource, stated_with_origin
+from mbplugin.readers.scene_file.tables import CouplingTable, PfaffianTable, StiffnessTable
 
 Pairs = Mapping[str, Pair]
 Bodies = Mapping[str, object]

@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from math import inf
 from pathlib import Path
 
 import numpy as np
 
 from mbplugin.errors import BadScene
-from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Request, Scene, State
-from mbplugin.readers.common.merge import joined, placed
-from mbplugin.readers.scene_file.schema import SceneFile
-from mbplugin.readers.scene_file.source import SceneSource
-from mbplugin.readers.scene_file.tables.mechanism import ModelTable
+from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import (
+    BodyPoses,
+    coordinates_of,
+    forward,
+    free_pose,
+    home,
+    joint_vector,
+    rate_vector,
+)
+from mbplugin.model.mechanism.mechanism import coordinate_names
+from mbplugin.model.mechanism.pair import has_quaternion, zero_coordinates
+from mbplugin.model.scene import Duty, OriginKey, Request, Scene, State, duties
+from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_quaternion
+from mbplugin.readers.scene_file.actions import inertia_matrix
+from mbplugin.readers.scene_file.joints import (
+    changes_coordinates,
+    declared,
+    declares_new_pair,
+    retyped,
+    states_both_sides,
+)
+from mbplugin.readers.scene_file.schema import SceneFile, SceneSource
+from mbplugin.readers.scene_file.tables import (
+    ActuatorTable,
+    BrakeTable,
+    ClosureTable,
+    DriverTable,
+    LockTable,
+    ModelTable,
+    PairTable,
+    RampTable,
+)
+
+#: What ``passive = true`` takes from a joint.
+_OF_THE_FILE = ("effort", "limits", "drive", "actuator")
+#: What acts on the one freedom that a joint has.
+_ON_ONE = ("effort", "drive", "brake", "ramp", "actuator")
 
 
 def read_models(source: SceneSource, tables: SceneFile, request: Request) -> Scene:
@@ -90,3 +125,467 @@ def _with_origin(scene: Scene, source: SceneSource, index: int, model: str) -> S
     if source.origin("model", index, "rpy").text:
         origin["model", model, "rpy"] = source.origin("model", index, "rpy")
     return replace(scene, origin=origin)
+
+
+# The pose of a scene, settled in three steps because each needs the one before.
+#
+# First the models and bodies stand where their files and the ``[state]`` put them; then pairs of the
+# files change their type; then the scene's own pairs and closures come, whose missing joint frames are
+# read off at that pose.
+
+
+@dataclass(frozen=True, eq=False)
+class PoseSettlement:
+    """A mechanism under construction, at its pose and rates."""
+
+    mechanism: Mechanism
+    state: State
+
+    @property
+    def poses(self) -> BodyPoses:
+        """Poses of its bodies."""
+        return forward(self.mechanism, self.state.q)
+
+    def named(self, without: frozenset[str] = frozenset()) -> tuple[dict[str, float], dict[str, float]]:
+        """Return coordinates and rates by name, but for the named ones."""
+        mech, state = self.mechanism, self.state
+        q = {n: v for n, v in zip(mech.q_names, state.q, strict=True) if n not in without}
+        qd = {n: v for n, v in zip(mech.qd_names, state.qd, strict=True) if n not in without}
+        return q, qd
+
+
+def settle(
+    mech: Mechanism,
+    known: tuple[Mapping[str, float], Mapping[str, float]],
+    poses: BodyPoses,
+    tables: SceneFile,
+    skip: frozenset[str] = frozenset(),
+) -> PoseSettlement:
+    """Return the stage of a mechanism: known values, else the poses, and ``[state]`` on top of both.
+
+    Parameters
+    ----------
+    known : pair of mappings
+        Coordinates and rates by name.
+    skip : frozenset of str
+        Names of ``[state]`` that mean something only later.
+    """
+    state = carried(mech, *known, poses=poses)
+    stated_q = {n: v for n, v in tables.state.q.items() if n in mech.q_names and n not in skip}
+    stated_qd = {n: v for n, v in tables.state.qd.items() if n in mech.qd_names and n not in skip}
+    q = _unit_quaternions(mech, joint_vector(mech, stated_q, state.q))
+    return PoseSettlement(mech, State(q, rate_vector(mech, stated_qd, state.qd)))
+
+
+def _unit_quaternions(mech: Mechanism, q: Array) -> Array:
+    """Return q (nq,) with every quaternion normalised: a file writes it with few digits."""
+    out = np.array(q)
+    for i in (i for i, name in enumerate(mech.q_names) if name.endswith(".qw")):
+        length = np.linalg.norm(q[i - 3 : i + 1])
+        out[i - 3 : i + 1] = q[i - 3 : i + 1] / length if length else (0.0, 0.0, 0.0, 1.0)
+    return out
+
+
+def place_bodies(models: Scene, source: SceneSource, tables: SceneFile) -> PoseSettlement:
+    """Return the models together with the bodies that the scene itself describes."""
+    mech, before = models.mechanism, PoseSettlement(models.mechanism, models.state)
+    bodies, written = _written_bodies(source, tables, mech)
+    whole = replace(mech, bodies=(*mech.bodies, *bodies))
+    known = settle(mech, before.named(), before.poses, tables, _renamed_later(mech, tables))
+    poses = known.poses
+    R = np.array([*poses.R_WL, *(X.R for X in written)]).reshape(-1, 3, 3)
+    p = np.array([*poses.p_WL, *(X.p for X in written)]).reshape(-1, 3)
+    p_LC = np.array([body.p_LC for body in whole.bodies]).reshape(-1, 3)
+    placed = BodyPoses(R, p, p + np.einsum("nij,nj->ni", R, p_LC))
+    return settle(whole, known.named(), placed, tables, _renamed_later(mech, tables))
+
+
+def _renamed_later(mech: Mechanism, tables: SceneFile) -> frozenset[str]:
+    """Return coordinate names that mean another freedom once their pair has its new type."""
+    return frozenset(
+        name
+        for table in tables.pair
+        if (pair := mech.pair_by_name.get(table.name)) and changes_coordinates(pair, table)
+        for names in coordinate_names(pair.name, table.type, PAIR_TYPES[table.type].free)
+        for name in names
+    )
+
+
+def _written_bodies(
+    source: SceneSource, tables: SceneFile, mech: Mechanism
+) -> tuple[tuple[Body, ...], tuple[Pose, ...]]:
+    """Return the ``[[body]]`` tables and X_WL of each; names must be new."""
+    bodies, poses = [], []
+    taken = set(mech.body_index)
+    for i, table in enumerate(tables.body):
+        if table.name in taken:
+            who = "the ground" if table.name == WORLD else "another body"
+            raise BadScene(
+                f"{who} is called {table.name!r}", where=source.where("body", i, "name"), remedy="rename one"
+            )
+        taken.add(table.name)
+        inertia = inertia_matrix(table.inertia, source.where("body", i, "inertia"))
+        bodies.append(Body(table.name, table.mass, np.array(table.com), inertia))
+        poses.append(source.pose("body", i, table.xyz, table.rpy, "rpy"))
+    return tuple(bodies), tuple(poses)
+
+
+def retype_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) -> PoseSettlement:
+    """Change the type of pairs that the models' files declare."""
+    pairs = {pair.name: pair for pair in stage.mechanism.pairs}
+    stale: set[str] = set()
+    for i, table in enumerate(tables.pair):
+        if table.name not in pairs or declares_new_pair(source, i, table, pairs):
+            continue
+        pair = pairs[table.name]
+        if changes_coordinates(pair, table):
+            for names in coordinate_names(pair.name, pair.type, pair.kind.free):
+                stale.update(names)
+        pairs[table.name] = retyped(source, i, table, pair)
+    if all(pairs[pair.name] is pair for pair in stage.mechanism.pairs):
+        return stage
+    mech = replace(stage.mechanism, pairs=tuple(pairs.values()))
+    return settle(mech, stage.named(frozenset(stale)), stage.poses, tables)
+
+
+def add_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) -> PoseSettlement:
+    """Add the pairs and closures of the scene, in this order.
+
+    Raises
+    ------
+    BadScene
+        Two pairs have one name, or a table contradicts itself.
+    """
+    old = stage.mechanism
+    poses = stage.poses
+    X_WL = {WORLD: Pose.identity(), **{b.name: poses.of(i) for i, b in enumerate(old.bodies)}}
+    new: dict[str, Pair] = {}
+    framed: list[Pair] = []
+    for kind, i, table in declarations(tables):
+        if table.name in old.pair_by_name or table.name in new:
+            raise BadScene(
+                f"two pairs are called {table.name!r}", where=source.where(kind, i), remedy="rename one"
+            )
+        new[table.name] = declared(source, kind, i, table, X_WL)
+        if states_both_sides(table):
+            framed.append(new[table.name])
+    known = {**old.pair_by_name, **new}
+    for i, retype in enumerate(tables.pair):
+        if not declares_new_pair(source, i, retype, known) and retype.name in new:
+            new[retype.name] = retyped(source, i, retype, new[retype.name])
+    if not new:
+        return stage
+    mech = replace(old, pairs=(*old.pairs, *new.values()))
+    q, qd = stage.named()
+    return settle(mech, ({**_undecided(framed, tables), **q}, qd), stage.poses, tables)
+
+
+def _undecided(framed: Sequence[Pair], tables: SceneFile) -> dict[str, float]:
+    """Return zero coordinates of the pairs whose frames alone say where a body is.
+
+    These are pairs with both joint frames written, at bodies for which no pose is.
+    """
+    unplaced = {table.name for table in tables.body if table.xyz is None and table.rpy is None}
+    following = {pair.body_b for pair in framed} & unplaced
+    zeros: dict[str, float] = {}
+    for pair in framed:
+        if following & {pair.body_a, pair.body_b}:
+            names, _ = coordinate_names(pair.name, pair.type, pair.kind.free)
+            zeros.update(zip(names, zero_coordinates(pair.type, pair.kind.free), strict=True))
+    return zeros
+
+
+def declarations(tables: SceneFile) -> Iterator[tuple[str, int, PairTable | ClosureTable]]:
+    """Yield the tables of the pairs and closures that the scene adds, each with its kind and index."""
+    for i, pair in enumerate(tables.pair):
+        if pair.body_a is not None and pair.body_b is not None:
+            yield "pair", i, pair
+    for i, closure in enumerate(tables.closure):
+        yield "closure", i, closure
+
+
+def stated_names(stated: Iterable[str], models: Mechanism, names: Sequence[str]) -> frozenset[str]:
+    """Return the coordinates or rates that ``[state]`` states, under the names (n,) that they have in the end."""
+    found = {name for name in stated if name in names}
+    for name in stated:
+        if name not in found and name in models.pair_by_name:
+            found |= {f"{name}.{c}" for c in models.pair_by_name[name].kind.free} & set(names)
+    return frozenset(found)
+
+
+# Pairs of a file with another type in the scene: their functions are kept, or the change is an error.
+
+
+def settle_duties(models: Scene, source: SceneSource, tables: SceneFile) -> Scene:
+    """Return the models with the joints passive that the scene calls so.
+
+    Raises
+    ------
+    BadScene
+        A joint of a file that would lose a drive, limits, a coupling or a spring by its new type.
+    """
+    retyped = {
+        table.name: (i, table)
+        for i, table in enumerate(tables.pair)
+        if table.body_a is None and table.name in models.mechanism.pair_by_name
+    }
+    passive = {name for name, (_, table) in retyped.items() if table.passive}
+    models = _without_drives(models, passive)
+    own = duties(models)
+    for name, (i, table) in retyped.items():
+        pair = models.mechanism.pair_by_name[name]
+        for duty in own.get(name, ()):
+            if changes_coordinates(pair, table) and not _kept(duty, pair, table):
+                raise _lost(source.where("pair", i), pair, table, duty)
+    return models
+
+
+def check_acting(source: SceneSource, tables: SceneFile, pairs: Mapping[str, Pair]) -> None:
+    """Refuse brakes, ramps, actuators, drivers and locks of the scene on pairs on which they mean nothing.
+
+    Raises
+    ------
+    BadScene
+        A brake, ramp or actuator on a joint of several freedoms; a driver or lock that names no freedom of a
+        pair that was retyped to several; a drive on a joint that is called passive.
+    """
+    retyped = {table.name: table for table in tables.pair if table.body_a is None}
+    acting: dict[str, Sequence[BrakeTable | RampTable | ActuatorTable | DriverTable | LockTable]] = {
+        "brake": tables.brake,
+        "ramp": tables.ramp,
+        "actuator": tables.actuator,
+        "driver": tables.driver,
+        "lock": tables.lock,
+    }
+    for kind, stated in acting.items():
+        for i, table in enumerate(stated):
+            pair, where = pairs[table.joint], source.where(kind, i, "joint")
+            new = retyped.get(pair.name)
+            what = f"the [[{kind}]] of {pair.name!r}"
+            if new is not None and new.passive and kind != "lock":
+                raise BadScene(f"{what} acts on a joint that a [[pair]] calls passive", where=where)
+            names_freedoms = isinstance(table, (DriverTable, LockTable)) and bool(table.freedoms)
+            if len(pair.kind.free) == 1 or names_freedoms:
+                continue
+            if kind in _ON_ONE or new is not None:
+                raise BadScene(
+                    f"{what} acts on a {pair.type} pair, which has {len(pair.kind.free)} freedoms",
+                    where=where,
+                    expected="a joint with one"
+                    if kind in _ON_ONE
+                    else f"freedoms, of {', '.join(pair.kind.free)}",
+                    remedy="give the joint a type that keeps its one freedom" if new is not None else "",
+                )
+
+
+def _without_drives(models: Scene, passive: set[str]) -> Scene:
+    if not passive:
+        return models
+    pairs = tuple(
+        replace(pair, freedoms=tuple(_undriven(freedom) for freedom in pair.freedoms))
+        if pair.name in passive
+        else pair
+        for pair in models.mechanism.pairs
+    )
+    return replace(
+        models,
+        mechanism=replace(models.mechanism, pairs=pairs),
+        actuated=tuple(joint for joint in models.actuated if joint not in passive),
+        actuators=tuple(actuator for actuator in models.actuators if actuator.joint not in passive),
+    )
+
+
+def _undriven(freedom: Freedom) -> Freedom:
+    return replace(freedom, lower=-inf, upper=inf, effort=inf, velocity=inf)
+
+
+def _kept(duty: Duty, pair: Pair, table: PairTable) -> bool:
+    """Return whether what a joint does still means the same with its new type."""
+    free, turned = PAIR_TYPES[table.type].free, table.axis is not None and any(table.axis[:2])
+    if table.type == "fixed" and duty.kind in _OF_THE_FILE:
+        # what cannot move needs neither drive nor limits
+        return True
+    if turned or (table.axis is not None and table.axis[2] < 0):
+        return False
+    if duty.kind in _ON_ONE:
+        return free == pair.kind.free
+    # an angle that becomes a part of a quaternion is no coordinate any more
+    return set(pair.kind.free) <= set(free) and not has_quaternion(table.type)
+
+
+def _lost(where: str, pair: Pair, table: PairTable, duty: Duty) -> BadScene:
+    by_file = duty.kind in _OF_THE_FILE
+    return BadScene(
+        f"{pair.type} joint {pair.name!r} has {duty.text}, which means nothing for its new type {table.type}",
+        where=where,
+        expected="a type that keeps its motion",
+        remedy="retype passive joints only, or add passive = true where this has no drive, brake or stop"
+        if by_file
+        else "retype another joint",
+    )
+
+
+# Placing model scenes in the world and joining several into one, as ``model/name``.
+
+
+def placed(scene: Scene, X_WM: Pose) -> Scene:
+    """Return a scene whose model stands at a pose: its connections to the world, and its free roots."""
+    mech = scene.mechanism
+    pairs = tuple(
+        replace(pair, X_AP=X_WM @ pair.X_AP)
+        if pair.body_a == WORLD
+        else replace(pair, X_BS=X_WM @ pair.X_BS)
+        if pair.body_b == WORLD
+        else pair
+        for pair in mech.pairs
+    )
+    moved = replace(mech, pairs=pairs)
+    q, qd = np.array(scene.state.q), np.array(scene.state.qd)
+    for joint in moved.tree.joints:
+        if joint.pair is None:
+            p_LC = moved.bodies[moved.body_index[joint.outer]].p_LC
+            R_WL = rotation_from_quaternion(q[joint.q][3:])
+            X_WL = X_WM @ Pose(R_WL, q[joint.q][:3] - R_WL @ p_LC)
+            q[joint.q] = free_pose(moved, joint.outer, X_WL)
+            qd[joint.qd] = (X_WM.R @ qd[joint.qd].reshape(2, 3).T).T.ravel()
+    return replace(scene, mechanism=moved, state=replace(scene.state, q=q, qd=qd))
+
+
+def joined(parts: Sequence[tuple[str, Scene]], name: str) -> Scene:
+    """Return one scene of several models, every name of theirs prefixed with ``model/``.
+
+    Parameters
+    ----------
+    parts : sequence of (str, Scene)
+        Unique model names and their scenes; gravity and options are those of the first.
+    name : str
+        The name of the whole.
+    """
+    scenes = [prefixed(scene, f"{model}/") for model, scene in parts]
+    first = scenes[0]
+    mechs = [scene.mechanism for scene in scenes]
+    mech = Mechanism(
+        name,
+        tuple(chain.from_iterable(m.bodies for m in mechs)),
+        tuple(chain.from_iterable(m.pairs for m in mechs)),
+        tuple(chain.from_iterable(m.couplings for m in mechs)),
+        tuple(chain.from_iterable(m.drivers for m in mechs)),
+        tuple(chain.from_iterable(m.locks for m in mechs)),
+        tuple(chain.from_iterable(m.pfaffians for m in mechs)),
+        gravity=first.mechanism.gravity,
+    )
+    q: dict[str, float] = {}
+    qd: dict[str, float] = {}
+    for scene in scenes:
+        q.update(zip(scene.mechanism.q_names, scene.state.q, strict=True))
+        qd.update(zip(scene.mechanism.qd_names, scene.state.qd, strict=True))
+    state = replace(
+        carried(mech, q, qd),
+        given=frozenset(chain.from_iterable(scene.state.given for scene in scenes)),
+        given_rates=frozenset(chain.from_iterable(scene.state.given_rates for scene in scenes)),
+    )
+    return Scene(
+        mech,
+        state,
+        origin={key: value for scene in scenes for key, value in scene.origin.items()},
+        files=tuple(dict.fromkeys(chain.from_iterable(scene.files for scene in scenes))),
+        defects=tuple(chain.from_iterable(scene.defects for scene in scenes)),
+        shapes={key: value for scene in scenes for key, value in scene.shapes.items()},
+        loads=tuple(chain.from_iterable(scene.loads for scene in scenes)),
+        stiffness=tuple(chain.from_iterable(scene.stiffness for scene in scenes)),
+        brakes=tuple(chain.from_iterable(scene.brakes for scene in scenes)),
+        payloads=tuple(chain.from_iterable(scene.payloads for scene in scenes)),
+        actuators=tuple(chain.from_iterable(scene.actuators for scene in scenes)),
+        ramps=tuple(chain.from_iterable(scene.ramps for scene in scenes)),
+        locks=tuple(chain.from_iterable(scene.locks for scene in scenes)),
+        holds=tuple(chain.from_iterable(scene.holds for scene in scenes)),
+        springs=tuple(chain.from_iterable(scene.springs for scene in scenes)),
+        options=first.options,
+        actuated=tuple(chain.from_iterable(scene.actuated for scene in scenes)),
+        documents=tuple(chain.from_iterable(scene.documents for scene in scenes)),
+    )
+
+
+def carried(
+    mech: Mechanism,
+    q: Mapping[str, float],
+    qd: Mapping[str, float],
+    *,
+    poses: BodyPoses | None = None,
+) -> State:
+    """Return the state of a mechanism from named values.
+
+    A joint whose coordinates are not all named takes them from the poses, or stays at zero.
+    """
+    values = home(mech) if poses is None else coordinates_of(mech, poses)
+    rates = np.zeros(len(mech.qd_names))
+    for joint in mech.tree.joints:
+        names, rate_names = mech.q_names[joint.q], mech.qd_names[joint.qd]
+        if all(name in q for name in names):
+            values[joint.q] = [q[name] for name in names]
+        if all(name in qd for name in rate_names):
+            rates[joint.qd] = [qd[name] for name in rate_names]
+    return State(values, rates)
+
+
+def prefixed(scene: Scene, prefix: str) -> Scene:
+    """Return a scene with a prefix on every name but the ground's."""
+
+    def body(name: str) -> str:
+        return name if name in ("", WORLD) else prefix + name
+
+    def named(name: str) -> str:
+        return prefix + name if name else name
+
+    def key(old: OriginKey) -> OriginKey:
+        kind, name, part = old
+        return (kind, prefix.rstrip("/"), part) if kind == "model" else (kind, body(name), part)
+
+    return replace(
+        scene,
+        mechanism=_prefixed_mechanism(scene.mechanism, prefix),
+        state=replace(
+            scene.state,
+            given=frozenset(named(name) for name in scene.state.given),
+            given_rates=frozenset(named(name) for name in scene.state.given_rates),
+        ),
+        origin={key(old): origin for old, origin in scene.origin.items()},
+        defects=tuple(replace(defect, element=body(defect.element)) for defect in scene.defects),
+        shapes={body(name): shapes for name, shapes in scene.shapes.items()},
+        loads=tuple(replace(load, body=body(load.body)) for load in scene.loads),
+        stiffness=tuple(replace(s, pair=named(s.pair), body=body(s.body)) for s in scene.stiffness),
+        brakes=tuple(replace(brake, joint=named(brake.joint)) for brake in scene.brakes),
+        payloads=tuple(replace(payload, body=body(payload.body)) for payload in scene.payloads),
+        actuators=tuple(replace(actuator, joint=named(actuator.joint)) for actuator in scene.actuators),
+        ramps=tuple(replace(ramp, joint=named(ramp.joint)) for ramp in scene.ramps),
+        locks=tuple(replace(lock, joint=named(lock.joint)) for lock in scene.locks),
+        holds=tuple(replace(hold, constraint=named(hold.constraint)) for hold in scene.holds),
+        springs=tuple(
+            replace(s, joint=named(s.joint))
+            if isinstance(s, JointSpring)
+            else replace(s, body_a=body(s.body_a), body_b=body(s.body_b))
+            for s in scene.springs
+        ),
+        actuated=tuple(named(joint) for joint in scene.actuated),
+        documents=tuple(replace(document, prefix=prefix + document.prefix) for document in scene.documents),
+    )
+
+
+def _prefixed_mechanism(mech: Mechanism, prefix: str) -> Mechanism:
+    def body(name: str) -> str:
+        return name if name == WORLD else prefix + name
+
+    return replace(
+        mech,
+        bodies=tuple(replace(b, name=body(b.name)) for b in mech.bodies),
+        pairs=tuple(
+            replace(p, name=prefix + p.name, body_a=body(p.body_a), body_b=body(p.body_b)) for p in mech.pairs
+        ),
+        couplings=tuple(
+            replace(c, name=prefix + c.name, terms=tuple(replace(t, joint=prefix + t.joint) for t in c.terms))
+            for c in mech.couplings
+        ),
+        drivers=tuple(replace(d, name=prefix + d.name, joint=prefix + d.joint) for d in mech.drivers),
+        locks=tuple(replace(lock, joint=prefix + lock.joint) for lock in mech.locks),
+        pfaffians=tuple(replace(p, name=prefix + p.name, body=body(p.body)) for p in mech.pfaffians),
+    )

@@ -2,36 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BadScene
-from mbplugin.model.mechanism import Driver, Mechanism
+from mbplugin.errors import BadScene, MbPluginError
+from mbplugin.model.brake_law import Limit, Misfit
+from mbplugin.model.mechanism import Driver, Mechanism, Pair
 from mbplugin.model.mechanism.identity import Holder
-from mbplugin.model.mechanism.kinematics import joint_vector, rate_vector
+from mbplugin.model.mechanism.kinematics import BodyPoses, joint_vector, rate_vector
+from mbplugin.model.mechanism.mechanism import WORLD, TreeJoint
+from mbplugin.model.mechanism.pair import MotionProfile, measure, pair_transform
 from mbplugin.model.scene import Defect, LintOptions, Origin, OriginKey, Request, Scene
+from mbplugin.model.spatial import (
+    Array,
+    JointSpring,
+    Pose,
+    Spring,
+    is_turn,
+    rpy_from_rotation,
+    vector_from_rotation,
+)
+from mbplugin.readers.common.unread import read_profile
 from mbplugin.readers.scene_file import actions
-from mbplugin.readers.scene_file.drivers import drivers
-from mbplugin.readers.scene_file.errors import validate
-from mbplugin.readers.scene_file.misfits import limits, misfits
-from mbplugin.readers.scene_file.models import read_models
-from mbplugin.readers.scene_file.pose import (
+from mbplugin.readers.scene_file.actions import Pairs, check_freedoms, one_freedom
+from mbplugin.readers.scene_file.joints import require_known, states_both_sides
+from mbplugin.readers.scene_file.models import (
     PoseSettlement,
     add_pairs,
+    check_acting,
+    declarations,
     place_bodies,
+    read_models,
     retype_pairs,
+    settle_duties,
     stated_names,
 )
-from mbplugin.readers.scene_file.retyped import check_acting, settle_duties
-from mbplugin.readers.scene_file.schema import SceneFile
-from mbplugin.readers.scene_file.sides import contradicted_poses, sides_from_pose
-from mbplugin.readers.scene_file.source import SceneSource, located, parse_scene
-from mbplugin.readers.scene_file.springs import carried_springs, springs
-from mbplugin.readers.scene_file.tables.analysis import LintTable
-from mbplugin.readers.scene_file.tables.mechanism import ClosureTable, PairTable
+from mbplugin.readers.scene_file.schema import SceneFile, SceneSource, located, parse_scene, validate
+from mbplugin.readers.scene_file.tables import (
+    ClosureTable,
+    DriverTable,
+    LintTable,
+    MisfitTable,
+    PairTable,
+    SpringTable,
+)
+
+_OF_POINTS = ("body_a", "body_b", "point_a", "point_b", "length", "damping")
+_OF_JOINTS = ("joint", "freedom", "rest")
+#: A frame this near to that of its link, m and rad, is at it.
+_AT_LINK = 1e-9
+#: What is this small, m and rad, is rounding of zero.
+_NOTHING = 1e-15
+#: Angles that are written with three decimals are this far from what they stand for, rad, and their levers by as much.
+_ROUNDED = 1e-3
 
 
 def read_scene(text: str, request: Request) -> Scene:
@@ -199,3 +225,326 @@ def _origins(model: str, source: SceneSource, tables: SceneFile) -> dict[OriginK
     for i, pfaffian in enumerate(tables.pfaffian):
         origin["constraint", pfaffian.name, ""] = source.origin("pfaffian", i)
     return origin
+
+
+# The ``[[driver]]`` tables of a scene, with motions through points or from a file.
+
+
+def drivers(
+    source: SceneSource, tables: SceneFile, pairs: Pairs, request: Request
+) -> tuple[tuple[Driver, ...], tuple[str, ...]]:
+    """Return the ``[[driver]]`` tables, and the files of motions that they name.
+
+    Raises
+    ------
+    MbPluginError
+        A joint or freedom that does not exist, or a motion that cannot be.
+    """
+    files: list[str] = []
+    for i, table in enumerate(tables.driver):
+        check_freedoms(pairs, table.joint, table.freedoms, source.where("driver", i, "joint"))
+    found = tuple(
+        Driver(
+            table.name or str(Holder("drive", table.joint)),
+            table.joint,
+            tuple(table.freedoms),
+            table.value,
+            table.rate,
+            table.acceleration,
+            _profile(source, i, table, pairs, request, files),
+        )
+        for i, table in enumerate(tables.driver)
+    )
+    return found, tuple(files)
+
+
+def _profile(
+    source: SceneSource, index: int, table: DriverTable, pairs: Pairs, request: Request, files: list[str]
+) -> MotionProfile | None:
+    """Return the motion through the points of a ``[[driver]]``; a file of it is added to ``files``."""
+    stated = [key for key in ("points", "file") if getattr(table, key) is not None]
+    if not stated:
+        if "between" in table.model_fields_set:
+            where = source.where("driver", index, "between")
+            raise BadScene(f"[[driver]] {table.joint!r} states between, but no points", where=where)
+        return None
+    besides = [
+        key
+        for key in ("value", "rate", "acceleration", "file")
+        if key in table.model_fields_set - {stated[0]}
+    ]
+    if besides:
+        raise BadScene(
+            f"[[driver]] {table.joint!r} states {stated[0]} and {besides[0]}",
+            where=source.where("driver", index, besides[0]),
+            expected="value, rate and acceleration, or points, or a file of them",
+        )
+    if table.points is not None:
+        try:
+            return MotionProfile.from_points(table.points, table.between)
+        except MbPluginError as error:
+            where = source.where("driver", index, "points")
+            raise BadScene(
+                f"[[driver]] {table.joint!r}: {error.what}", where=where, expected=error.expected
+            ) from None
+    freedom = (*table.freedoms, *pairs[table.joint].kind.free)[0]
+    assert table.file is not None
+    path = table.file.path(request, source.where("driver", index, "file"))
+    files.append(str(path))
+    return read_profile(path, is_turn(freedom), table.between)
+
+
+# The ``[[misfit]]`` and ``[[limit]]`` tables of a scene.
+
+
+def misfits(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Misfit, ...]:
+    """Return the ``[[misfit]]`` tables."""
+    return tuple(_misfit(source, i, table, mech) for i, table in enumerate(tables.misfit))
+
+
+def _misfit(source: SceneSource, index: int, table: MisfitTable, mech: Mechanism) -> Misfit:
+    known = dict.fromkeys(c.name for c in mech.constraints())
+    require_known(table.joint, known, "joint", source.where("misfit", index, "joint"))
+    if table.value is None and table.sigma is None:
+        raise BadScene(
+            f"[[misfit]] {index + 1} does not say how large it is",
+            where=source.where("misfit", index),
+            expected="value, or sigma, or both (m, rad)",
+        )
+    return Misfit(table.joint, table.component, table.value, table.sigma)
+
+
+def limits(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Limit, ...]:
+    """Return the ``[[limit]]`` tables."""
+    known = dict.fromkeys(c.name for c in mech.constraints())
+    for i, table in enumerate(tables.limit):
+        require_known(table.joint, known, "joint", source.where("limit", i, "joint"))
+    return tuple(Limit(table.joint, table.value, table.component or "") for table in tables.limit)
+
+
+# The ``[[spring]]`` tables of a scene: between two points, or on a joint.
+
+
+def springs(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Spring | JointSpring, ...]:
+    """Return the ``[[spring]]`` tables."""
+    return tuple(_spring(source, i, table, mech) for i, table in enumerate(tables.spring))
+
+
+def _spring(source: SceneSource, index: int, table: SpringTable, mech: Mechanism) -> Spring | JointSpring:
+    where = source.where("spring", index)
+    on_joint = table.joint is not None
+    if on_joint == (table.body_a is not None and table.body_b is not None):
+        raise BadScene(
+            f"[[spring]] {index + 1} does not say what it pulls at",
+            where=where,
+            expected="either body_a and body_b, or joint",
+        )
+    for key in _OF_POINTS if on_joint else _OF_JOINTS:
+        if getattr(table, key) is not None:
+            raise BadScene(
+                f"[[spring]] {index + 1} is {'on a joint' if on_joint else 'between bodies'} and has {key}",
+                where=source.where("spring", index, key),
+                expected=f"stiffness, {', '.join(_OF_JOINTS if on_joint else _OF_POINTS)}",
+            )
+    return _on_joint(source, index, table, mech) if on_joint else _of_points(source, index, table, mech)
+
+
+def _of_points(source: SceneSource, index: int, table: SpringTable, mech: Mechanism) -> Spring:
+    bodies = {**dict.fromkeys(mech.body_index), WORLD: None}
+    for key in ("body_a", "body_b"):
+        require_known(str(getattr(table, key)), bodies, "body", source.where("spring", index, key))
+    if table.body_a == table.body_b:
+        raise BadScene(
+            f"[[spring]] {index + 1} has both ends on {table.body_a!r}",
+            where=source.where("spring", index),
+            expected="two bodies",
+        )
+    zero = [0.0, 0.0, 0.0]
+    return Spring(
+        str(table.body_a),
+        str(table.body_b),
+        table.point_a or zero,  # type: ignore[arg-type]
+        table.point_b or zero,  # type: ignore[arg-type]
+        table.stiffness,
+        table.length or 0.0,
+        table.damping or 0.0,
+    )
+
+
+def _on_joint(source: SceneSource, index: int, table: SpringTable, mech: Mechanism) -> JointSpring:
+    where, joint = source.where("spring", index, "joint"), str(table.joint)
+    freedom = one_freedom(mech.pair_by_name, joint, table.freedom, where)
+    name = joint if len(mech.pair_by_name[joint].kind.free) == 1 else f"{joint}.{freedom}"
+    if name not in mech.q_names or name not in mech.qd_names:
+        raise BadScene(
+            f"joint {joint!r} has no coordinate that a spring could act on",
+            where=where,
+            expected="a joint of the tree with angles or travels",
+            remedy="put a spring between two bodies",
+        )
+    return JointSpring(name, table.stiffness, table.rest or 0.0)
+
+
+def carried_springs(
+    models: Scene, mech: Mechanism, source: SceneSource, tables: SceneFile
+) -> tuple[tuple[Spring | JointSpring, ...], tuple[Defect, ...]]:
+    """Return the springs of the models' files on the scene's mechanism, and those left out as defects.
+
+    A joint that a ``[[pair]]`` retypes keeps the spring of a freedom that it keeps.
+    """
+    found: list[Spring | JointSpring] = []
+    defects = []
+    for spring in models.springs:
+        if not isinstance(spring, JointSpring) or spring.joint in mech.q_names:
+            found.append(spring)
+            continue
+        old = models.mechanism.pair_by_name
+        joint, _, freedom = (spring.joint, "", "") if spring.joint in old else spring.joint.rpartition(".")
+        names = [joint, f"{joint}.{freedom or old[joint].kind.free[0]}"]
+        renamed = [n for n in names if n in mech.q_names and n in mech.qd_names]
+        if renamed and (freedom or old[joint].kind.free[0]) in mech.pair_by_name[joint].kind.free:
+            found.append(replace(spring, joint=renamed[0]))
+            continue
+        message = (
+            f"joint {joint!r} is {mech.pair_by_name[joint].type} in the scene; the spring of its file "
+            f"(stiffness {spring.stiffness:g}, rest {spring.rest:g}) has no coordinate and is not read"
+        )
+        defects.append(Defect("MB113", joint, message, _retyping(source, tables.pair, joint)))
+    return tuple(found), tuple(defects)
+
+
+def _retyping(source: SceneSource, tables: Sequence[PairTable], joint: str) -> Origin:
+    """Return where a joint changes its type."""
+    index = next((i for i, table in enumerate(tables) if table.name == joint), 0)
+    return source.origin("pair", index, "type")
+
+
+# What the poses of a scene give its joint frames, and where the two contradict each other.
+
+
+def sides_from_pose(source: SceneSource, tables: SceneFile, mech: Mechanism) -> Iterator[Defect]:
+    """Yield a defect per ``[[closure]]`` with one joint frame; the other is as the mechanism has it.
+
+    So for a ``[[pair]]`` between bodies that state no pose, where the other one is not that of the link.
+    """
+    for i, table in enumerate(tables.closure):
+        if not states_both_sides(table):
+            yield _one_sided(source, "closure", i, table, mech)
+    loose = {body.name for body in tables.body if body.xyz is None and body.rpy is None}
+    for i, pair in enumerate(tables.pair):
+        if pair.body_a is None or states_both_sides(pair) or not loose & {pair.body_a, pair.body_b}:
+            continue
+        defect = _one_sided(source, "pair", i, pair, mech)
+        side = defect.evidence["side"]
+        if np.abs([*defect.evidence[f"xyz_{side}"], *defect.evidence[f"rpy_{side}"]]).max() > _AT_LINK:
+            body = next(name for name in (pair.body_b, pair.body_a) if name in loose)
+            where = f"; {body!r} states no pose and stands at the origin of the world there"
+            yield replace(defect, message=defect.message + where)
+
+
+def _one_sided(
+    source: SceneSource, kind: str, i: int, table: PairTable | ClosureTable, mech: Mechanism
+) -> Defect:
+    """Return the defect of a table that states one side."""
+    pair = mech.pair_by_name[table.name]
+    given = "a" if table.xyz_a is not None or table.rpy_a is not None else "b"
+    missing, body = ("b", pair.body_b) if given == "a" else ("a", pair.body_a)
+    xyz, rpy = (getattr(table, f"{key}_{given}") for key in ("xyz", "rpy"))
+    written = source.pose(kind, i, xyz, rpy, f"rpy_{given}")
+    own, other = (pair.X_AP, pair.X_BS) if given == "a" else (pair.X_BS, pair.X_AP)
+    # axis and type turn both frames alike; the file's keys are those before
+    X = other @ (written.inverse() @ own).inverse()
+    message = (
+        f"side {missing} of {kind} {table.name!r} is not given; at the pose of the scene it is "
+        f"xyz_{missing} = {_shown(X.p)}, rpy_{missing} = {_shown(rpy_from_rotation(X.R))} in {body!r}"
+    )
+    evidence = {
+        "side": missing,
+        "body": body,
+        f"xyz_{missing}": X.p.tolist(),
+        f"rpy_{missing}": rpy_from_rotation(X.R).tolist(),
+        "toml": _toml(X, missing),
+    }
+    return Defect("MB116", table.name, message, source.origin(kind, i), evidence)
+
+
+def contradicted_poses(
+    source: SceneSource, tables: SceneFile, before: BodyPoses, last: PoseSettlement
+) -> Iterator[Defect]:
+    """Yield a defect per body whose stated pose the pair that carries it does not reach, whatever its coordinates.
+
+    Parameters
+    ----------
+    before : BodyPoses
+        As stated, before the pairs of the scene moved them.
+    last : PoseSettlement
+        As settled with the pairs.
+    """
+    stated = _stated_poses(tables, last.mechanism)
+    places = {table.name: (kind, i) for kind, i, table in declarations(tables)}
+    for joint in last.mechanism.tree.joints:
+        pair = joint.pair
+        if pair is None or pair.name not in places or joint.outer not in stated:
+            continue
+        moved = not tables.state.q.keys().isdisjoint(last.mechanism.q_names[joint.q])
+        if moved and joint.inner not in stated:
+            continue
+        inner, outer = (last.mechanism.body_index[name] for name in (joint.inner, joint.outer))
+        X_WI = (before if joint.inner in stated else last.poses).of(inner)
+        X_IO = X_WI.inverse() @ before.of(outer)
+        rest = _out_of_reach(joint, pair, X_IO, None if moved else last.state.q[joint.q])
+        far = float(np.linalg.norm(rest.p)) if "xyz" in stated[joint.outer] else 0.0
+        turned = float(np.linalg.norm(vector_from_rotation(rest.R))) if "rpy" in stated[joint.outer] else 0.0
+        lever = sum(float(np.linalg.norm(X.p)) for X in (X_IO, pair.X_AP, pair.X_BS))
+        if far > max(_ROUNDED * lever, _AT_LINK) or turned > _ROUNDED:
+            yield _contradiction(source, places[pair.name], joint.outer, pair, (far, turned))
+
+
+def _stated_poses(tables: SceneFile, mech: Mechanism) -> Mapping[str, frozenset[str]]:
+    """Return which of ``xyz`` and ``rpy`` each body states that has a pose of its own, or that of its model."""
+    found = {
+        body.name: frozenset(key for key in ("xyz", "rpy") if getattr(body, key) is not None)
+        for body in tables.body
+    }
+    several = len(tables.model) > 1
+    for model in tables.model:
+        if keys := model.model_fields_set & {"xyz", "rpy"}:
+            own = [
+                body.name
+                for body in mech.bodies
+                if body.name not in found and (not several or body.name.startswith(f"{model.name}/"))
+            ]
+            found.update(dict.fromkeys(own, frozenset(keys)))
+    return {WORLD: frozenset(("xyz", "rpy"))} | {name: keys for name, keys in found.items() if keys}
+
+
+def _out_of_reach(joint: TreeJoint, pair: Pair, X_IO: Pose, q: Array | None) -> Pose:
+    """Return what the stated pose of the outer body in the inner one is away from that at q (c,), or at the best q."""
+    X_AB = X_IO.inverse() if joint.reversed else X_IO
+    X_PS = pair_transform(pair, measure(pair, pair.X_AP.inverse() @ X_AB @ pair.X_BS) if q is None else q)
+    reached = pair.X_AP @ X_PS @ pair.X_SB
+    return (reached.inverse() if joint.reversed else reached).inverse() @ X_IO
+
+
+def _contradiction(
+    source: SceneSource, place: tuple[str, int], body: str, pair: Pair, apart: tuple[float, float]
+) -> Defect:
+    far, turned = apart
+    sizes = [f"{far:.3g} m"] * (far > _NOTHING) + [f"{turned:.3g} rad"] * (turned > _NOTHING)
+    message = (
+        f"the stated pose of body {body!r} is {' and '.join(sizes)} away from all that pair {pair.name!r} "
+        f"({pair.type}) allows; it is not used, and the body stands where the pair puts it"
+    )
+    evidence = {"body": body, "pair": pair.name, "distance_m": far, "angle_rad": turned}
+    return Defect("MB119", body, message, source.origin(*place), evidence, "error")
+
+
+def _toml(X: Pose, side: str) -> str:
+    xyz, rpy = ((np.where(np.abs(v) < _NOTHING, 0.0, v)).tolist() for v in (X.p, rpy_from_rotation(X.R)))
+    return f"xyz_{side} = {xyz}\nrpy_{side} = {rpy}"
+
+
+def _shown(values: Array) -> str:
+    """Return ``values`` (n,) as text."""
+    rounded = np.round(values, 12) + 0.0
+    return f"[{', '.join(f'{value:.6g}' for value in rounded)}]"

@@ -2,16 +2,382 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf, isinf
 
-from mbplugin.errors import BrokenModel, UnknownName, suggestion
-from mbplugin.model.mechanism.body import WORLD
-from mbplugin.model.spatial import Pose
-from mbplugin.readers.common.xml import where
-from mbplugin.readers.sdf.document import MODEL_FRAME, Member, Scope
-from mbplugin.readers.sdf.values import text_of
+import numpy as np
 
+from mbplugin.errors import BadNumber, BrokenModel, UnknownName, UnresolvedPath, suggestion
+from mbplugin.model.brake_law import decimal
+from mbplugin.model.mechanism.mechanism import WORLD, Body
+from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
+from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion
+from mbplugin.readers.common.paths import unread_number
+from mbplugin.readers.common.xml import (
+    Element,
+    angles,
+    child,
+    children,
+    limit,
+    local_name,
+    number,
+    numbers,
+    origin,
+    where,
+)
+
+#: (major, minor) of the ``<sdf version>`` an element was written under.
+Version = tuple[int, int]
+#: From this version on, values are the texts of elements.
+OLDEST: Version = (1, 2)
+#: What an element calls the frame of the model it stands in.
+MODEL_FRAME = "__model__"
 Path = tuple[str, ...]
+
+
+# Links of an SDF document: mass, inertia and shapes.
+
+
+def read_body(node: Node, name: str, reading: Reading) -> Body:
+    """Return the body of a link; a link without ``<inertial>`` is massless.
+
+    Parameters
+    ----------
+    node : Node
+        The link.
+    name : str
+        Its name in the mechanism.
+    reading : Reading
+    """
+    assert node.member is not None
+    inertial = child(node.member.element, "inertial")
+    if inertial is None:
+        return Body(name)
+    if str(inertial.get("auto", "false")).lower() in ("1", "true"):
+        reading.not_read(
+            inertial,
+            name,
+            f"the inertia of link {name!r} is left to the simulator (auto), it is read as zero",
+        )
+        return Body(name)
+    X_LI = pose_of(inertial, snap=reading.request.snap_angles).X
+    I_I = inertia_of(child(inertial, "inertia"))
+    return Body(name, number_of(inertial, "mass", 1.0), X_LI.p, X_LI.R @ I_I @ X_LI.R.T)
+
+
+def inertia_of(element: Element | None) -> Array:
+    """Return the inertia matrix (3, 3) in its own axes, kg·m²; what the file leaves out has the format's default."""
+    if element is None:
+        return np.eye(3)
+    xx, yy, zz = (number_of(element, tag, 1.0) for tag in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (number_of(element, tag, 0.0) for tag in ("ixy", "ixz", "iyz"))
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def link_origins(node: Node, name: str) -> dict[OriginKey, Origin]:
+    """Return where a link and its literals are written."""
+    assert node.member is not None
+    element = node.member.element
+    found: dict[OriginKey, Origin] = {("body", name, ""): origin(element)}
+    if node.member.pose.rpy is not None:
+        found["body", name, "rpy"] = node.member.pose.rpy
+    inertial = child(element, "inertial")
+    if inertial is not None:
+        found["body", name, "inertial"] = origin(inertial)
+        for part in ("mass", "inertia"):
+            literal = child(inertial, part)
+            if literal is not None:
+                found["body", name, part] = origin(literal, (literal.text or "").strip())
+    return found
+
+
+def read_shapes(node: Node, frames: Frames, reading: Reading) -> tuple[Shape, ...]:
+    """Return the visual and collision shapes of a link, as far as their kind is known.
+
+    One whose numbers cannot be read is left out, with a defect.
+    """
+    assert node.member is not None
+    shapes: list[Shape] = []
+    for role in ("visual", "collision"):
+        for element in children(node.member.element, role):
+            try:
+                shapes += _shapes_of(element, role, node, frames, snap=reading.request.snap_angles)
+            except (BadNumber, BrokenModel, UnknownName) as error:
+                # no mechanics depend on it
+                instead = f"this {role} is left out"
+                reading.defects.append(unread_number(error, frames.label(node), instead))
+    return tuple(shapes)
+
+
+def _shapes_of(element: Element, role: str, node: Node, frames: Frames, *, snap: bool) -> list[Shape]:
+    geometry = child(element, "geometry")
+    if geometry is None:
+        return []
+    written = pose_of(element, snap=snap)
+    X_LS = written.X
+    if written.relative_to and written.relative_to != node.name:
+        base = frames.find(node.reference(written.relative_to, written.where))
+        X_LS = frames.pose(node).inverse() @ frames.pose(base) @ X_LS
+    return [shape for item in geometry if (shape := shape_of(role, item, X_LS)) is not None]
+
+
+def shape_of(role: str, element: Element, X_LS: Pose) -> Shape | None:
+    """Return the shape of an element of ``<geometry>``; None where its kind is not known."""
+    kind = local_name(element) if isinstance(element.tag, str) else ""
+    if kind == "box":
+        return Shape(role, kind, tuple(vector_of(element, "size", 3, "1 1 1")), X_LS)
+    if kind == "sphere":
+        return Shape(role, kind, (number_of(element, "radius", 1.0),), X_LS)
+    if kind in ("cylinder", "capsule"):
+        size = (number_of(element, "radius", 1.0), number_of(element, "length", 1.0))
+        return Shape(role, kind, size, X_LS)
+    if kind == "plane":
+        normal = vector_of(element, "normal", 3, "0 0 1")
+        turn = align_z(normal) if normal.any() else np.eye(3)
+        size = (
+            tuple(vector_of(element, "size", 2, "1 1")) if child(element, "size") is not None else (1.0, 1.0)
+        )
+        return Shape(role, kind, size, X_LS @ Pose(turn, np.zeros(3)))
+    if kind == "mesh":
+        return Shape(
+            role, kind, tuple(vector_of(element, "scale", 3, "1 1 1")), X_LS, text_of(element, "uri")
+        )
+    return None
+
+
+# Values as SDF writes them: element text, poses with their formats, bounds that may be infinite.
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenPose:
+    """A ``<pose>`` as written.
+
+    Parameters
+    ----------
+    X : Pose
+        In the frame that ``relative_to`` names.
+    relative_to : str
+        Empty where the file names none; the default depends on the element.
+    rpy : Origin or None
+        The three angle words and their line; None for quaternions, degrees and where there is no pose.
+    where : str
+        File and line.
+    """
+
+    X: Pose
+    relative_to: str
+    rpy: Origin | None
+    where: str
+
+    @classmethod
+    def none(cls, owner: Element) -> WrittenPose:
+        """Return the pose of an element that states none."""
+        return cls(Pose.identity(), "", None, where(owner))
+
+
+def text_of(element: Element, tag: str, default: str = "") -> str:
+    """Return the stripped text of a child element (``tag`` or ``drake:tag``)."""
+    found = part(element, tag)
+    return (found.text or "").strip() if found is not None else default
+
+
+def part(element: Element, tag: str) -> Element | None:
+    """Return the first child of a tag, with Drake's prefix or without."""
+    found = child(element, tag)
+    return child(element, f"drake:{tag}") if found is None else found
+
+
+def vector_of(element: Element, tag: str, count: int, default: str) -> Array:
+    """Return the numbers in a child element's text, (count,)."""
+    found = part(element, tag)
+    place = element if found is None else found
+    text = default if found is None else (found.text or "")
+    return numbers(text, count, where(place), f"<{tag}> of <{local_name(element)}>")
+
+
+def number_of(element: Element, tag: str, default: float) -> float:
+    """Return the number in a child element's text."""
+    return float(vector_of(element, tag, 1, repr(default))[0])
+
+
+def flag_of(element: Element, tag: str, default: bool = False) -> bool:
+    """Return a truth value written as true/false or 1/0."""
+    text = text_of(element, tag).lower()
+    return default if not text else text in ("1", "true")
+
+
+def bound_of(element: Element | None, tag: str, default: float) -> float:
+    """Return a limit; words and magnitudes that stand for infinity give ±inf."""
+    found = None if element is None else child(element, tag)
+    if found is None or not (found.text or "").strip():
+        return default
+    text = (found.text or "").strip()
+    try:
+        value = decimal(text)
+    except ValueError:
+        value = 0.0
+    if isinf(limit(value)):
+        return limit(value)
+    return number(text, where(found), f"<{tag}>")
+
+
+def cap_of(element: Element | None, tag: str) -> float:
+    """Return an effort or velocity limit; a negative one is not enforced."""
+    value = bound_of(element, tag, inf)
+    return inf if value < 0 else value
+
+
+def version_of(root: Element) -> Version:
+    """Return the version of an ``<sdf>`` element; none is read by the newest rules.
+
+    Raises
+    ------
+    BadNumber
+        The text is no version.
+    """
+    text = str(root.get("version", "1.11")).strip()
+    major, _, minor = text.partition(".")
+    if not (major.isdigit() and (minor or "0").isdigit()):
+        raise BadNumber(f"the SDF version is {text!r}", where=where(root), expected="1.2 to 1.11")
+    return int(major), int(minor or "0")
+
+
+def require_known_version(root: Element) -> None:
+    """Refuse a document of a version that states poses, masses and axes in attributes.
+
+    Raises
+    ------
+    BrokenModel
+        A version before 1.2, or a ``<gazebo>`` without a version, which no version of SDF is.
+    """
+    if local_name(root) == "gazebo" and root.get("version") is None:
+        raise BrokenModel(
+            "the root element is <gazebo> without a version",
+            where=where(root),
+            expected="a URDF (<robot>) around it, or SDF (<sdf version=...>)",
+        )
+    if version_of(root) < OLDEST:
+        raise BrokenModel(
+            f"SDF {root.get('version')} is not read: it states poses, masses and axes in attributes",
+            where=where(root),
+            expected="SDF 1.2 or later",
+            remedy="convert the file with gzsdf convert of Gazebo 1.x to 6.x",
+        )
+
+
+def pose_of(owner: Element, *, snap: bool) -> WrittenPose:
+    """Return the ``<pose>`` of an element; none means identity in the default frame.
+
+    Raises
+    ------
+    BadNumber
+        Another count of numbers, one that is not finite, or a zero quaternion.
+    """
+    element = child(owner, "pose")
+    if element is None:
+        return WrittenPose.none(owner)
+    relative_to, place = str(element.get("relative_to", "")), where(element)
+    words = (element.text or "").replace(",", " ").split()
+    what = f"<pose> of <{local_name(owner)}>"
+    if not words:
+        return WrittenPose(Pose.identity(), relative_to, None, place)
+    if element.get("rotation_format", "euler_rpy") == "quat_xyzw":
+        values = numbers(" ".join(words), 7, place, what)
+        if not values[3:].any():
+            raise BadNumber(f"{what} has a zero quaternion", where=place, expected="a unit quaternion")
+        X = Pose(rotation_from_quaternion(values[3:]), values[:3])
+        return WrittenPose(X, relative_to, None, place)
+    values = numbers(" ".join(words), 6, place, what)
+    if str(element.get("degrees", "false")).lower() in ("1", "true"):
+        X = Pose.from_xyz_rpy(values[:3], np.deg2rad(values[3:]))
+        return WrittenPose(X, relative_to, None, place)
+    literal = " ".join(words[3:])
+    X = Pose.from_xyz_rpy(values[:3], angles(literal, place, what, snap=snap))
+    return WrittenPose(X, relative_to, origin(element, literal), place)
+
+
+# The contents of an SDF document: nested models, with their links, joints and frames.
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A link, joint, frame or Drake constraint of a model, or the frame of a merged include.
+
+    Parameters
+    ----------
+    kind : "link", "joint", "frame", "constraint" or "merged"
+    name : str
+    element : Element
+    version : (int, int)
+        Of the file it was written in.
+    pose : WrittenPose
+    home : str
+        The frame that ``__model__`` means to it.
+    placement : str
+        For a merged include: the frame of it that its pose places.
+    """
+
+    kind: str
+    name: str
+    element: Element
+    version: Version
+    pose: WrittenPose
+    home: str = MODEL_FRAME
+    placement: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """A model, or the world around the models, in which names are unique.
+
+    Parameters
+    ----------
+    name : str
+    element : Element
+    pose : WrittenPose
+        In the scope around it.
+    members : tuple of Member
+    models : tuple of Scope
+    placement : str
+        The frame of the model that its pose places; empty for the model frame.
+    canonical_link : str
+    static : bool
+    home : str
+        The frame around it that ``__model__`` means in its pose.
+    """
+
+    name: str
+    element: Element
+    pose: WrittenPose
+    members: tuple[Member, ...]
+    models: tuple[Scope, ...]
+    placement: str = ""
+    canonical_link: str = ""
+    static: bool = False
+    home: str = MODEL_FRAME
+
+    def of_kind(self, kind: str) -> list[Member]:
+        """Return the members of one kind, in file order."""
+        return [member for member in self.members if member.kind == kind]
+
+    @property
+    def has_links(self) -> bool:
+        """Whether the model or a model in it has a link."""
+        return bool(self.of_kind("link")) or any(model.has_links for model in self.models)
+
+
+@dataclass(eq=False)
+class Reading:
+    """What is collected while files are read; ``missing`` are the includes that were not found."""
+
+    request: Request
+    files: list[str] = field(default_factory=list)
+    defects: list[Defect] = field(default_factory=list)
+    missing: list[UnresolvedPath] = field(default_factory=list)
+
+    def not_read(self, element: Element, name: str, message: str) -> None:
+        """Note something in the file that has no place in the mechanism."""
+        self.defects.append(Defect("MB113", name, message, origin(element)))
 
 
 @dataclass(frozen=True)

@@ -2,40 +2,520 @@
 
 from __future__ import annotations
 
-from math import inf
+import re
+from collections.abc import Callable
+from math import inf, pi
 
 import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel, suggestion
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Pair, Term
-from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.readers.common.numbers import numbers
+from mbplugin.model.spatial import Array, Pose, align_z, unit
+from mbplugin.readers.common.unread import (
+    LABEL,
+    READ,
+    SENSOR,
+    SHAPE,
+    TOUCH,
+    Entry,
+    Idle,
+    Unread,
+    Use,
+    Vocabulary,
+    each,
+    entry,
+)
 from mbplugin.readers.common.xml import (
     Element,
+    angles,
     attribute_limit,
     attribute_numbers,
     child,
     children,
     local_name,
+    number,
+    numbers,
     origin,
     pose_of_origin,
     where,
 )
-from mbplugin.readers.urdf.draft import Draft, only_child, require_two, required
+from mbplugin.readers.sdf.frames import bound_of, cap_of
+from mbplugin.readers.sdf.vocabulary import JOINT_OF_GAZEBO, SDF
+from mbplugin.readers.urdf.extended_urdf import Draft, carried, joined, only_child, require_two, required
 
+#: What ``<loop_joint type>`` may be: every pair that two frames and an axis describe.
+LOOP_TYPES = {
+    **{name: name for name in PAIR_TYPES if name not in ("screw", "distance", "floating")},
+    "ball": "spherical",
+}
+_CLOSING = re.compile(r"closing_(.+)_1")
+#: What the type may be, in SDF's words.
+GAZEBO_TYPES = {
+    **{name: name for name in ("revolute", "continuous", "prismatic", "screw", "universal", "fixed")},
+    "ball": "spherical",
+}
 #: What ``<joint type>`` may be; ``spherical`` is PyBullet's addition.
 URDF_TYPES = {
     name: name for name in ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 }
 #: What ``<drake:joint type>`` may be besides.
 DRAKE_TYPES = {**URDF_TYPES, "ball": "spherical", "universal": "universal", "screw": "screw"}
-
 #: Pairs whose joint frame is turned to the axis; the others have none (Drake's universal joint
 #: turns about x and y of the joint frame).
 AXIAL = ("revolute", "continuous", "prismatic", "planar", "screw", "cylindrical")
-
 #: The name of each pair that mimics, and its ``<mimic>``.
 Mimics = list[tuple[str, Element]]
+_COLOUR = Idle("colours and textures")
+_CONTROL = Unread("drives and their control are not modelled", note=True)
+_PROGRAM = Unread("what a program does to the robot is not known", note=True)
+_ORIGIN = entry("xyz rpy quat_xyzw")
+_VALUE = entry("value")
+_GEOMETRY: dict[str, Entry] = {
+    "geometry": entry(
+        children={
+            **{kind: kind for kind in ("box", "sphere", "cylinder", "capsule", "mesh", "plane")},
+            "drake:ellipsoid": SHAPE,
+            "drake:capsule": SHAPE,
+            "cdf": SHAPE,
+        }
+    ),
+    "box": entry("size"),
+    "sphere": entry("radius"),
+    "cylinder": entry("radius length"),
+    "capsule": entry("radius length"),
+    "mesh": entry("filename scale", children={"drake:declare_convex": Idle("says how shapes touch")}),
+    "plane": entry("normal"),
+}
+_LINK: dict[str, Entry] = {
+    "link": entry(
+        "name",
+        {"type": LABEL},
+        {
+            "inertial": "inertial",
+            "visual": "visual",
+            "collision": "collision",
+            "contact": TOUCH,
+            "self_collision_checking": TOUCH,
+            "collision_checking": TOUCH,
+            "sensor": SENSOR,
+            "audio_source": Idle("a sound"),
+            "drake:self_collision_filter": TOUCH,
+        },
+        many="visual collision sensor",
+    ),
+    "inertial": entry(children={"origin": "origin", "mass": "value", "inertia": "inertia"}),
+    "inertia": entry("ixx ixy ixz iyy iyz izz"),
+    "origin": _ORIGIN,
+    "value": _VALUE,
+    "visual": entry(
+        "",
+        {"name": LABEL, "group": LABEL},
+        {"origin": "origin", "geometry": "geometry", "material": _COLOUR, "drake:accepting": LABEL},
+    ),
+    "collision": entry(
+        "",
+        {"name": LABEL, "group": TOUCH, "concave": TOUCH},
+        {
+            "origin": "origin",
+            "geometry": "geometry",
+            "material": _COLOUR,
+            "verbose": LABEL,
+            "drake:proximity_properties": TOUCH,
+        },
+    ),
+}
+_MECHANICAL: dict[str, Use | str] = {
+    "origin": "origin",
+    "parent": "end",
+    "child": "end",
+    "axis": "axis",
+    "limit": "limit",
+    "dynamics": "dynamics",
+    "mimic": "mimic",
+    "calibration": "calibration",
+    "safety_controller": "safety_controller",
+    "joint_properties": "joint_properties",
+    "drake:screw_thread_pitch": "value",
+    "drake:controller_gains": _CONTROL,
+    "drake:mimic": Unread("write <mimic>"),
+}
+_JOINT: dict[str, Entry] = {
+    "joint": entry("name type", {}, _MECHANICAL),
+    "end": entry("link"),
+    "axis": entry("xyz"),
+    "limit": entry(
+        "lower upper effort velocity acceleration deceleration jerk",
+        {
+            "drake:acceleration": Unread("write acceleration"),
+            "twist": Unread("PyBullet alone reads it, for spherical joints", note=True),
+        },
+    ),
+    "dynamics": entry("damping friction"),
+    "mimic": entry("joint multiplier offset"),
+    "calibration": entry(
+        "",
+        dict.fromkeys(("rising", "falling", "reference_position"), Idle("where a reference switch sits")),
+    ),
+    "joint_properties": entry("", each("damping friction", Unread("write <dynamics>", default="0"))),
+    "safety_controller": entry(
+        "",
+        each(
+            "soft_lower_limit soft_upper_limit k_position k_velocity",
+            Unread("limits of a controller are not modelled", note=True),
+        ),
+    ),
+    "loop_joint": entry(
+        "name type",
+        {},
+        {
+            "link1": "side",
+            "link2": "side",
+            "axis": "axis",
+            "limit": Unread("the loop is closed without limits"),
+            "dynamics": Unread("the loop is closed without friction"),
+        },
+        many="link1",
+    ),
+    "side": entry("link xyz rpy quat_xyzw"),
+    "ball": entry(
+        "name",
+        {},
+        {
+            "drake:ball_constraint_body_A": "body_name",
+            "drake:ball_constraint_body_B": "body_name",
+            "drake:ball_constraint_p_AP": "point",
+            "drake:ball_constraint_p_BQ": "point",
+        },
+    ),
+    "body_name": entry("name", text=READ),
+    "point": entry("value", text=READ),
+}
+_FOR_GAZEBO = Unread("settings of Gazebo's contacts and solver", note=True, joined=True)
+_GRAVITY_OF_ONE = Unread("gravity acts on every body here", default="true")
+_GAZEBO = {
+    "gazebo": entry(
+        "",
+        {"reference": Idle("names whose settings follow; the settings are judged one by one")},
+        {
+            "joint": "gazebo_joint",
+            "plugin": _PROGRAM,
+            "link": "gazebo_link",
+            "static": Unread("--base fixed, or base in a scene file, fixes the robot", default="false"),
+            "gravity": _GRAVITY_OF_ONE,
+            "turnGravityOff": Unread("gravity acts on every body here", default="false"),
+            "springStiffness": Unread("state it as [[spring]] in a scene file", default="0"),
+            "springReference": Unread("state it as [[spring]] in a scene file", default="0"),
+            "dampingFactor": Unread("bodies are not damped here", default="0"),
+            "sensor": SENSOR,
+            "material": _COLOUR,
+            "visual": _COLOUR,
+            "provideFeedback": Idle("Gazebo's measuring of joint forces"),
+            "preserveFixedJoint": Idle("fixed joints are never merged here"),
+            "disableFixedJointLumping": Idle("fixed joints are never merged here"),
+        },
+        many="joint plugin sensor link",
+        foreign=_FOR_GAZEBO,
+    ),
+}
+#: A link inside a URDF's ``<gazebo>``.
+_GAZEBO_LINK = {
+    "gazebo_link": entry(
+        "name",
+        {},
+        {
+            **dict.fromkeys(("pose", "inertial", "visual", "collision"), READ),
+            "gravity": _GRAVITY_OF_ONE,
+            "sensor": SENSOR,
+        },
+        many="visual collision sensor",
+        foreign=_FOR_GAZEBO,
+    )
+}
+URDF: Vocabulary = {
+    **SDF,
+    **_GEOMETRY,
+    **_LINK,
+    **_JOINT,
+    **_GAZEBO,
+    **_GAZEBO_LINK,
+    "gazebo_joint": JOINT_OF_GAZEBO,
+    "robot": entry(
+        "name",
+        {"version": Idle("every version is read by the same rules")},
+        {
+            "link": "link",
+            "joint": "joint",
+            "drake:joint": "joint",
+            "loop_joint": "loop_joint",
+            "drake:ball_constraint": "ball",
+            "gazebo": "gazebo",
+            "material": _COLOUR,
+            "sensor": SENSOR,
+            "transmission": _CONTROL,
+            "drake:transmission": _CONTROL,
+            "ros2_control": _CONTROL,
+            "drake:linear_bushing_rpy": Unread("bushings are not modelled"),
+            "drake:linear_spring_damper": Unread("state it as [[spring]] in a scene file"),
+            "drake:prismatic_spring": Unread("state it as [[spring]] in a scene file"),
+            "drake:revolute_spring": Unread("state it as [[spring]] in a scene file"),
+            "drake:distance_constraint": Unread("state it as a [[closure]] of type distance"),
+            "force_element": Unread("state it as [[spring]] or [[load]] in a scene file"),
+            "actuator": _CONTROL,
+            "mujoco": Unread("MuJoCo alone reads it", note=True),
+            "frame": Unread("frames that no joint uses are left out", note=True),
+            "drake:collision_filter_group": TOUCH,
+            "self_collision_checking": TOUCH,
+            **{
+                f"xacro:{word}": Idle("a definition that xacro leaves behind")
+                for word in ("property", "arg", "macro")
+            },
+        },
+        many="link joint drake:joint loop_joint drake:ball_constraint gazebo transmission frame "
+        "force_element actuator ros2_control drake:collision_filter_group drake:linear_bushing_rpy "
+        "drake:linear_spring_damper drake:prismatic_spring drake:revolute_spring "
+        "drake:distance_constraint drake:transmission",
+    ),
+}
+
+
+# Loop closures in a URDF, in each convention that a file can carry.
+#
+# ``<loop_joint>`` (old Drake, Isaac), ``<drake:ball_constraint>``, ``<gazebo><joint>``, and the dummy
+# links of onshape-to-robot, which say where a loop closes but not how.
+
+
+def read_closures(robot: Element, draft: Draft) -> None:
+    """Add the closures of a file to its pairs, in file order."""
+    for element in robot:
+        if not isinstance(element.tag, str):
+            continue
+        kind = local_name(element)
+        if kind == "loop_joint":
+            _loop_joint(element, draft)
+        elif kind == "drake:ball_constraint":
+            _ball_constraint(element, draft)
+        elif kind == "gazebo":
+            for joint in children(element, "joint"):
+                read_gazebo_joint(joint, draft)
+
+
+def _loop_joint(element: Element, draft: Draft) -> None:
+    stated = required(element, "name")
+    owner = f"loop joint {stated!r}"
+    # files exist whose second side is called <link1> as well
+    sides = children(element, "link1") + children(element, "link2")
+    if len(sides) != 2:
+        raise BrokenModel(
+            f"{owner} has {len(sides)} sides",
+            where=where(element),
+            expected="<link1> and <link2>",
+            remedy="correct it",
+        )
+    kind = pair_type(element, LOOP_TYPES, owner)
+    a, b = (draft.require_body(required(side, "link"), side, owner) for side in sides)
+    require_two((a, b), element, owner)
+    name = draft.unique(stated, element)
+    turn = axis_turn(element, kind, name, draft)
+    X_AP, X_BS = (pose_of_origin(side, snap=draft.request.snap_angles) @ turn for side in sides)
+    literals = {
+        part: (side, str(side.get("rpy")))
+        for part, side in zip(("rpy_a", "rpy_b"), sides, strict=True)
+        if side.get("rpy") is not None
+    }
+    pair = Pair(name, kind, a, b, X_AP, X_BS, closure=True)
+    draft.add(pair, element, **literals)
+
+
+def _ball_constraint(element: Element, draft: Draft) -> None:
+    owner = "<drake:ball_constraint>"
+    tags = [f"{local_name(element)}_{part}" for part in ("body_A", "body_B", "p_AP", "p_BQ")]
+    ends = [only_child(element, tag) for tag in tags[:2]]
+    a, b = (draft.require_body(_value(end, "name"), end, owner) for end in ends)
+    require_two((a, b), element, owner)
+    X_AP, X_BS = (_point(child(element, tag)) for tag in tags[2:])
+    if X_AP is None and X_BS is None:
+        raise BrokenModel(
+            f"{owner} says no point",
+            where=where(element),
+            expected=f"<{tags[2]}> and <{tags[3]}>",
+            remedy="add them",
+        )
+    if X_AP is None and X_BS is not None:
+        X_AP = carried(X_BS, b, a, draft.zero_poses())
+    elif X_BS is None and X_AP is not None:
+        X_BS = carried(X_AP, a, b, draft.zero_poses())
+    assert X_AP is not None and X_BS is not None
+    stated = element.get("name")
+    name = draft.unique(stated or f"ball_constraint_{a}_{b}", element, written=bool(stated))
+    draft.add(Pair(name, "spherical", a, b, X_AP, X_BS, closure=True), element)
+
+
+def _value(element: Element, attribute: str) -> str:
+    """Return an attribute, or the element's text, which is how SDF writes the same constraint."""
+    text = element.get(attribute) or (element.text or "").strip()
+    return str(text) if text else required(element, attribute)
+
+
+def _point(element: Element | None) -> Pose | None:
+    if element is None:
+        return None
+    text = _value(element, "value")
+    return Pose(np.eye(3), numbers(text, 3, where(element), f"value of <{local_name(element)}>"))
+
+
+def note_open_closures(draft: Draft) -> None:
+    """Report the dummy links of onshape-to-robot that nothing joins: the file lacks the type."""
+    closed = {frozenset(pair.bodies) for pair in draft.pairs.values()}
+    for link in draft.links:
+        match = _CLOSING.fullmatch(link)
+        if match is None:
+            continue
+        name, other = match.group(1), f"closing_{match.group(1)}_2"
+        if other not in draft.links or frozenset((link, other)) in closed:
+            continue
+        toml = (
+            f'[[closure]]\nname = "{name}"\ntype = "revolute"\nbody_a = "{link}"\nbody_b = "{other}"\n'
+            "xyz_a = [0, 0, 0]\nxyz_b = [0, 0, 0]"
+        )
+        message = (
+            f"links {link!r} and {other!r} mark where loop {name!r} closes, but the file does not say as "
+            "what; declare it in a scene file with [[closure]] name, type (revolute, spherical, …), "
+            f'body_a = "{link}", body_b = "{other}"'
+        )
+        draft.report("MB112", name, message, draft.origin[("body", link, "")], toml=toml)
+
+
+# ``<gazebo><joint>``: an SDF joint inside a URDF, which Gazebo adds to the converted model.
+
+
+def read_gazebo_joint(element: Element, draft: Draft) -> None:
+    """Add an SDF joint: its pose is given in the child link, and the parent side by the zero pose."""
+    stated = required(element, "name")
+    owner = f"Gazebo joint {stated!r}"
+    kind = pair_type(element, GAZEBO_TYPES, owner)
+    ends = [only_child(element, tag) for tag in ("parent", "child")]
+    a, b = (draft.require_body((end.text or "").strip(), end, owner) for end in ends)
+    require_two((a, b), element, owner)
+    X_WL = draft.zero_poses()
+    X_BJ = _pose(child(element, "pose"), b, X_WL, draft, owner)
+    X_BS = X_BJ @ Pose(_turn(element, kind, X_WL(b) @ X_BJ, owner), np.zeros(3))
+    pair = Pair(
+        draft.unique(stated, element, foreign=True),
+        kind,
+        a,
+        b,
+        X_AP=carried(X_BS, b, a, X_WL),
+        X_BS=X_BS,
+        # a link that only this joint holds is not closed by it
+        closure=joined(draft.pairs.values(), a, b),
+        lead=_gazebo_lead(element) if kind == "screw" else 0.0,
+        freedoms=_gazebo_freedoms(element, kind),
+    )
+    pose = child(element, "pose")
+    words = [] if pose is None else (pose.text or "").split()
+    literals = {"rpy": (pose, " ".join(words[3:]))} if pose is not None and len(words) == 6 else {}
+    draft.add(pair, element, **literals)
+
+
+def _pose(element: Element | None, body: str, X_WL: Callable[[str], Pose], draft: Draft, owner: str) -> Pose:
+    """Return the joint frame in the child link."""
+    if element is None:
+        return Pose.identity()
+    text = element.text or "0 0 0 0 0 0"
+    numbers(text, 6, where(element), f"<pose> of {owner}")
+    words = text.replace(",", " ").split()
+    xyz = numbers(" ".join(words[:3]), 3, where(element), "position in <pose>")
+    rpy = angles(" ".join(words[3:]), where(element), "angles in <pose>", snap=draft.request.snap_angles)
+    X = Pose.from_xyz_rpy(xyz, rpy)
+    frame = str(element.get("relative_to") or "")
+    if not frame or frame == body:
+        return X
+    if frame == "__model__":
+        return X_WL(body).inverse() @ X
+    return carried(X, draft.require_body(frame, element, owner), body, X_WL)
+
+
+def _turn(element: Element, kind: str, X_WJ: Pose, owner: str) -> Array:
+    """Return R_JP (3, 3): z along the axis, or for a universal joint x and y along its two axes."""
+    if kind in ("fixed", "spherical"):
+        return np.eye(3)
+    first = _gazebo_axis(child(element, "axis"), np.array([0.0, 0.0, 1.0]), X_WJ, owner)
+    if kind != "universal":
+        return align_z(first)
+    x = unit(first)
+    second = _gazebo_axis(child(element, "axis2"), np.array([0.0, 1.0, 0.0]), X_WJ, owner)
+    y = second - (second @ x) * x
+    if np.linalg.norm(y) < 1e-9 * np.linalg.norm(second):
+        raise BrokenModel(
+            f"the two axes of {owner} are parallel",
+            where=where(element),
+            expected="<axis> across <axis2>",
+            remedy="correct one of them",
+        )
+    y = unit(y)
+    return np.column_stack((x, y, np.cross(x, y)))
+
+
+def _gazebo_axis(element: Element | None, default: Array, X_WJ: Pose, owner: str) -> Array:
+    """Return an axis (3,) in the joint frame, or the ``default`` (3,).
+
+    Older files write it in the model frame and say so.
+    """
+    if element is None:
+        return default
+    xyz = child(element, "xyz")
+    if xyz is None or not (xyz.text or "").strip():
+        return default
+    axis = numbers(xyz.text or "", 3, where(xyz), f"<xyz> of {owner}")
+    if np.linalg.norm(axis) < 1e-12:
+        raise BrokenModel(
+            f"the axis of {owner} is zero",
+            where=where(xyz),
+            expected="a direction",
+            remedy="correct it",
+        )
+    in_model = _text(element, "use_parent_model_frame") in ("1", "true")
+    if in_model or xyz.get("expressed_in") == "__model__":
+        return np.asarray(X_WJ.R.T @ axis)
+    return axis
+
+
+def _gazebo_lead(element: Element) -> float:
+    if text := _text(element, "screw_thread_pitch"):
+        return number(text, where(element), "screw_thread_pitch")
+    # the older element counts radians per metre, the other way round
+    thread = number(_text(element, "thread_pitch") or "1", where(element), "thread_pitch")
+    return -2 * pi / thread if thread else 0.0
+
+
+def _gazebo_freedoms(element: Element, kind: str) -> tuple[Freedom, ...]:
+    free = PAIR_TYPES[kind].free
+    axes = [child(element, tag) for tag in ("axis", "axis2")[: len(free)]]
+    if kind == "spherical":
+        return tuple(Freedom() for _ in free)
+    return tuple(_freedom(axis, bounded=kind != "continuous") for axis in axes)
+
+
+def _freedom(axis: Element | None, *, bounded: bool) -> Freedom:
+    limit, dynamics = (child(axis, tag) if axis is not None else None for tag in ("limit", "dynamics"))
+    return Freedom(
+        bound_of(limit, "lower", -inf) if bounded else -inf,
+        bound_of(limit, "upper", inf) if bounded else inf,
+        cap_of(limit, "effort"),
+        cap_of(limit, "velocity"),
+        _number(dynamics, "damping", 0.0),
+        _number(dynamics, "friction", 0.0),
+    )
+
+
+def _number(element: Element | None, tag: str, default: float) -> float:
+    text = _text(element, tag)
+    return number(text, where(element), f"<{tag}>") if element is not None and text else default
+
+
+def _text(element: Element | None, tag: str) -> str:
+    found = child(element, tag) if element is not None else None
+    return (found.text or "").strip() if found is not None else ""
 
 
 def read_joints(robot: Element, draft: Draft) -> Mimics:

@@ -2,37 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite, radians
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BrokenModel
-from mbplugin.model.mechanism import WORLD, Mechanism, Pair
+from mbplugin.errors import BadNumber, BrokenModel
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, frames_apart
-from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Scene, State
-from mbplugin.model.spatial import Array, Pose
+from mbplugin.model.scene import MADE, Actuator, Defect, Origin, OriginKey, Request, Scene, Shape, State
+from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion
 from mbplugin.phrases import listed
-from mbplugin.readers.common.closing import mark_closures
-from mbplugin.readers.common.grounding import require_free_root, to_world, with_fixed_roots
-from mbplugin.readers.common.limits import require_few_links
-from mbplugin.readers.usd.bodies import Bodies
-from mbplugin.readers.usd.chains import Joints
-from mbplugin.readers.usd.joints import read_joints
-from mbplugin.readers.usd.layers import not_utf8, nothing_opens
-from mbplugin.readers.usd.mass.properties import body_of
-from mbplugin.readers.usd.mimics import read_mimics
-from mbplugin.readers.usd.package import pxr_modules
-from mbplugin.readers.usd.shapes import read_shapes
-from mbplugin.readers.usd.stage import Stage
-from mbplugin.readers.usd.unread import unread_defects
+from mbplugin.processes.foreign import Limits, in_engine
+from mbplugin.readers.common.paths import require_few_links
+from mbplugin.readers.common.unread import mark_closures, require_free_root, to_world, with_fixed_roots
+from mbplugin.readers.usd.bodies import (
+    DIRECTIONS,
+    Bodies,
+    Step,
+    joint_extras,
+    stated_freedoms,
+    steps_of,
+    unique_names,
+    unread_defects,
+)
+from mbplugin.readers.usd.mass import body_of
+from mbplugin.readers.usd.stage import Stage, not_utf8, nothing_opens, pxr_modules
 
+LIMITS = Limits(seconds=60.0, cpu=60, memory=4 << 30)
 #: Standard gravity of UsdPhysics where a scene states none, m/s².
 _GRAVITY = 9.81
 #: Distance and angle between the frames of a joint beyond what single precision loses, m and rad.
 _APART = 1e-4
 _UP = {"X": 0, "Y": 1, "Z": 2}
 _ACTUATORS = {"MjcActuator": "mjc:target", "NewtonActuator": "newton:targets"}
+#: Lengths that single precision cannot tell apart.
+_EQUAL = 1e-6
+#: Several joints with this schema between two bodies act one after the other, as those of one body in MJCF.
+_CHAINED = "MjcJointAPI"
+#: Position and coefficient of one freedom: its pair, its component there, and whether it turns.
+_Coordinate = tuple[Pair, str, bool]
+_KINDS = {"Cube": "box", "Sphere": "sphere", "Cylinder": "cylinder", "Capsule": "capsule"}
+_AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+# USD read in a process of its own: what composes a stage may never end, or end its process.
+
+
+def read_usd_apart(text: str, request: Request) -> Scene:
+    """Return the scene of a USD stage, read in another process.
+
+    Parameters
+    ----------
+    text : str
+        The layer, where it was handed over as text; a file is opened by its path.
+
+    Raises
+    ------
+    MbPluginError
+        What the reader raises, or that USD ended its process or needed more than a limit.
+    """
+    scene = in_engine("OpenUSD", LIMITS, request.path, read_usd, text, request)
+    return replace(scene, request=request)
 
 
 def read_usd(text: str, request: Request) -> Scene:
@@ -185,3 +220,336 @@ def _actuated(stage: Stage, joints: Joints) -> tuple[str, ...]:
         for path in stage.targets(prim, relationship) if relationship else ():
             names += [pair.name for pair, _ in steps.get(str(path), ())]
     return tuple(dict.fromkeys(names))
+
+
+# Joint prims: their sides and what they leave free.
+
+
+def read_joints(stage: Stage, bodies: Bodies) -> Joints:
+    """Return the pairs of all enabled joints; what cannot be a pair is noted.
+
+    Raises
+    ------
+    BadNumber
+        A frame or a limit with a number that cannot be used.
+    """
+    out = Joints()
+    found = {str(p.GetPath()): p for p in stage.prims if p.IsA(stage.pxr.UsdPhysics.Joint)}
+    names = unique_names(found)
+    chains: dict[tuple[str, str], list[Joint]] = {}
+    for path, prim in found.items():
+        if stage.value(prim, "physics:jointEnabled") is False:
+            stage.not_read(prim, f"joint {names[path]!r} is not enabled and not read", "note")
+            continue
+        sides = _ends(stage, prim, bodies, names[path])
+        joint = None if sides is None else _read(stage, prim, names[path], sides, out)
+        if joint is None:
+            continue
+        if _CHAINED in stage.schemas(prim):
+            chains.setdefault((joint.sides[0].body, joint.sides[1].body), []).append(joint)
+        else:
+            add_chain([joint], stage, bodies, out)
+    for joints in chains.values():
+        add_chain(joints, stage, bodies, out)
+    return out
+
+
+def _ends(stage: Stage, prim: Any, bodies: Bodies, name: str) -> tuple[End, End] | None:
+    """Return both sides of a joint; None where a target is missing, or both are one body."""
+    sides = []
+    for number in (0, 1):
+        targets = stage.targets(prim, f"physics:body{number}")
+        if len(targets) > 1:
+            stage.not_read(
+                prim, f"joint {name!r} has {len(targets)} targets of body{number}; the first is read"
+            )
+        target = stage.stage.GetPrimAtPath(targets[0]) if targets else None
+        if targets and not (target and target.IsActive()):
+            stage.not_read(
+                prim,
+                f"joint {name!r} is not read: its body{number} <{targets[0]}> is not in the stage",
+                body=str(targets[0]),
+            )
+            return None
+        sides.append(_end(stage, prim, number, target, bodies))
+    if sides[0].body == sides[1].body:
+        what = "the ground" if sides[0].body == WORLD else f"body {sides[0].body!r}"
+        stage.not_read(prim, f"joint {name!r} is not read: it joins {what} to itself")
+        return None
+    return sides[0], sides[1]
+
+
+def _end(stage: Stage, prim: Any, number: int, target: Any, bodies: Bodies) -> End:
+    """Return one side; a target that is no body stands for the body above it, or the ground."""
+    local = stage.vector(prim, f"physics:localPos{number}", (0.0, 0.0, 0.0))
+    if not (np.abs(local) <= LARGEST).all():
+        raise BadNumber(f"localPos{number} cannot be used", where=stage.where(prim))
+    R_TJ = rotation_from_quaternion(stage.quaternion(prim, f"physics:localRot{number}"))
+    if target is None:
+        return End(WORLD, Pose(R_TJ, stage.metre * local))
+    A, p = stage.matrix(target)
+    X_WJ = Pose(stage.rotation(target, A) @ R_TJ, stage.metre * (A @ local + p))
+    body = bodies.owner(target)
+    return End(body, bodies.pose(body).inverse() @ X_WJ)
+
+
+def _read(stage: Stage, prim: Any, name: str, sides: tuple[End, End], out: Joints) -> Joint | None:
+    """Return a joint; None, and a note, where it constrains nothing. A distance is added as it is."""
+    stated = stated_freedoms(stage, prim, str(prim.GetTypeName()))
+    if stated is None:
+        if (pair := _distance(stage, prim, name, sides)) is not None:
+            out.pairs.append(pair)
+            out.origin["constraint", name, ""] = stage.place(prim)
+        return None
+    if len(stated) == 6:
+        stage.not_read(prim, f"joint {name!r} locks no direction; it is left out", "note")
+        return None
+    return Joint(prim, name, sides, stated, steps_of(tuple(stated)))
+
+
+def _distance(stage: Stage, prim: Any, name: str, sides: tuple[End, End]) -> Pair | None:
+    """Return the pair of a distance joint with equal limits; a rope or a stop is noted."""
+    low = stage.number(prim, "physics:minDistance", -1.0)
+    high = stage.number(prim, "physics:maxDistance", -1.0)
+    if not (isfinite(high) and low > 0 and abs(high - low) <= _EQUAL * high):
+        stage.not_read(
+            prim, f"distance joint {name!r} has no fixed distance (from {low:g} to {high:g}) and is not read"
+        )
+        return None
+    length = stage.metre * (low + high) / 2
+    a, b = sides
+    return Pair(name, "distance", a.body, b.body, a.X_LJ, b.X_LJ, length=length)
+
+
+# Mimic joints of the PhysX and Newton schemas as couplings.
+
+
+def read_mimics(stage: Stage, joints: Joints) -> tuple[list[Coupling], dict[OriginKey, Origin]]:
+    """Return the couplings that mimic joints state, and where; what cannot be one is noted."""
+    found: list[Coupling] = []
+    origin: dict[OriginKey, Origin] = {}
+    taken = {pair.name for pair in joints.pairs}
+    for path in joints.steps:
+        prim = stage.stage.GetPrimAtPath(path)
+        coupling = _newton(stage, prim, joints) if prim.GetRelationship("newton:mimicJoint") else None
+        for schema in () if coupling else stage.schemas(prim):
+            api, _, instance = schema.partition(":")
+            if api == "PhysxMimicJointAPI":
+                coupling = _physx(stage, prim, instance, joints)
+        if coupling is None or coupling.name in taken:
+            continue
+        taken.add(coupling.name)
+        found.append(coupling)
+        origin["constraint", coupling.name, ""] = stage.place(prim)
+    return found, origin
+
+
+def _physx(stage: Stage, prim: Any, instance: str, joints: Joints) -> Coupling | None:
+    """Return  q + gearing · q_reference + offset = 0; offsets of angles are in degrees."""
+    start = f"physxMimicJoint:{instance}"
+    axis = str(stage.value(prim, f"{start}:referenceJointAxis") or "rotX")
+    gearing = stage.number(prim, f"{start}:gearing", 1.0)
+    offset = stage.number(prim, f"{start}:offset", 0.0)
+    return _coupling(stage, prim, f"{start}:referenceJoint", (instance, axis), gearing, -offset, joints)
+
+
+def _newton(stage: Stage, prim: Any, joints: Joints) -> Coupling | None:
+    """Return  q = coef0 + coef1 · q_leader; coef0 of angles is in degrees."""
+    if stage.value(prim, "newton:mimicEnabled") is False:
+        return None
+    slope = stage.number(prim, "newton:mimicCoef1", 1.0)
+    offset = stage.number(prim, "newton:mimicCoef0", 0.0)
+    return _coupling(stage, prim, "newton:mimicJoint", ("", ""), -slope, offset, joints)
+
+
+def _coupling(
+    stage: Stage,
+    prim: Any,
+    relationship: str,
+    axes: tuple[str, str],
+    coefficient: float,
+    offset: float,
+    joints: Joints,
+) -> Coupling | None:
+    """Return  q + coefficient · q_leader = offset in SI units; None, and a note, where a side is no coordinate."""
+    targets = stage.targets(prim, relationship)
+    follower = _coordinate(joints, str(prim.GetPath()), axes[0])
+    leader = _coordinate(joints, str(targets[0]), axes[1]) if targets else None
+    if follower is None or leader is None or leader[2] is not follower[2] or leader[:2] == follower[:2]:
+        other = f"<{targets[0]}>" if targets else "no joint"
+        joint = prim.GetName()
+        stage.not_read(
+            prim,
+            f"the mimic of joint {joint!r} is not read: it refers to {other}, which has no such coordinate",
+        )
+        return None
+    turns = follower[2]
+    terms = (Term(follower[0].name, follower[1], 1.0), Term(leader[0].name, leader[1], coefficient))
+    right = radians(offset) if turns else stage.metre * offset
+    return Coupling(f"mimic {follower[0].name}", "mimic", terms, right)
+
+
+def _coordinate(joints: Joints, path: str, axis: str) -> _Coordinate | None:
+    """Return the coordinate of a joint: its only one, or the one of a direction."""
+    all_of = [
+        (pair, component, direction)
+        for pair, directions in joints.steps.get(path, ())
+        for component, direction in zip(pair.kind.free, directions, strict=True)
+    ]
+    wanted = all_of if len(all_of) == 1 else [c for c in all_of if c[2] == DIRECTIONS.get(axis)]
+    if not wanted:
+        return None
+    pair, component, direction = wanted[0]
+    return pair, component, direction[0] == "r"
+
+
+# Gprims of a stage as shapes of links; meshes are in the stage and have no file of their own.
+
+
+def read_shapes(stage: Stage, bodies: Bodies) -> dict[str, tuple[Shape, ...]]:
+    """Return the boxes, spheres, cylinders and capsules of every body; ellipsoids and sheared ones have none."""
+    found: dict[str, list[Shape]] = {}
+    for prim in stage.prims:
+        kind = _KINDS.get(str(prim.GetTypeName()))
+        if kind is None or (owner := bodies.owner(prim)) == WORLD:
+            continue
+        shape = _shape(stage, prim, kind, bodies.pose(owner))
+        if shape is not None:
+            found.setdefault(owner, []).append(shape)
+    return {name: tuple(shapes) for name, shapes in found.items()}
+
+
+def _shape(stage: Stage, prim: Any, kind: str, X_WL: Pose) -> Shape | None:
+    A, p = stage.matrix(prim)
+    role = "collision" if prim.HasAPI(stage.pxr.UsdPhysics.CollisionAPI) else "visual"
+    scale = stage.metre * np.linalg.norm(A, axis=0)
+    if not (scale > 0).all():
+        return None
+    X_WS = Pose(stage.rotation(prim, A), stage.metre * p)
+    X_LS = X_WL.inverse() @ X_WS
+    if kind == "box":
+        return Shape(role, kind, tuple(float(s) for s in scale * abs(stage.number(prim, "size", 2.0))), X_LS)
+    if kind == "sphere":
+        radius = abs(stage.number(prim, "radius", 1.0))
+        return Shape(role, kind, (float(scale[0] * radius),), X_LS) if _even(scale) else None
+    axis = np.array(_AXES.get(str(stage.value(prim, "axis")), _AXES["Z"]))
+    across = scale[axis == 0]
+    if not _even(across) or (kind == "capsule" and not _even(scale)):
+        return None
+    default = (1.0, 2.0) if kind == "cylinder" else (0.5, 1.0)
+    radius = float(across[0]) * abs(stage.number(prim, "radius", default[0]))
+    height = float(scale @ axis) * abs(stage.number(prim, "height", default[1]))
+    return Shape(role, kind, (radius, height), X_LS @ Pose(align_z(axis), np.zeros(3)))
+
+
+def _even(scale: Array) -> bool:
+    """Return whether all factors of ``scale`` (k,) are the same."""
+    return bool(np.ptp(scale) <= 1e-6 * scale.max())
+
+
+# Joints as pairs of a mechanism: one pair, or a chain with massless links between.
+
+
+@dataclass(eq=False)
+class Joints:
+    """What the joints of a stage give.
+
+    Parameters
+    ----------
+    bodies : list of Body
+        Massless ones between the pairs of a joint that is no single pair.
+    poses : dict of str to Pose
+        X_WL of these bodies.
+    steps : dict of str to list of (Pair, tuple of str)
+        The pairs of each joint by its path, with the directions of the joint frame along their freedoms.
+    """
+
+    pairs: list[Pair] = field(default_factory=list)
+    bodies: list[Body] = field(default_factory=list)
+    poses: dict[str, Pose] = field(default_factory=dict)
+    steps: dict[str, list[tuple[Pair, tuple[str, ...]]]] = field(default_factory=dict)
+    actuators: list[Actuator] = field(default_factory=list)
+    actuated: list[str] = field(default_factory=list)
+    origin: dict[OriginKey, Origin] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class End:
+    """One side of a joint: its body, and the joint frame in that body's link frame."""
+
+    body: str
+    X_LJ: Pose
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint prim: its sides, its freedoms by direction, and the pairs that have them."""
+
+    prim: Any
+    name: str
+    sides: tuple[End, End]
+    stated: Mapping[str, Freedom]
+    steps: tuple[Step, ...]
+
+
+def add_chain(joints: Sequence[Joint], stage: Stage, bodies: Bodies, out: Joints) -> None:
+    """Add the pairs of joints that act one after the other between two bodies.
+
+    Between two joints is a link with the frame of the last body, as MuJoCo has it.
+    """
+    first, last = joints[0].sides[0].body, joints[-1].sides[1].body
+    inner = first
+    for number, joint in enumerate(joints, start=1):
+        outer = last
+        if number < len(joints):
+            outer = f"{last}#{number}"
+            _add_link(outer, bodies.pose(last), stage.place(joint.prim), out)
+        # behind the first joint the link has the frame of the last body
+        X_inner = joint.sides[0].X_LJ if number == 1 else joint.sides[1].X_LJ
+        _add_steps(joint, stage, bodies, (inner, outer), X_inner, out)
+        inner = outer
+
+
+def _add_steps(
+    joint: Joint, stage: Stage, bodies: Bodies, ends: tuple[str, str], X_inner: Pose, out: Joints
+) -> None:
+    """Add the pairs of one joint between two links; its frame in the inner one is given."""
+    place = stage.place(joint.prim)
+    extras = joint_extras(stage, joint.prim)
+    closure = stage.value(joint.prim, "physics:excludeFromArticulation") is True
+    inner, X_outer = ends[0], joint.sides[1].X_LJ
+    X_WP = bodies.pose(joint.sides[0].body) @ joint.sides[0].X_LJ
+    X_PS = X_WP.inverse() @ bodies.pose(joint.sides[1].body) @ X_outer
+    for k, step in enumerate(joint.steps, start=1):
+        one, last = len(joint.steps) == 1, k == len(joint.steps)
+        label = joint.name if one else f"{joint.name}#{k}"
+        outer, X_BS = (ends[1], X_outer) if last else (label, Pose.identity())
+        if not last:
+            _add_link(label, _between(X_WP, joint.steps[:k], X_PS), place, out)
+        turn = Pose(step.turn, np.zeros(3))
+        freedoms = tuple(extras.apply(joint.stated[c], c) for c in step.free)
+        pair = Pair(
+            label, step.type, inner, outer, X_inner @ turn, X_BS @ turn, closure=closure, freedoms=freedoms
+        )
+        out.pairs.append(pair)
+        out.steps.setdefault(str(joint.prim.GetPath()), []).append((pair, step.free))
+        out.origin["constraint", label, ""] = place
+        if step.free and (armature := extras.armature_of(step.free[0])):
+            out.actuators.append(Actuator(label, armature))
+        if any(extras.drives(c) for c in step.free):
+            out.actuated.append(label)
+        inner, X_inner = outer, X_BS
+
+
+def _add_link(name: str, X_WL: Pose, place: Origin, out: Joints) -> None:
+    """Add a massless link between two pairs."""
+    out.bodies.append(Body(name))
+    out.poses[name] = X_WL
+    out.origin["body", name, ""] = out.origin["body", name, MADE] = place
+
+
+def _between(X_WP: Pose, done: Sequence[Step], X_PS: Pose) -> Pose:
+    """Return X_WL of the link behind some translations of a joint at the file's pose."""
+    moved = [c for step in done for c in step.free if c[0] == "t"]
+    p = np.array([X_PS.p[i] if f"t{axis}" in moved else 0.0 for i, axis in enumerate("xyz")])
+    return X_WP @ Pose(np.eye(3), p)

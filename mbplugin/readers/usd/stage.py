@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isnan
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
 
-from mbplugin.errors import BadNumber, BrokenModel
-from mbplugin.model.bounds import LARGEST
+from mbplugin.errors import BadNumber, BrokenModel, MbPluginError, MissingDependency, UnresolvedPath
+from mbplugin.files import read_bounded
+from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.model.spatial import Array, Pose, unit
-from mbplugin.readers.usd.layers import MOST_PRIMS, did_not_open, open_root
-from mbplugin.readers.usd.lines import Lines
+from mbplugin.processes.supervised import files_allowed, no_more_files
+from mbplugin.readers.common.paths import is_file, may_read, real_path
 
 #: What of a composition error is shown.
 _SHOWN = 240
+#: Layers of a stage that are looked into; a model has a few dozen.
+_MOST_LAYERS = 10_000
+#: Prims of a composed stage; instances of instances can have any number.
+MOST_PRIMS = 200_000
+#: What of an error of OpenUSD is shown.
+_LAYERS_SHOWN = 300
+#: How OpenUSD says what it did not get; a name may hold any of these marks.
+_NOT_OPENED = re.compile(
+    r"Could not (?:load sublayer|open asset) @(.*)@ (?:of layer|for \w+ introduced by) @(.*?)@", re.DOTALL
+)
+#: Where OpenUSD looks for a relative name that is not beside its layer: the working folder, thus this one.
+_NO_LAYERS_HERE = Path(__file__).parent
+#: A prim opens with its specifier; the braces of its content may be many lines below.
+_PRIM = re.compile(r'\s*(?:def|over|class)\s+(?:[\w]+\s+)?"([^"]+)"')
+_MARK = re.compile(r"[(){}]")
+#: What may hold such marks as text.
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|@[^@]*@|#.*')
+_MODULES = ("Ar", "Gf", "Plug", "Sdf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "UsdUtils")
 
 
 class Stage:
@@ -262,3 +288,345 @@ class Stage:
                     Origin(self.request.path, 0),
                 )
             )
+
+
+# The files of a stage: each is checked before it is opened, and composing a stage can open no other.
+#
+# OpenUSD finds out itself what a stage needs: expressions, variants, clips and arguments of file formats have
+# rules of
+# their own. A stage is therefore composed while this process can open no file. What it did not get is
+# compared with
+# the model's package, opened here, and the stage is composed again, until nothing more is missing that is
+# there.
+
+
+@dataclass(eq=False)
+class Layers:
+    """The layers of a stage.
+
+    Parameters
+    ----------
+    pxr : namespace
+        The modules of OpenUSD.
+    root : Sdf.Layer
+    request : Request
+    border : Request
+        The same with absolute names: while a stage is read, the working folder is another.
+    files : list of str
+        Every file that was opened, the root first.
+    missing : dict of str to str
+        Names that lead to no file, as written, each with the layer that names it.
+    """
+
+    pxr: Any
+    root: Any
+    request: Request
+    border: Request
+    files: list[str] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+    # layers that nothing refers to are closed, and composing a stage could not open them again
+    _opened: dict[str, Any] = field(default_factory=dict)
+    _checked: set[str] = field(default_factory=set)
+
+    def compose(self) -> Any:
+        """Return the composed stage; all that it has read and will read is in the model's package.
+
+        Raises
+        ------
+        BrokenModel
+            A layer that cannot be parsed, or too many of them.
+        UnresolvedPath
+            A layer outside the model's package.
+        """
+        self._open_dependencies(self.root)
+        while True:
+            with nothing_opens():
+                stage = self.pxr.Usd.Stage.Open(self.root, self.pxr.Usd.Stage.LoadAll)
+                wanted = list(_wanted(self.pxr, stage))
+            before = len(self._opened)
+            for name, layer in wanted:
+                self._open(name, self.request.path if layer == str(self.root.identifier) else layer)
+            if len(self._opened) == before:
+                self.require_checked(stage)
+                return stage
+
+    def require_checked(self, stage: Any) -> None:
+        """Refuse a stage that has used a layer outside of the model's package.
+
+        Raises
+        ------
+        UnresolvedPath
+        """
+        for layer in stage.GetUsedLayers(True):
+            file = _file_of(self.pxr, str(layer.realPath))
+            if layer.anonymous or layer == self.root or file in self._checked:
+                continue
+            # where the system cannot keep OpenUSD from opening files, it has opened those that it computed
+            if not may_read(Path(file), self.border):
+                raise _outside(file, self.request.path)
+            self._checked.add(file)
+            self.files.append(file)
+
+    def shown(self, layer: Any) -> str:
+        """Return the file of a layer for a message; that of the root as the request has it."""
+        return self.request.path if layer == self.root else str(layer.realPath or layer.identifier)
+
+    def _open_dependencies(self, layer: Any) -> None:
+        """Open what a layer names in plain words, and what that names: most stages need nothing else."""
+        todo = [layer]
+        while todo:
+            layer = todo.pop()
+            for name in layer.GetCompositionAssetDependencies():
+                if not name or self.pxr.Sdf.VariableExpression.IsExpression(name):
+                    continue
+                try:
+                    path = str(self.pxr.Sdf.ComputeAssetPathRelativeToLayer(layer, name))
+                except RuntimeError:
+                    # whatever this is, it is no file
+                    path = name
+                inner = self._open(path, self.shown(layer), name)
+                if inner is not None:
+                    todo.append(inner)
+
+    def _open(self, path: str, named_in: str, written: str = "") -> Any:
+        """Open a layer and return it; None where there is no such file, or it is open already."""
+        if path in self._opened:
+            return None
+        with _away():
+            file = _file_of(self.pxr, self._resolved(path))
+        if not file or not is_file(Path(file)):
+            self.missing.setdefault(written or path, named_in)
+            return None
+        if len(self._opened) > _MOST_LAYERS:
+            raise BrokenModel(f"the stage has more than {_MOST_LAYERS} layers", where=self.request.path)
+        if not may_read(Path(file), self.border):
+            raise _outside(path, named_in)
+        self._checked.add(file)
+        with _away():
+            try:
+                layer = self.pxr.Sdf.Layer.FindOrOpen(path)
+            except RuntimeError as error:
+                raise _broken(path, error) from None
+        if layer is None and not self.pxr.Ar.IsPackageRelativePath(path):
+            raise _broken(path, None)
+        if layer is not None and _file_of(self.pxr, str(layer.realPath)) != file:
+            raise _outside(path, named_in)
+        if layer is None or layer.identifier in self._opened or layer == self.root:
+            self._opened.setdefault(path, layer)
+            return None
+        self._opened[path] = self._opened[layer.identifier] = layer
+        if file not in self.files and file != self.border.path:
+            self.files.append(file)
+        return layer
+
+    def _resolved(self, path: str) -> str:
+        Ar = self.pxr.Ar
+        # a package is found without what is in it: looking into it opens it, and it is not checked yet
+        file = _file_of(self.pxr, str(self.pxr.Sdf.Layer.SplitIdentifier(path)[0]))
+        with Ar.ResolverContextBinder(Ar.GetResolver().CreateDefaultContextForAsset(self.border.path)):
+            return str(Ar.GetResolver().Resolve(file))
+
+
+def open_root(pxr: Any, text: str, request: Request) -> Layers:
+    """Return the layers of a stage of which only the root is open.
+
+    Raises
+    ------
+    BrokenModel
+        It cannot be parsed.
+    """
+    folders = tuple(os.path.abspath(folder) for folder in request.package_dirs)  # noqa: PTH100
+    given = request.text is not None
+    # relative names of a text are those of its folder, as of a file that lies there
+    path = str(request.folder / "text.usda") if given else os.path.abspath(request.path)  # noqa: PTH100
+    border = replace(request, path=path, text=None, package_dirs=folders)
+    try:
+        root = _of_text(pxr, path, text) if given else pxr.Sdf.Layer.FindOrOpen(path)
+    except RuntimeError as error:
+        raise _broken(request.path, error) from None
+    # the name of a file can hold what looks like arguments of a format
+    if root is None or (not given and real_path(_file_of(pxr, str(root.realPath))) != real_path(path)):
+        raise _broken(request.path, None)
+    return Layers(
+        pxr, root, request, border, files=[request.path], _checked={_file_of(pxr, str(root.realPath))}
+    )
+
+
+@contextmanager
+def nothing_opens() -> Iterator[None]:
+    """Let no file be opened in a block, and no name be found in the working folder."""
+    with _away(), no_more_files():
+        yield
+
+
+@contextmanager
+def _away() -> Iterator[None]:
+    """Stand in a folder without layers: OpenUSD looks for relative names in the working folder too."""
+    before = Path.cwd()
+    os.chdir(_NO_LAYERS_HERE)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def _of_text(pxr: Any, path: str, text: str) -> Any:
+    # one that an earlier text has left is used again
+    layer = pxr.Sdf.Layer.Find(path) or pxr.Sdf.Layer.New(pxr.Sdf.FileFormat.FindByExtension("usda"), path)
+    return layer if layer.ImportFromString(text) else None
+
+
+def _wanted(pxr: Any, stage: Any) -> Iterator[tuple[str, str]]:
+    """Yield the names of the layers that a stage could not open or opens later, and the layers that name them."""
+    for error in stage.GetCompositionErrors():
+        for name, layer in _NOT_OPENED.findall(str(error)):
+            yield name, layer
+    # value clips are opened when a value is needed
+    everywhere = pxr.Usd.TraverseInstanceProxies(pxr.Usd.PrimAllPrimsPredicate)
+    for count, prim in enumerate(pxr.Usd.PrimRange(stage.GetPseudoRoot(), everywhere)):
+        if count > MOST_PRIMS:
+            break
+        if not prim.HasAuthoredMetadata("clips"):
+            continue
+        layer = str(next((s.layer.realPath for s in prim.GetPrimStack() if s.HasInfo("clips")), ""))
+        api = pxr.Usd.ClipsAPI(prim)
+        for name, clips in api.GetClips().items():
+            # those of a template, and those that are listed, with their expressions evaluated
+            assets = [*api.ComputeClipAssetPaths(name), *clips.get("assetPaths", ())]
+            for asset in (*assets, clips.get("manifestAssetPath")):
+                path = asset.resolvedPath or asset.path if isinstance(asset, pxr.Sdf.AssetPath) else ""
+                if path and not pxr.Sdf.VariableExpression.IsExpression(path):
+                    yield str(path), layer
+
+
+def did_not_open(error: Any) -> str:
+    """Return the name that a composition error says could not be opened; empty for another error."""
+    match = _NOT_OPENED.search(str(error))
+    return match.group(1) if match else ""
+
+
+def not_utf8(request: Request, error: UnicodeDecodeError) -> BrokenModel:
+    """Return what to say of a text that OpenUSD gave, or quotes in an error, and that is not UTF-8."""
+    data = request.text.encode(errors="surrogateescape") if request.text is not None else b""
+    if request.text is None and request.path.lower().endswith((".usd", ".usda")):
+        data = read_bounded(Path(request.path))
+    line = 0
+    if data.startswith(b"#usda"):
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError as first:
+            line = data[: first.start].count(b"\n") + 1
+    return BrokenModel(
+        f"a text of the stage is not UTF-8: {error.reason}",
+        where=f"{request.path}:{line}" if line else request.path,
+        remedy="save the layer as UTF-8",
+    )
+
+
+def _file_of(pxr: Any, path: str) -> str:
+    """Return the file of a layer's path; a layer in a package is ``package.usdz[layer.usda]``."""
+    return str(pxr.Ar.SplitPackageRelativePathOuter(path)[0]) if path else ""
+
+
+def _outside(path: str, named_in: str) -> MbPluginError:
+    return UnresolvedPath(
+        f"{path!r} lies outside the model's package",
+        where=named_in,
+        expected="every layer that the model names in its own package",
+        remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
+    )
+
+
+def _broken(path: str, error: Exception | None) -> BrokenModel:
+    reason = ""
+    if error is not None:
+        lines = [line.split(" -- ", 1)[-1] for line in str(error).splitlines() if line.strip()]
+        reason = f": {' '.join(lines)[:_LAYERS_SHOWN]}"
+    return BrokenModel(
+        f"OpenUSD cannot open the layer{reason}",
+        where=path,
+        expected="a .usda, .usdc or .usdz file",
+        remedy="check the file with usdchecker",
+    )
+
+
+# Where prims are written: the lines of a text layer.
+
+
+def prim_lines(text: str) -> dict[str, int]:
+    """Return the line, from 1, of each prim of a ``.usda`` text by its path; prims of variants count as composed."""
+    found: dict[str, int] = {}
+    names: list[str] = []
+    # one entry per open brace: whether it opened the content of a prim
+    opened: list[bool] = []
+    waiting, metadata = False, 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = None if metadata else _PRIM.match(line)
+        if match is not None:
+            names.append(match.group(1))
+            found.setdefault("/" + "/".join(names), number)
+            waiting = True
+            line = line[match.end() :]
+        for mark in _MARK.findall(_QUOTED.sub("", line)):
+            if mark in "()":
+                metadata = max(metadata + (1 if mark == "(" else -1), 0)
+            elif not metadata and mark == "{":
+                opened.append(waiting)
+                waiting = False
+            elif not metadata and opened and opened.pop() and names:
+                names.pop()
+    return found
+
+
+class Lines:
+    """The lines of the text layers of a stage, read once each."""
+
+    def __init__(self, root: str, text: str | None) -> None:
+        self._of: dict[str, dict[str, int]] = {} if text is None else {root: prim_lines(text)}
+
+    def line(self, file: str, path: str) -> int:
+        """Return the line of a prim in a layer; 0 where the layer is no text or the line is not known."""
+        if file not in self._of:
+            with files_allowed():
+                self._of[file] = _lines_of(Path(file))
+        return self._of[file].get(path, 0)
+
+
+def _lines_of(file: Path) -> dict[str, int]:
+    try:
+        with file.open("rb") as stream:
+            if stream.read(5) != b"#usda":
+                return {}
+        return prim_lines(file.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return {}
+
+
+# The usd-core package, imported where a stage is read.
+
+
+def pxr_modules() -> Any:
+    """Return a namespace with the modules of ``pxr`` that the reader needs, with everything that they load later.
+
+    OpenUSD's own resolver finds files, without a search path; plug-ins that the environment names are not loaded.
+
+    Raises
+    ------
+    MissingDependency
+        The package is not installed.
+    """
+    # its threads take addresses, which are limited
+    os.environ.setdefault("PXR_WORK_THREAD_LIMIT", "1")
+    os.environ.pop("PXR_PLUGINPATH_NAME", None)
+    try:
+        found = {name: importlib.import_module(f"pxr.{name}") for name in _MODULES}
+    except ImportError:
+        raise MissingDependency.of("reading USD", "usd-core", "usd") from None
+    pxr = SimpleNamespace(**found)
+    pxr.Ar.SetPreferredResolver("ArDefaultResolver")
+    pxr.Ar.DefaultResolver.SetDefaultSearchPath([])
+    # libraries and schemas are loaded when something first needs them, and while a stage is read no file is opened
+    for plugin in pxr.Plug.Registry().GetAllPlugins():
+        plugin.Load()
+    pxr.Usd.SchemaRegistry().BuildComposedPrimDefinition("Xform", ["PhysicsRigidBodyAPI"])
+    return pxr

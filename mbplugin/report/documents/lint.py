@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from mbplugin.analysis.directions import joint_place
+from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.linter.finding import Severity
 from mbplugin.model.enumerations import (
     ConstraintKind,
@@ -345,7 +345,7 @@ class _Runs(Document):
     runs: list[_Run]
 
 
-Output = _Run | _Runs
+LintOutput = _Run | _Runs
 
 
 def lint_document(reports: Sequence[Report], verbose: bool = False) -> dict[str, Any]:

@@ -13,10 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mbplugin.errors import BadUsage, MissingDependency
-from mbplugin.report.documents.json import plain
-from mbplugin.report.documents.part import meaning_of
+from mbplugin.phrases import visible
+from mbplugin.report.documents.part import meaning_of, plain
 from mbplugin.report.record import time_of_report
-from mbplugin.visible import visible
 
 #: What Excel can hold: rows of a sheet, characters of a cell, of a sheet's name.
 _ROWS, _CELL, _NAME = 1_048_576, 32_767, 31

@@ -3,12 +3,16 @@
 Nothing here draws: a page, a window or a file shows these values with an engine of its own.
 """
 
-from mbplugin.report.picture.arrows import ReactionArrow, reaction_arrows
-from mbplugin.report.picture.bodies import BodyDrawing, Part
-from mbplugin.report.picture.glyphs import JointGlyph
-from mbplugin.report.picture.mesh import Mesh
-from mbplugin.report.picture.palette import LEGEND, Colour, LegendEntry
-from mbplugin.report.picture.picture import Picture, picture
+from mbplugin.report.picture.bodies import BodyDrawing, JointGlyph, Mesh, Part
+from mbplugin.report.picture.picture import (
+    LEGEND,
+    Colour,
+    LegendEntry,
+    Picture,
+    ReactionArrow,
+    picture,
+    reaction_arrows,
+)
 
 __all__ = [
     "LEGEND",

@@ -2,23 +2,266 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from math import sqrt
+from typing import Any
 
 import numpy as np
 
-from mbplugin.model.mechanism.body import WORLD
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.pfaffian import Rolling
-from mbplugin.model.mechanism.rigid import rigid_groups
-from mbplugin.model.scene import Scene, Shape
-from mbplugin.model.spatial import Array, Pose
-from mbplugin.report.picture import solids
-from mbplugin.report.picture.mesh import Mesh, merged, moved
-from mbplugin.report.picture.shapes import NotShown, chosen, shape_mesh, share_of_faces
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
+from mbplugin.model.mechanism.mechanism import WORLD, KnifeEdge, Mechanism, Pfaffian, Rolling
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.scene import Request, Scene, Shape
+from mbplugin.model.spatial import AnyArray, Array, Pose, align_z, make_read_only
+from mbplugin.readers.meshes import UnusableMesh, load_mesh, mesh_path
 
+#: Triangles of all mesh files of a picture together; each file may have its share.
+FACES = 120_000
+#: Edge of a plane without end, m.
+_PLANE = 10.0
+#: Sides of what is round.
+_SOLIDS_SIDES = 20
 #: Sides of the bars of a stick figure: there may be thousands of them.
 _SIDES = 10
+_ALONG_X = align_z(np.array([1.0, 0.0, 0.0]))
+_ALONG_Y = align_z(np.array([0.0, 1.0, 0.0]))
+
+
+# The shapes of a link as triangles; what cannot be shown is named.
+
+
+class NotShown(Exception):
+    """A shape that cannot be shown; its text says why."""
+
+
+def chosen(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], ...]:
+    """Return the shapes to be seen: the visual ones, and those for collisions if these fail."""
+    known = tuple(shapes)
+    by_role = (tuple(s for s in known if s.role == role) for role in ("visual", "collision"))
+    return tuple(filter(None, by_role))
+
+
+def share_of_faces(shapes: Mapping[str, tuple[Shape, ...]]) -> int:
+    """Return how many triangles each mesh file may have."""
+    files = {s.mesh for own in shapes.values() for some in chosen(own) for s in some if s.kind == "mesh"}
+    return FACES // max(1, len(files))
+
+
+def shape_mesh(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, str]:
+    """Return a shape in its own axes, and what was changed about it.
+
+    Raises
+    ------
+    NotShown
+        It cannot be shown.
+    """
+    size = shape.size
+    if not np.isfinite(size).all() or (shape.kind != "plane" and not all(size)):
+        raise NotShown(f"{shape.kind} of size {' '.join(f'{x:g}' for x in size)} has no surface")
+    if shape.kind == "mesh":
+        return _of_file(shape, request, most)
+    if shape.kind == "hull":
+        return _hull(shape.points), ""
+    return _primitive(shape.kind, tuple(abs(x) for x in size)), ""
+
+
+@lru_cache(maxsize=1024)
+def _primitive(kind: str, size: tuple[float, ...]) -> Mesh:
+    match kind, size:
+        case "box", (x, y, z):
+            return box(x, y, z)
+        case "sphere", (radius,):
+            return ball(radius)
+        case "cylinder", (radius, length):
+            return cylinder(radius, length)
+        case "capsule", (radius, length):
+            return capsule(radius, length)
+        case "plane", _:
+            x, y = ((*size, 0.0, 0.0))[:2]
+            return box(x or _PLANE, y or _PLANE, 1e-3)
+    raise NotShown(f"{kind} of {len(size)} sizes is unknown")
+
+
+def _hull(points: tuple[tuple[float, float, float], ...]) -> Mesh:
+    import trimesh
+    from scipy.spatial import QhullError
+
+    try:
+        found = trimesh.convex.convex_hull(np.array(points))
+    except (QhullError, ValueError):
+        raise NotShown(f"{len(points)} points have no hull") from None
+    return Mesh(np.array(found.vertices, dtype=float), np.array(found.faces, dtype=np.int64))
+
+
+def _of_file(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, str]:
+    if not shape.mesh:
+        raise NotShown("triangles that a script has made, which PyBullet does not give back")
+    path = mesh_path(shape, request)
+    if path is None:
+        raise NotShown(f"mesh {shape.mesh!r} cannot be found")
+    return _read(path, shape.mesh, tuple(shape.size), most)
+
+
+@lru_cache(maxsize=256)
+def _read(path: str, name: str, scale: tuple[float, ...], most: int) -> tuple[Mesh, str]:
+    try:
+        read: Any = load_mesh(path)
+    except UnusableMesh as error:
+        raise NotShown(f"mesh {name!r} {error}") from None
+    vertices = np.array(read.vertices, dtype=float) * scale
+    faces = np.array(read.faces, dtype=np.int64)
+    if not (np.abs(vertices) <= LARGEST).all():
+        raise NotShown(f"mesh {name!r} is larger than {LARGEST:g} m")
+    if np.prod(scale) < 0:
+        faces = faces[:, ::-1].copy()
+    simple = limited(Mesh(vertices, faces), most)
+    if len(simple.faces) == len(faces):
+        return simple, ""
+    return simple, f"mesh {name!r} is shown with {len(simple.faces)} of its {len(faces)} triangles"
+
+
+# Simple surfaces: box, ball, cylinder, capsule, arrow.
+
+
+def box(x: float, y: float, z: float) -> Mesh:
+    """Return a box about the origin, edges in m."""
+    import trimesh
+
+    return _mesh(trimesh.creation.box((x, y, z)))
+
+
+@lru_cache(maxsize=64)
+def ball(radius: float) -> Mesh:
+    """Return a ball about the origin; equal balls are one object."""
+    unit = _unit_ball()
+    return Mesh(unit.vertices * radius, unit.faces)
+
+
+@lru_cache(maxsize=1)
+def _unit_ball() -> Mesh:
+    import trimesh
+
+    return _mesh(trimesh.creation.icosphere(subdivisions=2))
+
+
+def cylinder(radius: float, length: float, sides: int = _SOLIDS_SIDES) -> Mesh:
+    """Return a cylinder about the origin, along z."""
+    unit = _unit_cylinder(sides)
+    return Mesh(unit.vertices * (radius, radius, length), unit.faces)
+
+
+@lru_cache(maxsize=8)
+def _unit_cylinder(sides: int) -> Mesh:
+    import trimesh
+
+    return _mesh(trimesh.creation.cylinder(1.0, 1.0, sections=sides))
+
+
+def capsule(radius: float, length: float) -> Mesh:
+    """Return a cylinder along z with half balls at its ends, about the origin."""
+    unit = _unit_capsule()
+    ends = 0.5 * np.sign(unit.vertices[:, 2:])
+    # its half balls are scaled, and what is between them is stretched
+    z = radius * (unit.vertices[:, 2:] - ends) + length * ends
+    return Mesh(np.hstack((radius * unit.vertices[:, :2], z)), unit.faces)
+
+
+@lru_cache(maxsize=1)
+def _unit_capsule() -> Mesh:
+    import trimesh
+
+    made = _mesh(trimesh.creation.capsule(1.0, 1.0, count=(_SOLIDS_SIDES, 12)))
+    middle = 0.5 * (made.vertices.min(axis=0) + made.vertices.max(axis=0))
+    return moved(made, Pose(np.eye(3), -middle))
+
+
+def bar(start: Array, end: Array, radius: float, sides: int = _SOLIDS_SIDES) -> Mesh:
+    """Return a round bar between two points, start and end (3,), m."""
+    along = end - start
+    X = Pose(align_z(along), 0.5 * (start + end))
+    return moved(cylinder(radius, float(np.linalg.norm(along)), sides), X)
+
+
+def arrow(vector: Array, radius: float, heads: int = 1) -> Mesh:
+    """Return an arrow from the origin to ``vector`` (3,), m; a moment has two heads."""
+    import trimesh
+
+    length = float(np.linalg.norm(vector))
+    head = min(5.0 * radius, 0.5 * length / heads)
+    tips = [length - k * head for k in range(heads, 0, -1)]
+    cone = _mesh(trimesh.creation.cone(0.5 * head, head, sections=_SOLIDS_SIDES))
+    parts = [moved(cone, Pose(np.eye(3), np.array([0.0, 0.0, tip]))) for tip in tips]
+    parts.append(bar(np.zeros(3), np.array([0.0, 0.0, tips[0]]), radius))
+    return moved(merged(parts), Pose(align_z(vector), np.zeros(3)))
+
+
+def _mesh(made: Any) -> Mesh:
+    return Mesh(np.array(made.vertices, dtype=float), np.array(made.faces, dtype=np.int64))
+
+
+# Triangles: vertices and faces, and fewer of them where a mesh is too fine to be shown.
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """A surface.
+
+    Parameters
+    ----------
+    vertices : (n, 3) array
+        m, in the axes of its owner.
+    faces : (k, 3) array of int
+        Counter-clockwise seen from outside.
+    """
+
+    vertices: Array
+    faces: AnyArray
+
+    def __post_init__(self) -> None:
+        make_read_only(self.vertices, self.faces)
+
+
+def moved(mesh: Mesh, X: Pose) -> Mesh:
+    """Return a mesh given in frame B in the axes of A, X = X_AB."""
+    return Mesh(mesh.vertices @ X.R.T + X.p, mesh.faces)
+
+
+def merged(meshes: Iterable[Mesh]) -> Mesh:
+    """Return several surfaces as one."""
+    parts = list(meshes)
+    starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    vertices = np.vstack([part.vertices for part in parts])
+    faces = np.vstack([part.faces + start for part, start in zip(parts, starts, strict=False)])
+    return Mesh(vertices, faces)
+
+
+def limited(mesh: Mesh, most: int) -> Mesh:
+    """Return a mesh of at most ``most`` faces: vertices that lie in one cell of a grid become one."""
+    cells = sqrt(most)
+    simple = mesh
+    while len(simple.faces) > most:
+        simple = _clustered(mesh, cells)
+        cells *= 0.85
+    return simple
+
+
+def _clustered(mesh: Mesh, cells: float) -> Mesh:
+    lower = mesh.vertices.min(axis=0)
+    edge = max(float((mesh.vertices.max(axis=0) - lower).max()) / cells, 1e-12)
+    place = np.floor((mesh.vertices - lower) / edge).astype(np.int64)
+    _, cell = np.unique(place, axis=0, return_inverse=True)
+    cell = cell.reshape(-1)
+    count = np.bincount(cell)
+    vertices = np.column_stack([np.bincount(cell, mesh.vertices[:, k]) / count for k in range(3)])
+    faces = cell[mesh.faces]
+    a, b, c = faces.T
+    kept = faces[(a != b) & (b != c) & (c != a)]
+    # thin walls fold onto themselves
+    _, first = np.unique(np.sort(kept, axis=1), axis=0, return_index=True)
+    return Mesh(vertices, kept[np.sort(first)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +350,13 @@ def joint_points(mech: Mechanism) -> dict[str, Array]:
 def stick_figure(mech: Mechanism, name: str, points: Array, radius: float) -> tuple[Part, ...]:
     """Return bars from a body's centre of mass to ``points`` (n, 3), its joints, m, and a ball at it."""
     if name == WORLD:
-        block = solids.box(4 * radius, 4 * radius, 4 * radius)
+        block = box(4 * radius, 4 * radius, 4 * radius)
         return tuple(Part(block, Pose(np.eye(3), point)) for point in points)
     body = mech.bodies[mech.body_index[name]]
     middle = points.mean(axis=0) if body.massless and len(points) else body.p_LC
     far = [p for p in points if np.linalg.norm(p - middle) > 1e-3 * radius]
-    knob = Part(solids.ball(1.8 * radius), Pose(np.eye(3), middle))
-    bars = [solids.bar(middle, p, radius, _SIDES) for p in far]
+    knob = Part(ball(1.8 * radius), Pose(np.eye(3), middle))
+    bars = [bar(middle, p, radius, _SIDES) for p in far]
     return (knob, Part(merged(bars), Pose.identity())) if bars else (knob,)
 
 
@@ -134,3 +377,125 @@ def drawings(
         else:
             verdict = "unjudged"
         yield BodyDrawing(name, verdict, own or stick_figure(mech, name, points[name], radius), not own)
+
+
+# Glyphs of joints: type, position, axes, and whether the reaction is unique.
+
+
+@dataclass(frozen=True, eq=False)
+class JointGlyph:
+    """One pair, or a wheel or edge on the ground.
+
+    Parameters
+    ----------
+    name, kind, type : str
+        As in the analysis: kind is ``pair``, ``closure`` or ``pfaffian``.
+    verdict : str
+        ``unique``, ``non-unique``, ``undecided`` or ``unjudged``: a key of the palette.
+    body : str
+        That it moves with: the predecessor of a pair, the wheel of a rolling condition.
+    X_LJ : Pose
+        Its frame in the link frame of ``body``; z is the axis.
+    X_WJ : Pose
+        In the world, at the pose of the picture.
+    end_W : (3,) array or None
+        The other end of a rod (type ``distance``), m.
+    mesh : Mesh
+        In its own frame J.
+    """
+
+    name: str
+    kind: str
+    type: str
+    body_a: str
+    body_b: str
+    verdict: str
+    body: str
+    X_LJ: Pose
+    X_WJ: Pose
+    end_W: Array | None
+    mesh: Mesh
+
+    @property
+    def axis_W(self) -> Array:
+        """Unit vector (3,) of the joint axis, world axes."""
+        return self.X_WJ.R[:, 2]
+
+
+def glyphs(
+    mech: Mechanism, poses: BodyPoses, reaction: Mapping[str, str], size: float
+) -> Iterator[JointGlyph]:
+    """Yield a glyph for every pair and every wheel; ``size`` is about half its height, m."""
+    for pair in mech.pairs:
+        yield _of_pair(mech, pair, poses, reaction.get(pair.name, "unjudged"), size)
+    for pfaffian in mech.pfaffians:
+        yield _of_pfaffian(mech, pfaffian, poses, reaction.get(pfaffian.name, "unjudged"), size)
+
+
+def _of_pair(mech: Mechanism, pair: Pair, poses: BodyPoses, verdict: str, size: float) -> JointGlyph:
+    X_WP = poses.of(mech.body_index[pair.body_a]) @ pair.X_AP
+    p_WS_W = (poses.of(mech.body_index[pair.body_b]) @ pair.X_BS).p
+    kind = "closure" if pair.closure else "pair"
+    apart = pair.type == "distance"
+    mesh = glyph_mesh(pair.type, size)
+    p_PS_P = X_WP.inverse().apply(p_WS_W)
+    # in a loop that does not close the points may coincide
+    if apart and p_PS_P.any():
+        mesh = merged([mesh, bar(np.zeros(3), p_PS_P, 0.2 * size)])
+    return JointGlyph(
+        pair.name,
+        kind,
+        pair.type,
+        pair.body_a,
+        pair.body_b,
+        verdict,
+        pair.body_a,
+        pair.X_AP,
+        X_WP,
+        p_WS_W if apart else None,
+        mesh,
+    )
+
+
+def _of_pfaffian(mech: Mechanism, made: Pfaffian, poses: BodyPoses, verdict: str, size: float) -> JointGlyph:
+    match made:
+        case Rolling():
+            X_LJ = Pose(align_z(made.axis), made.center)
+            mesh = cylinder(made.radius, 0.15 * size)
+        case KnifeEdge():
+            X_LJ = Pose(align_z(made.direction), made.point)
+            mesh = cylinder(size, 0.15 * size)
+    X_WJ = poses.of(mech.body_index[made.body]) @ X_LJ
+    return JointGlyph(
+        made.name, "pfaffian", made.type, "world", made.body, verdict, made.body, X_LJ, X_WJ, None, mesh
+    )
+
+
+@lru_cache(maxsize=64)
+def glyph_mesh(kind: str, size: float) -> Mesh:
+    """Return the glyph of a pair type in its joint frame; its axis is z, and equal ones are one object.
+
+    Bars show axes of turning, boxes travel, balls three turnings, plates a plane.
+    """
+    thin, thick = 0.22 * size, 0.4 * size
+    match kind:
+        case "revolute" | "continuous":
+            return merged([cylinder(thick, 1.1 * size), cylinder(thin, 2.2 * size)])
+        case "prismatic":
+            return merged([box(2 * thick, 2 * thick, 1.1 * size), box(thin, thin, 3 * size)])
+        case "screw" | "cylindrical":
+            return merged([cylinder(thick, 1.1 * size), box(thin, thin, 3 * size)])
+        case "spherical":
+            return ball(0.6 * size)
+        case "universal":
+            rod = cylinder(thin, 2.2 * size)
+            return merged([moved(rod, Pose(R, np.zeros(3))) for R in (_ALONG_X, _ALONG_Y)])
+        case "planar" | "point-on-plane":
+            middle = ball(thick) if kind == "point-on-plane" else cylinder(thin, size)
+            return merged([box(2 * size, 2 * size, 0.1 * size), middle])
+        case "point-on-line":
+            return merged([ball(thick), box(thin, thin, 3 * size)])
+        case "fixed":
+            return box(0.8 * size, 0.8 * size, 0.8 * size)
+        case _:
+            return ball(thick)

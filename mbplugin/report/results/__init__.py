@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbplugin.csv_tables import csv_text
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing
-from mbplugin.output_formats import format_of
 from mbplugin.phrases import cut_short
-from mbplugin.rendering import Result
-from mbplugin.report.documents.json import dumps, plain
+from mbplugin.rendering import Result, format_of
+from mbplugin.report.documents.part import dumps, plain
 from mbplugin.report.formats import serialized
 from mbplugin.report.results.presentation import columns_of, name_of, presentation_of
 
@@ -41,10 +40,10 @@ def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
     if kind == "json":
         return dumps(dict_of(result))
     if kind == "html":
-        from mbplugin.report.results.cell import page
+        from mbplugin.report.results.presentation import page
 
         return page(result, how)
-    from mbplugin.report.results.facts import fact_lines
+    from mbplugin.report.results.presentation import fact_lines
     from mbplugin.report.text.layout import plain_text
 
     lines = how.lines(result, WIDTH) if how.lines else fact_lines(repr(result), how.rows(result), WIDTH)
@@ -53,7 +52,7 @@ def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
 
 def cell_of(result: object) -> str:
     """Return what a notebook shows of a result."""
-    from mbplugin.report.results.cell import cell
+    from mbplugin.report.results.presentation import cell
 
     return cell(result, presentation_of(result))
 
@@ -96,7 +95,7 @@ def plot(result: object, path: str | Path | None) -> Figure:
     BadUsage
         No picture by its ending, a file that cannot be written, or a result that has no picture.
     """
-    from mbplugin.simulation.trajectory.plotting import draw
+    from mbplugin.simulation.trajectory.resampling import draw
 
     how = presentation_of(result)
     if how.draw is None:

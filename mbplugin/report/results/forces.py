@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.model.spatial import COMPONENTS
-from mbplugin.report.results.drawing import bars, grid
-from mbplugin.report.results.presentation import Presentation
+from mbplugin.report.results.presentation import Presentation, bars, grid
 
 if TYPE_CHECKING:
-    from mbplugin.comparison.side_by_side.values import SideBySide
-    from mbplugin.joint_reactions.actuator_forces import ActuatorForces
-    from mbplugin.joint_reactions.mask import ReactionMask
-    from mbplugin.joint_reactions.misfit.response import MisfitResponse
-    from mbplugin.joint_reactions.values import Reactions
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.comparison.side_by_side.run import SideBySide
+    from mbplugin.joint_reactions.misfit_response import MisfitResponse
+    from mbplugin.joint_reactions.values import ActuatorForces, ReactionMask, Reactions
+    from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text.layout import Line
 
 #: Components of a force, then of a moment.
@@ -43,13 +40,13 @@ def _reactions_lines(reactions: Reactions, width: int) -> Iterator[Line]:
 
 
 def _reactions_document(reactions: Reactions) -> dict[str, Any]:
-    from mbplugin.report.documents.reactions import reactions_document
+    from mbplugin.report.documents.motions import reactions_document
 
     return reactions_document(reactions, reactions.mechanism.name, ())
 
 
 def _reactions_chapter(reactions: Reactions) -> Chapter:
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
 
     mech = reactions.mechanism
     return Chapter(title=f"Joint reactions of {mech.name}", model=mech, reactions=reactions)
@@ -90,8 +87,8 @@ def _misfit_rows(response: MisfitResponse) -> list[dict[str, Any]]:
 
 
 def _misfit_lines(response: MisfitResponse, width: int) -> Iterator[Line]:
-    from mbplugin.report.misfits import loop_words
-    from mbplugin.report.results.facts import head_lines
+    from mbplugin.report.record import loop_words
+    from mbplugin.report.results.presentation import head_lines
     from mbplugin.report.text.layout import Line, wrapped
 
     yield from head_lines(repr(response), width)
@@ -128,19 +125,19 @@ def _engine_rows(found: SideBySide) -> list[dict[str, Any]]:
 
 
 def _engine_lines(found: SideBySide, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.engines import engines_lines
+    from mbplugin.report.text.models import engines_lines
 
     return engines_lines(found, width)
 
 
 def _engine_document(found: SideBySide) -> dict[str, Any]:
-    from mbplugin.report.documents.engines import engines_document
+    from mbplugin.report.documents.models import engines_document
 
     return engines_document(found, found.mechanism.name, ())
 
 
 def _engine_chapter(found: SideBySide) -> Chapter:
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
 
     return Chapter(title=f"Joint forces of {found.mechanism.name}", side_by_side=found)
 

@@ -9,8 +9,8 @@ from mbplugin.report.results.presentation import Presentation
 
 if TYPE_CHECKING:
     from mbplugin.closing.values import Closing
-    from mbplugin.comparison.models.values import ModelDiff
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.comparison.models.alignment import ModelDiff
+    from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text.layout import Line
 
 
@@ -27,13 +27,13 @@ def _closures(found: Closing) -> list[dict[str, Any]]:
 
 
 def _closing_lines(found: Closing, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.close import close_lines
+    from mbplugin.report.text.compared import close_lines
 
     return close_lines(found, width)
 
 
 def _closing_document(found: Closing) -> dict[str, Any]:
-    from mbplugin.report.documents.close import close_document
+    from mbplugin.report.documents.models import close_document
 
     return close_document(found, found.mechanism.name, (), None)
 
@@ -43,19 +43,19 @@ def _differences(found: ModelDiff) -> list[dict[str, Any]]:
 
 
 def _diff_lines(found: ModelDiff, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.diff import diff_lines
+    from mbplugin.report.text.models import diff_lines
 
     return diff_lines(found, (found.a.name, found.b.name), width)
 
 
 def _diff_document(found: ModelDiff) -> dict[str, Any]:
-    from mbplugin.report.documents.diff import diff_document
+    from mbplugin.report.documents.models import diff_document
 
     return diff_document(found, (found.a.name, found.b.name), ())
 
 
 def _diff_chapter(found: ModelDiff) -> Chapter:
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
 
     return Chapter(title=f"{found.a.name} and {found.b.name}", difference=found)
 

@@ -9,8 +9,8 @@ from mbplugin.report.results.presentation import Presentation
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
-    from mbplugin.report.html.chapter import Chapter
-    from mbplugin.report.html.markup import Html
+    from mbplugin.report.html.chapters import Chapter
+    from mbplugin.report.html.chart import Html
     from mbplugin.report.text.layout import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
@@ -19,20 +19,20 @@ _CHARTS = 2
 
 
 def _samples(motion: Trajectory) -> list[dict[str, Any]]:
-    from mbplugin.simulation.trajectory.saving import columns
+    from mbplugin.simulation.trajectory.resampling import columns
 
     named = {column.header: column.values.tolist() for column in columns(motion)}
     return [dict(zip(named, values, strict=True)) for values in zip(*named.values(), strict=True)]
 
 
 def _motion_lines(motion: Trajectory, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.simulate import simulate_lines
+    from mbplugin.report.text.reactions import simulate_lines
 
     return simulate_lines(motion, width=width)
 
 
 def _motion_document(motion: Trajectory) -> dict[str, Any]:
-    from mbplugin.report.documents.simulate import simulate_document
+    from mbplugin.report.documents.motions import simulate_document
 
     document = simulate_document(motion, None, (), motion.mechanism.name, ())
     # what was requested is known to the command alone
@@ -41,7 +41,7 @@ def _motion_document(motion: Trajectory) -> dict[str, Any]:
 
 
 def _motion_chapter(motion: Trajectory) -> Chapter:
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
 
     mech = motion.mechanism
     return Chapter(title=f"Motion of {mech.name}", model=mech, motion=motion)
@@ -52,7 +52,7 @@ def charts_of(motion: Trajectory) -> Iterator[Html]:
     from itertools import islice
 
     from mbplugin.report.html.chart import figure
-    from mbplugin.report.html.sections.motion import motion_charts
+    from mbplugin.report.html.sections.view import motion_charts
 
     if len(motion.time) > 1:
         yield from (figure(chart, note) for chart, note in islice(motion_charts(motion, ()), _CHARTS))
@@ -64,19 +64,19 @@ def _deviations(found: Agreement) -> list[dict[str, Any]]:
 
 
 def _agreement_lines(found: Agreement, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.crosscheck import crosscheck_lines
+    from mbplugin.report.text.compared import crosscheck_lines
 
     return crosscheck_lines(found, "PyBullet and mbplugin", width)
 
 
 def _agreement_document(found: Agreement) -> dict[str, Any]:
-    from mbplugin.report.documents.crosscheck import crosscheck_document
+    from mbplugin.report.documents.motions import crosscheck_document
 
     return crosscheck_document(found, "", ())
 
 
 def _agreement_chapter(found: Agreement) -> Chapter:
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
 
     return Chapter(title="Beside PyBullet", agreement=found)
 

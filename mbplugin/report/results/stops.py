@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from mbplugin.report.results.drawing import bars
 from mbplugin.report.results.motions import charts_of
-from mbplugin.report.results.presentation import Presentation
+from mbplugin.report.results.presentation import Presentation, bars
 from mbplugin.stopping.sweep.run import QUANTILES
 
 if TYPE_CHECKING:
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text.layout import Line
     from mbplugin.stopping.calibration.values import Calibration
-    from mbplugin.stopping.outcome.values import StopReport
+    from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.sweep.swept import Swept
     from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.worst.values import WorstStops
+    from mbplugin.stopping.worst_stops import WorstStops
     from mbplugin.stopping.zones.distance import Distance
     from mbplugin.stopping.zones.zone import StopZone
 
@@ -42,20 +41,20 @@ def _lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
     def lines(result: Any, width: int) -> Iterator[Line]:
         from importlib import import_module
 
-        made: Iterator[Line] = getattr(
-            import_module(f"mbplugin.report.text.stopping.{module}"), f"{module}_lines"
-        )(result, width)
+        made: Iterator[Line] = getattr(import_module("mbplugin.report.text.stopping"), f"{module}_lines")(
+            result, width
+        )
         return made
 
     return lines
 
 
-def _document(module: str, *also: Any) -> Callable[[Any], dict[str, Any]]:
+def _document(module: str, *also: Any, part: str = "stopping") -> Callable[[Any], dict[str, Any]]:
     def document(result: Any) -> dict[str, Any]:
         from importlib import import_module
 
         made: dict[str, Any] = getattr(
-            import_module(f"mbplugin.report.documents.stopping.{module}"), f"{module}_document"
+            import_module(f"mbplugin.report.documents.{part}"), f"{module}_document"
         )(result, *also)
         return made
 
@@ -73,7 +72,7 @@ def _chapter(name: str) -> Callable[[Any], Chapter]:
 
 
 def _stop_chapter(stop: StopReport) -> Chapter:
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
 
     mech = stop.trajectory.mechanism
     return Chapter(title=f"Stop of {mech.name}", model=mech, stop=stop)
@@ -194,7 +193,7 @@ PRESENTATIONS = {
     ),
     "Calibration": Presentation(
         rows=lambda calibration: _with(_FITTED, calibration.rows),
-        document=_document("calibrate"),
+        document=_document("calibrate", part="calibrate"),
         lines=_lines("calibrate"),
         chapter=_chapter("calibration"),
         draw=_draw_fit,

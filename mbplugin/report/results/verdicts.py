@@ -9,14 +9,13 @@ import numpy as np
 
 from mbplugin.linter.run import Report
 from mbplugin.model.scene import Scene, State
-from mbplugin.report.results.drawing import grid
-from mbplugin.report.results.presentation import Presentation
+from mbplugin.report.results.presentation import Presentation, grid
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.linter.rule import Rule
-    from mbplugin.report.html.chapter import Chapter
+    from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text.layout import Line
 
 
@@ -76,7 +75,7 @@ def _draw_report(report: Report, figure: Any) -> None:
 
 
 def _matrix_document(matrix: ConstraintMatrix) -> dict[str, Any]:
-    from mbplugin.report.documents.matrix import matrix_document
+    from mbplugin.report.documents.models import matrix_document
 
     return matrix_document(matrix, ())
 
@@ -91,7 +90,7 @@ def _matrix_rows(matrix: ConstraintMatrix) -> list[dict[str, Any]]:
 
 
 def _matrix_lines(matrix: ConstraintMatrix, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.matrix import matrix_lines
+    from mbplugin.report.text.lookup import matrix_lines
 
     return matrix_lines(matrix, width)
 
@@ -104,13 +103,13 @@ def _draw_matrix(matrix: ConstraintMatrix, figure: Any) -> None:
 
 
 def _rule_lines(rule: Rule, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.rule import documentation_lines
+    from mbplugin.report.text.lookup import documentation_lines
 
     return documentation_lines(rule, width)
 
 
 def _rule_document(rule: Rule) -> dict[str, Any]:
-    from mbplugin.report.documents.rule import rules_document
+    from mbplugin.report.documents.models import rules_document
 
     return rules_document([rule])
 

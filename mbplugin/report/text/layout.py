@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from mbplugin.visible import visible
+from mbplugin.phrases import visible
 
 #: Width where nobody's terminal decides it: files, pipes, CI logs.
 PLAIN_WIDTH = 100
@@ -18,6 +18,11 @@ MOST_NAMES = 24
 _NARROWEST, _WIDEST = 60, 140
 #: A chain of names (crank–coupler–rocker) may break after its dashes.
 _BREAKS = re.compile(r"(?<=[–→])|(\s+)")
+_INDENT = 2
+#: Characters between columns.
+_GAP = 2
+#: Where columns have to share a line, what a label has at least; a longer one has its own line.
+_LEAST_LABEL = 20
 
 
 @dataclass(frozen=True)
@@ -80,3 +85,142 @@ def print_lines(lines: Iterable[Line]) -> None:
     console = Console(highlight=False)
     for line in lines:
         console.print(Text.assemble(*line.segments), soft_wrap=True)
+
+
+# Tables that fit a width and cut no number: narrower columns, heads in two lines, blocks below each other.
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column: its head in one or two lines, its cells, its width with the gap; remarks stand on the left."""
+
+    head: tuple[str, ...]
+    cells: tuple[str, ...]
+    remarks: bool = False
+    wide: int = 0
+
+    @property
+    def natural(self) -> int:
+        """The width that it needs, with the gap before it."""
+        return _GAP + max(map(len, (*self.head, *self.cells)))
+
+    def text(self, cell: str) -> str:
+        """Return a cell in its place."""
+        return f"{'':{_GAP}}{cell:<{self.wide - _GAP}}" if self.remarks else f"{cell:>{self.wide}}"
+
+
+def table_lines(
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[str]]],
+    width: int = PLAIN_WIDTH,
+    column: int = 13,
+    styles: Sequence[str] = (),
+) -> Iterator[Line]:
+    """Yield a table below a blank line; see :func:`grid_lines`."""
+    yield Line()
+    yield from grid_lines(title, heads, rows, width, column, styles)
+
+
+def grid_lines(
+    title: str,
+    heads: Sequence[str],
+    rows: Sequence[tuple[str, Sequence[str]]],
+    width: int = PLAIN_WIDTH,
+    column: int = 13,
+    styles: Sequence[str] = (),
+    below: Sequence[Sequence[Line]] = (),
+) -> Iterator[Line]:
+    """Yield labels on the left and cells below their heads, no line wider than ``width``.
+
+    Parameters
+    ----------
+    title : str
+        Head of the labels.
+    rows : sequence of (str, sequence of str)
+        Labels and cells; cells beyond the heads are remarks.
+    column : int
+        Width of every column where there is room for it.
+    styles : sequence of str
+        Of the rows, empty where all are plain.
+    below : sequence of sequences of Line
+        What follows on each row, empty where nothing does.
+    """
+    labels = [visible(label) for label, _ in rows]
+    longest = max(map(len, (title, *labels)))
+    blocks = list(_blocks(_columns(heads, rows), longest, width, column))
+    for k, block in enumerate(blocks):
+        if k:
+            yield Line()
+        room = width - _INDENT - sum(one.wide for one in block)
+        wide = min(longest, room)
+        # a few long labels have their own line; where most are long, all have
+        alone = 2 * sum(len(label) > wide for label in labels) > len(labels)
+        yield from _head_lines(title, block, wide, width)
+        for n, label in enumerate(labels):
+            cells = "".join(one.text(one.cells[n]) for one in block)
+            own_line = alone or len(label) > wide
+            yield from _row_lines(label, cells, wide, width, styles[n] if styles else "", own_line)
+            if below and block is blocks[-1]:
+                yield from below[n]
+
+
+def _columns(heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[_Column]:
+    count = max((len(cells) for _, cells in rows), default=0)
+    found = []
+    for j in range(max(count, len(heads))):
+        cells = tuple(visible(cells[j]) if j < len(cells) else "" for _, cells in rows)
+        remarks = j >= len(heads)
+        found.append(_Column(("" if remarks else heads[j],), cells, remarks))
+    return found
+
+
+def _blocks(columns: list[_Column], label: int, width: int, column: int) -> Iterator[list[_Column]]:
+    """Yield the columns of each block with their widths: as roomy as the width permits."""
+    room = width - _INDENT - label
+    numbers = [one for one in columns if not one.remarks]
+    remarks = sum(one.natural for one in columns if one.remarks)
+    even = min(column, (room - remarks) // max(1, len(numbers)))
+    if even >= max((one.natural for one in numbers), default=0):
+        yield [replace(one, wide=one.natural if one.remarks else even) for one in columns]
+        return
+    if sum(one.natural for one in columns) > room:
+        columns = [replace(one, head=_in_two_lines(one.head[0])) for one in columns]
+    room = width - _INDENT - min(label, _LEAST_LABEL)
+    block: list[_Column] = []
+    for one in columns:
+        if block and sum(c.wide for c in block) + one.natural > room:
+            yield block
+            block = []
+        block = [*block, replace(one, wide=one.natural)]
+    yield block
+
+
+def _in_two_lines(head: str) -> tuple[str, ...]:
+    """Return a head of several words in two lines, each with the blanks in which it ends."""
+    words = head.rstrip()
+    first, _, last = words.rpartition(" ")
+    end = head[len(words) :]
+    return first + end, last + end
+
+
+def _head_lines(title: str, block: list[_Column], wide: int, width: int) -> Iterator[Line]:
+    count = max(len(one.head) for one in block)
+    lines = ["".join(one.text(("", *one.head)[k - count]) for one in block) for k in range(count)]
+    *above, last = lines
+    yield from (Line(_beside("", cells, wide), TITLE) for cells in above if cells.strip())
+    yield from _row_lines(title, last, wide, width, TITLE, len(title) > wide)
+
+
+def _row_lines(label: str, cells: str, wide: int, width: int, style: str, own_line: bool) -> Iterator[Line]:
+    """Yield a row, its label beside the cells or on a line of its own."""
+    if own_line:
+        yield from (Line(text, style) for text in wrapped(label, width, " " * _INDENT, " " * 2 * _INDENT))
+        label = ""
+    text = _beside(label, cells, wide)
+    if text:
+        yield Line(text, style)
+
+
+def _beside(label: str, cells: str, wide: int) -> str:
+    return f"{'':{_INDENT}}{label:<{wide}}{cells}".rstrip()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from mbplugin.analysis.remedies import at_singular_pose, no_remedy
 from mbplugin.phrases import counted, listed
-from mbplugin.report.misfits import consequence_words, loop_words, rounding_words
-from mbplugin.report.summary import findings_summary, ignored_lines, runs_summary
+from mbplugin.report.formats import findings_summary, ignored_lines, runs_summary
+from mbplugin.report.record import consequence_words, loop_words, rounding_words
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
 
 if TYPE_CHECKING:

@@ -2,32 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mbplugin.model.component import units_of
+import numpy as np
+
+from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.mechanism.identity import freedom_of
-from mbplugin.model.spatial import COMPONENTS
-from mbplugin.phrases import counted, listed
-from mbplugin.report import actuators
-from mbplugin.report.misfits import BUDGET_TITLE, DEVIATIONS_TITLE, budget_words, deviation_rows
-from mbplugin.report.text.blocks import MOST, more_lines, note_lines, sentences_under
-from mbplugin.report.text.frames import (
-    COLUMN,
-    MARKS,
-    OPEN,
-    frame_lines,
-    open_lines,
-    world_table,
-    wrench_lines,
+from mbplugin.model.mechanism.kinematics import coordinate_units
+from mbplugin.model.spatial import COMPONENTS, units_of
+from mbplugin.phrases import counted, joined_by_words, listed
+from mbplugin.report.formats import largest_of, shown
+from mbplugin.report.record import (
+    ACTUATOR_TITLE,
+    BUDGET_TITLE,
+    DEVIATIONS_TITLE,
+    SHARED,
+    budget_words,
+    deviation_rows,
+    open_words,
+    share_words,
+    vector_words,
 )
-from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, TITLE, Line, wrapped
-from mbplugin.report.text.table import grid_lines
+from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
+from mbplugin.report.text.models import (
+    MOST,
+    event_lines,
+    more_lines,
+    note_lines,
+    sentences_under,
+    warning_lines,
+)
+from mbplugin.stopping.scenario.scenario import assumed_brakes, brakes_of_effort
 
 if TYPE_CHECKING:
-    from mbplugin.joint_reactions.family import Family, Relation, Weight
-    from mbplugin.joint_reactions.stiffness.coverage import MissingStiffness
-    from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
+    from mbplugin.joint_reactions.statics import Family, Relation, Weight
+    from mbplugin.joint_reactions.stiffness import MissingStiffness
+    from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+
+#: Energies and works of a motion, and their names.
+ENERGIES = {
+    "kinetic": "kinetic",
+    "potential": "potential",
+    "dissipated": "dissipated by damping and friction",
+    "applied": "work of loads and torques",
+    "driven": "work of drivers",
+}
+#: What follows a value, by its source.
+MARKS = {"rigid": " ", "stated": "*", "estimated": "~", None: " "}
+OPEN = "?"
+COLUMN = 11
+_WORLD = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
 
 
 def reactions_lines(
@@ -151,16 +177,15 @@ def _actuation(result: Reactions, width: int) -> Iterator[Line]:
     if (found := result.actuation) is None:
         return
     yield Line()
-    yield Line(actuators.TITLE, TITLE)
+    yield Line(ACTUATOR_TITLE, TITLE)
     cells = [
-        (one.joint, (f"{one.value:.6g}{' ' if one.unique else actuators.SHARED}", one.unit))
-        for one in found.forces
+        (one.joint, (f"{one.value:.6g}{' ' if one.unique else SHARED}", one.unit)) for one in found.forces
     ]
     yield from grid_lines("", ("",), cells, width)
     if found.free:
-        text = f"{actuators.SHARED} of least norm; the motion stays the same with any more in {listed(found.free)}:"
+        text = f"{SHARED} of least norm; the motion stays the same with any more in {listed(found.free)}:"
         yield from (Line(line) for line in wrapped(text, width, "  ", "    "))
-    for text in actuators.share_words(found):
+    for text in share_words(found):
         yield from (Line(line) for line in wrapped(text, width, "    ", "      "))
 
 
@@ -220,3 +245,166 @@ def _estimates(result: Reactions, width: int) -> Iterator[Line]:
             f" J {s.J:.3g} m⁴ from {how} {', '.join(dict.fromkeys(e.shapes))}"
         )
         yield from (Line(line) for line in wrapped(text, width, "  ", "    "))
+
+
+# A motion as text: its range, energies, events and largest reactions.
+
+
+def simulate_lines(
+    motion: Trajectory, pairs: Sequence[str] = (), width: int = PLAIN_WIDTH, units: Units = SI
+) -> Iterator[Line]:
+    """Yield the report of one motion, with the reactions of some pairs; coordinates in some units."""
+    yield from warning_lines(brakes_of_effort(motion.actions.brakes).warning, width)
+    yield from (Line(text, "bold") for text in wrapped(_simulate_headline(motion), width, "", "  "))
+    yield from _coordinates(motion, width, units)
+    yield from _independent(motion, width)
+    yield from _energies(motion, width)
+    yield from _residuals(motion, width)
+    yield from event_lines(motion.events, width, 9)
+    if pairs:
+        yield from _reactions(motion, pairs, width)
+    yield from sentences_under("Assumed", joined_by_words(assumed_brakes(motion.actions.brakes)), width)
+    yield from note_lines(motion.notes, width)
+
+
+def _simulate_headline(motion: Trajectory) -> str:
+    plane = f" in the {motion.planar} plane" if motion.planar else ""
+    redundancy = counted(motion.degree_of_redundancy, "redundant constraint")
+    samples = counted(len(motion.time), "sample")
+    return (
+        f"{motion.mechanism.name}: motion{plane} over {motion.time[-1]:.6g} s,"
+        f" {motion.outcome.replace('_', ' ')}; {samples}, {redundancy}"
+    )
+
+
+def _coordinates(motion: Trajectory, width: int, units: Units) -> Iterator[Line]:
+    names, sizes = motion.mechanism.q_names, map(units.shown, coordinate_units(motion.mechanism))
+    rows = [
+        (
+            f"{name} [{unit}]" if unit != "1" else name,
+            [shown(v, size=size, digits=6) for v in (q[0], q[-1], q.min(), q.max())],
+        )
+        for name, (size, unit), q in zip(names, sizes, motion.q.T, strict=True)
+    ]
+    if rows:
+        heads = ("start", "end", "smallest", "largest")
+        yield from table_lines("coordinate", heads, rows[:MOST], width)
+    yield from more_lines(len(rows), MOST)
+
+
+def _independent(motion: Trajectory, width: int) -> Iterator[Line]:
+    if not motion.independent:
+        return
+    first, *later = motion.independent
+    changes = [f"{', '.join(one.names) or 'none'} from {one.time:.6g} s" for one in later]
+    own = "; ".join([", ".join(first.names) or "none", *changes[:MOST]])
+    yield from (Line(text) for text in wrapped(f"independent: {own}", width, "", "  "))
+    yield from more_lines(len(changes), MOST)
+
+
+def _energies(motion: Trajectory, width: int) -> Iterator[Line]:
+    found = {text: getattr(motion, name) for name, text in ENERGIES.items()}
+    largest = largest_of(np.abs(values).max(initial=0.0) for values in found.values())
+    rows = [
+        (text, [shown(values[0], largest, digits=6), shown(values[-1], largest, digits=6)])
+        for text, values in found.items()
+        if values.any()
+    ]
+    if rows:
+        yield from table_lines("energy and work [J]", ("start", "end"), rows, width)
+
+
+def _residuals(motion: Trajectory, width: int) -> Iterator[Line]:
+    if motion.residuals:
+        name, worst = max(motion.residuals.items(), key=lambda item: item[1])
+        yield Line()
+        said = f"constraints hold to {worst:.2g} (m, rad), the worst is {name}"
+        if motion.outcome == "loop_opened":
+            said += "; then a loop opens"
+        yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
+
+
+def _reactions(motion: Trajectory, pairs: Sequence[str], width: int) -> Iterator[Line]:
+    """Yield the largest absolute value of every component; an undetermined one has no number."""
+    rows = [(pair, _largest(motion, pair)) for pair in pairs]
+    heads = [f"{c} {units_of(c).force}" for c in COMPONENTS]
+    yield from table_lines("largest reaction", heads, rows, width)
+    said = (
+        "sizes on the successor, at the origin of its joint frame, in axes of the predecessor's joint frame"
+    )
+    if any(OPEN in cells for _, cells in rows):
+        said += "; ? is not determined by the rigid model (see mbplugin reactions)"
+    if motion.stiffness and not all(motion.uniqueness(pair).all() for pair in pairs):
+        said += "; what the rigid model does not determine, the stated stiffness does"
+    yield from (Line(text) for text in wrapped(said, width, "  ", "  "))
+
+
+def _largest(motion: Trajectory, pair: str) -> list[str]:
+    largest = np.abs(motion.reactions(pair)).max(axis=0).tolist()
+    unique = np.asarray(motion.determined(pair).all(axis=0)).tolist()
+    free = motion.mechanism.pair_by_name[pair].kind.free
+    return [
+        OPEN if not known else "" if name in free and not value else f"{value:.6g}"
+        for name, value, known in zip(COMPONENTS, largest, unique, strict=True)
+    ]
+
+
+# Joint frames as text: reactions in world axes, undetermined directions, and the pose of each frame.
+
+
+def world_table(result: Reactions, width: int) -> Iterator[Line]:
+    """Yield the wrenches of pairs, drives, locks and wheels in world axes."""
+    rows = [(f"{c.name} ({c.type})", c.world) for c in result.constraints if c.world is not None]
+    values = np.array([world.wrench for _, world in rows]).reshape(-1, 6)
+    largest = [np.nanmax(np.abs(part), initial=0.0) for part in (values[:, :3], values[:, 3:])]
+    yield from wrench_lines(_WORLD, [(name, [*_cells(world, largest)]) for name, world in rows], width)
+
+
+def wrench_lines(
+    heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], width: int
+) -> Iterator[Line]:
+    """Yield a table of wrenches, nothing without rows; cells end with the mark of their source."""
+    if rows:
+        yield from table_lines("", [head + " " for head in heads], rows, width, COLUMN + 1)
+
+
+def _cells(world: WorldWrench, largest: list[float]) -> Iterator[str]:
+    for k, (value, source) in enumerate(zip(world.wrench.tolist(), world.sources, strict=True)):
+        if source is None:
+            yield OPEN + " "
+        else:
+            yield shown(value, largest[k // 3], digits=6) + MARKS[source]
+
+
+def open_lines(result: Reactions, width: int) -> Iterator[Line]:
+    """Yield the directions in which the rigid model does not determine the reactions of pairs."""
+    same: dict[str, list[str]] = {}
+    for c in result.constraints:
+        if c.reaction != "unique" and (words := open_words(c.open_force, c.open_moment)):
+            same.setdefault(words, []).append(c.name)
+    if not same:
+        return
+    yield Line()
+    title = "Undetermined directions in a rigid model, in world axes (moments at the joint's point)"
+    yield from (Line(text, TITLE) for text in wrapped(title, width))
+    for words, names in same.items():
+        yield from (
+            Line(text) for text in wrapped(f"{listed(names, MOST_NAMES)}: {words}", width, "  ", "      ")
+        )
+
+
+def frame_lines(result: Reactions, width: int) -> Iterator[Line]:
+    """Yield the point of every pair and the axes of its frame in the world."""
+    rows = [(c, c.point, c.R_WJ) for c in result.constraints if c.point is not None and c.R_WJ is not None]
+    if not rows:
+        return
+    yield Line()
+    title = "Joint frames in the world: point [m], and the axes x, y, z of the components"
+    yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
+    vectors = [(_name(c), (point, *R_WJ.T)) for c, point, R_WJ in rows]
+    cells = [(name, [vector_words(vector.tolist()) for vector in own]) for name, own in vectors]
+    yield from grid_lines("", ("point", "x", "y", "z"), cells, width)
+
+
+def _name(constraint: ConstraintReaction) -> str:
+    return f"{constraint.name} ({constraint.body_a} to {constraint.body_b})"

@@ -1,20 +1,42 @@
-"""Which of the resistances at rest break away, and what forces hold the others."""
+"""Which of the resistances at rest break away, and what forces hold the others.
+
+Least squares with every unknown between −1 and 1, also where columns depend on each other.
+
+Columns A (m, n) and their lengths ``sizes`` (n,), the right side b (m,), unknowns u (n,), which of them are
+``free`` (n,), and the unbounded minimiser z (n,).
+
+Least squares with columns that may depend on each other, by one-sided Jacobi rotations.
+
+Columns A (m, n), the rotated ones W (m, n) and the rotations V (n, n).
+"""
 
 from __future__ import annotations
+
+from math import sqrt
 
 import numpy as np
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.bounded import basic_solution, bounded_least_squares
-from mbplugin.simulation.active_set.orthogonal import least_squares, orthogonalize
-from mbplugin.simulation.active_set.selection import largest_size
 
 #: A resistance at its bound slides where its acceleration is that of this share of its bound.
 _BREAKS_AWAY = 1e-9
 #: Rows of innovations depend on each other below this singular value, relative to the largest: where
 #: accelerations are to be reached, and where others hold.
 _REACHED, _HELD = 1e-10, 1e-9
+#: Beyond its bound by more than this an unknown is held there.
+_BEYOND = 1e-9
+#: An unknown leaves its bound when that improves the fit, against rounding.
+_IMPROVES, _ROUNDING = 1e-9, 1e-14
+#: Columns of unit length depend on each other below this singular value.
+_DEPENDENT = 1e-9
+#: An unknown that would have to be larger is at its bound as surely.
+_FAR = 1e15
+#: Columns are orthogonal when the cosine between them is smaller; those are zero whose length is this part of
+#: the largest.
+_COSINE, _ZERO = 1e-15, 1e-18
+#: Rounds over all pairs of columns; five or six are enough.
+_ROUNDS = 30
 
 
 @kernel
@@ -211,3 +233,274 @@ def _settle(
         carrying[at[k]] = left[k]
         if not left[k] and not broken[k]:
             resistances[at[k]].stuck = resistances[at[k]].static * basic[k]
+
+
+@kernel
+def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
+    """Return the minimiser of ‖A u − b‖ with |u| ≤ 1, and which of its unknowns are free.
+
+    An active-set method after Stark and Parker (1995), started with everything free. scipy's ``bvls``
+    does the same, but solves for free unknowns without regard to their rank.
+
+    Parameters
+    ----------
+    A : (m, n) array
+        An unknown whose column is zero is held at a bound.
+    b : (m,) array
+
+    Returns
+    -------
+    u : (n,) array
+        Of several minimisers one with small free unknowns.
+    free : (n,) array of bool
+        False: held at its bound.
+    """
+    n = A.shape[1]
+    sizes = column_sizes(A)
+    free = sizes > 0.0
+    u = np.zeros(n)
+    for j in range(n):
+        if not free[j]:
+            u[j] = 1.0
+    for _ in range(10 * n + 10):
+        z = _fit(A, sizes, b, u, free)
+        if _go_to_bound(u, free, z):
+            continue
+        for j in range(n):
+            if free[j]:
+                u[j] = min(max(z[j], -1.0), 1.0)
+        j = _leaving(A, sizes, b, u, free)
+        if j < 0:
+            break
+        free[j] = True
+    return u, free
+
+
+@kernel
+def _fit(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> Array:
+    """Return the unbounded minimiser (n,) of the free unknowns; of several the smallest in columns of unit length."""
+    m, n = A.shape
+    at = true_positions(free)
+    part, rest, z = np.empty((m, len(at))), b.copy(), np.zeros(n)
+    for j in range(n):
+        if not free[j]:
+            for k in range(m):
+                rest[k] -= A[k, j] * u[j]
+    for i in range(len(at)):
+        for k in range(m):
+            part[k, i] = A[k, at[i]] / sizes[at[i]]
+    x = least_squares(part, rest, _DEPENDENT)
+    for i in range(len(at)):
+        z[at[i]] = min(max(x[i] / sizes[at[i]], -_FAR), _FAR)
+    return z
+
+
+@kernel
+def _leaving(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> int:
+    """Return the unknown at its bound that gains most by leaving it; −1 where none gains more than rounding."""
+    m, n = A.shape
+    residual, size = -b, 0.0
+    for k in range(m):
+        size += b[k] * b[k]
+        for j in range(n):
+            residual[k] += A[k, j] * u[j]
+    size = sqrt(size)
+    which, most, gains = -1, 0.0, False
+    for j in range(n):
+        if free[j] or sizes[j] == 0.0:
+            continue
+        gain = 0.0
+        for k in range(m):
+            gain += A[k, j] / sizes[j] * residual[k]
+        # what a unit of force gains
+        gain *= u[j] / sizes[j]
+        gains = gains or gain > _IMPROVES + _ROUNDING * size / sizes[j]
+        if gain > most:
+            which, most = j, gain
+    return which if gains else -1
+
+
+@kernel
+def column_sizes(A: Array) -> Array:
+    """Return the lengths (n,) of the columns of A (m, n), whose squares may be too small or too large for numbers."""
+    m, n = A.shape
+    sizes = np.zeros(n)
+    for j in range(n):
+        largest, total = 0.0, 0.0
+        for k in range(m):
+            largest = max(largest, abs(A[k, j]))
+        if largest > 0.0:
+            for k in range(m):
+                total += (A[k, j] / largest) ** 2
+            sizes[j] = largest * sqrt(total)
+    return sizes
+
+
+@kernel
+def _go_to_bound(u: Array, free: AnyArray, z: Array) -> bool:
+    """Go from u towards z up to the first bound, in place, and hold that unknown there; return whether there is one."""
+    which, length = -1, np.inf
+    for j in range(len(u)):
+        if free[j] and abs(z[j]) > 1.0 + _BEYOND:
+            part = (np.sign(z[j]) - u[j]) / (z[j] - u[j])
+            if part < length:
+                which, length = j, part
+    if which < 0:
+        return False
+    for j in range(len(u)):
+        if free[j]:
+            u[j] += max(length, 0.0) * (z[j] - u[j])
+    u[which] = np.sign(z[which])
+    free[which] = False
+    return True
+
+
+@kernel
+def basic_solution(A: Array, u: Array, free: AnyArray) -> tuple[Array, AnyArray]:
+    """Return unknowns with the same A u of which the free ones have independent columns, and which those are.
+
+    They are ``u`` (n,) for ``A`` (m, n), and ``free`` (n,) of bool. Free unknowns are moved along what their
+    columns leave open until one is at its bound, again and again.
+    """
+    m, n = A.shape
+    u, free = u.copy(), free.copy()
+    sizes = column_sizes(A)
+    for _ in range(n):
+        at = true_positions(free)
+        part = np.empty((m, len(at)))
+        for i in range(len(at)):
+            for k in range(m):
+                part[k, i] = A[k, at[i]] / sizes[at[i]]
+        _, V, sigma = orthogonalize(part)
+        weakest = place_of_least(sigma)
+        if len(at) == 0 or sigma[weakest] > _DEPENDENT * largest_size(sigma):
+            break
+        d = np.empty(len(at))
+        for i in range(len(at)):
+            d[i] = V[i, weakest] / sizes[at[i]]
+        which, length, least = -1, np.inf, 1e-12 * largest_size(d)
+        for i in range(len(at)):
+            if abs(d[i]) > least:
+                way = (np.sign(d[i]) - u[at[i]]) / d[i]
+                if way < length:
+                    which, length = i, way
+        for i in range(len(at)):
+            u[at[i]] = min(max(u[at[i]] + max(length, 0.0) * d[i], -1.0), 1.0)
+        u[at[which]] = np.sign(d[which])
+        free[at[which]] = False
+    return u, free
+
+
+@kernel
+def orthogonalize(A: Array) -> tuple[Array, Array, Array]:
+    """Return W = A V with orthogonal columns, V (n, n) orthogonal, and the singular values (n,) of A (m, n)."""
+    n = A.shape[1]
+    W, V, sigma = A.copy(), np.zeros((n, n)), np.zeros(n)
+    least = 0.0
+    for j in range(n):
+        V[j, j] = 1.0
+        least = max(least, column_product(W, j, j))
+    least *= _ZERO * _ZERO
+    for _ in range(_ROUNDS):
+        turned = False
+        for i in range(n):
+            for j in range(i + 1, n):
+                a, b, c = column_product(W, i, i), column_product(W, j, j), column_product(W, i, j)
+                if abs(c) <= _COSINE * sqrt(a * b) or min(a, b) <= least:
+                    continue
+                _rotate(W, V, i, j, 0.5 * (b - a) / c)
+                turned = True
+        if not turned:
+            break
+    for j in range(n):
+        sigma[j] = sqrt(column_product(W, j, j))
+    return W, V, sigma
+
+
+@kernel
+def column_product(A: Array, i: int, j: int) -> float:
+    """Return the inner product of columns i and j of A (m, n)."""
+    total = 0.0
+    for k in range(A.shape[0]):
+        total += A[k, i] * A[k, j]
+    return total
+
+
+@kernel
+def _rotate(W: Array, V: Array, i: int, j: int, zeta: float) -> None:
+    """Turn columns i and j of both matrices, ``zeta`` the cotangent of twice the angle."""
+    t = (1.0 if zeta >= 0.0 else -1.0) / (abs(zeta) + sqrt(1.0 + zeta * zeta))
+    c = 1.0 / sqrt(1.0 + t * t)
+    s = c * t
+    for k in range(W.shape[0]):
+        W[k, i], W[k, j] = c * W[k, i] - s * W[k, j], s * W[k, i] + c * W[k, j]
+    for k in range(V.shape[0]):
+        V[k, i], V[k, j] = c * V[k, i] - s * V[k, j], s * V[k, i] + c * V[k, j]
+
+
+@kernel
+def least_squares(A: Array, b: Array, dependent: float) -> Array:
+    """Return the smallest x (n,) that minimises ‖A x − b‖, A (m, n) and b (m,).
+
+    Singular values below ``dependent`` times the largest count as zero.
+    """
+    m, n = A.shape
+    x, largest = np.zeros(n), 0.0
+    for k in range(m):
+        for j in range(n):
+            largest = max(largest, abs(A[k, j]))
+    if largest == 0.0:
+        return x
+    # squares of what is left are numbers
+    W, V, sigma = orthogonalize(A / largest)
+    greatest = largest_size(sigma)
+    for i in range(n):
+        if sigma[i] > dependent * greatest:
+            along = 0.0
+            for k in range(m):
+                along += W[k, i] * b[k]
+            along /= sigma[i] * sigma[i] * largest
+            for j in range(n):
+                x[j] += along * V[j, i]
+    return x
+
+
+# Which of some flags are true, and which number is the least or the largest, written out.
+#
+# The compiler takes as long for one of NumPy's reductions as for several kernels, and builds each anew for
+# every
+# type of its arguments.
+
+
+@kernel
+def true_positions(flags: AnyArray) -> AnyArray:
+    """Return the positions (k,) of those of flags (n,) that are true."""
+    count = 0
+    for i in range(len(flags)):
+        count += flags[i]
+    out = np.empty(count, dtype=np.int64)
+    count = 0
+    for i in range(len(flags)):
+        if flags[i]:
+            out[count] = i
+            count += 1
+    return out
+
+
+@kernel
+def largest_size(a: Array) -> float:
+    """Return the largest absolute value of a (n,); 0 of none."""
+    found = 0.0
+    for i in range(len(a)):
+        found = max(found, abs(a[i]))
+    return found
+
+
+@kernel
+def place_of_least(a: Array) -> int:
+    """Return the position of the smallest of a (n,), the first of equal ones; 0 of none."""
+    place = 0
+    for i in range(1, len(a)):
+        if a[i] < a[place]:
+            place = i
+    return place

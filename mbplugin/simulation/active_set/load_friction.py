@@ -8,23 +8,42 @@ neither is the motion (wojtyra2013 §1, pekal2024 §1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.dynamics.kernels.inverse import inverse_dynamics
-from mbplugin.dynamics.kernels.rows import COMBINED
-from mbplugin.dynamics.tree_model import TreeModel
-from mbplugin.errors import BrokenModel
+from mbplugin.constraints.rank import sample_poses
+from mbplugin.constraints.rows import plane_columns
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.kernels.articulated import inverse_dynamics
+from mbplugin.dynamics.kernels.rows import COMBINED, RATE
+from mbplugin.dynamics.kernels.solve import SINGULAR, add_innovations, row_in_rates
+from mbplugin.dynamics.redundancy import ADMISSIBLE, Independent, eliminate, mass_weighted, minimum_norm
+from mbplugin.dynamics.tree_model import TreeModel, redundancy
+from mbplugin.errors import BadUsage, BrokenModel
+from mbplugin.lapack import pivot_order, pivots
 from mbplugin.model.mechanism.identity import freedom_held
+from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import ROTATION, AnyArray, Array
 
 #: Passes until the iteration is given up, and the relative change of a load at which it has ended.
 _MOST, _ENOUGH = 200, 1e-12
 #: The smallest load, N.
 _LEAST = 1e-12
+_SPREAD: dict[str, Callable[[Equations], Independent]] = {
+    "minimum-norm": minimum_norm,
+    "mass-weighted": mass_weighted,
+    # started from zero, its multipliers stay the smallest ones
+    "augmented": minimum_norm,
+}
+#: Rows whose singular values are at least this share of the largest are independent without a closer look.
+_CLEARLY = 1e-3
+#: Poses sampled for the generic rank.
+_SAMPLES = 4
+#: Rows are chosen anew when the weakest has lost this much of what was its own.
+_WEAKENED = 1e-2
 
 
 class LoadFriction:
@@ -157,3 +176,193 @@ def pull_rows(model: TreeModel, multipliers: Array) -> None:
         force[i] = 0.0
     for body, entry in (("a", "on_a"), ("b", "on_b")):
         np.subtract.at(model.composites["f"], rows[body], force[:, None] * rows[entry])
+
+
+# Multipliers for known accelerations, distributed over redundant rows as in the motion.
+
+
+class Handling:
+    """One way of handling redundant rows along a motion.
+
+    Elimination keeps the rows that it dropped first as long as that is possible, so that multipliers
+    do not jump from one choice to another.
+
+    Parameters
+    ----------
+    redundancy : str
+    dropped : sequence of (constraint, component)
+        Rows that are to carry nothing; where locks and brakes make more rows redundant, others besides.
+    """
+
+    def __init__(self, redundancy: str, dropped: Sequence[tuple[str, str]] = ()) -> None:
+        self._redundancy = redundancy
+        self._stated = tuple(dropped)
+        self._dropped: tuple[int, ...] = ()
+
+    def multipliers(self, equations: Equations, v_dot: Array) -> Array:
+        """Return λ (m,) with Cᵀλ = M v̇ − F for accelerations ``v_dot`` (n,), N and N·m."""
+        return self.carrying(equations, equations.M @ v_dot - equations.F)
+
+    def carrying(self, equations: Equations, forces: Array) -> Array:
+        """Return λ (m,) with Cᵀλ = forces (n,), N and N·m."""
+        size = equations.column_scale
+        if self._dropped and len(self._dropped) == equations.degree_of_redundancy:
+            # that the rows kept so far are independent here as well, their singular values tell
+            kept = np.delete(np.arange(len(equations.C)), self._dropped)
+            scale = equations.row_scale[kept]
+            scaled = (scale[:, None] * equations.C[kept] * size).T
+            mu, _, _, sizes = np.linalg.lstsq(scaled, size * forces, rcond=None)
+            if len(sizes) == len(kept) and sizes.min(initial=np.inf) > _CLEARLY * sizes.max(initial=0.0):
+                out = np.zeros(len(equations.C))
+                out[kept] = scale * mu
+                return out
+        constraints = self._independent(equations)
+        if not len(constraints.C):
+            return np.zeros(len(equations.C))
+        return np.asarray(
+            constraints.spread @ np.linalg.lstsq((constraints.C * size).T, size * forces, rcond=None)[0]
+        )
+
+    def _independent(self, equations: Equations) -> Independent:
+        if self._redundancy != "eliminate":
+            return _SPREAD[self._redundancy](equations)
+        if self._stated:
+            return eliminate(equations, with_others(equations, self._stated))
+        self._dropped = self._dropped or _left_over(equations)
+        try:
+            return eliminate(equations, self._dropped)
+        except BadUsage:
+            # the rows that were kept depend on each other here
+            self._dropped = _left_over(equations)
+            return eliminate(equations)
+
+
+def with_others(equations: Equations, stated: Sequence[tuple[str, str]]) -> tuple[int, ...]:
+    """Return p rows to drop, the stated ones among them; the others are those best apart from them.
+
+    Raises
+    ------
+    BadUsage
+        The rest is redundant or too weak without the stated rows.
+    """
+    rows = [equations.labels.index(label) for label in stated]
+    Z = equations.self_stresses
+    Q, R = np.linalg.qr(Z[rows].T)
+    if len(rows) > Z.shape[1] or np.abs(np.diag(R)).min() < ADMISSIBLE:
+        # says which rows, and how many can be dropped
+        eliminate(equations, rows)
+    rest = Z - (Z @ Q) @ Q.T
+    more = pivot_order(rest.T)[: Z.shape[1] - len(rows)]
+    return (*rows, *(int(k) for k in more))
+
+
+def _left_over(equations: Equations) -> tuple[int, ...]:
+    """Return the rows that a pivoted factorisation would drop."""
+    kept = set(equations.independent_rows.tolist())
+    return tuple(k for k in range(len(equations.C)) if k not in kept)
+
+
+# Which rows hold and are independent: the rank once for all poses, the rows anew where they get weak.
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Rows that hold.
+
+    Parameters
+    ----------
+    active : tuple of int
+        All rows that are in force, redundant ones included.
+    rows : (r,) array of int
+        Independent ones, best first.
+    missing : int
+        Rows that are independent at other poses, but not at this one.
+    """
+
+    active: tuple[int, ...]
+    rows: AnyArray
+    missing: int = 0
+
+
+def generic_redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) -> int:
+    """Return p of the mechanism's own rows in joint rates at the generic rank, near a closed pose q (nq,)."""
+    least = redundancy(mech, q, planar, tolerance)
+    if least == 0:
+        return 0
+    for pose in sample_poses(mech, q, _SAMPLES):
+        # a higher rank has to be clear of the tolerance
+        least = min(least, redundancy(mech, pose, planar, 10 * tolerance))
+    return least
+
+
+def choose_rows(
+    model: TreeModel,
+    active: tuple[int, ...],
+    own_rank: int,
+    tolerance: float,
+    dropped: tuple[int, ...] = (),
+    led: Collection[int] = (),
+) -> Choice:
+    """Return independent rows among the active ones, at the configured state of the model.
+
+    Parameters
+    ----------
+    own_rank : int
+        Generic rank of the mechanism's own rows, which come first; rows behind them add what they add
+        here.
+    dropped : tuple of int
+        Rows that the user wants eliminated.
+    led : collection of int
+        Rows of drives, which are chosen to be independent. No tolerance decides on them again: the row of a rack is
+        that of its pinion but for a thousandth, in which the drive's force acts nevertheless.
+
+    Raises
+    ------
+    BadUsage
+        More rows are to be dropped than are redundant.
+    """
+    kept = [i for i in active if i not in dropped]
+    if not kept:
+        return Choice(active, np.zeros(0, dtype=np.int64))
+    if not dropped and _lead_one_rate_each(model, kept):
+        return Choice(active, np.array(kept, dtype=np.int64))
+    own = [i for i in kept if i < model.table.persistent]
+    own += [i for i in kept if i in led]
+    rank = own_rank + len([i for i in kept if i in led])
+    if len(own) < len(kept):
+        rank += rank_of(model, kept, tolerance) - rank_of(model, own, tolerance)
+    G = np.zeros((len(kept), len(model.rates)))
+    for k, i in enumerate(kept):
+        unit = float(model.table.rows["unit"][i])
+        add_innovations(model.composites, model.rates, model.table.rows, model.table.terms, i, unit, G[k])
+    sizes, order = pivots(G.T)
+    usable = int((sizes > SINGULAR * max(sizes[0], 1e-300)).sum()) if sizes.size else 0
+    if dropped and rank > len(kept):
+        raise BadUsage(
+            "more rows are to be dropped than are redundant", expected=f"{len(active) - rank} rows"
+        )
+    return Choice(active, np.array(kept, dtype=np.int64)[order[: min(rank, usable)]], max(rank - usable, 0))
+
+
+def _lead_one_rate_each(model: TreeModel, rows: list[int]) -> bool:
+    """Whether every row leads a joint rate of its own: such rows are independent at every pose."""
+    table = model.table.rows[rows]
+    return bool((table["kind"] == RATE).all()) and len(np.unique(table["rate"])) == len(rows)
+
+
+def rank_of(model: TreeModel, rows: list[int], tolerance: float) -> int:
+    """Return the rank of some rows in scaled joint rates at the configured state."""
+    if not rows:
+        return 0
+    J = np.zeros((len(rows), len(model.rates)))
+    for k, i in enumerate(rows):
+        unit = float(model.table.rows["unit"][i])
+        row_in_rates(model.composites, model.rates, model.table.rows, model.table.terms, i, unit, J[k])
+    rotational = np.abs(model.rates["s"][:, ROTATION]).max(axis=1, initial=0.0) > 0
+    sigma = np.linalg.svd(J * np.where(rotational, 1.0, model.length), compute_uv=False)
+    return int((sigma > tolerance * sigma[0]).sum()) if sigma[0] > 0 else 0
+
+
+def trusted_share(row_independence: float) -> float:
+    """Return the share below which the rows have to be chosen anew."""
+    return _WEAKENED * row_independence

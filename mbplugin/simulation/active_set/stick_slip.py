@@ -26,13 +26,11 @@ from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.compiler.pointers import address_of, function_at
-from mbplugin.dynamics.kernels.held import any_held
+from mbplugin.dynamics.kernels.rows import any_held
 from mbplugin.dynamics.kernels.solve import add_innovations, row_acceleration, row_rate
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.all_hold import all_hold
-from mbplugin.simulation.active_set.breaking_away import break_away
-from mbplugin.simulation.active_set.selection import true_positions
+from mbplugin.simulation.active_set.breaking_away import break_away, column_product, true_positions
 from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 
 #: A rate is at rest below this, rad/s and m/s.
@@ -41,6 +39,15 @@ AT_REST = 1e-9
 STILL = 1e-6
 #: Accelerations out of reach of any force that count as zero, relative to those of the mechanism.
 _UNMOVED = 1e-9
+_FLAGS = types.boolean[::1]
+_BREAK_AWAY = types.void(types.intp, MATRIX, VECTOR, _FLAGS, _FLAGS)
+#: In the decision: :func:`break_away` at its address, called with the place of a kernel state.
+breaking_from = function_at(types.FunctionType(_BREAK_AWAY))
+_SOLVE = types.boolean(types.intp, types.intp, VECTOR, _FLAGS, types.float64, _FLAGS, _FLAGS)
+#: In a loop: :func:`solve_stick_slip` at its address, called with the place of a kernel state.
+solve_from = function_at(types.FunctionType(_SOLVE))
+#: Rows of innovations that have this share of their own are far from depending on each other.
+_OWN = 1e-4
 
 
 @kernel
@@ -207,15 +214,6 @@ def _break_away_at(place: int, G: Array, a0: Array, within: AnyArray, carrying: 
     break_away(load_struct(place).resistances, G, a0, true_positions(within), carrying)
 
 
-_FLAGS = types.boolean[::1]
-_BREAK_AWAY = types.void(types.intp, MATRIX, VECTOR, _FLAGS, _FLAGS)
-#: In the decision: :func:`break_away` at its address, called with the place of a kernel state.
-breaking_from = function_at(types.FunctionType(_BREAK_AWAY))
-_SOLVE = types.boolean(types.intp, types.intp, VECTOR, _FLAGS, types.float64, _FLAGS, _FLAGS)
-#: In a loop: :func:`solve_stick_slip` at its address, called with the place of a kernel state.
-solve_from = function_at(types.FunctionType(_SOLVE))
-
-
 @lru_cache(maxsize=1)
 def solve_address() -> int:
     """Return where the compiled :func:`solve_stick_slip` is, for loops."""
@@ -275,3 +273,47 @@ def row_rates(composites: Records, rows: Records, terms: Records, resistances: R
     for n in range(len(resistances)):
         out[n] = row_rate(composites, rows, terms, resistances[n].row, qd)
     return out
+
+
+# Whether all that rests can be held: the decision at most instants, in which nothing breaks away.
+
+
+@kernel
+def all_hold(resistances: Records, G: Array, a0: Array, within: AnyArray) -> bool:
+    """Whether forces within the bounds hold all of ``within`` (n,), whose rows are far from depending on each other.
+
+    Then there is nothing to decide. The forces f solve G Gᵀ f = −a₀, with Gᵀ = W R; G and a0 (n, nv), (n,).
+    """
+    at, n, nv = np.empty(len(within), dtype=np.int64), 0, G.shape[1]
+    for k in range(len(within)):
+        if within[k]:
+            at[n] = k
+            n += 1
+    W, R, f = np.empty((nv, n)), np.zeros((n, n)), np.empty(n)
+    for k in range(n):
+        for j in range(nv):
+            W[j, k] = G[at[k], j]
+        whole = sqrt(column_product(W, k, k))
+        for _ in range(2):
+            for i in range(k):
+                along = column_product(W, i, k)
+                R[i, k] += along
+                for j in range(nv):
+                    W[j, k] -= along * W[j, i]
+        R[k, k] = sqrt(column_product(W, k, k))
+        if not R[k, k] > _OWN * whole:
+            return False
+        for j in range(nv):
+            W[j, k] /= R[k, k]
+    for k in range(n):
+        f[k] = -a0[at[k]]
+        for i in range(k):
+            f[k] -= R[i, k] * f[i]
+        f[k] /= R[k, k]
+    for k in range(n - 1, -1, -1):
+        for i in range(k + 1, n):
+            f[k] -= R[k, i] * f[i]
+        f[k] /= R[k, k]
+        if not abs(f[k]) <= resistances[at[k]].static:
+            return False
+    return True

@@ -30,7 +30,7 @@ import numpy as np
 from mbplugin.model.spatial import AnyArray, Array
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.steppers.compiled import State
+    from mbplugin.simulation.steppers.absolute_accelerations import State
     from mbplugin.simulation.steppers.kernel_state import KernelState
     from mbplugin.simulation.steppers.python import PythonStepper
 

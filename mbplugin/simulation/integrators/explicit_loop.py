@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import sqrt
+from math import isfinite, sqrt
 from typing import Any
 
 import numba
@@ -11,21 +11,26 @@ from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.compiler.pointers import address_of, function_at
-from mbplugin.dynamics.kernels.group import displace, increment_rate
+from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.events.watch import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
-from mbplugin.simulation.integrators.hermite import cubic
-from mbplugin.simulation.integrators.stage import keep, put, put_row, settle, stage, take_accelerations
+from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
 from mbplugin.simulation.integrators.tableau import TABLE
-from mbplugin.simulation.steppers.evaluate import evaluate_from
+from mbplugin.simulation.problem import project
 from mbplugin.simulation.steppers.kernel_state import (
+    ACCELERATE,
+    BEYOND,
     DONE,
+    FORWARD_DYNAMICS,
     LOOK,
+    MASSLESS,
     MATRIX,
+    NOT_FINITE,
     RESELECT,
     TOO_SMALL,
     VECTOR,
     WEAK,
+    Evaluate,
+    evaluate_from,
     load_struct,
 )
 
@@ -35,6 +40,20 @@ SAFETY, MOST, LEAST = 0.9, 10.0, 0.2
 #: Where a remaining time is no step any more: of an adaptive method, relative to 1 s and the time; of a
 #: fixed step, relative to it.
 SHORTEST, REMAINDER = 1e-14, 1e-9
+#: The table of a method, and how the loop is called.
+METHOD: Any = types.Array(numba.from_dtype(TABLE), 1, "C", readonly=True)
+_tuple: Any = types.Tuple  # the stubs leave it untyped
+_SIGNATURE = _tuple((types.int64, types.int64, types.float64, types.float64))(
+    *(types.intp, types.intp, METHOD, numba.from_dtype(EVENT_FUNCTION)[::1]),
+    *([types.float64] * 8),
+    types.boolean,
+    *([VECTOR] * 5 + [MATRIX] * 4),
+    *(types.Array(types.float64, 4, "C"), VECTOR),
+)
+#: In a loop around this one: this one at its address.
+advance_from = function_at(types.FunctionType(_SIGNATURE))
+#: Degree of the cubics, and of the quintics.
+DEGREE, QUINTIC = 3, 5
 
 
 def advance_explicit(
@@ -171,20 +190,6 @@ def advance_explicit(
     return status, kept, t, h
 
 
-#: The table of a method, and how the loop is called.
-METHOD: Any = types.Array(numba.from_dtype(TABLE), 1, "C", readonly=True)
-_tuple: Any = types.Tuple  # the stubs leave it untyped
-_SIGNATURE = _tuple((types.int64, types.int64, types.float64, types.float64))(
-    *(types.intp, types.intp, METHOD, numba.from_dtype(EVENT_FUNCTION)[::1]),
-    *([types.float64] * 8),
-    types.boolean,
-    *([VECTOR] * 5 + [MATRIX] * 4),
-    *(types.Array(types.float64, 4, "C"), VECTOR),
-)
-#: In a loop around this one: this one at its address.
-advance_from = function_at(types.FunctionType(_SIGNATURE))
-
-
 @lru_cache(maxsize=1)
 def explicit_loop() -> Any:
     """Return the compiled loop; it is called with the addresses of ``evaluate`` and the kernel state in front."""
@@ -277,3 +282,212 @@ def _polynomial(h: float, method: Records, kx: Array, kv: Array, qd: Array, out:
                     out[n, 1, j] += w * kv[s, j]
     for j in range(len(qd)):
         out[0, 1, j] += qd[j]
+
+
+# Hermite polynomials of a step: cubic ones for methods without a dense output of their own, quintic ones for
+# stops.
+
+
+@kernel
+def cubic(
+    h: float,
+    x: Array,
+    xd0: Array,
+    xd1: Array,
+    qd0: Array,
+    qd1: Array,
+    qdd0: Array,
+    qdd1: Array,
+    out: Array,
+) -> None:
+    """Fill the cubics (4, 2, nv), lowest power first, through increment and rates at both ends.
+
+    Parameters
+    ----------
+    h : float
+        Length of the step, s.
+    x, xd0, xd1 : (nv,) array
+        Increment, and its rates at start and end, per second.
+    qd0, qd1, qdd0, qdd1 : (nv,) array
+        Rates and accelerations at start and end.
+
+    out : (4, 2, nv) array
+        The cubics.
+    """
+    for j in range(len(x)):
+        for part in range(2):
+            y0, y1 = (0.0, x[j]) if part == 0 else (qd0[j], qd1[j])
+            s0, s1 = (h * xd0[j], h * xd1[j]) if part == 0 else (h * qdd0[j], h * qdd1[j])
+            out[0, part, j] = y0
+            out[1, part, j] = s0
+            out[2, part, j] = 3.0 * (y1 - y0) - 2.0 * s0 - s1
+            out[3, part, j] = 2.0 * (y0 - y1) + s0 + s1
+
+
+@kernel
+def quintic(
+    h: float, q0: Array, q1: Array, qd0: Array, qd1: Array, qdd0: Array, qdd1: Array, out: Array
+) -> None:
+    """Fill the quintics (6, 2, nv), lowest power first, of increment and rates of a step whose coordinates add up.
+
+    The rates are the derivative of the increment: with both accelerations their error is that of a method of order 5,
+    and smaller than that of the step.
+
+    Parameters
+    ----------
+    h : float
+        Length of the step, s.
+    q0, q1, qd0, qd1, qdd0, qdd1 : (nv,) array
+        Coordinates, rates and accelerations at start and end.
+    out : (6, 2, nv) array
+        The quintics.
+    """
+    for j in range(len(q0)):
+        c1, c2 = h * qd0[j], 0.5 * h * h * qdd0[j]
+        D = q1[j] - q0[j] - (c1 + c2)
+        E = h * qd1[j] - (c1 + 2.0 * c2)
+        F = h * h * qdd1[j] - 2.0 * c2
+        c = (0.0, c1, c2, 10.0 * D - 4.0 * E + 0.5 * F, -15.0 * D + 7.0 * E - F, 6.0 * D - 3.0 * E + 0.5 * F)
+        for n in range(6):
+            out[n, 0, j] = c[n]
+            out[n, 1, j] = (n + 1) * c[n + 1] / h if n < 5 else 0.0
+
+
+@kernel
+def quintic_at(
+    h: float, fraction: float, q0: Array, polynomial: Array, q: Array, qd: Array, qdd: Array
+) -> None:
+    """Fill coordinates, rates and accelerations at a fraction of a step.
+
+    Parameters
+    ----------
+    h, fraction : float
+        Length of the step, s, and where in it.
+    q0 : (nv,) array
+        Coordinates at the start.
+    polynomial : (6, 2, nv) array
+        As of :func:`quintic`.
+    q, qd, qdd : (nv,) array
+        To be filled.
+    """
+    for j in range(len(q0)):
+        x, v, a = 0.0, 0.0, 0.0
+        for n in range(QUINTIC, -1, -1):
+            a = a * fraction + v
+            v = v * fraction + polynomial[n, 1, j]
+            x = x * fraction + polynomial[n, 0, j]
+        q[j], qd[j], qdd[j] = q0[j] + x, v, a / h
+
+
+# Pieces that the compiled integrators share: one stage, the end of a step, and what is kept of it.
+
+
+@kernel
+def stage(
+    evaluate: Evaluate,
+    place: int,
+    t: float,
+    begun: float,
+    q: Array,
+    x: Array,
+    qd: Array,
+    s: int,
+) -> bool:
+    """Fill row s of ``kx``, ``kv`` and ``kw`` of the kernel state, derivatives of increment, rates and works.
+
+    ``q`` (nq,) is the start of the step, ``x`` (nv,) and ``qd`` (nv,) are those of the stage.
+    """
+    m = load_struct(place)
+    displace(m.composites, q, x, m.at)
+    regular: bool = evaluate(place, FORWARD_DYNAMICS, t, begun, m.at, qd)
+    increment_rate(m.composites, x, qd, m.slope)
+    for j in range(len(qd)):
+        m.kx[s, j], m.kv[s, j] = m.slope[j], m.rates[j].qdd
+    for i in range(3):
+        m.kw[s, i] = m.power[i]
+    return regular
+
+
+@kernel
+def is_motion(q: Array, qd: Array) -> bool:
+    """Whether all coordinates q (nq,) and rates qd (nv,) are within what numbers can compute with."""
+    for i in range(len(q)):
+        if not abs(q[i]) < BEYOND:
+            return False
+    # a generator in all() is not compiled
+    for j in range(len(qd)):  # noqa: SIM110
+        if not abs(qd[j]) < BEYOND:
+            return False
+    return True
+
+
+@kernel
+def settle(
+    evaluate: Evaluate, place: int, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
+) -> int:
+    """End a step at q (nq,) and qd (nv,): project in place, and fill the accelerations qdd (nv,)."""
+    regular = True
+    if projected and len(load_struct(place).independent_rows):
+        if not project(evaluate, place, t, begun, q, qd):
+            return MASSLESS if is_motion(q, qd) else NOT_FINITE
+        evaluate(place, ACCELERATE, t, begun, q, qd)
+    else:
+        regular = evaluate(place, FORWARD_DYNAMICS, t, begun, q, qd)
+    return take_accelerations(place, regular, q, qd, qdd)
+
+
+@kernel
+def take_accelerations(place: int, regular: bool, q: Array, qd: Array, qdd: Array) -> int:
+    """End a step at q (nq,) and qd (nv,); fill qdd (nv,) with the accelerations of the kernel state.
+
+    ``regular``: every rate moves mass.
+    """
+    m = load_struct(place)
+    if not is_motion(q, qd):
+        return NOT_FINITE
+    if not regular:
+        return MASSLESS
+    for j in range(len(qd)):
+        qdd[j] = m.rates[j].qdd
+        if not isfinite(qdd[j]):
+            return NOT_FINITE
+    return DONE
+
+
+@kernel
+def put(values: Array, out: Array) -> None:
+    """Copy values (n,) to out (n,).
+
+    ``out[:] = values`` would have the compiler prepare a message for every way to fail.
+    """
+    for i in range(len(out)):
+        out[i] = values[i]
+
+
+@kernel
+def put_row(values: Array, out: Array, i: int) -> None:
+    """Copy values (n,) to row i of out (k, n)."""
+    for j in range(len(values)):
+        out[i, j] = values[j]
+
+
+@kernel
+def keep(
+    kept: int,
+    t: float,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    work: Array,
+    out_t: Array,
+    out_q: Array,
+    out_qd: Array,
+    out_qdd: Array,
+    out_work: Array,
+) -> None:
+    """Keep a sample; arrays as for :func:`mbplugin.simulation.integrators.explicit_loop.advance_explicit`."""
+    out_t[kept] = t
+    put_row(q, out_q, kept)
+    put_row(qd, out_qd, kept)
+    put_row(qdd, out_qdd, kept)
+    put_row(work, out_work, kept)

@@ -2,35 +2,254 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
 
 import numpy as np
+from numba import types
 
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.velocity import body_twists, velocity_transformation
-from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.dynamics.absolute import absolute_equations, without_mass
-from mbplugin.dynamics.accelerations import body_accelerations
+from mbplugin.constraints.reduction.scaling import body_twists, velocity_transformation
+from mbplugin.constraints.rows import plane_columns
+from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, without_mass
+from mbplugin.dynamics.compiler.jit import compiled
+from mbplugin.dynamics.compiler.pointers import address_of
 from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.kernels.resistance import law_of
-from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.dynamics.redundancy.eliminate import ADMISSIBLE
+from mbplugin.dynamics.kernels.absolute import AbsoluteState, absolute_accelerations
+from mbplugin.dynamics.kernels.articulated import displace
+from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, SPRING
+from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM
+from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, row_rate
+from mbplugin.dynamics.newton_euler import body_accelerations
+from mbplugin.dynamics.redundancy import ADMISSIBLE
 from mbplugin.model.brake_law import BrakeLaw, rate_force
-from mbplugin.model.mechanism.coupling import Lock
 from mbplugin.model.mechanism.identity import RowLabel, drive_component, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.spatial import Array
+from mbplugin.model.mechanism.mechanism import Lock, Mechanism
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.events import EVENT_FUNCTION, locate_first_change
+from mbplugin.simulation.integrators.contract import Chunk, Control, Step, make_chunk
+from mbplugin.simulation.integrators.registry import find_integrator
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.problem import Problem
-from mbplugin.simulation.steppers.kernel_state import KernelState
+from mbplugin.simulation.problem import Problem, project_state
+from mbplugin.simulation.steppers.kernel_state import (
+    ACCELERATE,
+    FORWARD_DYNAMICS,
+    INDICES,
+    KERNEL_STATE,
+    MATRIX,
+    SIGNATURE,
+    VECTOR,
+    KernelState,
+    evaluate_address,
+    evaluate_at,
+    evaluate_from,
+    load_struct,
+    named_tuple,
+    record_array,
+    struct_loader,
+    words_of,
+)
 
-if TYPE_CHECKING:
-    from mbplugin.dynamics.kernels.absolute.state import AbsoluteState
-    from mbplugin.simulation.steppers.evaluate_absolute import AbsoluteEvaluation
+#: Room for the steps that lead to an instant, and how often there may be more.
+_STEPS, _TIMES = 64, 16
+#: Instants nearer to each other than this, relative to 1 s and the time, are the same.
+_SAME = 1e-13
+#: A rejected step may be due to a singular pose when a row has lost this much towards being chosen anew.
+NEAR_SINGULAR = 5.0
+#: Evaluations of a model without rows and rates after which a loop comes back.
+_WORK = 80_000
+#: The state as the compiler knows it.
+ABSOLUTE_STATE = named_tuple(
+    [record_array(d) for d in (COMPOSITE, JOINT_FRAME, ROW, TERM, LOAD, SPRING, RESISTANCE)]
+    + [INDICES] * 5
+    + [VECTOR, INDICES, MATRIX, VECTOR, MATRIX, MATRIX, VECTOR],
+    AbsoluteState,
+)
+_load_absolute, _load_word = struct_loader(ABSOLUTE_STATE), struct_loader(types.intp)
+#: Where the address of ``evaluate`` and the state stand behind the kernel state: an array has five words, and two more
+#: for each dimension.
+_ADDRESS = sum(5 + 2 * kind.ndim for kind in KERNEL_STATE)
+_STATE = _ADDRESS + 1
+
+
+# Inside a step: part of it is taken again, so that nothing is left to a polynomial between its ends.
+
+
+def is_same(one: float, other: float) -> bool:
+    """Whether two times, s, are one instant."""
+    return abs(one - other) <= _SAME * (1.0 + abs(other))
+
+
+def follow(stepper: Stepper, kernel_state: KernelState, state: State, time: float) -> bool:
+    """Take a state in place from the start of a step to an instant in it, s; return whether it gets there."""
+    counts = stepper.counts.copy()
+    stepper.evaluate(kernel_state, state)
+    none = np.zeros(0, dtype=EVENT_FUNCTION)
+    for _ in range(_TIMES):
+        state.h = time - state.t
+        stepper.advance(kernel_state, none, state, time, 0.0, _STEPS)
+        if is_same(state.t, time):
+            break
+    stepper.counts[:] = counts
+    return is_same(state.t, time)
+
+
+def inside(kernel_state: KernelState, step: Step, time: float) -> State:
+    """Return the state inside a step across a singular pose, of its polynomial; works grow evenly.
+
+    Taken in parts, such a step would meet the pose.
+    """
+    part = min((time - step.start) / step.length, 1.0)
+    x, qd = step.at(part)
+    powers = np.arange(1, len(step.polynomial))
+    slope = np.tensordot(powers * part ** (powers - 1), step.polynomial[1:, 1], axes=1)
+    q: Array = np.empty_like(step.q)
+    displace(kernel_state.composites, step.q, x, q)
+    work = step.work[0] + part * (step.work[1] - step.work[0])
+    return State(time, q, qd, slope / step.length, work)
+
+
+# One call for all loops: take steps from a state until something happens.
+
+
+@dataclass(eq=False)
+class State:
+    """Where a motion is: time, coordinates, rates, accelerations, works, and the next step."""
+
+    t: float
+    q: Array
+    qd: Array
+    qdd: Array
+    work: Array = field(default_factory=lambda: np.zeros(3))
+    h: float = 0.0
+
+    def copy(self) -> State:
+        """Return a state that later steps do not change."""
+        return State(self.t, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.work.copy(), self.h)
+
+
+class Stepper(Protocol):
+    """What a run needs of a set of loops."""
+
+    counts: Array
+
+    def settle(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
+        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
+
+    def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
+        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
+
+    def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
+        """Fill accelerations and multipliers of the kernel state, whatever formulation moves the mechanism."""
+
+    def first_change(
+        self, kernel_state: KernelState, event_functions: AnyArray, step: Step
+    ) -> tuple[float, int] | None:
+        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which.
+
+        The kernel state is somewhere inside the step afterwards.
+        """
+        ...
+
+    def advance(
+        self,
+        kernel_state: KernelState,
+        event_functions: AnyArray,
+        state: State,
+        end: float,
+        reselect_below: float,
+        steps: int = 0,
+    ) -> tuple[int, Chunk, int]:
+        """Take steps in place until ``end``, or a chunk; return status, samples and their number.
+
+        The records of ``event_functions`` (e,) are updated.
+        """
+        ...
+
+
+class CompiledStepper:
+    """The compiled loops for one set of options; they evaluate in absolute coordinates where these are given."""
+
+    def __init__(self, options: Options, dense: bool, absolute: AbsoluteAccelerations | None = None) -> None:
+        self._options = options
+        self.absolute = absolute
+        self._integrator = find_integrator(options.integrator)
+        self._dense = dense
+        self.counts: Array = np.zeros(2)
+        #: Room for steps, by their number: what is kept of a chunk is copied.
+        self._chunks: dict[int, Chunk] = {}
+
+    def settle(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
+        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
+        if self._options.stabilization == "projection":
+            project_state(kernel_state, state.t, state.q, state.qd)
+        self.evaluate(kernel_state, state, begun)
+
+    def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
+        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
+        if self.absolute is None:
+            self.fill(kernel_state, state, begun)
+        else:
+            at = state.t if begun is None else begun
+            self.absolute.evaluate(kernel_state, state.t, at, state.q, state.qd)
+        state.qdd[:] = kernel_state.rates["qdd"]
+
+    def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
+        """Fill accelerations and multipliers of the kernel state."""
+        evaluate_at(kernel_state, FORWARD_DYNAMICS, state.t, state.q, state.qd, begun)
+
+    def first_change(
+        self, kernel_state: KernelState, event_functions: AnyArray, step: Step
+    ) -> tuple[float, int] | None:
+        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which."""
+        return locate_first_change(kernel_state, event_functions, step)
+
+    def advance(
+        self,
+        kernel_state: KernelState,
+        event_functions: AnyArray,
+        state: State,
+        end: float,
+        reselect_below: float,
+        steps: int = 0,
+    ) -> tuple[int, Chunk, int]:
+        """Take steps in place until ``end``, or a chunk; return status, samples and their number;
+        arrays as for :meth:`mbplugin.simulation.steppers.absolute_accelerations.Stepper.advance`.
+        """
+        size = steps or _steps_per_call(kernel_state, self._integrator.evaluations)
+        chunk = self._chunks.get(size)
+        if chunk is None:
+            chunk = make_chunk(size, len(state.q), len(state.qd), self._integrator.degree, self._dense)
+            self._chunks[size] = chunk
+        control = control_of(self._options, end, reselect_below)
+        if self.absolute is not None:
+            control = control._replace(evaluate=self.absolute.for_loops(kernel_state))
+        status, kept = self._integrator.advance(
+            kernel_state, event_functions, state, control, chunk, self.counts
+        )
+        return status, chunk, kept
+
+
+def control_of(options: Options, end: float, reselect_below: float) -> Control:
+    """Return what bounds the steps up to a time, s."""
+    return Control(
+        end,
+        options.largest_step,
+        options.rtol,
+        options.atol,
+        reselect_below,
+        NEAR_SINGULAR * reselect_below,
+        options.stabilization == "projection",
+    )
+
+
+def _steps_per_call(kernel_state: KernelState, evaluations: int) -> int:
+    """Return after how many steps, some 50 ms, a loop comes back to show progress or be interrupted."""
+    cost = 1 + len(kernel_state.rates) + len(kernel_state.independent_rows) ** 2
+    return min(max(_WORK // (cost * evaluations), 16), 4096)
 
 
 class AbsoluteAccelerations:
@@ -88,8 +307,7 @@ class AbsoluteAccelerations:
     @cached_property
     def _evaluation(self) -> AbsoluteEvaluation:
         # few motions need it, and its kernels take a while to import
-        from mbplugin.dynamics.absolute_model import absolute_model
-        from mbplugin.simulation.steppers.evaluate_absolute import AbsoluteEvaluation
+        from mbplugin.dynamics.absolute import absolute_model
 
         problem = self._problem
         locks = (*problem.locks, *problem.held, *(d.driver for d in problem.drives))
@@ -164,3 +382,74 @@ class AbsoluteAccelerations:
             return 0
         flat = rank_blocks(mech, forward(mech, q), plane_columns(o.planar), o.tolerance, q)
         return sum(b.redundancy for b in flat) - self._problem.degree_of_redundancy
+
+
+# ``evaluate`` in absolute coordinates: called as the one of the tree, for the same loops.
+#
+# It is compiled when a motion in absolute coordinates first asks for it.
+
+
+def evaluate_absolute(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
+    """Evaluate at q (nq,) and qd (nv,) as :func:`evaluate`, but for accelerations and power by absolute coordinates.
+
+    Rows and their multipliers are those of the tree, with which events and the choice of rows go on.
+    """
+    m, a = load_struct(place), _load_absolute(place + 8 * _STATE)
+    evaluate = evaluate_from(_load_word(place + 8 * _ADDRESS))
+    if not what & ACCELERATE:
+        return bool(evaluate(place, what, t, begun, q, qd))
+    # what sticks is watched by its multiplier
+    of_tree = what if len(m.resistances) else what & ~ACCELERATE
+    regular = not of_tree or evaluate(place, of_tree, t, begun, q, qd)
+    m.power[0] = m.power[1] = m.power[2] = 0.0
+    known = absolute_accelerations(a, m.composites, m.rates, m.resistances, m.drive, q, qd, m.power)
+    return bool(regular and known)
+
+
+class AbsoluteEvaluation:
+    """``evaluate_absolute`` of one model, and the states at which it looks.
+
+    Parameters
+    ----------
+    model : AbsoluteModel
+    """
+
+    def __init__(self, model: AbsoluteModel) -> None:
+        self._model = model
+        #: What the state was made for, and where it stands behind the kernel state.
+        self._known: tuple[KernelState, tuple[int, ...], int, AbsoluteState, AnyArray] | None = None
+
+    def state(
+        self, m: KernelState, active: tuple[int, ...], p: int, dropped: Sequence[RowLabel] = ()
+    ) -> tuple[AbsoluteState, int]:
+        """Return the state in which rows ``active`` of the tree hold, p of all being redundant, and its address."""
+        known = self._known
+        if known is None or known[0] is not m or known[1:3] != (active, p):
+            state = self._model.holding(active, p, dropped)
+            words = np.array([*words_of(m), evaluate_address(), *words_of(state)], dtype=np.int64)
+            known = self._known = (m, active, p, state, words)
+        return known[3], known[4].ctypes.data
+
+    @property
+    def address(self) -> int:
+        """Where the compiled evaluation is, for loops."""
+        return absolute_address()
+
+    def at(self, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
+        """Fill accelerations and power at q (nq,) and qd (nv,); return whether every body has mass.
+
+        ``place`` is the address of a state, from :meth:`state`.
+        """
+        return bool(compiled_evaluate_absolute()(place, FORWARD_DYNAMICS, t, begun, q, qd))
+
+
+@lru_cache(maxsize=1)
+def compiled_evaluate_absolute() -> Any:
+    """Return ``evaluate_absolute``, compiled or from the cache."""
+    return compiled(evaluate_absolute, SIGNATURE, address=True)
+
+
+@lru_cache(maxsize=1)
+def absolute_address() -> int:
+    """Return where the compiled ``evaluate_absolute`` is, for loops."""
+    return address_of(compiled_evaluate_absolute(), SIGNATURE)

@@ -6,43 +6,59 @@ Same contract as the compiled loops, same trajectory; some hundred times slower.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.group import displace, increment_rate
-from mbplugin.errors import BadUsage
+from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.explicit_closure import Closing, closing_conditions
+from mbplugin.dynamics.explicit_closure.closing import closing_equations, minimal_solution
+from mbplugin.dynamics.formulations import independent_coordinates, solve, tangents
+from mbplugin.dynamics.kernels.articulated import displace, increment_rate, inward, outward
+from mbplugin.dynamics.kernels.composite_bodies import gather
+from mbplugin.dynamics.kernels.rows import RATE
+from mbplugin.dynamics.kernels.solve import constrain, resist, row_rate
+from mbplugin.dynamics.redundancy import eliminate
+from mbplugin.dynamics.tree_model import equations_of
+from mbplugin.errors import BadUsage, CannotClose
+from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.load_friction import LoadFriction
-from mbplugin.simulation.events.locate_python import first_change_in_python
-from mbplugin.simulation.events.watch import (
+from mbplugin.simulation.active_set.load_friction import Handling, LoadFriction
+from mbplugin.simulation.events import (
     EVENT_FUNCTION,
     clear_candidates,
     event_value,
+    first_change_in_python,
     follow_static,
     mark_overloaded,
     sign_changes,
 )
 from mbplugin.simulation.integrators.contract import Chunk, Derivative, Step, make_chunk
+from mbplugin.simulation.integrators.explicit_loop import is_motion
 from mbplugin.simulation.integrators.registry import find_integrator, integrator_names
-from mbplugin.simulation.integrators.stage import is_motion
-from mbplugin.simulation.options import Options
-from mbplugin.simulation.problem import Problem
-from mbplugin.simulation.projection import project_state
-from mbplugin.simulation.steppers.compiled import State, control_of
+from mbplugin.simulation.options import Options, breaks_of
+from mbplugin.simulation.problem import Problem, project_state
+from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteAccelerations, State, control_of
 from mbplugin.simulation.steppers.kernel_state import (
     DONE,
+    FACTORIZE,
+    KINEMATICS,
     LOOK,
     NOT_FINITE,
     RESELECT,
     TOO_SMALL,
     WEAK,
     KernelState,
+    evaluate_at,
 )
-from mbplugin.simulation.steppers.leading import Leading
-from mbplugin.simulation.steppers.python_accelerations import Accelerations
+from mbplugin.simulation.steppers.kernel_state import prescribe as prescribe_drives
 
 #: One step at a time: nothing is lost where a function of the user fails.
 _CHUNK = 1
+#: How far beside a break a prescribed motion is asked, relative to 1 s and the time.
+_BESIDE = 1e-12
+#: A pose that is closed this far from where a stage has it, rad or m, is on another branch.
+_OTHER_BRANCH = 0.1
 
 
 class PythonStepper:
@@ -169,7 +185,7 @@ class PythonStepper:
         steps: int = 0,
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end``, or a chunk; return status, samples and their number;
-        arrays as for :meth:`mbplugin.simulation.steppers.compiled.Stepper.advance`.
+        arrays as for :meth:`mbplugin.simulation.steppers.absolute_accelerations.Stepper.advance`.
         """
         control = control_of(self._options, end, reselect_below)
         chunk = make_chunk(steps or _CHUNK, len(state.q), len(state.qd), self._integrator.degree, True)
@@ -237,3 +253,307 @@ def _others() -> str:
     """Return the integrators that step by accelerations, as a choice."""
     names = [name for name in integrator_names() if not find_integrator(name).by_momenta]
     return " or ".join(map(repr, names))
+
+
+# The accelerations of a model at a state in readable Python, by every formulation.
+
+
+class Accelerations:
+    """How one model accelerates, by the chosen formulation."""
+
+    def __init__(
+        self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]], by_load: LoadFriction
+    ) -> None:
+        self.by_load = by_load
+        self._handling = Handling(options.redundancy)
+        self._problem, self._model, self._options = problem, problem.model, options
+        self._active = active
+        #: Who leads, for formulations that have independent coordinates.
+        self.leading = LeadingCoordinates(problem.model.mech)
+        self._absolute = AbsoluteAccelerations(problem, options, active)
+
+    def prescribe(self, kernel_state: KernelState, t: float, begun: float) -> None:
+        """Let prescribed motions given as callables be polynomials about this instant of a step.
+
+        At a break it is those of the side on which the step has begun.
+        """
+        for d, (driver, _) in enumerate(self._model.table.driven):
+            profile = self._options.profiles.get(driver.name)
+            if profile is not None:
+                at = _on_one_side(breaks_of(profile), t, begun)
+                value, rate, acceleration = profile(at)
+                # a driver that a callable leads has one segment
+                own = int(np.argmax(kernel_state.motion_segments["drive"] == d))
+                kernel_state.motion_segments[own] = (d, at, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
+
+    def at(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
+        """Return q̈ (nv,) at a state q (nq,), qd (nv,) of a step begun at a time; fill multipliers and power."""
+        self.prescribe(kernel_state, t, begun)
+        o = self._options
+        if o.projects_independent_rows:
+            return self._projected(kernel_state, t, begun, q, qd)
+        if o.formulation == "closing":
+            q, qd = self.close(kernel_state, t, begun, q, qd)
+        if self.by_load:
+            # sliding parts that go with the state, for whichever equations follow
+            self._projected(kernel_state, t, begun, q, qd)
+        if o.coordinates == "absolute":
+            qdd = self._absolute.compiled(kernel_state, t, begun, q, qd)
+            if qdd is not None:
+                return qdd
+        # the decomposition says how near a singular pose is
+        evaluate_at(kernel_state, KINEMATICS | FACTORIZE, t, q, qd, begun)
+        self._model.power[:] = 0.0
+        if o.coordinates == "absolute":
+            self._count_power(kernel_state, t, q, qd)
+            return self._absolute.readable(kernel_state, t, q, qd)
+        equations = self._equations(kernel_state, t, q, qd)
+        if o.formulation == "closing":
+            solution = minimal_solution(equations, self.leading.closing(q), q)
+        else:
+            leading = self.leading.partition_of(len(qd) - equations.rank)
+            solution = solve(equations, o.formulation, o.redundancy, o.dropped, leading)
+        self._model.power[2] = -float(solution.multipliers @ equations.b)
+        return solution.v_dot
+
+    def close(
+        self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array
+    ) -> tuple[Array, Array]:
+        """Return the closed state (nq,), (nv,) at a time (s) of a step begun at one, from q (nq,) and qd (nv,)."""
+        prescribe_drives(kernel_state.motion_segments, kernel_state.drive, t, begun)
+        return self.leading.close(q, qd, self._prescribed(kernel_state))
+
+    def _prescribed(self, kernel_state: KernelState) -> tuple[Prescribed, ...]:
+        """Return the joint rates that drivers lead now, and those that locks and stiction hold at zero."""
+        found, rows = [], kernel_state.rows
+        for i in self._active():
+            row = rows[i]
+            if row["kind"] == RATE and row["coordinate"] >= 0:
+                rate, at, drive = (int(row[name]) for name in ("rate", "coordinate", "drive"))
+                if drive < 0:
+                    found.append(Prescribed(rate, at, None, 0.0))
+                else:
+                    value, speed = kernel_state.drive[drive, :2].tolist()
+                    found.append(Prescribed(rate, at, float(row["offset"]) + value, speed))
+        return tuple(found)
+
+    def lead(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
+        """Choose who leads from the end of a step, at a time (s) and a state q (nq,), qd (nv,)."""
+        evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
+        equations = self._equations(kernel_state, t, q, qd)
+        if self._options.formulation == "closing":
+            self.leading.choose(equations, t, q, self._prescribed(kernel_state))
+        else:
+            self.leading.choose_partition(equations, t)
+
+    def _equations(self, kernel_state: KernelState, t: float, q: Array, qd: Array) -> Equations:
+        """Return the equations of motion in joint coordinates at a state q (nq,), qd (nv,), evaluated before."""
+        rows = self._active()
+        return equations_of(
+            self._model,
+            q,
+            qd,
+            time=t,
+            degree_of_redundancy=len(rows) - len(kernel_state.independent_rows),
+            rows=rows,
+            drive=kernel_state.drive.copy(),
+            decided=True,
+        )
+
+    def fill(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
+        """Fill accelerations, multipliers and power of the kernel state, for every formulation; q (nq,), qd (nv,)."""
+        self.prescribe(kernel_state, t, begun)
+        self._projected(kernel_state, t, begun, q, qd)
+
+    def _count_power(self, m: KernelState, t: float, q: Array, qd: Array) -> None:
+        """Fill the power of dampers, friction and applied forces at q (nq,) and qd (nv,); no coordinates change it."""
+        gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
+        resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
+        self._model.control(t, q, qd)
+
+    def _projected(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
+        """Return q̈ (nv,) at q (nq,) and qd (nv,), friction being that of the loads which they cause."""
+        if not self.by_load or self.by_load.frozen:
+            return self._with_friction(kernel_state, t, begun, q, qd)
+        for _ in self.by_load.passes():
+            qdd = self._with_friction(kernel_state, t, begun, q, qd)
+            multipliers = self._multipliers(kernel_state, t, q, qd, qdd)
+            evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
+            self._count_power(kernel_state, t, q, qd)
+            self.by_load.follow(qdd, multipliers)
+        # what the loads were read from has been used up
+        return self._with_friction(kernel_state, t, begun, q, qd)
+
+    def _multipliers(self, kernel_state: KernelState, t: float, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return the multipliers (m,) of all rows for accelerations qdd (nv,) at q (nq,) and qd (nv,), N and N·m,
+        redundant rows being handled as the options say."""
+        out = np.zeros(len(self._model.table.rows))
+        if self._options.redundancy == "eliminate":
+            held = kernel_state.independent_rows
+            out[held] = kernel_state.multipliers[: len(held)]
+        else:
+            equations = self._equations(kernel_state, t, q, qd)
+            out[list(self._active())] = self._handling.multipliers(equations, qdd)
+        return out
+
+    def _with_friction(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
+        """Return q̈ (nv,) at q (nq,) and qd (nv,) as the compiled piece does, with the controller's forces."""
+        m = kernel_state
+        evaluate_at(m, KINEMATICS | FACTORIZE, t, q, qd, begun)
+        m.power[:] = 0.0
+        self._count_power(m, t, q, qd)
+        inward(m.composites, m.rates, True)
+        outward(m.composites, m.rates, True)
+        if len(m.independent_rows):
+            if self._options.stabilization == "baumgarte":
+                m.rows["gamma"][m.independent_rows] += self._baumgarte(m, m.independent_rows.tolist(), qd)
+            constrain(m.composites, m.rates, m.rows, m.terms, m.independent_rows, m.Q, m.R, m.multipliers)
+            m.power[2] = -float(m.multipliers @ m.rows["bias"][m.independent_rows])
+        return np.array(m.rates["qdd"])
+
+    def _baumgarte(self, kernel_state: KernelState, rows: list[int], qd: Array) -> Array:
+        """Return −2α(C v + b) − α²Φ of some rows, (k,), at qd (nv,), critically damped within a few steps."""
+        alpha = 1.0 / (10.0 * self._options.step) if self._options.step else 20.0
+        rate = [row_rate(kernel_state.composites, kernel_state.rows, kernel_state.terms, i, qd) for i in rows]
+        gap = np.array(rate) + kernel_state.rows["bias"][rows]
+        return np.asarray(-2.0 * alpha * gap - alpha**2 * kernel_state.rows["phi"][rows])
+
+
+def _on_one_side(breaks: tuple[float, ...], t: float, begun: float) -> float:
+    """Return an instant between the same breaks as the start of a step, at t or just beside it."""
+    for time in breaks:
+        beside = _BESIDE * (1.0 + abs(time))
+        if time > begun + beside:
+            return min(t, time - beside)
+        t = max(t, time + beside)
+    return t
+
+
+# The independent coordinates that lead a motion, and when others take over.
+
+
+@dataclass(frozen=True)
+class Leading:
+    """The independent coordinates of a motion from a time on.
+
+    Parameters
+    ----------
+    time : float
+        s.
+    names : tuple of str
+        Of joint rates.
+    """
+
+    time: float
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Prescribed:
+    """A rate that is a function of time at an instant: of a driver, or zero where a lock or stiction holds.
+
+    Parameters
+    ----------
+    rate, at : int
+        Its place among ``qd_names``, and that of its coordinate among ``q_names``.
+    value : float or None
+        Of the coordinate, rad or m; None where it stays where it is.
+    speed : float
+        rad/s or m/s.
+    """
+
+    rate: int
+    at: int
+    value: float | None
+    speed: float
+
+
+class LeadingCoordinates:
+    """Which coordinates lead one motion: those of closing conditions, or of coordinate partitioning."""
+
+    def __init__(self, mech: Mechanism) -> None:
+        self._mech = mech
+        self._closing: Closing | None = None
+        #: Independent coordinates of the partition, (k,).
+        self._partition: AnyArray | None = None
+        #: Rates that were prescribed when the closing conditions were chosen.
+        self._prescribed: tuple[int, ...] = ()
+        #: From the start on, one entry for each change.
+        self.changes: list[Leading] = []
+
+    @property
+    def closed_names(self) -> frozenset[str]:
+        """Names of the constraints that closing conditions replace."""
+        closed: tuple[Constraint, ...] = (*self._mech.tree.cut, *self._mech.couplings)
+        return frozenset(constraint.name for constraint in closed)
+
+    def closing(self, q: Array) -> Closing:
+        """Return the closing conditions to go on with from a pose q (nq,)."""
+        if self._closing is None:
+            self._closing = closing_conditions(self._mech, q)
+        return self._closing
+
+    def close(self, q: Array, qd: Array, prescribed: Sequence[Prescribed] = ()) -> tuple[Array, Array]:
+        """Return the closed state (nq,), (nv,) that has the independent coordinates of q (nq,) and qd (nv,).
+
+        What is prescribed among these is so exactly (blajer1993 (5), (6)): nothing of it is integrated.
+        """
+        closing = self.closing(q)
+        q, qd = _as_prescribed(closing, q, qd, prescribed)
+        try:
+            if closing.is_near_singular(q):
+                closing = closing.on_branch_of(q)
+            here = closing.at(q)
+            off = float(np.abs(here.q - q).max(initial=0.0)) > _OTHER_BRANCH
+        except CannotClose:
+            off = True
+        if off:
+            # a motion followed again from an earlier time, or a stage beyond the reach of these coordinates
+            closing = closing_conditions(self._mech, q, prescribed=self._prescribed)
+            q, qd = _as_prescribed(closing, q, qd, prescribed)
+            here = closing.at(q)
+        self._closing = closing
+        return np.array(here.q), here.A @ qd[closing.independent_rates]
+
+    def choose(self, equations: Equations, t: float, q: Array, prescribed: Sequence[Prescribed] = ()) -> None:
+        """Choose the coordinates that lead from the end of a step at a time (s) and pose q (nq,).
+
+        They are chosen again where they are nearly singular, and where a lock closes or opens.
+        """
+        closing, led = self.closing(q), tuple(one.rate for one in prescribed)
+        if not self.changes or led != self._prescribed or closing.is_near_singular(q):
+            own = closing_equations(equations, closing)
+            self._closing = closing.change(q, tangents(own, eliminate(own)), led)
+            self._prescribed = led
+        self._note(t, self.closing(q).independent)
+
+    def choose_partition(self, equations: Equations, t: float) -> None:
+        """Choose the coordinates of a partition for the next step from a time on, s."""
+        self._partition = independent_coordinates(equations, eliminate(equations), self._partition)
+        self._note(t, tuple(self._mech.qd_names[k] for k in self._partition))
+
+    def partition_of(self, freedom: int) -> AnyArray | None:
+        """Return the independent coordinates (k,) of a partition, or None where other constraints hold now."""
+        own = self._partition
+        return own if own is not None and len(own) == freedom else None
+
+    def _note(self, t: float, names: tuple[str, ...]) -> None:
+        """Note who leads from a time on, s; a motion that is followed again changes nothing."""
+        if not self.changes or (t >= self.changes[-1].time and names != self.changes[-1].names):
+            self.changes.append(Leading(t, names))
+
+
+def _as_prescribed(
+    closing: Closing, q: Array, qd: Array, prescribed: Sequence[Prescribed]
+) -> tuple[Array, Array]:
+    """Return q (nq,) and qd (nv,) with what is prescribed among the independent coordinates."""
+    independent = set(closing.independent_rates.tolist()) if prescribed else set()
+    own = [one for one in prescribed if one.rate in independent]
+    if not own:
+        return q, qd
+    q, qd = np.array(q), np.array(qd)
+    for one in own:
+        qd[one.rate] = one.speed
+        if one.value is not None:
+            q[one.at] = one.value
+    return q, qd

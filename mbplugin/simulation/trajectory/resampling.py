@@ -1,30 +1,52 @@
 """A trajectory at other times: followed again between samples, or interpolated where only samples are known.
 
 Neither goes across an event.
+
+Turns between two orientations as rotation vectors, many at a time: θ with R₁ = exp(θ) R₀.
+
+Quaternions are (n, 4) xyzw; rates ω are those of the orientation, in the axes in which θ is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import json
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.mechanism.coordinate_units import rate_units
+from mbplugin.csv_tables import write_csv
+from mbplugin.errors import BadNumber, BadUsage, MissingDependency
+from mbplugin.files import replacing
+from mbplugin.model.mechanism.kinematics import coordinate_units, momentum_units, rate_units
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.spatial import AnyArray, Array, make_read_only
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only, units_of
 from mbplugin.phrases import cut_short
-from mbplugin.simulation.trajectory import so3
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory.playback import Playback
+    from matplotlib.figure import Figure
+
+    from mbplugin.simulation.passing_marks import Event
+    from mbplugin.simulation.trajectory.record import Playback
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: A polynomial stands for a motion in pictures as long as nothing turns further between two samples, rad.
 _TURN = 0.5
+#: Endings of pictures.
+PLOTTING_ENDINGS = (".png", ".svg", ".pdf", ".jpg")
+#: Curves that still fit into a legend.
+_NAMED = 12
+#: Letters of a name that leave room for the curves beside them, and of a title for its outcome.
+_LONGEST, _TITLE = 32, 60
+#: Below this angle (rad) series are more exact than closed forms.
+_SMALL = 1e-2
+ENDINGS = (".npz", ".csv")
+_ENERGIES = ("kinetic", "potential", "dissipated", "applied", "driven")
 
 
 def resample(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
@@ -169,7 +191,7 @@ def _coordinates(trajectory: Trajectory, first: AnyArray, last: AnyArray, h: Arr
 
     They begin and end at the samples first and last (n,).
     """
-    straight, turned = _split(trajectory.mechanism)
+    straight, turns = _split(trajectory.mechanism)
     q, qd, qdd = trajectory.q, trajectory.qd, trajectory.qdd
     out = np.empty((len(s), q.shape[1]))
     h, s = h[:, None], s[:, None]
@@ -182,13 +204,13 @@ def _coordinates(trajectory: Trajectory, first: AnyArray, last: AnyArray, h: Arr
         h * qd[last][:, at_qd],
         h**2 * qdd[last][:, at_qd],
     )
-    for at, of in turned:
+    for at, of in turns:
         begin = q[first, at]
-        angle = so3.between(begin, q[last, at])
-        rate = so3.angle_rate(angle, qd[last, of])
-        acceleration = so3.angle_acceleration(angle, rate, qd[last, of], qdd[last, of])
+        angle = between(begin, q[last, at])
+        rate = angle_rate(angle, qd[last, of])
+        acceleration = angle_acceleration(angle, rate, qd[last, of], qdd[last, of])
         x = _quintic(s, h * qd[first, of], h**2 * qdd[first, of], angle, h * rate, h**2 * acceleration)
-        out[:, at] = so3.turned(begin, x)
+        out[:, at] = turned(begin, x)
     return out
 
 
@@ -241,8 +263,7 @@ def _rates(
 
 def _energies(trajectory: Trajectory, q: Array, qd: Array) -> tuple[Array, Array]:
     """Return kinetic and potential energy (n,), J, at q and qd (n, nq), (n, nv)."""
-    from mbplugin.dynamics.kernels.articulated import factor
-    from mbplugin.dynamics.kernels.inverse import energies
+    from mbplugin.dynamics.kernels.articulated import energies, factor
     from mbplugin.dynamics.kernels.motion import move
     from mbplugin.dynamics.tree_model import tree_model
 
@@ -272,3 +293,286 @@ def _work(time: Array, work: Array, at: Array, first: AnyArray) -> Array:
 
             out[mine] = PchipInterpolator(time[start:stop], work[start:stop])(at[mine])
     return out
+
+
+# A trajectory as a picture: coordinates, rates, momenta and energies over time, events as lines across.
+
+
+def plot(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
+    """Draw a trajectory into a file, or in a window where none is named, and return the figure.
+
+    Raises
+    ------
+    MissingDependency
+        Matplotlib is not installed.
+    BadUsage
+        No picture by its ending, or a file that cannot be written.
+    """
+    return draw(partial(_draw, trajectory), (9.0, 12.0), path)
+
+
+def draw(onto: Callable[[Any], None], size: tuple[float, float], path: str | Path | None) -> Figure:
+    """Return a figure (inches) onto which something was drawn, in a file, or in a window where none is named."""
+    if path is None:
+        pyplot = _matplotlib("pyplot")
+        shown: Figure = pyplot.figure(figsize=size, layout="constrained")
+        onto(shown)
+        if "inline" in pyplot.get_backend():
+            # a cell shows what it returns: once, not twice
+            pyplot.close(shown)
+        else:
+            pyplot.show()
+        return shown
+    path = Path(path)
+    require_picture(path)
+    figure: Figure = _matplotlib("figure").Figure(figsize=size, layout="constrained")
+    onto(figure)
+    save(figure, path)
+    return figure
+
+
+def require_picture(path: Path) -> None:
+    """Refuse a file name that is no picture's, and a picture where matplotlib is missing.
+
+    Raises
+    ------
+    BadUsage
+        The name has another ending.
+    MissingDependency
+        matplotlib is not installed.
+    """
+    if path.suffix.lower() not in PLOTTING_ENDINGS:
+        raise BadUsage(f"cannot draw curves into {path.name!r}", expected=", ".join(PLOTTING_ENDINGS))
+    _matplotlib("figure")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure in the format of the ending."""
+    with replacing(path) as temporary, warnings.catch_warnings():
+        # a letter that the font lacks is drawn as a box
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
+        figure.savefig(temporary)
+
+
+def legend(axes: Any, lines: Sequence[Any], names: Sequence[str], **where: str) -> None:
+    """Name the curves as their file does, where so many fit."""
+    if 0 < len(lines) <= _NAMED:
+        shown = [cut_short(name, _LONGEST) for name in names]
+        for text in axes.legend(lines, shown, fontsize="small", **where).get_texts():
+            # a dollar sign in a name is no formula
+            text.set_parse_math(False)
+
+
+def _matplotlib(module: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(f"matplotlib.{module}")
+    except ImportError:
+        raise MissingDependency.of("a plot", "matplotlib", "plot") from None
+
+
+def _draw(trajectory: Trajectory, figure: Any) -> None:
+    curves = list(columns(trajectory))
+    panels = {
+        "coordinates": [c for c in curves if c.what == "q"],
+        "rates": [c for c in curves if c.what == "qd"],
+        "momenta": [c for c in curves if c.what == "momentum"],
+        "energy": [c for c in curves if c.unit == "J"],
+    }
+    all_axes = figure.subplots(len(panels), 1, sharex=True)
+    for axes, (title, shown) in zip(all_axes, panels.items(), strict=True):
+        _panel(axes, trajectory, title, shown)
+    all_axes[-1].set_xlabel("time [s]")
+    name = cut_short(trajectory.mechanism.name, _TITLE)
+    figure.suptitle(f"{name}: {trajectory.outcome}").set_parse_math(False)
+
+
+def _panel(axes: Any, trajectory: Trajectory, title: str, shown: list[Column]) -> None:
+    lines = [axes.plot(trajectory.time, curve.values, linewidth=1.2)[0] for curve in shown]
+    for event in trajectory.events:
+        axes.axvline(event.time, color="0.6", linewidth=0.8, linestyle="--")
+    units = dict.fromkeys(c.unit for c in shown if c.unit != "1")
+    axes.set_ylabel(f"{title} [{', '.join(units)}]" if units else title)
+    axes.grid(alpha=0.3)
+    legend(axes, lines, [curve.name or curve.what for curve in shown], loc="upper right")
+
+
+def between(start: Array, end: Array) -> Array:
+    """Return the rotation vectors (n, 3), shorter than π, from orientations start (n, 4) to end (n, 4)."""
+    turn = _product(end, start * [-1.0, -1.0, -1.0, 1.0])
+    turn = np.where(turn[:, 3:] < 0, -turn, turn)
+    sine = np.linalg.norm(turn[:, :3], axis=1, keepdims=True)
+    half = np.arctan2(sine, turn[:, 3:])
+    return np.asarray(turn[:, :3] * np.where(sine > 1e-12, 2 * half / np.where(sine > 0, sine, 1.0), 2.0))
+
+
+def turned(start: Array, angle: Array) -> Array:
+    """Return the quaternions (n, 4) of exp(θ) R₀, on the side of start (n, 4); angle (n, 3) is θ."""
+    half = 0.5 * np.linalg.norm(angle, axis=1, keepdims=True)
+    vector = 0.5 * angle * np.sinc(half / np.pi)
+    out = _product(np.concatenate((vector, np.cos(half)), axis=1), start)
+    return np.asarray(out / np.linalg.norm(out, axis=1, keepdims=True))
+
+
+def angle_rate(angle: Array, omega: Array) -> Array:
+    """Return θ̇ (n, 3) = ω − ½ θ × ω + c θ × (θ × ω) at angle (n, 3) and omega (n, 3), rad/s."""
+    across = cross(angle, omega)
+    return np.asarray(omega - 0.5 * across + _factor(angle)[0] * cross(angle, across))
+
+
+def angle_acceleration(angle: Array, rate: Array, omega: Array, alpha: Array) -> Array:
+    """Return θ̈ (n, 3), the derivative of :func:`angle_rate`, rad/s².
+
+    Of angle (n, 3), its rate (n, 3), omega (n, 3) and the angular acceleration alpha (n, 3).
+    """
+    c, slope = _factor(angle)
+    c_dot = slope * (angle * rate).sum(axis=1, keepdims=True)
+    across, across_dot = cross(angle, omega), cross(rate, omega) + cross(angle, alpha)
+    return np.asarray(
+        alpha
+        - 0.5 * across_dot
+        + c_dot * cross(angle, across)
+        + c * (cross(rate, across) + cross(angle, across_dot))
+    )
+
+
+def _factor(angle: Array) -> tuple[Array, Array]:
+    """Return c(φ) = 1/φ² − cot(φ/2)/(2φ), and c′(φ)/φ, of rotation vectors ``angle`` (n, 3)."""
+    phi = np.linalg.norm(angle, axis=1, keepdims=True)
+    u = phi**2
+    large = np.where(phi > _SMALL, phi, 1.0)
+    cot = 1.0 / np.tan(0.5 * large)
+    c = 1 / large**2 - cot / (2 * large)
+    slope = (-2 / large**3 + cot / (2 * large**2) + 0.25 * (1 + cot**2) / large) / large
+    series = 1 / 12 + u / 720 + u**2 / 30240
+    return np.where(phi > _SMALL, c, series), np.where(phi > _SMALL, slope, 1 / 360 + u / 7560)
+
+
+def _product(a: Array, b: Array) -> Array:
+    """Return the quaternion products of a and b (n, 4), (n, 4)."""
+    va, wa, vb, wb = a[:, :3], a[:, 3:], b[:, :3], b[:, 3:]
+    vector = wa * vb + wb * va + cross(va, vb)
+    scalar = wa * wb - (va * vb).sum(axis=1, keepdims=True)
+    return np.concatenate((vector, scalar), axis=1)
+
+
+# A trajectory as a file: arrays, or a table with units.
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One quantity along a motion: what it is, of which element, its unit, its values (T,)."""
+
+    what: str
+    name: str
+    unit: str
+    values: AnyArray
+
+    @property
+    def header(self) -> str:
+        """What stands above it, such as ``qd elbow [rad/s]``."""
+        return f"{self.what} {self.name}".strip() + (f" [{self.unit}]" if self.unit else "")
+
+
+def write(trajectory: Trajectory, path: Path, reactions: Sequence[str] = ()) -> None:
+    """Write a trajectory to ``.npz`` (all arrays) or ``.csv`` (a table with units in its header).
+
+    Parameters
+    ----------
+    reactions : sequence of str
+        Pairs whose reactions are written too.
+    """
+    if path.suffix.lower() == ".csv":
+        _write_table(list(columns(trajectory, reactions)), path)
+        return
+    arrays: dict[str, Any] = _arrays(trajectory)
+    carried = [trajectory.reactions(pair) for pair in reactions]
+    arrays["reaction_pairs"] = np.array(reactions, dtype=str)
+    arrays["reactions"] = np.array(carried).reshape(-1, len(trajectory.time), 6)
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def require_ending(path: Path) -> None:
+    """Refuse a file name whose format nobody knows.
+
+    Raises
+    ------
+    BadUsage
+        The name has another ending.
+    """
+    if path.suffix.lower() not in ENDINGS:
+        raise BadUsage(f"cannot save a trajectory as {path.name!r}", expected=" or ".join(ENDINGS))
+
+
+def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[Column]:
+    """Yield every quantity of a trajectory, with the reactions of some pairs."""
+    mech = trajectory.mechanism
+    rates = rate_units(mech)
+    yield Column("time", "", "s", trajectory.time)
+    for what, names, units, values in (
+        ("q", mech.q_names, coordinate_units(mech), trajectory.q),
+        ("qd", mech.qd_names, rates, trajectory.qd),
+        ("qdd", mech.qd_names, tuple(f"{u}²" for u in rates), trajectory.qdd),
+        ("momentum", mech.qd_names, momentum_units(mech), trajectory.momenta),
+    ):
+        for k, (name, unit) in enumerate(zip(names, units, strict=True)):
+            yield Column(what, name, unit, values[:, k])
+    for what in _ENERGIES:
+        yield Column(what, "", "J", getattr(trajectory, what))
+    yield Column("segment", "", "", trajectory.segment)
+    for pair in reactions:
+        wrench = trajectory.reactions(pair)
+        for k, component in enumerate(COMPONENTS):
+            yield Column(f"{pair} {component}", "", units_of(component).force, wrench[:, k])
+
+
+def _write_table(table: Sequence[Column], path: Path) -> None:
+    rows = zip(*(column.values.tolist() for column in table), strict=True)
+    write_csv(path, [column.header for column in table], rows)
+
+
+def _arrays(trajectory: Trajectory) -> dict[str, AnyArray]:
+    mech = trajectory.mechanism
+    kept = ("time", "q", "qd", "qdd", *_ENERGIES, "segment")
+    return {
+        **{name: getattr(trajectory, name) for name in kept},
+        "momenta": trajectory.momenta,
+        "q_names": np.array(mech.q_names, dtype=str),
+        "qd_names": np.array(mech.qd_names, dtype=str),
+        "q_units": np.array(coordinate_units(mech), dtype=str),
+        "qd_units": np.array(rate_units(mech), dtype=str),
+        "momenta_units": np.array(momentum_units(mech), dtype=str),
+        "about": np.array(json.dumps(_about(trajectory))),
+    }
+
+
+def _about(trajectory: Trajectory) -> dict[str, Any]:
+    """Return what is no array."""
+    return {
+        "mechanism": trajectory.mechanism.name,
+        "outcome": trajectory.outcome,
+        "notes": list(trajectory.notes),
+        "planar": trajectory.planar,
+        "redundancy": trajectory.redundancy,
+        "coordinates": trajectory.coordinates,
+        "dropped": [list(row) for row in trajectory.dropped],
+        "degree_of_redundancy": trajectory.degree_of_redundancy,
+        "tolerance": trajectory.tolerance,
+        "active": [list(names) for names in trajectory.active],
+        "residuals": trajectory.residuals,
+        "events": [_event(event) for event in trajectory.events],
+    }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {
+        "time": event.time,
+        "kind": event.kind,
+        "joint": event.joint,
+        "velocity_before": event.velocity_before.tolist(),
+        "velocity_after": event.velocity_after.tolist(),
+        "impulse": [[*label, value] for label, value in event.impulse.items()],
+        "text": event.text,
+    }

@@ -13,23 +13,22 @@ import numpy as np
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.files import replacing
-from mbplugin.model.applied_forces import AppliedForces
+from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result
-from mbplugin.simulation.events.event import Event
-from mbplugin.simulation.outcome import Outcome
+from mbplugin.simulation.options import Outcome
+from mbplugin.simulation.passing_marks import Event
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbplugin.simulation.steppers.leading import Leading
-    from mbplugin.simulation.trajectory.axis import AxisForces
-    from mbplugin.simulation.trajectory.body_motions import PointMotion
-    from mbplugin.simulation.trajectory.playback import Playback
-    from mbplugin.simulation.trajectory.redundant.compliance_spread import StatedStiffness
+    from mbplugin.simulation.steppers.python import Leading
+    from mbplugin.simulation.trajectory.axis import AxisForces, PointMotion
+    from mbplugin.simulation.trajectory.record import Playback
+    from mbplugin.simulation.trajectory.redundant import StatedStiffness
     from mbplugin.simulation.trajectory.wrenches import JointWrenches
 
 
@@ -142,7 +141,7 @@ class Trajectory(Result):
         M has the payloads and the inertia of the drives. Where a constraint closes, momenta change by what
         its impulses do along the rates, and those that no impulse acts on go on.
         """
-        from mbplugin.simulation.trajectory.measure import momenta
+        from mbplugin.simulation.trajectory.axis import momenta
 
         return momenta(self)
 
@@ -250,7 +249,7 @@ class Trajectory(Result):
         BadNumber
             Not three finite numbers.
         """
-        from mbplugin.simulation.trajectory.body_motions import PointMotion, body_motions
+        from mbplugin.simulation.trajectory.axis import PointMotion, body_motions
 
         self._require(body, tuple(self.mechanism.body_index), "body")
         try:
@@ -283,20 +282,20 @@ class Trajectory(Result):
         if not reactions:
             super().save(path)
             return
-        from mbplugin.simulation.trajectory.saving import require_ending, write
+        from mbplugin.simulation.trajectory.resampling import require_ending, write
 
         require_ending(Path(path))
         with replacing(Path(path)) as temporary:
             write(self, temporary, reactions)
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
-        from mbplugin.simulation.trajectory.saving import ENDINGS, write
+        from mbplugin.simulation.trajectory.resampling import ENDINGS, write
 
         return {ending: partial(write, self) for ending in ENDINGS}
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Draw coordinates, rates, momenta and energies into a file, or in a window; needs matplotlib."""
-        from mbplugin.simulation.trajectory.plotting import plot
+        from mbplugin.simulation.trajectory.resampling import plot
 
         return plot(self, path)
 
@@ -313,7 +312,7 @@ class Trajectory(Result):
 
     @cached_property
     def _determined(self) -> dict[str, AnyArray]:
-        from mbplugin.simulation.trajectory.uniqueness import determined_components
+        from mbplugin.simulation.trajectory.wrenches import determined_components
 
         return determined_components(self)
 

@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.constraints.rows.planar import plane_columns
-from mbplugin.dynamics.joint import equations_of
-from mbplugin.dynamics.kernels.inverse import inverse_dynamics
-from mbplugin.dynamics.tree_model import TreeModel, tree_model
-from mbplugin.model.applied_forces import BrakeForce
-from mbplugin.model.mechanism.identity import freedom_held, lock_label
-from mbplugin.model.mechanism.joint import travel_per_radian
-from mbplugin.model.mechanism.pair import Pair, RowKind
+from mbplugin.constraints.rows import plane_columns
+from mbplugin.dynamics.kernels.articulated import inverse_dynamics
+from mbplugin.dynamics.kernels.solve import add_law, sliding_forces
+from mbplugin.dynamics.tree_model import TreeModel, equations_of, tree_model
+from mbplugin.joint_reactions.statics import System, build_system
+from mbplugin.joint_reactions.stiffness import joint_rows
+from mbplugin.model.brake_law import rate_force
+from mbplugin.model.brakes import BrakeForce
+from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held, lock_label
+from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only
-from mbplugin.simulation.active_set.braking import (
-    before_jumps,
-    brake_force,
-    by_brakes,
-    close,
-    holding_row,
-    resistance_forces,
-    set_senses,
-)
-from mbplugin.simulation.active_set.load_friction import LoadFriction, pull_rows
-from mbplugin.simulation.active_set.multipliers import Handling
-from mbplugin.simulation.trajectory.segments import Held, held_mechanisms
-from mbplugin.simulation.trajectory.uniqueness import determined_components
+from mbplugin.simulation.active_set.load_friction import Handling, LoadFriction, pull_rows
+from mbplugin.simulation.active_set.stick_slip import AT_REST, rates_of
+from mbplugin.simulation.trajectory.axis import Held, held_mechanisms
 
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
+
+#: Poses at which each set of constraints is judged.
+_POSES = 5
+#: A row has no part in a component of the wrench below this.
+_NO_PART = 1e-12
+#: Where sliding ends the rate is zero to this, rad/s and m/s: as exactly as the instant is found.
+_HARDLY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,13 +138,13 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         if trajectory.coordinates == "absolute":
             before = {name: wrenches[held.samples] for name, wrenches in of_pair.items()}
             # what absolute coordinates need takes long to import, and few motions need it
-            from mbplugin.simulation.trajectory.redundant.absolute_spread import spread_over_all_rows
+            from mbplugin.simulation.trajectory.redundant import spread_over_all_rows
 
             spread_over_all_rows(trajectory, held, rest, of_pair, of_rest)
             for name, wrenches in of_pair.items():
                 transmitted[name][held.samples] += wrenches[held.samples] - before[name]
         if trajectory.stiffness:
-            from mbplugin.simulation.trajectory.redundant.compliance_spread import Carried, resolve_along
+            from mbplugin.simulation.trajectory.redundant import Carried, resolve_along
 
             resolve_along(
                 trajectory,
@@ -215,7 +215,7 @@ def _carried(
 
 
 def _redundancy(trajectory: Trajectory, held: Held) -> int:
-    from mbplugin.dynamics.joint import redundancy
+    from mbplugin.dynamics.tree_model import redundancy
 
     # more at single poses is singular, not redundant
     poses = (trajectory.q[k] for k in held.spread(3))
@@ -288,3 +288,123 @@ def constrained_part(pair: Pair, wrench: Array, R_PS: Array) -> Array:
     if pair.kind.row_kind("tz") is RowKind.SCREW:
         out[:, 5] = -travel_per_radian(pair) * wrench[:, 2]
     return out
+
+
+# Which reaction components a rigid model determines along a motion.
+
+
+def determined_components(trajectory: Trajectory) -> dict[str, AnyArray]:
+    """Return for every pair whether the rigid model determines each component, (T, 6) of bool."""
+    count = len(trajectory.time)
+    out: dict[str, AnyArray] = {name: np.ones((count, 6), dtype=bool) for name in trajectory.pair_names}
+    for held in held_mechanisms(trajectory):
+        systems = _generic(trajectory, held)
+        for name in out.keys() & held.mech.pair_by_name.keys():
+            out[name][held.samples] = np.all([_determined(s, name) for s in systems], axis=0)
+    make_read_only(*out.values())
+    return out
+
+
+def _generic(trajectory: Trajectory, held: Held) -> list[System]:
+    """Return the systems at the judged poses that are not singular: those of the least redundancy."""
+    columns = plane_columns(trajectory.planar)
+    poses = [trajectory.q[k] for k in held.spread(_POSES)]
+    systems = [
+        build_system(held.mech, q, forward(held.mech, q), columns, trajectory.tolerance) for q in poses
+    ]
+    least = min(system.Z.shape[1] for system in systems)
+    return [system for system in systems if system.Z.shape[1] == least]
+
+
+def _determined(system: System, name: str) -> AnyArray:
+    """Return the components (6,) of a pair's wrench to which only determined multipliers contribute."""
+    pair = system.mech.pair_by_name[name]
+    (rows,) = (rows for rows in system.rows if rows.constraint == name)
+    if not rows.components:
+        return np.ones(6, dtype=bool)
+    part = np.abs(joint_rows(system, pair, rows)) > _NO_PART
+    return np.asarray(~part[~system.unique[system.slices[name]]].any(axis=0))
+
+
+# The brakes along a computed motion: which are engaged, and their forces.
+
+
+def by_brakes(trajectory: Trajectory, samples: AnyArray) -> Iterator[tuple[AnyArray, tuple[BrakeForce, ...]]]:
+    """Yield ``samples`` (k,) of a segment with the brakes that have gripped there, in the order of time."""
+    first = {brake: _first_sample(trajectory, brake.closes) for brake in trajectory.actions.brakes}
+    inner = sorted({k for k in first.values() if samples[0] < k <= samples[-1]})
+    for part in np.split(samples, np.searchsorted(samples, inner)):
+        if part.size:
+            yield part, tuple(brake for brake, k in first.items() if k <= part[0])
+
+
+def _first_sample(trajectory: Trajectory, closes: float) -> int:
+    """Return the first sample behind an instant; the first of two at that instant is before it."""
+    time, qdd = trajectory.time, trajectory.qdd
+    k = int(np.searchsorted(time, closes - 1e-12 * (1.0 + closes)))
+    twice = k + 1 < len(time) and time[k + 1] - time[k] <= 1e-12 * (1.0 + closes)
+    return k + 1 if twice and not np.array_equal(qdd[k], qdd[k + 1]) else k
+
+
+def close(model: TreeModel, held: Held, gripped: tuple[BrakeForce, ...]) -> None:
+    """Let brakes act; where a lock stands for what holds or leads a freedom, it has the dry part."""
+    own = {lock.joint for lock in held.mech.locks}
+    for n, brake in model.brakes:
+        if brake in gripped:
+            law = brake.law.without_dry_part if brake.joint in own else brake.law
+            add_law(model.resistances[n], law)
+
+
+def set_senses(model: TreeModel, qd: Array, qdd: Array, before: tuple[Array, Array] | None = None) -> None:
+    """Let every resistance slide in the sense of its rate.
+
+    Where the rate is zero, that is the sense in which it starts to slide, that of its acceleration; where
+    sliding has just come to its end, it is that of the rate before. The model is at the state already.
+
+    Parameters
+    ----------
+    qd, qdd : (nv,) array
+        Rates and accelerations, SI units.
+    before : (qd, qdd), optional
+        Of the sample before, where the state is the last one before a jump.
+    """
+    rates, at_rest = rates_of(model, qd), AT_REST
+    beside = rates_of(model, qdd)
+    if before is not None:
+        earlier, at_rest = rates_of(model, before[0]), _HARDLY
+        beside = np.where(np.abs(earlier) > AT_REST, earlier, rates_of(model, before[1]))
+    model.resistances["sense"] = np.sign(np.where(np.abs(rates) > at_rest, rates, beside))
+
+
+def before_jumps(time: Array) -> AnyArray:
+    """Return which samples are those before a jump, (T,) of bool, by their time (T,), s.
+
+    Others of the same time follow, none is earlier.
+    """
+    twice = np.diff(time) == 0
+    return np.asarray(np.append(twice, False) & ~np.insert(twice, 0, False))
+
+
+def resistance_forces(model: TreeModel, qd: Array) -> Array:
+    """Return what every resistance (n,) does along its freedom at rates qd (nv,) while it slides, N·m or N."""
+    return sliding_forces(model.resistances, rates_of(model, qd))
+
+
+def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> RowLabel | None:
+    """Return the (constraint, component) of the lock that stands for a brake while it holds."""
+    label = lock_label(brake.joint, brake.freedom)
+    return label if str(Holder("brake", brake.joint)) in held.active and label in model.table.labels else None
+
+
+def brake_force(model: TreeModel, held: Held, brake: BrakeForce, qd: Array, multipliers: Array) -> float:
+    """Return what a gripped brake does to its joint along its freedom, N·m or N.
+
+    Rates qd (nv,) and multipliers (m,) are those of the state.
+    """
+    n = next(n for n, other in model.brakes if other is brake)
+    if label := holding_row(model, held, brake):
+        return float(multipliers[model.table.labels.index(label)])
+    one = model.resistances[n]
+    rate = float(rates_of(model, qd)[n])
+    sliding = brake.law.sliding * one["sense"] if one["sliding"] else 0.0
+    return -float(sliding + rate_force(brake.law, rate))

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import least_squares
 
+from mbplugin.errors import BadUsage
+from mbplugin.model.brake_law import Brake, Ramp
+from mbplugin.model.brakes import JointBrake
+from mbplugin.model.mechanism.kinematics import joint_vector
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.stopping.calibration.laws import RowModel
-from mbplugin.stopping.calibration.measured.measurement import Measurement
+from mbplugin.stopping.batch import CompiledStop, require_compiled_stop
+from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.scenario.drives import Ramps
+from mbplugin.stopping.table.extension import ExtensionPoses, moving_chain, table_axes
+from mbplugin.stopping.table.rated import payload_share, rated_payload
 
 #: Of the size of a parameter: a step of the difference quotient, and the smallest positive value.
 _STEP, _SMALLEST = 1e-4, 1e-3
@@ -26,6 +36,28 @@ _EXACT = 1e-6
 ZERO = 2e-4
 #: Parameters that a law divides by.
 _POSITIVE = ("time", "deceleration", "short_circuit_rate")
+#: Fitted of a brake, and of a ramp; the names are those of the tables of a scene.
+FRICTION = ("delay", "torque", "viscous")
+SHORT_CIRCUIT = ("delay", "torque", "short_circuit", "short_circuit_rate")
+BRAKE = ("delay", "torque", "viscous", "short_circuit", "short_circuit_rate")
+RAMP = ("reaction", "time", "deceleration")
+TIMED, CONSTANT = ("reaction", "time"), ("reaction", "deceleration")
+#: A stop that takes so many times the longest measured one does not end, as far as a fit is concerned.
+_LONGEST = 4.0
+_UNITS = {
+    "delay": ("s", "s"),
+    "reaction": ("s", "s"),
+    "time": ("s", "s"),
+    "torque": ("N·m", "N"),
+    "viscous": ("N·m·s/rad", "N·s/m"),
+    "short_circuit": ("N·m·s/rad", "N·s/m"),
+    "short_circuit_rate": ("rad/s", "m/s"),
+    "deceleration": ("rad/s²", "m/s²"),
+}
+#: What holds the joints that are not stopped, N·m or N: they stand as the drives and brakes of a robot make them.
+_HOLDING = 1e6
+#: Gravity acts on an axis from this acceleration on, rad/s² or m/s².
+_NO_GRAVITY = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,3 +281,317 @@ def _hat(jacobian: Array) -> Array:
     U, s, _ = np.linalg.svd(jacobian, full_matrices=False)
     kept = U[:, s > ZERO * s[0]] if len(s) and s[0] > 0.0 else U[:, :0]
     return np.asarray(kept @ kept.T)
+
+
+# What is fitted of a joint: the parameters of its brake or its ramp, with units, and the model of its rows.
+
+
+def unit_of(parameter: str, freedom: str) -> str:
+    """Return the unit of a parameter of a joint with a freedom such as ``rz``."""
+    return _UNITS[parameter][freedom[0] == "t"]
+
+
+class RowModel(Protocol):
+    """The computed stops of the rows of a joint; parameters are given by name."""
+
+    @property
+    def rows(self) -> Sequence[Measurement]:
+        """The rows."""
+        ...
+
+    @property
+    def sizes(self) -> Mapping[str, float]:
+        """Of each parameter the value that would explain a whole stop alone."""
+        ...
+
+    @property
+    def starts(self) -> Sequence[Mapping[str, float]]:
+        """Values from which a fit begins."""
+        ...
+
+    @property
+    def highest(self) -> Mapping[str, float]:
+        """Upper bounds of parameters that have one."""
+        ...
+
+    def predict(self, values: Mapping[str, float]) -> Array:
+        """Return times and distances (n, 2) of the rows, s, rad or m."""
+        ...
+
+
+class BrakeModel:
+    """Stops of category 0 on the simulator: gravity, coupling and payload are those of each row."""
+
+    def __init__(self, bench: Bench, joint: str, rows: Sequence[Measurement], fixed: Brake) -> None:
+        self.rows, self._bench, self._fixed = rows, bench, fixed
+        self._own = [brake.joint for brake in bench.brakes].index(joint)
+        firsts, self._index = distinct(rows)
+        self.stops = [bench.start(row) for row in firsts]
+        self.gravity = max(
+            abs(stop.gravity) / (stop.inertia * row.speed / _span(row))
+            for stop, row in zip(self.stops, firsts, strict=True)
+        )
+        self._duration = _LONGEST * max(_span(row) for row in firsts)
+        bench.compiled.scenario = replace(bench.compiled.scenario, duration=self._duration)
+        self.sizes, self.starts, self.highest = self._guesses(firsts)
+
+    def predict(self, values: Mapping[str, float]) -> Array:
+        """Return times and distances (n, 2) of the rows, s, rad or m."""
+        compiled, n = self._bench.compiled, self._own
+        brakes = list(self._bench.brakes)
+        brakes[n] = braked(brakes[n], brake_with(self._fixed, values))
+        compiled.set_brakes(tuple(brakes))
+        compiled.scenario = replace(compiled.scenario, duration=self._duration)
+        found = []
+        for stop in self.stops:
+            compiled.set_payloads(stop.payloads)
+            out = compiled.stop(stop.q, stop.qd)
+            moving = out.outcome in ("not_stopped", "loop_opened")
+            found.append((self._duration if moving else float(out.times[n]), abs(float(out.travels[n]))))
+        self._bench.count(len(found))
+        return np.array(found)[self._index]
+
+    def _guesses(
+        self, firsts: Sequence[Measurement]
+    ) -> tuple[dict[str, float], list[dict[str, float]], dict[str, float]]:
+        speed, time = max(row.speed for row in firsts), float(np.median([_span(row) for row in firsts]))
+        pull = max(max(stop.gravity for stop in self.stops), 0.0)
+        inertial = max(
+            stop.inertia * row.speed / _span(row) for stop, row in zip(self.stops, firsts, strict=True)
+        )
+        torque = inertial + pull
+        sizes = {
+            "delay": time,
+            "torque": torque,
+            "viscous": torque / speed,
+            "short_circuit": 2 * torque / speed,
+            "short_circuit_rate": speed,
+        }
+        index = float(np.nanmedian([row.shape_index for row in firsts] + [1.0]))
+        late = min(max((index - 1.0) * time, 0.02 * time), 0.8 * time)
+        motor = {"delay": 0.05 * time, "torque": 0.5 * inertial + 1.1 * pull, "short_circuit": torque / speed}
+        starts = [
+            {
+                "delay": late,
+                "torque": inertial * time / (time - late) + 1.05 * pull,
+                "viscous": 0.05 * sizes["viscous"],
+            },
+            {"delay": 0.05 * time, "torque": 0.5 * inertial + 1.1 * pull, "viscous": 0.5 * sizes["viscous"]},
+        ]
+        wide = [{**motor, "short_circuit_rate": share * speed} for share in (0.3, 1.0)]
+        starts = [{**motor, **start, "short_circuit_rate": speed} for start in starts]
+        return (
+            sizes,
+            [*starts, *({**starts[1], **start} for start in wide)],
+            {"short_circuit_rate": 20 * speed},
+        )
+
+
+class RampModel:
+    """Controlled stops in closed form: they need no masses."""
+
+    def __init__(self, rows: Sequence[Measurement]) -> None:
+        self.rows = rows
+        self._speeds = np.array([row.speed for row in rows])
+        time = float(np.median([_span(row) for row in rows]))
+        speed = float(np.median(self._speeds))
+        ways = np.array([row.distance / row.speed for row in rows])
+        mean = float(np.nanmedian(ways)) if np.isfinite(ways).any() else 0.5 * time
+        self.sizes = {"reaction": time, "time": 2 * mean, "deceleration": 0.5 * speed / mean}
+        self.starts = [{"reaction": 0.1 * mean, "time": 1.8 * mean, "deceleration": 0.6 * speed / mean}]
+        self.highest = {"deceleration": 1e3 * speed / mean}
+
+    def predict(self, values: Mapping[str, float]) -> Array:
+        """Return times and distances (n, 2) of the rows, s, rad or m."""
+        n = len(self._speeds)
+        deceleration = values.get("deceleration")
+        slowed = self._speeds / values["time"] if deceleration is None else np.full(n, deceleration)
+        ramps = Ramps(np.zeros(n), self._speeds, np.full(n, values["reaction"]), slowed)
+        ends = ramps.ends
+        return np.column_stack((ends, ramps.at(float(ends.max()))[0]))
+
+
+def brake_with(fixed: Brake, values: Mapping[str, float]) -> Brake:
+    """Return a brake with fitted values; what is not fitted is as in ``fixed``."""
+    numbers: dict[str, Any] = dict(values)
+    return replace(fixed, **numbers)
+
+
+def braked(brake: JointBrake, stated: Brake) -> JointBrake:
+    """Return the brake of a joint with stated numbers."""
+    return replace(brake, law=stated.law(0.0), delay=stated.delay or 0.0, engagement=stated.engagement)
+
+
+def ramp_with(joint: str, values: Mapping[str, float]) -> Ramp:
+    """Return the ramp of a joint with fitted values."""
+    return Ramp(joint, values.get("time"), values.get("deceleration"), values["reaction"])
+
+
+def _span(row: Measurement) -> float:
+    """Return the time of a stop, s; of one without, that of constant deceleration over its distance."""
+    return row.time if np.isfinite(row.time) else 2.0 * row.distance / row.speed
+
+
+# The robot of measured stops: its pose, rates and payload at the signal of each row.
+
+
+class Start(NamedTuple):
+    """A robot at the signal.
+
+    Parameters
+    ----------
+    q, qd : (nq,), (nv,) array
+    payloads : tuple of Payload
+    inertia : float
+        Of the joint, kg·m² or kg.
+    gravity : float
+        Torque of gravity on the joint along the motion, N·m or N.
+    """
+
+    q: Array
+    qd: Array
+    payloads: tuple[Payload, ...]
+    inertia: float
+    gravity: float
+
+
+class Bench:
+    """A robot whose joints are stopped one at a time in category 0, while the others stand.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+        A tree of joints with one freedom each.
+    payload : float, optional
+        Rated mass at the tool, kg; by default the scene's payload.
+    tool : str, optional
+    count : callable, optional
+        Gets the number of stops that were computed.
+
+    Raises
+    ------
+    BadUsage
+        A robot with loops, or joints with several freedoms.
+    """
+
+    def __init__(
+        self,
+        mech: Scene | Mechanism,
+        payload: float | None = None,
+        tool: str | None = None,
+        count: Callable[[int], None] | None = None,
+    ) -> None:
+        self.count = count or (lambda number: None)
+        mechanism = mechanism_of(mech)
+        holding = [Brake(pair.name, _HOLDING) for pair in mechanism.pairs if len(pair.kind.free) == 1]
+        scenario = make_scenario(mech, brakes=holding, tool=tool)
+        self.rated = rated_payload(scenario, payload)
+        actions = replace(scenario.actions, payloads=())
+        scenario = replace(scenario, actions=actions, limits="ignore", qd=np.zeros(len(scenario.qd)))
+        require_compiled_stop(scenario, "calibrate the joints of an arm alone")
+        self.compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
+        self.scenario = scenario
+        self._poses: dict[str, ExtensionPoses] = {}
+
+    @property
+    def brakes(self) -> tuple[JointBrake, ...]:
+        """What holds all joints."""
+        return self.scenario.brakes
+
+    def start(self, row: Measurement) -> Start:
+        """Return the robot at the signal of a row; its payloads are then carried.
+
+        The sense of a row that states none is that in which gravity pulls, else +1.
+
+        Raises
+        ------
+        BadUsage
+            A share of an unknown payload, or an extension of a joint that does not move the tool.
+        """
+        payloads = self._payloads(row)
+        self.compiled.set_payloads(payloads)
+        q, sense = self._pose(row)
+        k = self.scenario.rate_of(row.joint)
+        pull = self._pull(row.joint, q)
+        inertia = float(self.compiled.inertias(q)[k])
+        if not inertia > 0.0:
+            raise BadUsage(
+                f"joint {row.joint!r} moves no inertia",
+                expected="a robot whose links have masses, for stops of category 0",
+            )
+        sense = row.sense or sense or (1.0 if pull >= -_NO_GRAVITY * inertia else -1.0)
+        qd = np.zeros(len(self.scenario.qd))
+        qd[k] = sense * row.speed
+        return Start(q, qd, payloads, inertia, sense * pull)
+
+    def _payloads(self, row: Measurement) -> tuple[Payload, ...]:
+        if row.payload is None:
+            return payload_share(self.rated, 1.0)
+        value = row.payload.value
+        if row.payload.kind == "share":
+            if value and not self.rated.mass:
+                raise BadUsage(
+                    f"the payload of line {row.line} is {100 * value:g} %, and no rated payload is stated",
+                    remedy="state it with --payload KG",
+                )
+            return payload_share(self.rated, value)
+        if self.rated.mass:
+            return payload_share(self.rated, value / self.rated.mass)
+        return (replace(self.rated, mass=value),) if value else ()
+
+    def _pose(self, row: Measurement) -> tuple[Array, float]:
+        """Return the pose (nq,) of a row, and the sense that belongs to it, 0 where none does."""
+        scenario = self.scenario
+        if row.extension is None:
+            return joint_vector(scenario.mech, dict(row.q), scenario.q), 0.0
+        if row.q:
+            raise BadUsage(
+                f"line {row.line} states an extension and coordinates", expected="one of them in each row"
+            )
+        poses, share = self._extension_poses(row), row.extension.value
+        if row.extension.kind != "share":
+            full = poses.pose(row.joint, 1.0).extension
+            if not 0 <= share <= full * (1 + 1e-6):
+                raise BadUsage(
+                    f"the extension of line {row.line} is {share:g} m",
+                    expected=f"0 to {full:.4g} m, the reach from joint {row.joint!r}",
+                )
+            share /= full
+        pose = poses.pose(row.joint, min(share, 1.0))
+        return pose.q, pose.sense
+
+    def _extension_poses(self, row: Measurement) -> ExtensionPoses:
+        if row.joint not in self._poses:
+            mech, tool = self.scenario.mech, self.scenario.tool
+            chain = [joint.pair.name for joint in moving_chain(mech, tool) if joint.pair is not None]
+            if row.joint not in chain:
+                raise BadUsage(
+                    f"line {row.line} states an extension of joint {row.joint!r}, which does not move {tool!r}",
+                    remedy="state the pose in columns q NAME",
+                )
+            axes = table_axes(mech, tool)
+            axes = axes if row.joint in axes else (row.joint,)
+            self.compiled.set_payloads(payload_share(self.rated, 1.0))
+            self._poses[row.joint] = ExtensionPoses(self.compiled, axes)
+        return self._poses[row.joint]
+
+    def _pull(self, joint: str, q: Array) -> float:
+        """Return the torque of gravity on a joint at a pose q (nq,), N·m or N."""
+        i, h = self.scenario.mech.tree.joint_of_pair[joint].q.start, 1e-4
+        ahead, behind = q.copy(), q.copy()
+        ahead[i] += h
+        behind[i] -= h
+        return (self.compiled.potential(behind) - self.compiled.potential(ahead)) / (2 * h)
+
+
+def distinct(rows: Iterable[Measurement]) -> tuple[list[Measurement], list[int]]:
+    """Return one row of each condition, and of every row the number of its condition."""
+    firsts: dict[tuple[object, ...], int] = {}
+    found: list[Measurement] = []
+    index = []
+    for row in rows:
+        if row.condition not in firsts:
+            firsts[row.condition] = len(found)
+            found.append(row)
+        index.append(firsts[row.condition])
+    return found, index

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import floor, isfinite, log10
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 from scipy.stats import t as student
 
+from mbplugin.errors import BadUsage
+from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.spatial import Array
-from mbplugin.stopping.calibration.fit import ZERO, Fit, scatter_of
-from mbplugin.stopping.calibration.profile import narrow
+from mbplugin.stopping.calibration.fit import ZERO, Fit, Problem, RowModel, scatter_of
 
 #: The intervals of all parameters of a joint hold together with this probability.
 CONFIDENCE = 0.95
@@ -21,6 +24,20 @@ _MANY = 1e6
 _WIDE = 0.5
 #: Parameters with less than this part of an undetermined direction do not belong to it.
 _PART = 0.1
+#: Of the rise of the sum of squares that the Jacobian predicts at the end of an interval, the least that there is.
+_LEAST = 0.5
+#: Of its interval, the most that another parameter moves meanwhile; it is 1 where the Jacobian is constant.
+_MOST = 1.5
+#: The longest step, over the size of a parameter: a whole stop.
+_LONGEST = 1.0
+#: A computed stop covers a measured one up to this share of it, which is rounding.
+ROUNDING = 1e-6
+#: Up to half of it a fit may miss: a scene that is read again is computed again.
+_AIMED = 0.5 * ROUNDING
+#: Of numbers in the tables of a scene.
+_DIGITS = 6
+#: How often a margin is doubled, and then halved: to a ten-thousandth of it.
+_DOUBLINGS, _HALVINGS = 40, 14
 
 
 @dataclass(frozen=True)
@@ -151,3 +168,221 @@ def _named(directions: Sequence[Array], names: Sequence[str]) -> tuple[tuple[str
         order = [int(k) for k in np.argsort(-size) if size[k] > _PART]
         out.append(tuple(names[k] for k in order))
     return tuple(out)
+
+
+# A measured stop beside the computed one.
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """A measured stop beside the computed one.
+
+    Parameters
+    ----------
+    line : int
+        Of the file of measured stops.
+    joint : str
+    category : 0 or 1
+    unit : "rad" or "m"
+    speed : float
+        rad/s or m/s.
+    repeats : int
+    shape_index : float or None
+        2 d/(v T), of the measured values.
+    time_measured, distance_measured : float or None
+        s; rad or m.
+    time_computed, distance_computed : float
+    """
+
+    line: int
+    joint: str
+    category: int
+    unit: CoordinateUnit
+    speed: float
+    repeats: int
+    shape_index: float | None
+    time_measured: float | None
+    time_computed: float
+    distance_measured: float | None
+    distance_computed: float
+
+    @property
+    def time_deviation(self) -> float | None:
+        """Computed over measured time, minus 1."""
+        return _deviation(self.time_computed, self.time_measured)
+
+    @property
+    def distance_deviation(self) -> float | None:
+        """Computed over measured distance, minus 1."""
+        return _deviation(self.distance_computed, self.distance_measured)
+
+    @property
+    def covered(self) -> bool:
+        """Whether it took no longer and went no farther than computed."""
+        return all(gap is None or gap >= -ROUNDING for gap in (self.time_deviation, self.distance_deviation))
+
+
+def known(value: float) -> float | None:
+    """Return a finite number, else None."""
+    return value if isfinite(value) else None
+
+
+def _deviation(computed: float, measured: float | None) -> float | None:
+    return computed / measured - 1.0 if measured else None
+
+
+# Whether intervals from the Jacobian hold: all other parameters are fitted anew at the ends of each.
+
+
+def narrow(found: Fit, half_widths: Array) -> tuple[str, ...]:
+    """Return the parameters whose intervals are too narrow, as valleys of the sum of squares are curved.
+
+    At both ends of every interval the other parameters are fitted anew. An interval is too narrow where the
+    sum of squares hardly rises towards its end, or where its parameter leaves it while the sum of squares rises
+    no more than at the end of another one.
+
+    Parameters
+    ----------
+    half_widths : (p,) array
+        Of the intervals, over the sizes of the parameters.
+    """
+    _, s, Vt = np.linalg.svd(found.jacobian, full_matrices=False)
+    if not s[0] > 0.0:
+        # no parameter has any effect: there are no intervals
+        return ()
+    known = s > ZERO * s[0]
+    determined = ((Vt[known] / s[known, None]) ** 2).sum(axis=0)
+    # along a direction without any slope the step is long
+    covariance = (Vt.T / np.maximum(s, ZERO * s[0]) ** 2) @ Vt
+    quantile = float(np.median(half_widths / np.sqrt(np.maximum(determined, 1e-300))))
+    names: set[str] = set()
+    for k in range(len(found.x)):
+        for sign in (-1.0, 1.0):
+            names.update(_narrow_at(found, k, sign, quantile, half_widths, covariance))
+    return tuple(name for name in found.names if name in names)
+
+
+def _narrow_at(
+    found: Fit, k: int, sign: float, quantile: float, half_widths: Array, covariance: Array
+) -> tuple[str, ...]:
+    """Return the parameters whose intervals are too narrow, seen from one end of that of parameter k.
+
+    Parameters
+    ----------
+    quantile : float
+        Half an interval over its standard deviation, for residuals over their weights.
+    half_widths : (p,) array
+    covariance : (p, p) array
+        Over the squared weights.
+    """
+    lower, upper = found.problem.lower[k], found.problem.upper[k]
+    step = sign * min(quantile * float(np.sqrt(covariance[k, k])), _LONGEST)
+    moved = float(np.clip(found.x[k] + step, lower, upper)) - found.x[k]
+    predicted = moved**2 / covariance[k, k]
+    if abs(moved) < 1e-9 or predicted <= 1e-9 * found.squares:
+        return ()
+    x, squares = _fitted_at(found, k, moved, covariance)
+    rise = squares - found.squares
+    if rise > quantile**2:
+        return ()
+    names = found.names
+    away = [names[i] for i in range(len(x)) if abs(x[i] - found.x[i]) > _MOST * half_widths[i]]
+    return (*away, names[k]) if rise < _LEAST * predicted else tuple(away)
+
+
+def _fitted_at(found: Fit, k: int, moved: float, covariance: Array) -> tuple[Array, float]:
+    """Return parameters (p,) with parameter k moved and the others fitted anew, and the sum of squares.
+
+    The fit begins where the covariance (p, p) predicts them.
+    """
+    whole, x = found.problem, found.x + covariance[:, k] / covariance[k, k] * moved
+    x[k] = found.x[k] + moved
+    fixed = {**whole.fixed, whole.names[k]: x[k] * whole.model.sizes[whole.names[k]]}
+    others = [i for i in range(len(x)) if i != k]
+    rest = Problem(whole.model, tuple(whole.names[i] for i in others), fixed, whole.data, whole.used)
+    if not others:
+        residuals = rest.residuals(x[others], found.weights)
+        return x, float(residuals @ residuals)
+    best = rest.solve(x[others], found.weights)
+    x[others] = best.x
+    return x, 2.0 * float(best.cost)
+
+
+# A longer delay, so that no computed stop ends sooner or earlier on its way than the measured one.
+
+
+class Margin(NamedTuple):
+    """What is added to a delay or a reaction.
+
+    Parameters
+    ----------
+    time : float
+        s; 0 where the fit is on the safe side already.
+    line : int or None
+        The row that needs it.
+    """
+
+    time: float
+    line: int | None
+
+
+def as_written(value: float) -> float:
+    """Return a number with the digits that the tables of a scene state."""
+    return float(f"{value:.{_DIGITS}g}")
+
+
+def written_up(value: float) -> float:
+    """Return the least such number that is not below a value."""
+    nearest = as_written(value)
+    if nearest >= value:
+        return nearest
+    return as_written(nearest + 10.0 ** (floor(log10(value)) + 1 - _DIGITS))
+
+
+def covering_margin(model: RowModel, values: Mapping[str, float], late: str, fixed: float) -> Margin:
+    """Return the time by which a delay has to grow to cover all rows of a model.
+
+    Parameters
+    ----------
+    values : mapping of str to float
+        The fitted parameters, as they are written.
+    late : str
+        The parameter that grows, ``delay`` or ``reaction``.
+    fixed : float
+        Its value where it was not fitted, s.
+
+    Raises
+    ------
+    BadUsage
+        No delay covers a row: gravity stops it before the brake engages.
+    """
+    measured = np.array([(row.time, row.distance) for row in model.rows])
+    base = values.get(late, fixed)
+
+    def missing(extra: float) -> Array:
+        """Return by how much rows (n,) are too short, relative to what was measured."""
+        computed = model.predict({**values, late: base + extra})
+        return np.asarray(np.nanmax((measured - computed) / measured, axis=1))
+
+    worst = missing(0.0)
+    if not (worst > _AIMED).any():
+        return Margin(0.0, None)
+    line = model.rows[int(worst.argmax())].line
+    high = 1e-3 * float(np.nanmax(measured[:, 0], initial=1e-3))
+    for _ in range(_DOUBLINGS):
+        if not (missing(high) > _AIMED).any():
+            return Margin(_least(lambda extra: not (missing(extra) > _AIMED).any(), high), line)
+        high *= 2.0
+    raise BadUsage(
+        f"no {late} makes the computed stop of line {line} as long as the measured one",
+        remedy="check the payload, the pose and the sense of this row",
+    )
+
+
+def _least(covers: Callable[[float], bool], high: float) -> float:
+    """Return about the least number up to ``high`` that covers; it covers itself."""
+    low = 0.0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if covers(middle) else (middle, high)
+    return high

@@ -2,52 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import date as calendar
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
-from mbplugin.model.component import units_of
+from mbplugin.model.brake_law import Brake, Ramp
+from mbplugin.model.brakes import warn_of
+from mbplugin.model.mechanism.kinematics import NamedNumbers, numbers, rates_of
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.named_numbers import NamedNumbers, numbers, rates_of
-from mbplugin.model.plausible import warn_of
-from mbplugin.model.ramp import Ramp
-from mbplugin.model.scene import Brake, Scene, mechanism_of
-from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted
-from mbplugin.readers.hashed import Source, sources_of
-from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.stopping.calibration.bench import Bench
-from mbplugin.stopping.calibration.choice import Choice, choose_brake, choose_ramp, requested
-from mbplugin.stopping.calibration.compared import known
-from mbplugin.stopping.calibration.cover import Margin, as_written, covering_margin, written_up
-from mbplugin.stopping.calibration.explain import (
+from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.model.spatial import Array, units_of
+from mbplugin.phrases import counted, listed, number, visible
+from mbplugin.readers.source import ModelSource, Source, model_of, sources_of
+from mbplugin.stopping.calibration.choice import (
     WITHOUT_TORQUE,
+    Choice,
+    choose_brake,
+    choose_ramp,
+    requested,
     shape_notes,
     undetermined_note,
     unexplained,
     without_reaction,
 )
-from mbplugin.stopping.calibration.fit import Fit
-from mbplugin.stopping.calibration.intervals import Determination, determination, parameters_of
-from mbplugin.stopping.calibration.laws import BrakeModel, RampModel, RowModel, brake_with, ramp_with, unit_of
-from mbplugin.stopping.calibration.measured.hold_out import held_out
-from mbplugin.stopping.calibration.measured.measurement import Measurement
-from mbplugin.stopping.calibration.measured.measurements import measurements_of
-from mbplugin.stopping.calibration.measured.repeats import require_consistent
-from mbplugin.stopping.calibration.measured.table import MeasuredFile, read_measured
-from mbplugin.stopping.calibration.repeated import repeated_stops
-from mbplugin.stopping.calibration.toml import toml_of
-from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
-from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
-from mbplugin.visible import visible
+from mbplugin.stopping.calibration.fit import (
+    Bench,
+    BrakeModel,
+    Fit,
+    RampModel,
+    RowModel,
+    brake_with,
+    ramp_with,
+    unit_of,
+)
+from mbplugin.stopping.calibration.intervals import (
+    Determination,
+    Margin,
+    as_written,
+    covering_margin,
+    determination,
+    known,
+    parameters_of,
+    written_up,
+)
+from mbplugin.stopping.calibration.measured import (
+    MeasuredFile,
+    held_out,
+    measurements_of,
+    read_measured,
+    require_consistent,
+)
+from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, RepeatedStop
+from mbplugin.stopping.order_statistics import (
+    CONFIDENCE,
+    SHARE,
+    ToleranceBound,
+    require_bound,
+    tolerance_bound,
+)
+from mbplugin.version import __version__
 
 #: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
 _GRAVITY = 1e-3
+#: Fewer repeats say little about the largest one.
+LEAST = 10
 
 
 @checked
@@ -338,3 +365,127 @@ def _assumptions(bench: Bench | None) -> tuple[str, ...]:
         "a row without a sense moves the way gravity pulls",
         *bench.scenario.notes,
     )
+
+
+# The fitted brakes and ramps as tables of a scene, with their origin in comments.
+
+
+def toml_of(
+    joints: Iterable[FittedJoint],
+    rows: Sequence[CalibratedRow],
+    measured: Source,
+    robot: Iterable[Source],
+    date: str,
+    hold_out: str | None,
+) -> str:
+    """Return the ``[[brake]]`` and ``[[ramp]]`` tables of a scene."""
+    lines = [
+        f"# fitted to measured stops by mbplugin calibrate {__version__} on {date}",
+        f"# measured: {measured}",
+        *(f"# robot: {source}" for source in robot),
+        *([f"# not fitted but predicted: rows with {hold_out}"] if hold_out else []),
+    ]
+    for joint in joints:
+        lines += [
+            "",
+            *_table(joint, [r for r in rows if (r.joint, r.category) == (joint.joint, joint.category)]),
+        ]
+    return "".join(f"{visible(line)}\n" for line in lines)
+
+
+def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
+    own = [row for row in rows if not row.held_out]
+    lines = listed([str(row.line) for row in own])
+    yield f"# {joint.joint}, category {joint.category}: {counted(len(own), 'row')} (line {lines})"
+    for name, unit in (("time", "s"), ("distance", joint.unit)):
+        gaps = [
+            (computed - measured, computed / measured - 1.0)
+            for row in own
+            if (measured := getattr(row, f"{name}_measured"))
+            for computed in (getattr(row, f"{name}_computed"),)
+        ]
+        if gaps:
+            gap, share = max(gaps, key=lambda pair: abs(pair[0]))
+            ignored = joint.freedom and getattr(joint, f"{name}_scatter") is None
+            note = ", which was not fitted" if ignored else ""
+            size, percent = number(gap, "+.3g"), number(100 * share, "+.1f")
+            yield f"# largest residual of the {name}{note}: {size} {unit} ({percent} %)"
+    yield from (f"# {note}" for note in joint.notes)
+    yield "[[ramp]]" if isinstance(joint.stated, Ramp) else "[[brake]]"
+    fitted = {}
+    for part in fields(joint.stated):
+        value = getattr(joint.stated, part.name)
+        if part.name in ("joint", "origin"):
+            yield f"{part.name} = {json.dumps(value, ensure_ascii=False)}"
+        elif value is not None and (part.name in joint.parameters or value != part.default):
+            yield f"{part.name} = {_number(value)}{_comment(joint, part.name)}"
+            if part.name in joint.parameters:
+                fitted[part.name] = _number(value)
+    # what was typed by hand later is not evidence, and reports find it by these
+    yield f"origin_values = {{ {', '.join(f'{name} = {value}' for name, value in fitted.items())} }}"
+
+
+def _number(value: float) -> str:
+    return repr(as_written(value))
+
+
+def _comment(joint: FittedJoint, name: str) -> str:
+    if joint.margin and joint.margin.time and name in ("delay", "reaction"):
+        return f"{_fitted(joint, name)}; and {joint.margin.time:.3g} s to cover line {joint.margin.line}"
+    if joint.margin and name in ("delay", "reaction"):
+        return f"{_fitted(joint, name)}; covers all fitted rows without a margin"
+    return _fitted(joint, name)
+
+
+def _fitted(joint: FittedJoint, name: str) -> str:
+    if name not in joint.parameters:
+        return "  # stated"
+    parameter = joint.parameters[name]
+    unit = f"  # {parameter.unit}"
+    if not parameter.identifiable:
+        return f"{unit}, not determined by these rows"
+    if parameter.low is None or parameter.high is None:
+        return f"{unit}, exact fit"
+    return f"{unit}, {parameter.low:.4g} to {parameter.high:.4g}"
+
+
+# Stops that were repeated often enough for a tolerance bound of what is measured.
+
+
+def repeated_stops(
+    rows: Sequence[Measurement], found: Sequence[CalibratedRow], share: float, confidence: float
+) -> tuple[RepeatedStop, ...]:
+    """Return the stops with ten repeats or more, each with the bounds of its time and its distance.
+
+    Two rows repeat one stop where all they state but time and distance is the same. A row that is the mean of
+    several stops hides the largest of them and does not count.
+
+    Parameters
+    ----------
+    rows : sequence of Measurement
+    found : sequence of CalibratedRow
+        The same rows beside their computed stops.
+    share, confidence : float
+        Of the bounds, between 0 and 1.
+    """
+    groups: dict[tuple[object, ...], list[Measurement]] = defaultdict(list)
+    for row in rows:
+        if row.repeats == 1:
+            groups[row.condition].append(row)
+    of_line = {row.line: row for row in found}
+    bounded = []
+    for group in groups.values():
+        first = of_line[group[0].line]
+        time, distance = (
+            _bound([getattr(row, name) for row in group], share, confidence) for name in ("time", "distance")
+        )
+        if time or distance:
+            lines = tuple(row.line for row in group)
+            bounded.append(RepeatedStop(first, lines, time, distance))
+    return tuple(bounded)
+
+
+def _bound(values: Sequence[float], share: float, confidence: float) -> ToleranceBound | None:
+    """Return the bound of the values that were measured; None where there are too few to speak of one."""
+    measured = [value for value in values if isfinite(value)]
+    return tolerance_bound(measured, share=share, confidence=confidence) if len(measured) >= LEAST else None

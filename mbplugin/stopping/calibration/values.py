@@ -8,15 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.enumerations import CoordinateUnit
-from mbplugin.model.ramp import Ramp
-from mbplugin.model.scene import Brake
 from mbplugin.phrases import counted, one_line, one_line_repr
-from mbplugin.readers.hashed import Source
+from mbplugin.readers.source import Source
 from mbplugin.rendering import Result
-from mbplugin.stopping.calibration.compared import ComparedRow
-from mbplugin.stopping.calibration.cover import Margin
-from mbplugin.stopping.calibration.intervals import Parameter
+from mbplugin.stopping.calibration.intervals import ComparedRow, Margin, Parameter
 from mbplugin.stopping.order_statistics import ToleranceBound
 
 #: A computed value explains a measured one up to this share of it.

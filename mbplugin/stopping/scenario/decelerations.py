@@ -2,19 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from math import isfinite
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.applied_forces import AppliedForces
-from mbplugin.model.component import Units, units_of
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.brake_law import Ramp
+from mbplugin.model.brakes import NO_FORCES, AppliedForces, JointBrake
+from mbplugin.model.mechanism.identity import Holder
+from mbplugin.model.mechanism.mechanism import Driver, Mechanism
 from mbplugin.model.scene import Actuator
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import Array, Units, units_of
+
+if TYPE_CHECKING:
+    from mbplugin.dynamics.equations import Equations
+
+#: Coordinates, rates and accelerations at the signal, (nq,), (nv,) and (nv,), rad and m.
+State = tuple[Array, Array, Array]
+
+
+# What the ramps of a controlled stop come from: given values, the scene's ramps, actuators, limits.
+
+
+@dataclass(frozen=True, eq=False)
+class RampSource:
+    """What is stated on the ramps of a robot, whatever state it is in at the signal.
+
+    Parameters
+    ----------
+    stated : tuple of Ramp
+        Of the scene.
+    actuators : tuple of Actuator
+        Of the scene.
+    given : mapping of str to float
+        Decelerations by joint, rad/s² or m/s²; they come before what is stated.
+    """
+
+    stated: tuple[Ramp, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    given: Mapping[str, float] = field(default_factory=dict)
+
+    def decelerations(
+        self,
+        mech: Mechanism,
+        brakes: tuple[JointBrake, ...],
+        state: tuple[Array, Array, Array],
+        inertias: Callable[[], Array],
+    ) -> Decelerations:
+        """Return the decelerations of the joints with brakes for one state at the signal.
+
+        Parameters
+        ----------
+        brakes : tuple of JointBrake
+            Their delays are the reactions of the drives.
+        state : (nq,), (nv,), (nv,) array
+            Coordinates, rates and accelerations at the signal, rad and m.
+        inertias : callable
+            Returns the diagonal of the mass matrix at the pose, (nv,), kg·m² and kg.
+
+        Raises
+        ------
+        BadUsage, UnknownName, BadNumber
+            As for :func:`decelerations_at`.
+        """
+        given = {**ramp_decelerations(self.stated, rates_at_ramps(mech, brakes, state)), **self.given}
+        return decelerations_at(mech, [brake.joint for brake in brakes], inertias, self.actuators, given)
 
 
 class Assumed(NamedTuple):
@@ -142,7 +198,7 @@ def has_ramp(mech: Mechanism, joint: str) -> bool:
 def inertias_at(mech: Mechanism, q: Array, actions: AppliedForces) -> Array:
     """Return the diagonal (nv,) of the mass matrix at coordinates q (nq,); kg·m² and kg."""
     # compiled code is loaded only when an inertia is needed: pages hold scenarios, and show many without one
-    from mbplugin.dynamics.joint import joint_equations
+    from mbplugin.dynamics.tree_model import joint_equations
 
     return np.diag(joint_equations(mech, q, np.zeros(len(mech.qd_names)), actions).M)
 
@@ -168,3 +224,93 @@ def checked_decelerations(joints: Sequence[str], given: Mapping[str, float]) -> 
         if not _is_stated(value):
             raise BadNumber(f"the deceleration of {joint!r} is {value:g}", expected="a positive number")
     return dict(given)
+
+
+# Ramps that a scene states: the reaction of each drive, and its deceleration from the rate at the signal.
+
+
+def with_reactions(brakes: Iterable[JointBrake], ramps: Iterable[Ramp]) -> tuple[JointBrake, ...]:
+    """Return the brakes of a controlled stop, each with the reaction of its joint's ramp as delay, s."""
+    reactions = {ramp.joint: ramp.reaction for ramp in ramps if ramp.reaction is not None}
+    return tuple(
+        replace(brake, delay=reactions[brake.joint], at_once=False) if brake.joint in reactions else brake
+        for brake in brakes
+    )
+
+
+def rates_at_ramps(mech: Mechanism, brakes: Iterable[JointBrake], state: State) -> dict[str, float]:
+    """Return the rates at which ramps begin, by joint: after the delay at the accelerations of the signal.
+
+    Parameters
+    ----------
+    state : (nq,), (nv,), (nv,) array
+        Coordinates, rates and accelerations at the signal, rad and m.
+    """
+    brakes = tuple(brakes)
+    states = joint_states(mech, brakes, state)
+    return {brake.joint: v + a * brake.delay for brake, (_, v, a) in zip(brakes, states, strict=True)}
+
+
+def joint_states(
+    mech: Mechanism, brakes: Sequence[JointBrake], state: State
+) -> list[tuple[float, float, float]]:
+    """Return coordinate, rate and acceleration of each joint with a brake, rad and m.
+
+    A joint that closes a loop is measured between its bodies: it depends on the choice of the cut which one that is.
+    Where no accelerations are stated (all are zero), its rate is not stated to change either.
+
+    Parameters
+    ----------
+    state : (nq,), (nv,), (nv,) array
+        Coordinates, rates and accelerations, rad and m.
+    """
+    q, qd, qdd = state
+    tree = mech.tree.joint_of_pair
+    if any(brake.joint not in tree for brake in brakes):
+        equations, values = drive_equations(mech, NO_FORCES, brakes, (q, qd), 0)
+        own = slice(len(equations.C) - len(brakes), None)
+        changes = equations.C[own] @ qdd - equations.Gamma[own] if qdd.any() else np.zeros(len(brakes))
+        return list(zip(values.tolist(), (equations.C[own] @ qd).tolist(), changes.tolist(), strict=True))
+    places = [(tree[brake.joint].q.start, tree[brake.joint].qd.start) for brake in brakes]
+    return [(float(q[i]), float(qd[k]), float(qdd[k])) for i, k in places]
+
+
+def drive_equations(
+    mech: Mechanism,
+    actions: AppliedForces,
+    brakes: Sequence[JointBrake],
+    state: tuple[Array, Array],
+    degree_of_redundancy: int,
+) -> tuple[Equations, Array]:
+    """Return the rows of a mechanism with those of all drives behind them, and the drives' coordinates (n,), rad and m.
+
+    Parameters
+    ----------
+    state : (nq,), (nv,) array
+        Coordinates and rates, rad and m.
+    degree_of_redundancy : int
+        Of the mechanism's own rows.
+    """
+    # compiled code is loaded only when it is needed: pages hold scenarios, and show many without a loop
+    from mbplugin.dynamics.tree_model import equations_of, tree_model
+
+    drivers = [drive_of(brake) for brake in brakes]
+    model = tree_model(mech, actions, locks=drivers, q=state[0])
+    count = model.table.persistent + len(drivers)
+    equations = equations_of(
+        *(model, *state),
+        degree_of_redundancy=degree_of_redundancy + len(drivers),
+        rows=range(count),
+        drive=np.zeros((len(model.table.driven), 3)),
+    )
+    return equations, model.table.rows["phi"][model.table.persistent : count].copy()
+
+
+def drive_of(brake: JointBrake) -> Driver:
+    """Return the drive of a joint that has a brake."""
+    return Driver(str(Holder("drive", brake.joint)), brake.joint, (brake.freedom,), 0.0)
+
+
+def ramp_decelerations(ramps: Iterable[Ramp], rates: Mapping[str, float]) -> dict[str, float]:
+    """Return the decelerations (rad/s², m/s²) of the joints that have a ramp, from their rates."""
+    return {ramp.joint: ramp.deceleration_from(rates.get(ramp.joint, 0.0)) for ramp in ramps}

@@ -2,16 +2,166 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from math import isfinite
 
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.bounds import LARGEST
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import Payload
+from mbplugin.model.brake_law import LARGEST, Brake
+from mbplugin.model.brakes import BrakeLike, brake_in_si
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward, home, joint_axes
+from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
+from mbplugin.model.scene import Payload, Scene
+from mbplugin.phrases import listed
 from mbplugin.stopping.scenario.scenario import Scenario
+
+#: Moving joints of an arm, at least: a head or a gripper on a cart has fewer.
+_ARM = 3
+#: Where a model that was handed over as text stands on a command line.
+_STDIN = "-"
+#: A wheel is balanced: its centre of mass is on its axis up to this distance, m.
+_BALANCED = 1e-3
+#: The axis of a wheel is level: this is the cosine of its least angle with gravity.
+_LEVEL = 0.5
+#: Joints that may lead to a wheel, that of the base among them: it steers and spins.
+_MOST_JOINTS = 3
+
+
+# The default tool of a robot: the end of its arm, in front of the fingers of a gripper, or the base on its
+# wheels.
+
+
+@dataclass(frozen=True)
+class DefaultTool:
+    """A body, and why it is the tool."""
+
+    body: str
+    reason: str
+
+
+def default_tool(mech: Mechanism) -> DefaultTool:
+    """Return the base of a robot on wheels without an arm, else the body farthest out in front of a gripper.
+
+    The chain of joints to the body farthest out is followed from the ground. It ends where a gripper begins:
+    at bodies fixed to each other that two or more branches of moving joints leave, each of fewer joints than
+    lead there, and that no loop closes elsewhere. Of bodies fixed to each other the one farthest out is
+    taken, the last of the file among equals.
+
+    Raises
+    ------
+    BadUsage
+        There is no body.
+    """
+    if not mech.bodies:
+        raise BadUsage("the model has no body that could be a tool", expected="a model with a link")
+    tree = _Tree(mech)
+    rolling = _rolling_base(mech, tree)
+    if rolling is not None:
+        return rolling
+    last = tree.farthest({body.name for body in mech.bodies})
+    for hub in tree.hubs_to(last):
+        fingers = tree.fingers(hub)
+        if fingers:
+            names = ", ".join(joint.pair.name for joint in fingers if joint.pair is not None)
+            return DefaultTool(
+                tree.farthest(tree.fixed_to(hub)),
+                f"the arm ends there, in front of the joints of a gripper ({names})",
+            )
+    return DefaultTool(last, "the body farthest out")
+
+
+def _rolling_base(mech: Mechanism, tree: _Tree) -> DefaultTool | None:
+    """Return the body that all wheels carry; None where there are no wheels, or where it carries an arm."""
+    stated = stated_wheels(mech)
+    wheels = stated or likely_wheels(mech)
+    base = tree.common_hub(wheels) if stated or len(wheels) > 1 else None
+    # a body that rolls by itself has no other base
+    others = [wheel for wheel in wheels if tree.hub(wheel) != base]
+    if base is None or not others or tree.longest_branch(base, set(wheels)) >= _ARM:
+        return None
+    carry = "carry" if len(others) > 1 else "carries"
+    seem = carry if stated else "seem to carry, as they turn without end"
+    return DefaultTool(base, f"the base, which {listed(others, 4)} {seem}")
+
+
+class _Tree:
+    """The spanning tree, bodies that are fixed to each other taken as one: the hub is their innermost."""
+
+    def __init__(self, mech: Mechanism) -> None:
+        self._mech, self._joints = mech, mech.tree.joints
+        self._hub, self._moving, self._depth = {WORLD: WORLD}, {WORLD: 0}, {WORLD: 0}
+        for joint in self._joints:
+            free = _moves(joint)
+            self._hub[joint.outer] = joint.outer if free else self._hub.get(joint.inner, joint.inner)
+            self._moving[joint.outer] = self._moving.get(joint.inner, 0) + free
+            self._depth[joint.outer] = self._depth.get(joint.inner, 0) + (0 if free else 1)
+
+    def farthest(self, bodies: set[str]) -> str:
+        """Return the body with most moving, then most fixed joints in front of it."""
+        index = self._mech.body_index
+        return max(
+            bodies, key=lambda name: (self._moving.get(name, 0), self._depth.get(name, 0), index[name])
+        )
+
+    def fixed_to(self, hub: str) -> set[str]:
+        """Return the bodies of a hub."""
+        return {name for name, own in self._hub.items() if own == hub and name != WORLD}
+
+    def hubs_to(self, body: str) -> list[str]:
+        """Return the hubs that joints move, from the ground to a body."""
+        return [self._hub[j.outer] for j in self._mech.tree.way_in(body) if _moves(j)][::-1]
+
+    def hub(self, body: str) -> str:
+        """Return the innermost of the bodies that are fixed to a body."""
+        return self._hub[body]
+
+    def common_hub(self, bodies: Sequence[str]) -> str | None:
+        """Return the outermost hub that carries all of some bodies, None where none does."""
+        ways = [self.hubs_to(body) for body in bodies]
+        common = [hubs[0] for hubs in zip(*ways, strict=False) if len(set(hubs)) == 1]
+        return common[-1] if common else None
+
+    def longest_branch(self, hub: str, without: set[str]) -> int:
+        """Return how many moving joints the longest branch of a hub has that carries none of some bodies."""
+        branches = (self._beyond(j.outer) for j in self._branches(hub))
+        free = [bodies for bodies in branches if bodies.isdisjoint(without)]
+        return max((self._moving[body] - self._moving[hub] for bodies in free for body in bodies), default=0)
+
+    def _branches(self, hub: str) -> list[TreeJoint]:
+        """Return the moving joints that leave a hub."""
+        return [j for j in self._joints if _moves(j) and self._hub.get(j.inner) == hub]
+
+    def fingers(self, hub: str) -> list[TreeJoint]:
+        """Return the joints at which the fingers of a gripper leave a hub, none where it carries none."""
+        branches = self._branches(hub)
+        lengths = []
+        for branch in branches:
+            bodies = self._beyond(branch.outer)
+            if self._closes_elsewhere(bodies, hub):
+                return []
+            lengths.append(max(self._moving[body] for body in bodies) - self._moving[hub])
+        return branches if len(branches) > 1 and max(lengths) < self._moving[hub] else []
+
+    def _beyond(self, body: str) -> set[str]:
+        """Return a body and all that it carries."""
+        found = {body}
+        for joint in self._joints:
+            if joint.inner in found:
+                found.add(joint.outer)
+        return found
+
+    def _closes_elsewhere(self, bodies: set[str], hub: str) -> bool:
+        """Whether a loop of these bodies goes through others than the hub."""
+        near = bodies | self.fixed_to(hub)
+        ends = (pair.bodies for pair in self._mech.tree.cut)
+        return any((a in bodies or b in bodies) and not {a, b} <= near for a, b in ends)
+
+
+def _moves(joint: TreeJoint) -> bool:
+    return joint.pair is None or bool(joint.pair.kind.free)
 
 
 def rated_payload(scenario: Scenario, payload: float | None) -> Payload:
@@ -94,3 +244,176 @@ def full_speeds(
             )
         out[axis] = float(value)
     return out
+
+
+# The ``mbplugin estop`` command that computes one row of a stopping table again.
+
+
+@dataclass(frozen=True)
+class StopCommand:
+    """What the commands of all rows have in common.
+
+    Parameters
+    ----------
+    head : tuple of str
+        Program, command, FILE and how it is read.
+    tail : tuple of str
+        Tool, payload of the scene left out, brakes.
+    resting : mapping of str to float
+        Rates of the scene's state that a row sets to zero.
+    ramps : tuple of str
+        Braked joints of which no deceleration is known; a command of category 1 states one.
+    """
+
+    head: tuple[str, ...]
+    tail: tuple[str, ...]
+    resting: Mapping[str, float]
+    ramps: tuple[str, ...]
+
+    def text(
+        self,
+        category: int,
+        q: Mapping[str, float],
+        qd: Mapping[str, float],
+        payload: tuple[str, ...],
+        decelerations: Mapping[str, float],
+    ) -> str | None:
+        """Return the command of one row, None where a name cannot be written on a command line.
+
+        Parameters
+        ----------
+        q, qd : mapping of str to float
+            All coordinates, and the rate of the axis, rad and m, per second.
+        payload : tuple of str
+            The options that state the payload.
+        decelerations : mapping of str to float
+            That the command states, rad/s² or m/s².
+        """
+        rates = {**self.resting, **qd}
+        if any(not _writable(name) for name in (*q, *rates, *decelerations)):
+            return None
+        options = ["--category", str(category), "--q", _exact(q), "--qd", _listed(rates), *payload]
+        if decelerations:
+            options += ["--deceleration", _listed(decelerations)]
+        return shlex.join((*self.head, *options, *self.tail))
+
+
+def stop_command(
+    scene: Scene | None,
+    tool: str,
+    brakes: Iterable[BrakeLike],
+    ramps: Iterable[str],
+    drops_payloads: bool,
+) -> StopCommand | None:
+    """Return what the commands of a table have in common; None for a model that was not read from a file.
+
+    Parameters
+    ----------
+    scene : Scene or None
+    tool : str
+    brakes : iterable of Brake or mapping
+        Those that were given besides the scene's.
+    ramps : iterable of str
+        Braked joints with neither a deceleration nor an effort limit.
+    drops_payloads : bool
+        Whether the payloads of the scene are not carried.
+    """
+    if scene is None or scene.request is None or scene.request.snap_angles:
+        return None
+    request = scene.request
+    given = tuple(brake_in_si(scene.mechanism, brake) for brake in brakes)
+    if not all(_writable(brake.joint) for brake in given):
+        return None
+    head = ["mbplugin", "estop", request.path if request.text is None else _STDIN]
+    head += ["--base", request.base] if request.base else []
+    for folder in request.package_dirs:
+        head += ["--package-dir", folder]
+    head += ["--xacro-unsafe"] if request.xacro_unsafe else []
+    for name, value in request.xacro_args:
+        head += ["--xacro-arg", f"{name}:={value}"]
+    tail = ["--tool", tool]
+    tail += ["--payload-share", "0"] if drops_payloads and scene.payloads else []
+    for brake in given:
+        tail += ["--brake", _brake(brake)]
+    rates = zip(scene.mechanism.qd_names, scene.state.qd.tolist(), strict=True)
+    resting = {name: 0.0 for name, rate in rates if rate}
+    return StopCommand(tuple(head), tuple(tail), resting, tuple(ramps))
+
+
+def _brake(brake: Brake) -> str:
+    """Return a brake as ``JOINT:KEY=VALUE,…`` with what is not the default."""
+    own = [(f.name, getattr(brake, f.name), f.default) for f in fields(Brake) if f.metadata]
+    stated = {name: float(value) for name, value, default in own if value is not None and value != default}
+    return f"{brake.joint}:{_listed(stated or {'engagement': brake.engagement})}"
+
+
+def _exact(values: Mapping[str, float]) -> str:
+    """Return ``NAME=VALUE,…`` with all digits."""
+    return ",".join(f"{name}={float(value) + 0.0!r}" for name, value in values.items())
+
+
+def _listed(values: Mapping[str, float]) -> str:
+    """Return ``NAME=VALUE,…`` without the digits that only rounding has made."""
+    return _exact({name: float(f"{value:.12g}") for name, value in values.items()})
+
+
+def _writable(name: str) -> bool:
+    """Whether a name survives ``NAME=VALUE,…``."""
+    return "," not in name and name == name.strip()
+
+
+# The wheels of a robot: those that are stated to touch the ground, else what looks like one.
+
+
+def stated_wheels(mech: Mechanism) -> tuple[str, ...]:
+    """Return the bodies with a wheel or a knife edge on the ground."""
+    return tuple(dict.fromkeys(pfaffian.body for pfaffian in mech.pfaffians))
+
+
+def likely_wheels(mech: Mechanism) -> tuple[str, ...]:
+    """Return what turns without end about a level axis through its centre of mass at the zero pose, on a mobile base.
+
+    URDF does not state which bodies touch the ground.
+    """
+    poses = forward(mech, home(mech))
+    in_loops = {body for pair in mech.tree.cut for body in pair.bodies}
+    return tuple(
+        joint.outer
+        for joint in mech.tree.joints
+        if joint.pair is not None
+        and joint.pair.type == "continuous"
+        and in_loops.isdisjoint(carried := _carried(mech, joint))
+        and _on_mobile_base(mech, joint)
+        and _is_balanced_and_level(mech, joint, poses, carried)
+    )
+
+
+def _carried(mech: Mechanism, joint: TreeJoint) -> list[str]:
+    """Return the body of a joint and those fixed to it; none where something moves on it."""
+    found = [joint.outer]
+    for other in mech.tree.joints:
+        if other.inner in found:
+            if _moves(other):
+                return []
+            found.append(other.outer)
+    return found
+
+
+def _on_mobile_base(mech: Mechanism, joint: TreeJoint) -> bool:
+    """Whether a joint is near a body that moves freely, or in a plane."""
+    way = [j for j in mech.tree.way_in(joint.outer) if _moves(j)]
+    root = way[-1].pair
+    return len(way) <= _MOST_JOINTS and (root is None or root.type in ("planar", "floating"))
+
+
+def _is_balanced_and_level(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, carried: list[str]) -> bool:
+    """Whether the axis of a joint is level and the bodies that it carries have their centre of mass on it."""
+    if not carried:
+        return False
+    S, on_axis = joint_axes(mech, joint, poses)
+    axis, down = S[3:, 0], mech.gravity
+    rows = [mech.body_index[name] for name in carried]
+    masses = np.array([mech.bodies[i].mass for i in rows])
+    off = np.average(poses.p_WC[rows], axis=0, weights=masses) - on_axis if masses.sum() > 0 else np.zeros(3)
+    balanced = np.linalg.norm(np.cross(axis, off)) < _BALANCED
+    return bool(balanced and abs(axis @ down) <= _LEVEL * np.linalg.norm(down))

@@ -2,32 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from mbplugin.arguments import checked, known_as
-from mbplugin.errors import BadUsage
-from mbplugin.model.brakes import BrakeLike, stated_brakes
-from mbplugin.model.mechanism.named_numbers import NamedNumbers, accelerations_of, numbers, rates_of
-from mbplugin.model.plausible import implausible, warn_of
-from mbplugin.model.scene import Payload, Ramp, Scene
-from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.stopping.compiled.batch import CompiledStop
-from mbplugin.stopping.compiled.support import require_compiled_stop
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.brake_law import Ramp
+from mbplugin.model.brakes import BrakeLike, implausible, stated_brakes, warn_of
+from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Payload, Scene, mechanism_of
+from mbplugin.model.spatial import Array, units_of
+from mbplugin.phrases import counted, listed
+from mbplugin.readers.source import ModelSource, Source, model_of
+from mbplugin.stopping.batch import CompiledStop, StopSummary, require_compiled_stop
+from mbplugin.stopping.calibration.fit import Bench
+from mbplugin.stopping.calibration.intervals import ComparedRow, known
+from mbplugin.stopping.calibration.measured import measurements_of, read_measured, require_consistent
+from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.scenario.decelerations import checked_decelerations, has_ramp
-from mbplugin.stopping.scenario.effort_limits import assumed_brakes
-from mbplugin.stopping.scenario.scenario import Scenario
-from mbplugin.stopping.table.axes import table_axes
-from mbplugin.stopping.table.grid import grid_of
-from mbplugin.stopping.table.measured import MeasuredStops, measured_stops
-from mbplugin.stopping.table.rated import full_speeds, payload_share, rated_payload
-from mbplugin.stopping.table.row_command import stop_command
-from mbplugin.stopping.table.stops import TableStops
-from mbplugin.stopping.table.values import StoppingTable
+from mbplugin.stopping.scenario.decelerations import (
+    assumed_deceleration,
+    checked_decelerations,
+    has_ramp,
+    with_reactions,
+)
+from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes
+from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, table_axes
+from mbplugin.stopping.table.rated import (
+    StopCommand,
+    full_speeds,
+    payload_options,
+    payload_share,
+    rated_payload,
+    stop_command,
+)
+from mbplugin.stopping.table.values import COLUMNS, RowCase, RowStop, StoppingTable
+from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces
+
+#: Axes that come before the one that bends the arm.
+_BENT = 2
+_ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
+#: The edition of the standard whose form a table has unless another grid is stated.
+ANNEX_B = "ISO 10218-1:2011, Annex B"
+#: Shares of that form in category 1, percent; in category 0 all are 100 %.
+SHARES = (33, 66, 100)
+QUANTITIES = ("speed", "extension", "payload")
+#: Returns the stop of a joint in a category from a pose (nq,) with rates (nv,), as the rows of the table are computed.
+StopOf = Callable[[int, str, Array, Array], StopSummary]
 
 
 @checked
@@ -191,3 +217,330 @@ def _assumptions(
         *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in shown)),
         *stops.assumed,
     )
+
+
+# The stops of a stopping table: one axis moves, at every share of speed, extension and payload.
+
+
+class TableStops:
+    """Computes the stops of a table."""
+
+    def __init__(
+        self,
+        compiled: CompiledStop,
+        axes: tuple[str, ...],
+        rated: Payload,
+        speeds: Mapping[str, float],
+        grid: Grid,
+        ramps: Mapping[str, Ramp],
+        of_scene: bool,
+        command: StopCommand | None,
+    ) -> None:
+        self.compiled, self.axes, self.rated, self.speeds = compiled, axes, rated, speeds
+        self.grid, self.ramps, self.of_scene, self.command = grid, ramps, of_scene, command
+        compiled.set_payloads(payload_share(rated, 1.0))
+        self._poser = ExtensionPoses(compiled, axes)
+        # at 100 % payload, as gravity decides where an axis is loaded most
+        self.poses = {
+            (axis, share): self._poser.pose(axis, share / 100)
+            for k, axis in enumerate(axes)
+            for share in {s for category in (0, 1) for s in self._extensions(k, category)}
+        }
+        self.assumed: list[str] = []
+        self.ramps_of_effort: list[str] = []
+
+    def rows(self, category: int) -> list[tuple[dict[str, object], StopMotion]]:
+        """Return the rows of a category, each with its motion."""
+        speeds, loads = (self.grid.shares(name, category) for name in ("speed", "payload"))
+        out = []
+        for load in loads:
+            self.compiled.set_payloads(payload_share(self.rated, load / 100))
+            for k, axis in enumerate(self.axes):
+                for share in self._extensions(k, category):
+                    pose = self.poses[axis, share]
+                    for speed in speeds:
+                        out.append(self._row(category, k, axis, (speed, share, load), pose))
+        return sorted(out, key=lambda one: [one[0][key] for key in _ORDER])
+
+    def _extensions(self, k: int, category: int) -> tuple[int, ...]:
+        """Return the shares of extension at which an axis is stopped, percent."""
+        bent = k < _BENT and self._poser.bends(self.axes[k])
+        return self.grid.shares("extension", category) if bent else (100,)
+
+    def _row(
+        self,
+        category: int,
+        k: int,
+        axis: str,
+        shares: tuple[int, int, int],
+        pose: ExtensionPose,
+    ) -> tuple[dict[str, object], StopMotion]:
+        scenario = self.compiled.scenario
+        q, speed = pose.q, self.speeds[axis] * shares[0] / 100
+        qd = np.zeros(len(scenario.qd))
+        qd[scenario.rate_of(axis)] = pose.sense * speed
+        stop, reactions, deceleration = self._stop(category, axis, q, qd)
+        case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration, reactions[axis])
+        carried = self.rated.mass * shares[2] / 100
+        row = row_values(case, stop, scenario, carried) | {"command": self._command_of(case)}
+        return row, motion_of_pieces(q, self.compiled.pieces)
+
+    def stop(self, category: int, axis: str, q: Array, qd: Array) -> StopSummary:
+        """Return the stop of an axis in a category from q (nq,) and qd (nv,), with the payloads that are set."""
+        return self._stop(category, axis, q, qd)[0]
+
+    def _stop(
+        self, category: int, axis: str, q: Array, qd: Array
+    ) -> tuple[StopSummary, dict[str, float], float | None]:
+        """Return a stop from q (nq,) and qd (nv,), the reaction times (s), and the deceleration of category 1."""
+        brakes = self.compiled.scenario.brakes
+        if category == 0:
+            reactions = {brake.joint: brake.engagement_time for brake in brakes}
+            return self.compiled.stop(q, qd), reactions, None
+        speed = abs(float(qd[self.compiled.scenario.rate_of(axis)]))
+        deceleration = self._deceleration(axis, q, speed)
+        reactions = {brake.joint: brake.delay for brake in with_reactions(brakes, self.ramps.values())}
+        delays = np.array([reactions[brake.joint] for brake in brakes])
+        decelerations = np.full(len(brakes), deceleration)
+        return self.compiled.controlled_stop(q, qd, decelerations, delays), reactions, deceleration
+
+    def _command_of(self, case: RowCase) -> str | None:
+        """Return the command that computes a row again."""
+        if self.command is None:
+            return None
+        q = dict(zip(self.compiled.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
+        qd = {case.axis: case.pose.sense * case.speed}
+        carried = payload_options(self.rated, case.shares[2] / 100, self.of_scene)
+        a = case.deceleration
+        ramps = {} if a is None else dict.fromkeys((case.axis, *self.command.ramps), a)
+        return self.command.text(case.category, q, qd, carried, ramps)
+
+    def _deceleration(self, axis: str, q: Array, speed: float) -> float:
+        """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; what is assumed is noted."""
+        if axis in self.ramps:
+            return self.ramps[axis].deceleration_from(speed)
+        compiled = self.compiled
+        found = assumed_deceleration(compiled.scenario.mech, axis, lambda: compiled.inertias(q))
+        assumption = f"{axis}: category 1 decelerates with {found.source}"
+        if assumption not in self.assumed:
+            self.assumed.append(assumption)
+            if found.effort is not None:
+                self.ramps_of_effort.append(axis)
+        return found.value
+
+
+# One row of a stopping table: its inputs and results.
+
+
+def row_values(case: RowCase, stop: StopSummary, scenario: Scenario, payload: float) -> dict[str, object]:
+    """Return a row as :class:`~mbplugin.stopping.table.values.StoppingTable` has it, without its command.
+
+    Parameters
+    ----------
+    payload : float
+        Mass that is carried, kg.
+    """
+    n = [brake.joint for brake in scenario.brakes].index(case.axis)
+    row = RowStop(case, stop, scenario, payload, n)
+    _require_numbers(row)
+    return {key: column.value(row) for key, column in COLUMNS.items()}
+
+
+def _require_numbers(row: RowStop) -> None:
+    """Refuse a stop whose motion went beyond what numbers can say.
+
+    Raises
+    ------
+    BadNumber
+        With the speed and the payload of the row.
+    """
+    case, stop = row.case, row.stop
+    found = (stop.time, row.time, stop.travels[row.n], stop.tool_distance, stop.tool_displacement)
+    if not np.isfinite(found).all():
+        raise BadNumber(
+            f"the stop of {case.axis!r} at {case.speed:g} {row.unit}/s with {row.payload:g} kg cannot be"
+            " computed: its numbers grow beyond all limits",
+            expected="speeds, masses and payloads of a machine",
+        )
+
+
+# The grid of a stopping table: at which shares of speed, extension and payload its stops are computed.
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Shares by quantity, percent, where they are stated.
+
+    Parameters
+    ----------
+    stated : mapping of str to tuple of int
+        By ``speed``, ``extension`` and ``payload``, ascending.
+    """
+
+    stated: Mapping[str, tuple[int, ...]]
+
+    @property
+    def form(self) -> str | None:
+        """The edition of the standard whose form the table has; None for another grid."""
+        return None if self.stated else ANNEX_B
+
+    def shares(self, quantity: str, category: int) -> tuple[int, ...]:
+        """Return the shares of a quantity in a stop category, percent: stated ones in both categories."""
+        return self.stated.get(quantity, (100,) if category == 0 else SHARES)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a report says of a stated grid."""
+        if not self.stated:
+            return ()
+        listed = "; ".join(f"{name} {', '.join(map(str, own))} %" for name, own in self.stated.items())
+        return (f"the grid is stated, it is not that of {ANNEX_B}: {listed}",)
+
+
+def grid_of(given: Mapping[str, Sequence[int]] | None) -> Grid:
+    """Return the grid with given shares by quantity, percent.
+
+    Raises
+    ------
+    BadUsage
+        Another quantity, or none of its shares.
+    BadNumber
+        A share that is no whole percent from 1 to 100; of the payload, from 0.
+    """
+    stated = {}
+    for quantity, shares in (given or {}).items():
+        if quantity not in QUANTITIES or not shares:
+            raise BadUsage(
+                f"the grid has {quantity!r}" + ("" if shares else " without shares"),
+                expected="shares of speed, extension or payload",
+            )
+        lowest = 0 if quantity == "payload" else 1
+        for share in shares:
+            if share != int(share) or not lowest <= share <= 100:
+                raise BadNumber(
+                    f"the grid has {share} % {quantity}", expected=f"whole percents from {lowest} to 100"
+                )
+        stated[quantity] = tuple(sorted({int(share) for share in shares}))
+    return Grid({quantity: stated[quantity] for quantity in QUANTITIES if quantity in stated})
+
+
+# Measured stops beside those that a stopping table's brakes and ramps give: nothing is fitted.
+
+
+@dataclass(frozen=True)
+class MeasuredRow(ComparedRow):
+    """A measured stop beside the one that the table's brakes and ramps give.
+
+    Parameters
+    ----------
+    outcome : StopOutcome
+        Of the computed stop.
+    """
+
+    outcome: StopOutcome
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredStops:
+    """Measured stops beside computed ones.
+
+    Parameters
+    ----------
+    source : Source
+        The file of measured stops.
+    rows : tuple of MeasuredRow
+        In its order.
+    """
+
+    source: Source
+    rows: tuple[MeasuredRow, ...]
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that were stopped."""
+        return tuple(dict.fromkeys(row.joint for row in self.rows))
+
+    @property
+    def sentence(self) -> str:
+        """How many of them took longer or went farther than computed, and the most that is missing."""
+        count = counted(len(self.rows), "measured stop")
+        missed = [row for row in self.rows if not row.covered]
+        if not missed:
+            return f"none of {count} took longer or went farther than computed"
+        shortest = min(_shortfalls(missed))
+        lines = listed([str(row.line) for row in missed], most=len(missed))
+        return (
+            f"TOO SHORT: of {count}, {len(missed)} took longer or went farther than computed (line {lines});"
+            f" the computed value is too short by up to {-100 * shortest[0]:.1f} % ({shortest[1]}, line"
+            f" {shortest[2]})"
+        )
+
+
+def measured_stops(
+    mech: Scene | Mechanism,
+    measured: str | Path,
+    stop_of: StopOf,
+    compiled: CompiledStop,
+    *,
+    payload: float | None,
+    speeds: Mapping[str, float] | None,
+    tool: str | None,
+) -> MeasuredStops:
+    """Return the measured stops of a file, each beside the computed one from the same start.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+    measured, payload, speeds, tool
+        As for :func:`mbplugin.calibrate`.
+    stop_of : callable
+    compiled : CompiledStop
+        Of the stops; it gets the payloads of the rows.
+
+    Raises
+    ------
+    MbPluginError
+        As for :func:`mbplugin.calibrate`.
+    """
+    file = read_measured(Path(measured))
+    rows = measurements_of(file, mechanism_of(mech), speeds)
+    require_consistent(file, rows)
+    bench = Bench(mech, payload, tool)
+    found = tuple(_row(row, bench, stop_of, compiled) for row in rows)
+    return MeasuredStops(Source(file.path, file.sha256), found)
+
+
+def _row(row: Measurement, bench: Bench, stop_of: StopOf, compiled: CompiledStop) -> MeasuredRow:
+    start = bench.start(row)
+    compiled.set_payloads(start.payloads)
+    stop = stop_of(row.category, row.joint, start.q, start.qd)
+    brakes = compiled.scenario.brakes
+    n = [brake.joint for brake in brakes].index(row.joint)
+    time, distance = float(stop.times[n]), abs(float(stop.travels[n]))
+    if known(time) is None or known(distance) is None:
+        raise BadNumber(
+            f"the stop of line {row.line} cannot be computed: its numbers grow beyond all limits",
+            expected="speeds, masses and payloads of a machine",
+        )
+    return MeasuredRow(
+        row.line,
+        row.joint,
+        row.category,
+        units_of(brakes[n].freedom).coordinate,
+        row.speed,
+        row.repeats,
+        known(row.shape_index),
+        known(row.time),
+        time,
+        known(row.distance),
+        distance,
+        stop.outcome,
+    )
+
+
+def _shortfalls(rows: list[MeasuredRow]) -> Iterator[tuple[float, str, int]]:
+    """Yield deviation, quantity and line of what was measured."""
+    for row in rows:
+        for name, gap in (("time", row.time_deviation), ("distance", row.distance_deviation)):
+            if gap is not None:
+                yield gap, name, row.line

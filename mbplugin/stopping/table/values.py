@@ -5,21 +5,227 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.csv_tables import csv_text
 from mbplugin.errors import UnknownName, suggestion
+from mbplugin.model.brake_law import Units
+from mbplugin.model.spatial import units_of
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result, rendered
-from mbplugin.stopping.scenario.effort_limits import NO_EFFORT_LIMITS, EffortLimits
-from mbplugin.stopping.scenario.tool_choice import NO_TOOL, ToolChoice
+from mbplugin.stopping.scenario.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Payload
-    from mbplugin.stopping.table.measured import MeasuredStops
-    from mbplugin.stopping.worst.values import WorstStops
-    from mbplugin.stopping.zones.motion import StopMotion
+    from mbplugin.stopping.batch import StopSummary
+    from mbplugin.stopping.scenario.scenario import Scenario
+    from mbplugin.stopping.table.extension import ExtensionPose
+    from mbplugin.stopping.table.run import MeasuredStops
+    from mbplugin.stopping.worst_stops import WorstStops
+    from mbplugin.stopping.zones.zone import StopMotion
+
+#: Numbers in the unit of the axis.
+_OF_AXIS = ("speed", "deceleration", "distance", "reaction_distance")
+_LENGTHS = ("extension", "tool_distance", "tool_displacement")
+#: A joint that is not the axis and moves farther than this is named, rad or m.
+_MOVES = 1e-9
+
+
+# The rows of a stopping table with angles and lengths in some units, for texts and pages.
+
+
+def rows_in_units(table: StoppingTable, units: Units) -> list[dict[str, Any]]:
+    """Return the rows with their numbers in some units; ``unit`` is that of the axis."""
+    return [_row_in_units(row, units, table.lengths) for row in table.rows]
+
+
+def head_in_units(cell: Cell, units: Units) -> str:
+    """Return the head of a cell with the unit of lengths."""
+    return cell.head.replace("[m]", f"[{units.length}]")
+
+
+def _row_in_units(row: Mapping[str, Any], units: Units, lengths: tuple[str, ...]) -> dict[str, Any]:
+    if units.is_si:
+        return dict(row)
+    size, unit = units.shown(row["unit"])
+    metre, _ = units.shown("m")
+    radian, _ = units.shown("rad")
+    scaled = {key: None if row[key] is None else size * row[key] for key in _OF_AXIS}
+    pose = {name: value * (metre if name in lengths else radian) for name, value in row["q"].items()}
+    slips = [_slip_in_units(slip, units) for slip in row["slips"]]
+    far = {key: metre * row[key] for key in _LENGTHS}
+    return {**row, **scaled, **far, "unit": unit, "q": pose, "slips": slips}
+
+
+def _slip_in_units(slip: Mapping[str, Any], units: Units) -> dict[str, Any]:
+    size, unit = units.shown(slip["unit"])
+    return {**slip, "unit": unit, "travel": size * slip["travel"]}
+
+
+# The columns of a stopping table: what each is, and how text and HTML show it.
+#
+# A column is an entry of :data:`COLUMNS`, and a cell in each table that shows it. The rows, the CSV, the JSON
+# and its schema, the text and the page read this file.
+
+
+class RowCase(NamedTuple):
+    """The stop of a row.
+
+    Parameters
+    ----------
+    category, number : int
+        Stop category, and number of the axis, from 1.
+    axis : str
+    shares : (int, int, int)
+        Of speed, extension and payload, percent.
+    pose : ExtensionPose
+    speed : float
+        Of the axis, rad/s or m/s, not negative.
+    deceleration : float or None
+        Of the axis in category 1, rad/s² or m/s².
+    reaction : float
+        From the signal until the axis is braked, s.
+    """
+
+    category: int
+    number: int
+    axis: str
+    shares: tuple[int, int, int]
+    pose: ExtensionPose
+    speed: float
+    deceleration: float | None
+    reaction: float
+
+
+class RowStop(NamedTuple):
+    """A computed stop of a row.
+
+    Parameters
+    ----------
+    case : RowCase
+    stop : StopSummary
+    scenario : Scenario
+    payload : float
+        Mass that is carried, kg.
+    n : int
+        Index of the axis among the brakes.
+    """
+
+    case: RowCase
+    stop: StopSummary
+    scenario: Scenario
+    payload: float
+    n: int
+
+    @property
+    def unit(self) -> str:
+        """Of the axis, rad or m."""
+        return units_of(self.scenario.brakes[self.n].freedom).coordinate
+
+    @property
+    def time(self) -> float:
+        """From the signal until the axis rests, s."""
+        return float(self.stop.times[self.n])
+
+    @property
+    def reaction_time(self) -> float:
+        """From the signal until the axis is braked, or rests, s."""
+        return min(self.case.reaction, self.time)
+
+    @property
+    def slips(self) -> list[dict[str, object]]:
+        """Which other joints move, how far (rad or m, signed) and until when (s)."""
+        return [
+            {
+                "joint": brake.joint,
+                "unit": units_of(brake.freedom).coordinate,
+                "travel": float(self.stop.travels[n]),
+                "time": float(self.stop.times[n]),
+            }
+            for n, brake in enumerate(self.scenario.brakes)
+            if n != self.n and abs(self.stop.travels[n]) > _MOVES
+        ]
+
+
+class Column(NamedTuple):
+    """A column: the kind of its values, as the schema names kinds; what it means, with its unit; its value."""
+
+    kind: str
+    meaning: str
+    value: Callable[[RowStop], object]
+
+
+#: By key, in the order of rows, CSV and JSON. The command is added where the table is made.
+COLUMNS: dict[str, Column] = {
+    "category": Column("category", "", lambda r: r.case.category),
+    "axis": Column("count", "", lambda r: r.case.number),
+    "joint": Column("text", "", lambda r: r.case.axis),
+    "unit": Column("unit", "", lambda r: r.unit),
+    "speed_percent": Column("count", "", lambda r: r.case.shares[0]),
+    "extension_percent": Column("count", "", lambda r: r.case.shares[1]),
+    "payload_percent": Column("count", "", lambda r: r.case.shares[2]),
+    "speed": Column("size", "unit/s", lambda r: r.case.speed),
+    "sense": Column("sense", "in which the axis moves", lambda r: int(r.case.pose.sense)),
+    "extension": Column("size", "distance of the tool from the axis, m", lambda r: r.case.pose.extension),
+    "payload": Column("size", "kg", lambda r: r.payload),
+    "deceleration": Column("size or null", "unit/s²", lambda r: r.case.deceleration),
+    "time": Column("size", "from the signal until the axis rests, s", lambda r: r.time),
+    "distance": Column("size", "unit", lambda r: abs(float(r.stop.travels[r.n]))),
+    "reaction_time": Column("size", "s", lambda r: r.reaction_time),
+    "reaction_distance": Column("size", "unit", lambda r: abs(float(r.stop.reaction_travels[r.n]))),
+    "rest_time": Column("size", "until all joints rest, s", lambda r: r.stop.time),
+    "tool_distance": Column("size", "along the path, m", lambda r: r.stop.tool_distance),
+    "tool_displacement": Column("size", "straight, m", lambda r: r.stop.tool_displacement),
+    "outcome": Column("outcome", "", lambda r: r.stop.outcome),
+    "slips": Column("slips", "other joints that move", lambda r: r.slips),
+    "q": Column("coordinates", "at the signal, rad, m", lambda r: _pose(r)),
+}
+
+
+class Cell(NamedTuple):
+    """A cell of a table that shows rows: its head, what it shows of a row, whether that is a number."""
+
+    head: str
+    show: Callable[[Mapping[str, Any]], str]
+    number: bool = True
+
+
+#: In the text. Times until the axis and until the whole arm rest; the tool's way along its path and straight.
+TEXT_CELLS = (
+    Cell("speed %", lambda row: f"{row['speed_percent']}"),
+    Cell("ext. %", lambda row: f"{row['extension_percent']}"),
+    Cell("load %", lambda row: f"{row['payload_percent']}"),
+    Cell("ext. [m]", lambda row: f"{row['extension']:.3f}"),
+    Cell("axis [ms]", lambda row: f"{1e3 * row['time']:.1f}"),
+    Cell("arm [ms]", lambda row: f"{1e3 * row['rest_time']:.1f}"),
+    Cell("distance", lambda row: f"{row['distance']:.3f} {row['unit']}"),
+    Cell("path [m]", lambda row: f"{row['tool_distance']:.3f}"),
+    Cell("chord [m]", lambda row: f"{row['tool_displacement']:.3f}"),
+)
+
+
+#: On the page.
+HTML_CELLS = (
+    Cell("category", lambda row: f"{row['category']}"),
+    Cell("axis", lambda row: f"{row['axis']}"),
+    Cell("joint", lambda row: row["joint"], number=False),
+    Cell("speed %", lambda row: f"{row['speed_percent']}"),
+    Cell("extension %", lambda row: f"{row['extension_percent']}"),
+    Cell("payload [kg]", lambda row: f"{row['payload']:.4g} ({row['payload_percent']} %)"),
+    Cell("axis at rest [ms]", lambda row: f"{1e3 * row['time']:.1f}"),
+    Cell("arm at rest [ms]", lambda row: f"{1e3 * row['rest_time']:.1f}"),
+    Cell("distance", lambda row: f"{row['distance']:.4f} {row['unit']}"),
+    Cell("of it reaction", lambda row: f"{row['reaction_distance']:.4f} {row['unit']}"),
+    Cell("tool path [m]", lambda row: f"{row['tool_distance']:.4f}"),
+    Cell("tool, straight [m]", lambda row: f"{row['tool_displacement']:.4f}"),
+    Cell("outcome", lambda row: row["outcome"].replace("_", " "), number=False),
+    Cell("other joints", lambda row: "; ".join(slip_words(row)), number=False),
+)
+
+
+def _pose(row: RowStop) -> dict[str, float]:
+    return dict(zip(row.scenario.mech.q_names, row.case.pose.q.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +238,7 @@ class StoppingTable(Result):
     axes : tuple of str
         The joints that are stopped.
     rows : tuple of dict
-        In s, m, rad and kg by the keys of :data:`~mbplugin.stopping.table.columns.COLUMNS`, and
+        In s, m, rad and kg by the keys of :data:`~mbplugin.stopping.table.values.COLUMNS`, and
         ``command``: the ``mbplugin estop …`` that computes the row again, None for a model that was not
         read from a file.
     assumptions : tuple of str

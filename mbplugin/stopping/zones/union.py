@@ -2,26 +2,237 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import product
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import nnls
+from scipy.spatial import ConvexHull
 
-from mbplugin.errors import BadUsage
+from mbplugin.arguments import checked
+from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.trajectory.body_motions import BodyMotions, body_motions
-from mbplugin.stopping.zones.chords import chord_spans
-from mbplugin.stopping.zones.hulls import floor_hulls, grown, simplified, solid_hulls
-from mbplugin.stopping.zones.libraries import shapely
-from mbplugin.stopping.zones.motion import StopMotion
-from mbplugin.stopping.zones.pieces import BodyPieces, box_corners
+from mbplugin.phrases import listed
+from mbplugin.readers.common.paths import named_package
+from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.simulation.trajectory.axis import BodyMotions, body_motions
+from mbplugin.stopping.outcome import StopReport
+from mbplugin.stopping.sweep.plan import SweepPlan, stopper_of
+from mbplugin.stopping.table.values import StoppingTable
+from mbplugin.stopping.zones.zone import (
+    BodyPieces,
+    ConvexPiece,
+    StopMotion,
+    StopZone,
+    body_pieces,
+    box_corners,
+    hull_vertices,
+    motion_of_trajectory,
+    shapely,
+)
 
+#: Called with (stops done, stops in all).
+Progress = Callable[[int, int], None]
+#: Bounds of the resolution, m.
+_FINEST, _COARSEST = 1e-5, 1.0
 #: Zones of stops that are united at a time.
 _BATCH = 64
 #: The sagitta of solids beside the resolution of the floor: their files are large.
 _SOLID = 5.0
 #: Triangles of an STL file.
 _MOST_TRIANGLES = 2_000_000
+#: Segments of a quarter of a circle. The polygon is drawn around the circle, not into it.
+_QUARTER = 8
+_AROUND = 1.0 / np.cos(np.pi / (4 * _QUARTER))
+#: Directions in which the corners of a simplified piece are the farthest.
+_DIRECTIONS = 48
+#: Weight of the sum of the shares beside the place, in the search for the nearest point of a hull.
+_SUM = 1e3
+_CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
+#: The cubic through two samples of an arc of up to 0.05 rad is this much closer to the chord, at most.
+_REMAINDER = 1.001
+#: A body whose corners move less than this stands still, m.
+_STILL = 1e-9
+
+
+# ``stop_zone``: what a robot, its tool and its payload sweep during a stop, a table or a sweep.
+
+
+@checked
+def stop_zone(
+    scene: ModelSource,
+    stops: StopReport | StoppingTable | SweepPlan,
+    *,
+    resolution: float = 0.002,
+    payload_radius: float | None = None,
+    solid: bool = False,
+    progress: Progress | None = None,
+) -> StopZone:
+    """Compute the zone that a robot, its tool and its payload sweep during stops.
+
+    The zone contains every point of the shapes at every time from the signal to rest: between two samples
+    of a link it is the hull of both, grown by the sagitta of the path; holes are filled.
+
+    Parameters
+    ----------
+    scene : path, PyBullet client or Scene
+        Of the robot, with its shapes: collision shapes, else visual ones.
+    stops : StopReport, StoppingTable or SweepPlan
+        Of this robot.
+    resolution : float
+        Largest sagitta between two samples, and growth of the outline, m. The samples are at most 0.05 rad
+        apart, so that a point 1 m from the axis has a sagitta of 0.3 mm or more.
+    payload_radius : float, optional
+        Radius of the ball around the centre of mass of each payload, m. A payload states no shape.
+    solid : bool
+        Also make the solids of an STL file.
+    progress : callable, optional
+        Called with (stops done, stops in all).
+
+    Raises
+    ------
+    BadUsage
+        Payloads without a radius, a stop of another robot, or a zone of too many solids.
+    BadNumber
+        A resolution or a radius that cannot be.
+    MissingDependency
+        shapely is not installed.
+    """
+    shapely()
+    scene = model_of(scene)
+    if not isinstance(scene, Scene):
+        raise BadUsage(f"{scene!r} has no shapes", expected="a Scene, which mbplugin.load returns")
+    if not _FINEST <= resolution <= _COARSEST:
+        raise BadNumber(f"the resolution is {resolution:g} m", expected=f"{_FINEST:g} to {_COARSEST:g} m")
+    payloads, count, motions = _motions_of(scene, stops)
+    robot = _robot(scene, payloads, payload_radius)
+    union = ZoneUnion(scene.mechanism, robot, resolution, solid)
+    for done, motion in enumerate(motions, start=1):
+        union.add(motion)
+        if progress is not None:
+            progress(done, count)
+    polygons = union.polygons()
+    return StopZone(
+        scene.mechanism.name,
+        count,
+        polygons,
+        union.lower,
+        union.upper,
+        union.sagitta,
+        resolution,
+        robot.without_shape,
+        (
+            *_warnings(stops),
+            *_assumptions(robot, scene.mechanism, payloads, payload_radius, union.sagitta, resolution),
+        ),
+        union.triangles(),
+    )
+
+
+def _motions_of(
+    scene: Scene, stops: StopReport | StoppingTable | SweepPlan
+) -> tuple[tuple[Payload, ...], int, Iterable[StopMotion]]:
+    """Return what the robot carries, how many stops there are, and their motions."""
+    if isinstance(stops, StoppingTable):
+        _require_same(scene, stops.model)
+        if not stops.motions:
+            raise BadUsage("the table has no motions", expected="a table that stopping_table returned")
+        return stops.payloads, len(stops.motions), stops.motions
+    if isinstance(stops, StopReport):
+        _require_same(scene, stops.scenario.mech.name, stops.scenario.mech.q_names)
+        return stops.scenario.actions.payloads, 1, [motion_of_trajectory(stops.trajectory)]
+    if isinstance(stops, SweepPlan):
+        _require_same(scene, stops.scenario.mech.name, stops.scenario.mech.q_names)
+        return stops.scenario.actions.payloads, stops.count, _sweep_motions(stops)
+    raise BadUsage(f"{stops!r} is no stop", expected="a StopReport, a StoppingTable or a SweepPlan")
+
+
+def _warnings(stops: StopReport | StoppingTable | SweepPlan) -> Iterator[str]:
+    """Yield what is assumed in the stops."""
+    own = stops if isinstance(stops, StoppingTable) else stops.scenario
+    yield from filter(None, (own.of_effort.warning, own.tool_choice.warning))
+
+
+def _require_same(scene: Scene, name: str, q_names: tuple[str, ...] | None = None) -> None:
+    own = scene.mechanism
+    if name != own.name or q_names not in (None, own.q_names):
+        raise BadUsage(f"the stop is that of {name!r}, not of {own.name!r}", expected="a stop of the scene")
+
+
+def _sweep_motions(plan: SweepPlan) -> Iterator[StopMotion]:
+    """Yield the motions of a sweep, stop by stop: each is computed again from its number."""
+    stopper = stopper_of(plan.scenario)
+    for k in range(plan.count):
+        stopper.stop(*plan.draw(k))
+        yield stopper.motion()
+
+
+def _robot(scene: Scene, payloads: tuple[Payload, ...], radius: float | None) -> BodyPieces:
+    """Return the pieces of the robot with its payloads.
+
+    Raises
+    ------
+    BadUsage, BadNumber
+        Payloads without a radius, or a radius that cannot be.
+    """
+    if radius is not None and not (isfinite(radius) and 0 <= radius <= 100):
+        raise BadNumber(f"the radius of the payload is {radius:g} m", expected="0 to 100 m")
+    if payloads and radius is None:
+        raise BadUsage(
+            f"the size of the payload at {payloads[0].body!r} is not stated",
+            expected="the radius, m, of a ball around its centre of mass that contains it",
+            remedy="state it with --payload-radius (payload_radius); 0 leaves its shape out",
+        )
+    return body_pieces(scene.mechanism, scene.shapes, payloads, radius or 0.0, scene.request)
+
+
+def _assumptions(
+    robot: BodyPieces,
+    mech: Mechanism,
+    payloads: tuple[Payload, ...],
+    radius: float | None,
+    sagitta: float,
+    resolution: float,
+) -> tuple[str, ...]:
+    said = [
+        "computed, not measured",
+        "world axes, m; seen from above, holes filled; a mesh counts as its convex hull",
+        f"between samples grown by the sagitta of the path, at most {1e3 * sagitta:.3g} mm; the outline by at most"
+        f" {2e3 * resolution:.3g} mm",
+    ]
+    if payloads:
+        said.append(f"each payload is a ball of {radius:g} m around its centre of mass")
+    return (*said, *_too_small(robot, mech))
+
+
+def _too_small(robot: BodyPieces, mech: Mechanism) -> Iterator[str]:
+    """Yield what is not in the zone: shapes that cannot be read, and those that links with mass do not state."""
+    if robot.unread:
+        files = list(dict.fromkeys(file for files in robot.unread.values() for file in files))
+        packages = dict.fromkeys(name for file in files if (name := named_package(file)))
+        folder = f"the folder that holds {', '.join(packages)}" if packages else "their folder"
+        remedy = f"; state {folder} with --package-dir" if files else ""
+        which = f" ({listed([repr(file) for file in files], most=2)})" if files else ""
+        yield (
+            f"TOO SMALL: the shapes of {', '.join(robot.unread)} cannot be read{which}: only joints and centres"
+            f" of mass of these links are in the zone{remedy}"
+        )
+    # a frame without mass, such as a flange, has nothing that could be left out
+    bare = [
+        name
+        for name in robot.without_shape
+        if name not in robot.unread and mech.bodies[mech.body_index[name]].mass > 0
+    ]
+    if bare:
+        yield (
+            f"TOO SMALL: {', '.join(bare)} state no shape: only joints and centres of mass of these links are in"
+            " the zone; state their collision shapes"
+        )
 
 
 class ZoneUnion:
@@ -127,3 +338,175 @@ def _signed_area(ring: Array) -> float:
     """Return the area of a ring (n, 2) of corners, m², positive where it is counter-clockwise."""
     x, y = ring.T
     return 0.5 * float((x * np.roll(y, -1) - np.roll(x, -1) * y).sum())
+
+
+# What the pieces of a body sweep in the spans of its motion, as convex hulls: flat on the floor, and solid.
+
+
+def grown(polygons: Any, distances: Any) -> Any:
+    """Return polygons with all points around them up to some distances, m."""
+    return shapely().buffer(polygons, _AROUND * distances, quad_segs=_QUARTER)
+
+
+def floor_hulls(
+    piece: ConvexPiece, spans: Sequence[Span], R_WL: Array, p_WL: Array
+) -> tuple[Any, Array, Array]:
+    """Return the polygons (k,) that contain what a piece sweeps in each span, seen from above, and its box.
+
+    Parameters
+    ----------
+    R_WL, p_WL : (T, 3, 3), (T, 3) array
+        Link frames of the body along the motion, m.
+
+    Returns
+    -------
+    polygons : (k,) array of shapely.Polygon
+    lower, upper : (3,) array
+        World, m.
+    """
+    ends = np.array([(span.first, span.last) for span in spans])
+    reach = np.array([span.sagitta for span in spans]) + piece.radius
+    x_W = np.einsum("ktij,nj->ktni", R_WL[ends], piece.points) + p_WL[ends][:, :, None]
+    lower = (x_W.min(axis=(1, 2)) - reach[:, None]).min(axis=0)
+    upper = (x_W.max(axis=(1, 2)) + reach[:, None]).max(axis=0)
+    flat = np.ascontiguousarray(x_W[..., :2]).reshape(len(spans), -1, 2)
+    hulls = shapely().convex_hull(shapely().linestrings(flat))
+    return grown(hulls, reach), lower, upper
+
+
+def solid_hulls(piece: ConvexPiece, spans: Sequence[Span], R_WL: Array, p_WL: Array, growth: float) -> Array:
+    """Return the triangles (m, 3, 3) of closed hulls, m, each containing what a piece sweeps in one span.
+
+    Parameters
+    ----------
+    R_WL, p_WL : (T, 3, 3), (T, 3) array
+        Link frames of the body along the motion, m.
+    growth : float
+        By which a hull is larger than it has to be, so that a flat piece has a volume too, m.
+    """
+    found = []
+    for span in spans:
+        ends = [piece.points @ R_WL[k].T + p_WL[k] for k in (span.first, span.last)]
+        corners = hull_vertices(np.concatenate(ends))
+        reach = piece.radius + span.sagitta + growth
+        # a cube contains the ball of a sagitta; what is round has more corners
+        around = reach * (_CUBE if piece.radius < 10 * growth else _ball())
+        points = (corners[:, None] + around).reshape(-1, 3)
+        hull = ConvexHull(points)
+        triangles = points[hull.simplices]
+        normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+        inward = (normals * hull.equations[:, :3]).sum(axis=1) < 0
+        triangles[inward] = triangles[inward, ::-1]
+        found.append(triangles)
+    return np.concatenate(found)
+
+
+@lru_cache(maxsize=1)
+def _directions() -> Array:
+    """Return unit vectors (n, 3), evenly spread: a spiral of equal areas."""
+    k = np.arange(_DIRECTIONS) + 0.5
+    z, angle = 1 - 2 * k / _DIRECTIONS, np.pi * (1 + np.sqrt(5)) * k
+    ring = np.sqrt(1 - z * z)
+    return np.column_stack((ring * np.cos(angle), ring * np.sin(angle), z))
+
+
+@lru_cache(maxsize=1)
+def _ball() -> Array:
+    """Return the corners (n, 3) of a polyhedron that contains the unit ball."""
+    directions = _directions()
+    return directions / -float(ConvexHull(directions).equations[:, 3].max())
+
+
+def simplified(piece: ConvexPiece) -> ConvexPiece:
+    """Return a piece that contains another and has few corners; its radius is that much larger."""
+    points = piece.points
+    if len(points) <= _DIRECTIONS:
+        return piece
+    kept = np.unique((points @ _directions().T).argmax(axis=0))
+    rest = np.delete(points, kept, axis=0)
+    return ConvexPiece(points[kept], piece.radius + max(_distance(points[kept], x) for x in rest))
+
+
+def _distance(corners: Array, x: Array) -> float:
+    """Return an upper bound of the distance of x (3,) from the hull of corners (n, 3), m: that of some point of it."""
+    scale = float(np.ptp(corners, axis=0).max())
+    A = np.vstack(((corners - x).T / scale, np.full(len(corners), _SUM)))
+    shares, _ = nnls(A, np.array([0.0, 0.0, 0.0, _SUM]))
+    return float(np.linalg.norm((shares / shares.sum()) @ corners - x))
+
+
+# Spans of a motion in which every point of a body stays near its chord, with a bound of the distance.
+
+
+class Span(NamedTuple):
+    """From one sample of a body to another, and how far its points are from their chords at most, m."""
+
+    first: int
+    last: int
+    sagitta: float
+
+
+def chord_spans(time: Array, corners_W: Array, velocities_W: Array, tolerance: float) -> list[Span]:
+    """Cut the motion of a body into spans whose sagitta is within a tolerance, where the samples allow it.
+
+    Within a span a point of the body is, at one instant, at most the sagitta away from a point of its
+    chord, and the same share s of the chord serves all points of the body. The distance from x(t) to
+    (1 − s) x_a + s x_b is a convex function of the place in the body, so it is largest at a corner of a
+    box around the body. At the samples it is measured; between two neighbouring samples x(t) is the cubic
+    through places and velocities, which differs from the straight line by
+    h σ (1 − σ) |(1 − σ)(v₀ − m) − σ (v₁ − m)| ≤ h/4 max(|v₀ − m|, |v₁ − m|), m = Δx/h. For a point that
+    turns by Δθ on a radius r this is the sagitta r Δθ²/8. What the cubic leaves out of it is added.
+
+    Parameters
+    ----------
+    time : (T,) array
+        s.
+    corners_W, velocities_W : (T, 8, 3) array
+        Corners of a box around the body along the motion, m and m/s.
+    tolerance : float
+        m.
+    """
+    if float(np.abs(corners_W - corners_W[0]).max()) < _STILL:
+        return [Span(0, 0, _STILL)]
+    between = _between_samples(time, corners_W, velocities_W)
+    return list(_cut(corners_W, between, tolerance, 0, len(time) - 1))
+
+
+def _between_samples(time: Array, x: Array, v: Array) -> Array:
+    """Return the bounds (T − 1,), m, of the distance from the line between neighbouring samples.
+
+    ``time`` (T,), s; places ``x`` (T, 8, 3), m; velocities ``v`` (T, 8, 3), m/s.
+    """
+    h = np.diff(time)
+    steps = np.diff(x, axis=0)
+    with np.errstate(all="ignore"):
+        m = np.where((h > 0)[:, None, None], steps / h[:, None, None], 0.0)
+    off = [np.linalg.norm(end - m, axis=2).max(axis=1) for end in (v[:-1], v[1:])]
+    # two samples of one instant are the same pose: an event changes rates only
+    return np.where(h > 0, 0.25 * _REMAINDER * h * np.maximum(*off), 0.0)
+
+
+def _cut(x: Array, between: Array, tolerance: float, first: int, last: int) -> Iterator[Span]:
+    """Yield the spans from one sample of ``x`` (T, 8, 3) to another, halved until they are within the tolerance.
+
+    ``between`` (T − 1,) bounds what happens between samples, m.
+    """
+    sagitta = float(between[first:last].max()) + _off_chord(x[first : last + 1])
+    if sagitta <= tolerance or last - first <= 1:
+        yield Span(first, last, sagitta)
+        return
+    middle = (first + last) // 2
+    yield from _cut(x, between, tolerance, first, middle)
+    yield from _cut(x, between, tolerance, middle, last)
+
+
+def _off_chord(x: Array) -> float:
+    """Return the largest distance of samples x (T, 8, 3) from the chords between the first and the last one, m."""
+    if len(x) <= 2:
+        return 0.0
+    chord, inner = x[-1] - x[0], x[1:-1] - x[0]
+    length = float((chord**2).sum())
+    share = (
+        np.clip((inner * chord).sum(axis=(1, 2)) / length, 0.0, 1.0) if length > 0 else np.zeros(len(inner))
+    )
+    return float(np.linalg.norm(inner - share[:, None, None] * chord, axis=2).max())

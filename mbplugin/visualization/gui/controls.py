@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 
-from mbplugin.phrases import shortened
-from mbplugin.visible import visible
-from mbplugin.visualization.gui.place import Screen, plain
+from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.spatial import Array
+from mbplugin.phrases import shortened, visible
+from mbplugin.report.picture import Picture
+from mbplugin.report.picture.picture import PALETTE
+from mbplugin.visualization.render import LONGEST, labelled
 
+_TEXT_INK = (0.1, 0.12, 0.15)
+#: From the left, from above, from below, pixels.
+_LEFT, _TEXT_TOP, _BOTTOM = 24, 36, 24
+_SIZE = 1.1
+#: Length of the stroke of colour before a line of the legend and its room, and its width, pixels.
+_STROKE, _ROOM, _THICK = 16, 24, 8
+#: Title and status stand above, the legend below.
+_ABOVE_ALL, _BELOW_ALL = ("title", "status"), "legend"
+#: How long names wait while the robot moves, s: many texts take PyBullet long.
+_WAIT = 0.4
+#: A line: where it begins, pixels, its text and the key of its colour.
+_Row = tuple[float, float, str, str]
 #: Width and left edge from the right of the window, top, height of a row, of the track below its name, pixels.
 WIDTH, _FROM_RIGHT, _TOP, _ROW, _TRACK = 220, 250, 40, 44, 14
 #: In lower rows the track stands behind its name: from which height on, its left edge, its width, its height over
@@ -27,6 +44,119 @@ _STEP = 0.01
 _TEXT = 1.0
 #: Kind of an event of the mouse that is no motion.
 _BUTTON_EVENT = 2
+#: How far before the camera texts hang, beside the distance to the robot.
+_BEFORE = 0.25
+#: Width of a letter and height of a line at text size 1.1, pixels.
+LETTER, LINE = 7.6, 21
+#: Of a label from its point, pixels: beside it, then above or below it, clear of its glyph and its arrows.
+_NEAR, _FAR = 26, 44
+
+
+# Words in the window: PyBullet knows text only at points of the world, so it is moved with the camera.
+
+
+class TextOverlay:
+    """Texts in a window: lines at its edges, and names beside joints that overlap nothing.
+
+    Parameters
+    ----------
+    bullet : module
+        pybullet.
+    """
+
+    def __init__(self, bullet: ModuleType, client: int, seen: Picture) -> None:
+        self.bullet, self.client, self.seen, self.poses = bullet, client, seen, seen.poses
+        self._lines: dict[str, list[tuple[str, str]]] = {}
+        self._ids: list[int] = []
+        self._strokes: list[int] = []
+        self._shown: list[_Row] = []
+        self._screen: Screen | None = None
+        self._placed: Screen | None = None
+        self._moved = False
+        self._written = 0.0
+
+    def write(self, **blocks: Sequence[tuple[str, str]]) -> None:
+        """Write title, status or legend, each line with the key of its colour (empty: ink)."""
+        for block, lines in blocks.items():
+            self._lines[block] = [(plain(text), key) for text, key in lines]
+        self._place(Screen.of(self.bullet, self.client))
+
+    def pose(self, poses: BodyPoses) -> None:
+        """Let names go with the bodies."""
+        self.poses, self._moved = poses, True
+
+    def follow(self, screen: Screen) -> None:
+        """Move the texts when the camera has come to rest somewhere else, or the robot has moved."""
+        rested = screen == self._screen and screen != self._placed
+        if rested or (self._moved and time.monotonic() - self._written > _WAIT):
+            self._place(screen)
+        self._screen = screen
+
+    def _place(self, screen: Screen) -> None:
+        turned = screen != self._placed
+        self._placed, self._moved, self._written = screen, False, time.monotonic()
+        edges = list(self._edges(screen))
+        if turned:
+            self._colour_legend(screen)
+        rows = [*edges, *self._names(screen, [box_of(text, x, y) for x, y, text, _ in edges])]
+        for k, row in enumerate(rows):
+            if not turned and self._shown[k : k + 1] == [row]:
+                continue
+            x, y, text, key = row
+            replaced = {"replaceItemUniqueId": self._ids[k]} if k < len(self._ids) else {}
+            id = self.bullet.addUserDebugText(
+                text,
+                screen.point(x, y).tolist(),
+                PALETTE[key].rgba[:3] if key else _TEXT_INK,
+                textSize=_SIZE,
+                physicsClientId=self.client,
+                **replaced,
+            )
+            self._ids[k : k + 1] = [int(id)]
+        for id in self._ids[len(rows) :]:
+            self.bullet.removeUserDebugItem(id, physicsClientId=self.client)
+        self._ids, self._shown = self._ids[: len(rows)], rows
+
+    def _colour_legend(self, screen: Screen) -> None:
+        """Draw the colours of the legend before its lines, which are ink: light letters cannot be read on white."""
+        legend = list(enumerate(reversed(self._lines.get(_BELOW_ALL, []))))
+        for n, (k, key) in enumerate((k, key) for k, (_, key) in legend if key):
+            *colour, alpha = PALETTE[key].rgba
+            y = screen.height - _BOTTOM - k * LINE - 0.3 * LINE
+            replaced = {"replaceItemUniqueId": self._strokes[n]} if n < len(self._strokes) else {}
+            id = self.bullet.addUserDebugLine(
+                screen.point(_LEFT, y).tolist(),
+                screen.point(_LEFT + _STROKE, y).tolist(),
+                [1 - alpha + alpha * part for part in colour],
+                lineWidth=_THICK,
+                physicsClientId=self.client,
+                **replaced,
+            )
+            self._strokes[n : n + 1] = [int(id)]
+
+    def _edges(self, screen: Screen) -> Iterator[_Row]:
+        """Yield the lines at the edges."""
+        below = self._lines.get(_BELOW_ALL, [])
+        above = [line for name in _ABOVE_ALL for line in (*self._lines.get(name, []), ("", ""))]
+        for k, (text, key) in enumerate(reversed(below)):
+            yield _LEFT + _ROOM * bool(key), screen.height - _BOTTOM - k * LINE, text, ""
+        for k, (text, key) in enumerate(above):
+            if text:
+                yield _LEFT, _TEXT_TOP + k * LINE, text, key
+
+    def _names(self, screen: Screen, taken: list[Box]) -> Iterator[_Row]:
+        """Yield the names of joints for which there is room; ``taken`` is where other lines are."""
+        within = Box(_LEFT, 0.0, screen.width - WIDTH - 2 * _LEFT, screen.height - _BOTTOM / 2)
+        middle = screen.pixel(self.seen.center_W) or (0.5 * screen.width, 0.5 * screen.height)
+        boxes = list(taken)
+        for joint in labelled(self.seen):
+            X_WL = self.poses.of(self.seen.mechanism.body_index[joint.body])
+            at = screen.pixel(X_WL.apply(joint.X_LJ.p))
+            text = plain(shortened(joint.name, LONGEST))
+            if at is None or (box := room_for(text, at, boxes, within, middle)) is None:
+                continue
+            boxes.append(box)
+            yield box.left, box.bottom - 0.2 * LINE, text, ""
 
 
 @dataclass
@@ -204,3 +334,107 @@ class Controls:
                 **replaced,
             )
         )
+
+
+# Where pixels of the window are in the world, where points of the world are seen, and where labels have room.
+
+
+@dataclass(frozen=True)
+class Screen:
+    """The camera of a window: size in pixels, view and projection matrix (column by column), distance, m."""
+
+    width: float
+    height: float
+    view: tuple[float, ...]
+    projection: tuple[float, ...]
+    distance: float
+
+    @classmethod
+    def of(cls, bullet: ModuleType, client: int) -> Screen:
+        """Return what the camera of a window sees now."""
+        state = bullet.getDebugVisualizerCamera(physicsClientId=client)
+        return cls(state[0], state[1], tuple(state[2]), tuple(state[3]), state[10])
+
+    def point(self, x: float, y: float) -> Array:
+        """Return the point (3,) of the world that is seen at a pixel, before everything else."""
+        V, P = self._matrices()
+        depth = _BEFORE * self.distance
+        p_K = np.array(
+            [
+                (2 * x / self.width - 1) * depth / P[0, 0],
+                (1 - 2 * y / self.height) * depth / P[1, 1],
+                -depth,
+            ]
+        )
+        return np.asarray(V[:3, :3].T @ (p_K - V[:3, 3]))
+
+    def pixel(self, p_W: Array) -> tuple[float, float] | None:
+        """Return where the point ``p_W`` (3,) of the world is seen, pixels; None behind the camera."""
+        V, P = self._matrices()
+        p_K = V[:3, :3] @ p_W + V[:3, 3]
+        if p_K[2] > -1e-9:
+            return None
+        x, y = P[0, 0] * p_K[0] / -p_K[2], P[1, 1] * p_K[1] / -p_K[2]
+        return float(0.5 * (1 + x) * self.width), float(0.5 * (1 - y) * self.height)
+
+    def _matrices(self) -> tuple[Array, Array]:
+        """Return view and projection, (4, 4) each."""
+        return np.array(self.view).reshape(4, 4).T, np.array(self.projection).reshape(4, 4).T
+
+
+class Box(NamedTuple):
+    """A rectangle of the window, pixels."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Box) -> bool:
+        """Whether two rectangles have a pixel in common."""
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
+
+
+def box_of(text: str, x: float, y: float) -> Box:
+    """Return the rectangle of a line of text whose baseline begins at a pixel."""
+    return Box(x, y - 0.8 * LINE, x + LETTER * len(text), y + 0.2 * LINE)
+
+
+def room_for(
+    text: str, at: tuple[float, float], taken: Iterable[Box], within: Box, middle: tuple[float, float]
+) -> Box | None:
+    """Return a rectangle for a label near a pixel that meets none that is taken; None where there is none.
+
+    Places away from the ``middle`` of the robot, a pixel, come first: they are the emptier ones.
+    """
+    x, y = at
+    wide = LETTER * len(text)
+    right, left = x + _NEAR, x - _NEAR - wide
+    above, below = y - 0.5 * _NEAR, y + 0.5 * _NEAR + LINE / 2
+    across = (right, left) if x >= middle[0] else (left, right)
+    upright = (above, below) if y <= middle[1] else (below, above)
+    places = [(a, u) for a in across for u in upright]
+    centred = (y - _FAR, y + _FAR + LINE / 2) if y <= middle[1] else (y + _FAR + LINE / 2, y - _FAR)
+    others = list(taken)
+    for place in (*places, *((x - wide / 2, u) for u in centred)):
+        box = box_of(text, *place)
+        inside = (
+            within.left <= box.left
+            and within.top <= box.top
+            and box.right <= within.right
+            and box.bottom <= within.bottom
+        )
+        if inside and not any(box.meets(other) for other in others):
+            return box
+    return None
+
+
+def plain(text: str) -> str:
+    """Return a text in the letters that PyBullet's font has."""
+    known = visible(text).replace("×", "x").replace("·", ".").replace("–", "-").replace("…", "...")
+    return known.encode("ascii", errors="replace").decode()

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from mbplugin.arguments import checked, known_as
+from mbplugin.errors import MbPluginError
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
+from mbplugin.processes.isolation import isolated_command
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.report.judging import judged, reactions_at_rest
 from mbplugin.report.picture import Picture
 from mbplugin.report.picture import picture as whole_picture
-from mbplugin.visualization.gui.process import CLOSED_SENTENCE, ENDED_SENTENCE, Window, in_window
+from mbplugin.report.record import judged, reactions_at_rest
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.model.mechanism.kinematics import JointValues
     from mbplugin.simulation.trajectory.trajectory import Trajectory
-    from mbplugin.stopping.outcome.values import StopReport
-    from mbplugin.visualization.recording import Replay
+    from mbplugin.stopping.outcome import StopReport
+    from mbplugin.visualization.scene_view import Replay
+
+OPENED, ENDED = b"opened\n", b"ended\n"
+CLOSED_SENTENCE = "The window was closed."
+ENDED_SENTENCE = "The replay has reached its end."
+#: Exit code of an exception, which PyBullet does not use.
+BUG = 70
+#: What Xlib prints when its window is taken away.
+_GONE = (b"(explicit kill or server shutdown)", b"fatal IO error")
+#: What to do without a window.
+_WITHOUT = "use --picture or --film (picture=… or film=… in Python), which need no window"
+#: How long PyBullet may take to close its window, s.
+_PATIENCE = 20
 
 
 @checked
@@ -119,7 +138,7 @@ def replay(
         An unusable motion or speed, a window that cannot be opened, a file that cannot be written, or a
         crash of PyBullet.
     """
-    from mbplugin.visualization.recording import replay_of
+    from mbplugin.visualization.scene_view import replay_of
 
     mech = model_of(mech)
     made = replay_of(mech, motion, speed)
@@ -178,13 +197,12 @@ def open_or_draw(
 
     Parameters are those of :func:`show` and :func:`replay`, and of :func:`mbplugin.analyze`.
     """
-    from mbplugin.visualization.render.film import FILM_SIZE, check_files, write_film, write_picture
-    from mbplugin.visualization.render.render import SIZE
+    from mbplugin.visualization.render import FILM_SIZE, SIZE, check_files, write_film, write_picture
 
     files = [None if path is None else Path(path) for path in (picture, film)]
     check_files(*files)
     if replay is None:
-        from mbplugin.analysis.run import analyze
+        from mbplugin.analysis.analysis import analyze
 
         result = analyze(mech, q, tolerance=tolerance, planar=planar) if result is None else result
         seen = seen_at_rest(mech, result, reactions)
@@ -223,3 +241,124 @@ def title_of(seen: Picture, analysis: Analysis) -> tuple[str, ...]:
     p = analysis.degree_of_redundancy
     sentence = f"{counted(p, 'redundant constraint')}, {analysis.mobility.words}"
     return (seen.mechanism.name, sentence + (", singular pose" if analysis.singular_pose else ""))
+
+
+# A window in a process of its own: closing PyBullet's window ends its process with exit code 1.
+#
+# The process tells on what was its standard output when the window is open and when it has ended by
+# itself; everything else that is printed there, by PyBullet, is kept for the case that it dies. It is not a
+# child
+# of :mod:`mbplugin.processes.foreign`: it has no limits, and no answer follows its one request.
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """What a window is to show.
+
+    Parameters
+    ----------
+    analysis : Analysis, optional
+        Makes sliders that move the robot.
+    replay : Replay, optional
+        Moves it instead.
+    loop : bool
+        Whether a replay begins again.
+    model : Scene or Mechanism, optional
+        Whose reactions at rest are drawn at every pose of the sliders.
+    """
+
+    seen: Picture
+    title: tuple[str, ...]
+    analysis: Analysis | None = None
+    replay: Replay | None = None
+    loop: bool = True
+    model: Scene | Mechanism | None = None
+
+
+def in_window(window: Window) -> str:
+    """Show a window until it is closed, and return in a sentence how it ended.
+
+    Raises
+    ------
+    MbPluginError
+        No window can be opened, or PyBullet has died.
+    RuntimeError
+        Any other exception in the process, with its traceback.
+    """
+    with tempfile.TemporaryFile() as printed:
+        process = subprocess.Popen(
+            isolated_command("mbplugin.visualization.gui.window"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=printed,
+        )
+        try:
+            status_lines = _talk(process, pickle.dumps(window))
+            _wait(process)
+        except BaseException:
+            # whoever interrupts us does not want the window either
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            if process.stdout is not None:
+                process.stdout.close()
+        return _sentence(status_lines, process.returncode, printed)
+
+
+def _talk(process: subprocess.Popen[bytes], request: bytes) -> set[bytes]:
+    """Hand over the request, and return the messages of the process after its last one."""
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        with process.stdin:
+            process.stdin.write(request)
+    except BrokenPipeError:
+        return set()
+    status_lines = set()
+    for line in process.stdout:
+        status_lines.add(line)
+        if line == ENDED:
+            break
+    return status_lines
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
+    """Return how the window ended, from the messages of the process and its exit code."""
+    if code == BUG:
+        text = _all_of(printed).decode(errors="replace")
+        raise RuntimeError(f"in the process with the window:\n{text[text.rfind('Traceback') :]}")
+    if ENDED in status_lines:
+        return ENDED_SENTENCE
+    if OPENED not in status_lines:
+        raise MbPluginError(
+            f"PyBullet cannot open a window{_on_display()}",
+            expected="a display with OpenGL 3",
+            remedy=_WITHOUT,
+        )
+    # closed by whoever looks at it, PyBullet's threads may still fall over each other on their way out
+    if code < 0 and not any(words in _all_of(printed) for words in _GONE):
+        raise MbPluginError(
+            f"the process with the window ended by signal {signal.Signals(-code).name}",
+            remedy=_WITHOUT,
+        )
+    return CLOSED_SENTENCE
+
+
+def _on_display() -> str:
+    if sys.platform in ("win32", "darwin"):
+        return ""
+    display = os.environ.get("DISPLAY")
+    return f" on display {display}" if display else " since no display is set"
+
+
+def _all_of(printed: IO[bytes]) -> bytes:
+    printed.seek(0)
+    return printed.read()

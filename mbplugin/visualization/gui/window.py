@@ -14,15 +14,13 @@ from typing import IO
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array
 from mbplugin.report.picture import ReactionArrow
-from mbplugin.report.picture.palette import LEGEND
-from mbplugin.visualization.debug_bodies import VisualScene
-from mbplugin.visualization.gui.controls import Controls
-from mbplugin.visualization.gui.place import Screen
-from mbplugin.visualization.gui.process import BUG, ENDED, OPENED, Window
-from mbplugin.visualization.gui.text import TextOverlay
-from mbplugin.visualization.render.camera import camera_for
+from mbplugin.report.picture.picture import LEGEND
+from mbplugin.visualization.gui.controls import Controls, Screen, TextOverlay
+from mbplugin.visualization.gui.show import BUG, ENDED, OPENED, Window
+from mbplugin.visualization.render import camera_for
 from mbplugin.visualization.scene_view import (
     Surface,
+    VisualScene,
     arrow_points,
     arrow_surfaces,
     ghost_surfaces,
@@ -76,7 +74,7 @@ def _run(window: Window, status_lines: IO[bytes]) -> None:
 
         play(view, window.replay, window.loop)
     elif window.analysis is not None:
-        from mbplugin.visualization.gui.lead import lead
+        from mbplugin.visualization.gui.replay import lead
 
         lead(view, window.analysis)
     status_lines.write(ENDED)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.comparison.models.dynamics import POSES, SEED, compare_dynamics, random_pose
+from mbplugin.comparison.models.alignment import POSES, SEED, compare_dynamics, random_pose
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.spatial import Pose, align_z
 

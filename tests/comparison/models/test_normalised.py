@@ -36,7 +36,7 @@ def kinds(found: mb.ModelDiff) -> set[str]:
 
 def fused(root: etree._Element) -> None:
     """Put the camera into the forearm, as converters do with fixed links."""
-    from mbplugin.comparison.models.merging import merged
+    from mbplugin.comparison.models.matching import merged
 
     whole = merged(load("r.urdf", text=text(root)).mechanism).mechanism
     body = whole.bodies[whole.body_index["fore"]]

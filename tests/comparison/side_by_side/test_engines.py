@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.comparison.side_by_side.values import SideBySide
+from mbplugin.comparison.side_by_side.run import SideBySide
 from mbplugin.errors import BadUsage
-from mbplugin.model.spring import JointSpring
-from mbplugin.report.html.chapter import Chapter
-from mbplugin.report.html.sections.verdict import grade
-from mbplugin.report.text.engines import engines_lines, engines_verdict
+from mbplugin.model.spatial import JointSpring
+from mbplugin.report.html.chapters import Chapter
+from mbplugin.report.html.sections.view import grade
+from mbplugin.report.text.models import engines_lines, engines_verdict
 
 ROOT = Path(__file__).parents[3]
 FOUR_BAR = ROOT / "assets/four_bar.scene.toml"

@@ -13,8 +13,8 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import UnknownName
-from mbplugin.report.documents.schema import schema_of
-from mbplugin.stopping.calibration.measured.units import read_head
+from mbplugin.report.documents.part import schema_of
+from mbplugin.stopping.calibration.measurement import read_head
 from measured_stops import HEAD, friction, ramp, table, written
 
 SCENE = """

@@ -10,9 +10,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.stopping.calibration.fit import Fit, Problem
+from mbplugin.stopping.calibration.fit import Fit, Problem, RowModel
 from mbplugin.stopping.calibration.intervals import determination
-from mbplugin.stopping.calibration.laws import RowModel
 from measured_stops import boom, friction, ramp, short_circuit, table, written
 
 BRAKE = {"delay": 0.03, "torque": 5.0, "viscous": 1.0}
@@ -177,8 +176,9 @@ def test_distances_alone_do_not_separate_reaction_and_ramp(tmp_path: Path) -> No
 def test_what_is_not_fitted_is_as_the_scene_states(tmp_path: Path) -> None:
     from dataclasses import replace
 
+    from mbplugin.model.brake_law import Brake
     from mbplugin.model.mechanism.kinematics import home
-    from mbplugin.model.scene import Brake, Scene, State
+    from mbplugin.model.scene import Scene, State
 
     robot = boom()
     scene = Scene(robot, State(home(robot), home(robot)), brakes=(Brake("j0", 99.0, delay=0.03),))

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import log10
 from pathlib import PurePath
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from mbplugin.analysis import Analysis
 from mbplugin.linter.finding import SEVERITIES, Finding
-from mbplugin.report.html.chapter import Chapter
-from mbplugin.report.html.markup import Html, choice, element, section, table
-from mbplugin.report.html.sections.concerned import concerned
-from mbplugin.report.html.sections.lookup.rules import rule_codes
-from mbplugin.report.summary import ignored_lines
+from mbplugin.linter.registry import rules
+from mbplugin.linter.rule import Rule
+from mbplugin.report.formats import ignored_lines
+from mbplugin.report.html.chapters import Chapter
+from mbplugin.report.html.chart import Chart, Curve, Html, choice, element, figure, section, table
+from mbplugin.report.record import record_facts
+from mbplugin.report.terms import TERMS, Term, term_of
+from mbplugin.report.text.lint import reasons
+
+_HEADS = ("members", "reaction", "components", "resultant", "effect on the assembly")
+#: What stands for no tolerance at all on an axis of powers of ten.
+_LEAST = 1e-16
+_LINES = (
+    *("serial number of the robot", "version of its controller", "place"),
+    *("computed by", "date", "signature", "checked and released by", "date", "signature"),
+)
+_TITLE = re.compile(r"([^\n]+)\n-{3,}(?:\n|$)")
+_LITERAL = re.compile(r"``(.+?)``", re.DOTALL)
+#: A head or the words below a number, without markup in it.
+_HEAD = re.compile(r"(<(th|dt)(?: [^<>]*)?>)([^<>]+)(</\2>)")
+#: A unit or an addition behind a term.
+_BEHIND = re.compile(r"\s*[\[(].*$", re.DOTALL)
 
 
 def findings_section(chapter: Chapter) -> Html | None:
@@ -144,3 +167,218 @@ def _placed(item: Mapping[str, object]) -> dict[str, object]:
     return rest | (
         {"at": f"({PurePath(str(item['file'])).name}:{item.get('line', 0)})"} if "file" in item else {}
     )
+
+
+# Groups of constraints, and the result of the divide-and-conquer test.
+
+
+def groups_section(chapter: Chapter) -> Html | None:
+    """Return the three results for each group."""
+    analysis = chapter.verdicts
+    if analysis is None or not analysis.groups:
+        return None
+    rows = [
+        (
+            ", ".join(group.members),
+            group.reaction,
+            _told(group.components_unique),
+            _told(group.resultant_unique),
+            _told(group.assembly_effect_unique),
+        )
+        for group in analysis.groups
+    ]
+    return section("Groups", table(_HEADS, rows))
+
+
+def dca_section(chapter: Chapter) -> Html | None:
+    """Return the steps of the divide-and-conquer test, where it was the method."""
+    analysis = chapter.verdicts
+    if analysis is None or analysis.dca is None:
+        return None
+    stalled = ", ".join(analysis.dca.stalled)
+    return section(
+        "Divide and conquer",
+        element("p", f"The method stalls at {stalled} and leaves the reactions beyond undecided.")
+        if stalled
+        else None,
+        element("details", element("summary", "every step"), element("pre", analysis.dca.trace)),
+    )
+
+
+def _told(unique: bool | None) -> str:
+    return "" if unique is None else "unique" if unique else "non-unique"
+
+
+# Which constraints and bodies a finding is about, for the 3D view.
+
+
+class Concerned(NamedTuple):
+    """Names of constraints and of bodies."""
+
+    constraints: tuple[str, ...]
+    bodies: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.constraints or self.bodies)
+
+
+def concerned(finding: Finding, analysis: Analysis) -> Concerned:
+    """Return what a finding names: its element, and the names in its evidence.
+
+    A redundant constraint stands for its loop: where only one constraint is named and a self-stress loads
+    it, all that this self-stress loads is concerned.
+    """
+    mech = analysis.mechanism
+    known = {c.name for c in mech.constraints()}
+    named = dict.fromkeys((finding.element, *_texts(finding.evidence)))
+    constraints = [name for name in named if name in known]
+    bodies = [name for name in named if name in mech.body_index and name not in known]
+    if len(constraints) == 1 and not bodies:
+        loops = [s.constraints for s in analysis.self_stresses if constraints[0] in s.constraints]
+        constraints = list(dict.fromkeys((*constraints, *(name for loop in loops for name in loop))))
+    return Concerned(tuple(constraints), tuple(bodies))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield str(key)
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+
+
+# How the rank was decided: the number of redundant constraints over the tolerance.
+
+
+def decided_section(chapter: Chapter) -> Html | None:
+    """Return the reasons, and the plateaus of the count."""
+    analysis = chapter.verdicts
+    if analysis is None:
+        return None
+    chart = _plateaus(analysis)
+    return section(
+        "How this was decided",
+        element("ul", [element("li", sentence) for sentence in reasons(analysis)]),
+        element("div", figure(chart), class_="charts") if chart else None,
+    )
+
+
+def _plateaus(analysis: Analysis) -> Chart | None:
+    plateaus = analysis.plateaus
+    # a count that is the same at every tolerance is a sentence, not a curve
+    if len({p.degree_of_redundancy for p in plateaus}) < 2:
+        return None
+    edges = [max(p.start, _LEAST) for p in plateaus] + [max(plateaus[-1].stop, _LEAST)]
+    counts = [p.degree_of_redundancy for p in plateaus]
+    curve = Curve("redundant constraints", np.log10(edges), np.array([*counts, counts[-1]], dtype=float))
+    used = (log10(analysis.tolerance), f"tolerance used: {analysis.tolerance:g}")
+    return Chart(
+        "Redundant constraints by rank tolerance",
+        "relative tolerance",
+        "number",
+        (curve,),
+        (used,),
+        steps=True,
+        powers="x",
+    )
+
+
+# How the report was made, and on paper who signs it.
+
+
+def record_section(chapter: Chapter) -> Html | None:
+    """Return when, by which version and command, and from which files the report was made."""
+    if chapter.record is None:
+        return None
+    return section(
+        "Record",
+        element("ul", [element("li", one) for one in record_facts(chapter.record)]),
+        element("div", [element("span", line) for line in _LINES], class_="sign"),
+    )
+
+
+# The rules of the findings of a page: what each does, why it matters, the remedy.
+
+
+def rule_codes(chapters: Iterable[Chapter]) -> frozenset[str]:
+    """Return the codes of the findings of all chapters that belong to a rule."""
+    found = {f.code for one in chapters if one.report is not None for f in one.report.findings}
+    return frozenset(found & {rule.code for rule in rules()})
+
+
+def rules_section(chapters: tuple[Chapter, ...]) -> Html | None:
+    """Return the documentation of every rule that has a finding, each under ``#rule-CODE``."""
+    codes = rule_codes(chapters)
+    if not codes:
+        return None
+    shown = [rule for rule in rules() if rule.code in codes]
+    return element(
+        "div",
+        section("Rules", [_rule(rule) for rule in shown], lead="What the rules of these findings do."),
+        class_="screen",
+    )
+
+
+def _rule(rule: Rule) -> Html:
+    return element(
+        "details",
+        element("summary", f"{rule.code} {rule.name}"),
+        list(_blocks(rule.documentation)),
+        element("p", f"On the command line: mbplugin rule {rule.code}", class_="fine"),
+        class_="rule",
+        id=f"rule-{rule.code}",
+    )
+
+
+def _blocks(text: str) -> Iterator[Html]:
+    """Yield the paragraphs of a docstring; its underlined titles are headings."""
+    for block in text.split("\n\n"):
+        if titled := _TITLE.match(block):
+            yield element("h3", titled[1])
+            block = block[titled.end() :]
+        if not block.strip():
+            continue
+        if block.startswith("    "):
+            yield element("pre", block)
+        else:
+            parts = _LITERAL.split(block)
+            yield element("p", [element("code", part) if k % 2 else part for k, part in enumerate(parts)])
+
+
+# The terms of a page: heads of tables and numbers that are one lead to its meaning at the end.
+
+
+def with_terms(body: Html) -> Html:
+    """Return markup in which heads that are terms are links, followed by what the terms mean."""
+    used: set[Term] = set()
+
+    def link(match: re.Match[str]) -> str:
+        start, _, words, end = match.groups()
+        behind = found[0] if (found := _BEHIND.search(words)) else ""
+        term = term_of(words[: len(words) - len(behind)])
+        if term is None:
+            return match[0]
+        used.add(term)
+        name = Html(words[: len(words) - len(behind)])
+        return f"{start}{element('a', name, href=f'#term-{term.anchor}', class_='term')}{behind}{end}"
+
+    linked = Html(_HEAD.sub(link, body))
+    return Html(f"{linked}{_section(used)}") if used else linked
+
+
+def _section(used: set[Term]) -> Html:
+    shown = sorted(used, key=TERMS.index)
+    meanings = [
+        element(
+            "div",
+            element("dt", Html(f"<dfn>{element('span', term.name)}</dfn>")),
+            element("dd", term.meaning),
+            id=f"term-{term.anchor}",
+        )
+        for term in shown
+    ]
+    return element("div", section("Terms", element("dl", meanings, class_="terms")), class_="screen")

@@ -4,18 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mbplugin.analysis.uniqueness import ConstraintVerdict
+from mbplugin.analysis.remedies import Remedy, at_singular_pose, no_remedy
+from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
+from mbplugin.joint_reactions.misfit import LoopMisfits
+from mbplugin.joint_reactions.misfit_response import MisfitEffect
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
-from mbplugin.model.component import units_of
 from mbplugin.model.mechanism.identity import freedom_of
-from mbplugin.model.spatial import COMPONENTS
-from mbplugin.phrases import counted
-from mbplugin.report import actuators
-from mbplugin.report.directions import open_words
-from mbplugin.report.html.chapter import Chapter
-from mbplugin.report.html.markup import Child, Html, choice, element, section, table, unshown
-from mbplugin.report.misfits import BUDGET_TITLE, DEVIATIONS_TITLE, budget_words, deviation_rows
+from mbplugin.model.spatial import COMPONENTS, units_of
+from mbplugin.phrases import counted, joined_by_words, listed, number
+from mbplugin.report.html.chapters import Chapter
+from mbplugin.report.html.chart import Child, Html, choice, element, section, table, unshown
+from mbplugin.report.record import (
+    ACTUATOR_TITLE,
+    BUDGET_TITLE,
+    DEVIATIONS_TITLE,
+    budget_words,
+    consequence_words,
+    deviation_rows,
+    lacking_words,
+    load_words,
+    open_words,
+    rounding_words,
+    share_words,
+    source_words,
+)
 from mbplugin.report.text.reactions import family_title, relation_words, undetermined
+from mbplugin.stopping.scenario.scenario import assumed_brakes
 
 #: Rows that somebody reads; all are in the JSON.
 _MOST = 500
@@ -24,6 +38,8 @@ _WORDS = {
     "stated": "* not determined by the rigid model; by the stated stiffness",
     "estimated": "~ not determined by the rigid model; by an estimate of stiffness",
 }
+#: Misfits of one loop that the page shows; the JSON has all.
+_MISFITS = 24
 
 
 def uniqueness_section(chapter: Chapter) -> Html | None:
@@ -91,9 +107,9 @@ def _actuation(result: Reactions) -> Iterator[Html]:
         ]
         for force in found.forces
     ]
-    yield element("p", f"{actuators.TITLE}.")
+    yield element("p", f"{ACTUATOR_TITLE}.")
     yield table(("actuator", "force", "determined"), rows[:_MOST])
-    words = list(actuators.share_words(found))
+    words = list(share_words(found))
     if words:
         yield element("p", f"The motion stays the same with any more of: {'; '.join(words)}.", class_="fine")
 
@@ -162,3 +178,143 @@ def _legend(result: Reactions) -> Iterator[str]:
     if result.estimated:
         bodies = counted(len({e.body for e in result.estimated}), "body", "bodies")
         yield f"Estimated: beam sections of {bodies}, of {result.estimated[0].material}."
+
+
+# What misfits of closing constraints cost, as tables.
+
+
+def misfits_section(chapter: Chapter) -> Html | None:
+    """Return the loads that a misfit of each closing component causes."""
+    if chapter.report is None or not chapter.report.misfits:
+        return None
+    return section(
+        "What a misfit costs",
+        element("p", rounding_words(rounding)) if (rounding := chapter.report.rounding) is not None else None,
+        [_loop(loop) for loop in chapter.report.misfits],
+        element("h3", "What the remedies do to that"),
+        element("ul", [element("li", sentence) for sentence in consequence_words(chapter.report)]),
+        lead="Loads that a misfit of 0.1 mm or 1 mrad causes by itself, the largest first.",
+    )
+
+
+def _loop(loop: LoopMisfits) -> Html:
+    rows = [_misfits_row(effect) for effect in loop.effects[:_MISFITS]]
+    more = len(loop.effects) - len(rows)
+    return element(
+        "div",
+        element("h3", f"Loop of {listed(loop.constraints)}"),
+        table(("misfit", "constraint", "component", "loads", "stiffness"), rows),
+        element("p", f"{more} more are in the JSON.") if more else None,
+    )
+
+
+def _misfits_row(effect: MisfitEffect) -> tuple[Child, ...]:
+    place = (str(effect.step), choice(effect.constraint, "joint"), effect.component)
+    if effect.infinite:
+        return (*place, "no compliance limits them", f"missing: {lacking_words(effect)}")
+    return (*place, load_words(effect), source_words(effect))
+
+
+# All assumptions and notes.
+
+
+def assumptions_section(chapter: Chapter) -> Html | None:
+    """Return the sentences, each once."""
+    sentences = list(dict.fromkeys(_sentences(chapter)))
+    if not sentences:
+        return None
+    return section("Assumptions and notes", element("ul", [element("li", one) for one in sentences]))
+
+
+def _sentences(chapter: Chapter) -> Iterator[str]:
+    yield from chapter.notes
+    if chapter.stop is not None:
+        yield from chapter.stop.scenario.stated
+        yield from joined_by_words(chapter.stop.assumed)
+        yield from chapter.stop.notes
+    if chapter.table is not None:
+        yield from chapter.table.assumptions
+    if chapter.reactions is not None:
+        yield from chapter.reactions.notes
+        for e in chapter.reactions.estimated:
+            yield (
+                f"{e.body}: stiffness estimated as a beam of {e.material}, {e.length:.4g} m long,"
+                f" A {e.section.A:.3g} m²."
+            )
+    if chapter.motion is not None:
+        yield from joined_by_words(assumed_brakes(chapter.motion.actions.brakes))
+    if chapter.agreement is not None:
+        yield from joined_by_words(chapter.agreement.assumed)
+    if chapter.moving is not None:
+        yield from chapter.moving.notes
+
+
+# Self-stresses that can be selected for the 3D view, and remedies.
+
+
+def stresses_section(chapter: Chapter) -> Html | None:
+    """Return the self-stresses."""
+    analysis = chapter.verdicts
+    if analysis is None or not analysis.self_stresses:
+        return None
+    shown, p = len(analysis.self_stresses), analysis.degree_of_redundancy
+    lead = (
+        "Internal forces in equilibrium without any load: one for each redundant constraint."
+        " Select one or several to see the constraints that they load."
+    )
+    if shown < p:
+        lead += f" {shown} of {p} are listed here."
+    return section(
+        "Self-stresses",
+        element(
+            "ol", [_stress(k, stress) for k, stress in enumerate(analysis.self_stresses)], class_="stresses"
+        ),
+        lead=lead,
+    )
+
+
+def _stress(k: int, stress: SelfStress) -> Html:
+    rows = [(choice(c.constraint, "joint"), c.component, number(c.weight, "+.3f")) for c in stress.components]
+    return element(
+        "li",
+        element("button", "show", type="button", data_stress=k, aria_pressed="false"),
+        " ",
+        stress.text,
+        element(
+            "details",
+            element("summary", counted(len(stress.components), "component")),
+            table(("constraint", "component", "weight, scaled"), rows),
+        ),
+    )
+
+
+def remedies_section(chapter: Chapter) -> Html | None:
+    """Return what to change, each way with its proof and lines to paste."""
+    analysis = chapter.verdicts
+    if analysis is None or not (analysis.remedies or analysis.obstacles):
+        return None
+    why_not = [element("p", f"{no_remedy(analysis.obstacles)}.")] if analysis.obstacles else []
+    return section(
+        "What to change",
+        [*why_not, *(_remedy(k, remedy) for k, remedy in enumerate(analysis.remedies))],
+        lead="Each remedy is verified by an analysis of the changed mechanism"
+        f"{at_singular_pose(analysis.singular_pose)}. Paste its lines into the scene."
+        if analysis.remedies
+        else "",
+    )
+
+
+def _remedy(k: int, remedy: Remedy) -> Html:
+    return element(
+        "details",
+        element("summary", f"{_in_words(remedy)} → {remedy.proof}"),
+        element("pre", remedy.toml),
+        open=k == 0,
+    )
+
+
+def _in_words(remedy: Remedy) -> str:
+    by_change: dict[tuple[str, str], list[str]] = {}
+    for change in remedy.changes:
+        by_change.setdefault((change.old, change.new), []).append(change.constraint)
+    return "; ".join(f"{listed(names, 6)}: {old} → {new}" for (old, new), names in by_change.items())

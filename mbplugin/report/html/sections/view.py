@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
-from mbplugin.report.html.markup import Html, element, joined
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from mbplugin.model.mechanism.kinematics import coordinate_units, rate_units
+from mbplugin.model.spatial import COMPONENTS, Array
+from mbplugin.phrases import counted
+from mbplugin.report.formats import findings_summary, shown
+from mbplugin.report.html.chapters import Chapter
+from mbplugin.report.html.chart import (
+    Chart,
+    Curve,
+    Html,
+    element,
+    figure,
+    joined,
+    most_moving,
+    section,
+    table,
+    unshown,
+)
 from mbplugin.report.picture import LegendEntry, Picture
-from mbplugin.report.picture.palette import legend_of
+from mbplugin.report.picture.picture import legend_of
+from mbplugin.report.text.lint import analysis_verdict, verdict
+from mbplugin.report.text.models import engines_verdict
+from mbplugin.report.text.reactions import ENERGIES
+from mbplugin.report.text.stopping import OUTCOME_WORDS
+from mbplugin.simulation.trajectory.resampling import drawn
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Notes that stand open below the view.
 _MOST = 4
@@ -17,6 +45,17 @@ _SWITCHES = (
     ("ghosts", "ghosts", True),
     ("path", "tool path", True),
 )
+_AGREEMENTS: Mapping[str, str] = {
+    "agrees": "PyBullet agrees",
+    "disagrees": "PyBullet disagrees",
+    "not asymptotic": "Undecided: PyBullet's error does not shrink in proportion to its step",
+    "not comparable": "Undecided: the two motions cannot be compared",
+}
+_TIME = "time [s]"
+_MOTION_MOST = 200
+#: Instants of a curve besides the samples of the motion, which may be few and far between.
+_BETWEEN = 400
+_TITLES = {"rad": "Angles", "m": "Travels", "1": "Orientation (quaternions)"}
 
 
 def view_section(seen: Picture, identifier: str, *, film: bool, ghosts: set[str], path: bool) -> Html:
@@ -95,3 +134,357 @@ def _film_bar() -> Html:
         ),
         class_="bar film",
     )
+
+
+# The controls below the 3D view: a slider along the constraint manifold, and a load that can be dragged.
+
+
+def interaction_panel(moves: dict[str, Any], load: dict[str, Any], why: str) -> Html | None:
+    """Return the controls for the data of a page; ``why`` stands for a load that cannot be added.
+
+    None where there is neither a control nor a sentence.
+    """
+    loading = _load(load) if load else element("p", why, class_="fine") if why else None
+    if not moves and loading is None:
+        return None
+    return element("div", _pose(moves) if moves else None, loading, class_="try screen")
+
+
+def _pose(moves: dict[str, Any]) -> Html:
+    names = [one["name"] for group in moves["groups"] for one in group["coordinates"]]
+    return element(
+        "fieldset",
+        element("legend", "Move along the constraint manifold"),
+        element(
+            "label",
+            "coordinate ",
+            element(
+                "select",
+                [element("option", name, value=k) for k, name in enumerate(names)],
+                data_coordinate=True,
+            ),
+        ),
+        element(
+            "input",
+            type="range",
+            min=0,
+            max=1,
+            value=0,
+            step=1,
+            data_lead=True,
+            aria_label="pose along the constraint manifold",
+        ),
+        element("output", "", data_led=True),
+        element("button", "first pose", type="button", data_first=True),
+        element("p", _words(moves), class_="fine"),
+        element("p", "", class_="fine", data_pose_words=True, aria_live="polite"),
+        data_pose=True,
+    )
+
+
+def _words(moves: dict[str, Any]) -> str:
+    """Return how the coordinates act on each other."""
+    loops = [group["loops"] for group in moves["groups"]]
+    if len(moves["groups"]) == 1 and len(moves["groups"][0]["coordinates"]) == 1:
+        return "All other coordinates follow from the loops. Computed poses: loops are closed in each."
+    words = (
+        "The others stay where they are, what is in a loop follows. Computed poses: loops are closed in each."
+    )
+    if len(set(loops)) < len(loops):
+        words += " Coordinates of the same loops move from the first pose, one at a time."
+    return words
+
+
+def _load(load: dict[str, Any]) -> Html:
+    bodies = [
+        element("option", name, value=k, selected=k == load["first"]) for k, name in enumerate(load["bodies"])
+    ]
+    forces = [
+        element(
+            "label",
+            f"F{axis} ",
+            element("input", type="number", step="any", value=f"{value:g}", data_force=k),
+            " N",
+        )
+        for k, (axis, value) in enumerate(zip("xyz", load["force"], strict=True))
+    ]
+    return element(
+        "fieldset",
+        element("legend", "Load a body"),
+        element(
+            "label", element("input", type="checkbox", data_load_on=True), "add this load", class_="switch"
+        ),
+        element("label", "at ", element("select", bodies, data_load_body=True)),
+        forces,
+        element("output", "", data_load_words=True),
+        element(
+            "p",
+            "World axes, at the centre of mass or where a body is clicked; drag the head of the arrow. The table of"
+            " joint reactions follows: they are linear in the load, as far as the rigid model determines them.",
+            class_="fine",
+        ),
+        data_load=True,
+    )
+
+
+# The verdict and its numbers.
+
+
+def verdict_section(chapter: Chapter) -> Html:
+    """Return the first lines of a chapter."""
+    said = sentence(chapter)
+    return joined(
+        [
+            [element("p", one, class_="alarm", role="alert") for one in chapter.warnings],
+            element("p", said, class_=f"verdict {grade(chapter)}") if said else None,
+            element("dl", [_tile(*tile) for tile in _tiles(chapter)], class_="tiles"),
+        ]
+    )
+
+
+def grade(chapter: Chapter) -> str:
+    """Return good (agrees), fair (assumed or undetermined) or bad (dangerous), which colours the verdict."""
+    if chapter.report is not None and chapter.report.exit_code:
+        return "bad"
+    if set(_outcomes(chapter)) - {"stopped"} or _too_short(chapter):
+        return "bad"
+    if chapter.difference is not None:
+        return "good" if chapter.difference.same else "bad"
+    if chapter.agreement is not None:
+        # a comparison that decides nothing is not dangerous
+        if chapter.agreement.verdict == "disagrees":
+            return "bad"
+        return "good" if chapter.agreement.agrees and not chapter.agreement.assumed else "fair"
+    if chapter.side_by_side is not None and not chapter.side_by_side.agrees:
+        return "bad"
+    if chapter.side_by_side is not None and not chapter.side_by_side.compared:
+        return "fair"
+    made = chapter.distance
+    if chapter.warnings or (made is not None and (made.stop.assumed or made.tool_choice.reason)):
+        return "fair"
+    if chapter.calibration is not None and any(row.unexplained for row in chapter.calibration.rows):
+        return "fair"
+    redundant = chapter.verdicts is not None and chapter.verdicts.degree_of_redundancy
+    found = chapter.report is not None and chapter.report.findings
+    return "fair" if redundant or found else "good"
+
+
+def _outcomes(chapter: Chapter) -> Iterator[str]:
+    """Yield how the stops that are shown end."""
+    if chapter.stop is not None:
+        yield chapter.stop.outcome
+    if chapter.table is not None:
+        yield from (row["outcome"] for row in chapter.table.rows)
+    if chapter.worst is not None:
+        yield from (one.outcome for one in chapter.worst.found)
+    if chapter.sweep is not None:
+        yield from chapter.sweep.report.outcomes
+
+
+def sentence(chapter: Chapter) -> str:
+    """Return the verdict in one line."""
+    if chapter.stop is not None:
+        stop = chapter.stop
+        joint = f"{stop.impact.joint} " if stop.impact is not None else ""
+        return (
+            f"{stop.scenario.mech.name}: stop of category {stop.scenario.category},"
+            f" {joint}{OUTCOME_WORDS[stop.outcome]} after {stop.time:.4g} s; computed, not measured"
+        )
+    if chapter.motion is not None:
+        motion = chapter.motion
+        outcome = motion.outcome.replace("_", " ")
+        return f"{motion.mechanism.name}: motion over {motion.time[-1]:.6g} s, {outcome}"
+    if chapter.table is not None:
+        outcomes = Counter(row["outcome"] for row in chapter.table.rows)
+        return (
+            f"{chapter.table.model}: stopping table, tool {chapter.table.tool}{_missed(outcomes)}{_too_short(chapter)};"
+            " computed, not measured"
+        )
+    if chapter.worst is not None:
+        worst = chapter.worst
+        return f"{worst.model}: worst of {counted(worst.count, 'stop')}{_longest(chapter)}; computed, not measured"
+    if chapter.distance is not None:
+        made = chapter.distance
+        return f"{made.stop.model}: {made.symbol} = {made.value:.4f} m by {made.standard}; computed, not measured"
+    if chapter.sweep is not None:
+        swept = chapter.sweep.report
+        stops = f"{counted(swept.count, 'stop')}{_largest(chapter)}{_missed(swept.outcomes)}"
+        return f"{chapter.sweep.plan.scenario.mech.name}: {stops}; computed, not measured"
+    if chapter.calibration is not None:
+        missed = sum(bool(row.unexplained) for row in chapter.calibration.rows)
+        rows = counted(len(chapter.calibration.rows), "measured row")
+        return f"{chapter.calibration.model}: {rows}, {missed} of them not explained by what was fitted"
+    if chapter.difference is not None:
+        return f"{chapter.difference.a.name} and {chapter.difference.b.name}: {chapter.difference.verdict}"
+    if chapter.side_by_side is not None:
+        return f"{chapter.side_by_side.mechanism.name}: {engines_verdict(chapter.side_by_side, 'non-unique')}"
+    if chapter.agreement is not None:
+        return _AGREEMENTS[chapter.agreement.verdict]
+    if chapter.report is not None:
+        return verdict(chapter.report)
+    return "" if chapter.verdicts is None else analysis_verdict(chapter.verdicts)
+
+
+def _too_short(chapter: Chapter) -> str:
+    """Return how many measured stops took longer or went farther than computed, nothing where none did."""
+    beside = chapter.table.measured if chapter.table is not None else None
+    rows = [] if beside is None else beside.rows
+    uncovered = sum(not row.covered for row in rows)
+    return f", TOO SHORT for {uncovered} of {counted(len(rows), 'measured stop')}" if uncovered else ""
+
+
+def _missed(outcomes: Mapping[str, int]) -> str:
+    """Return how many stops do not end at rest, nothing where all do."""
+    number, count = sum(outcomes.values()), outcomes.get("stopped", 0)
+    return (
+        f", {number - count} of {counted(number, 'stop')} not at rest within the limits"
+        if count < number
+        else ""
+    )
+
+
+def _longest(chapter: Chapter) -> str:
+    """Return the longest time to rest and the longest tool path that a search found, with their axes."""
+    rested = [one for one in chapter.worst.found if one.outcome == "stopped"] if chapter.worst else []
+    if not rested:
+        return ""
+    size, m = chapter.units.shown("m")
+    slow = max(rested, key=lambda one: one.time)
+    far = max(rested, key=lambda one: one.tool_distance)
+    return (
+        f": {slow.time:.4g} s to rest ({slow.axis or 'robot'}),"
+        f" {shown(far.tool_distance, size=size)} {m} of tool path ({far.axis or 'robot'})"
+    )
+
+
+def _largest(chapter: Chapter) -> str:
+    """Return the longest time to rest and the longest tool path of a sweep."""
+    found = chapter.sweep.report.quantiles if chapter.sweep else {}
+    if not {"time", "tool_distance"} <= set(found):
+        return ""
+    size, m = chapter.units.shown("m")
+    slow, far = (max(found[name].values()) for name in ("time", "tool_distance"))
+    return f": at most {slow:.4g} s to rest, {shown(far, size=size)} {m} of tool path"
+
+
+def _tile(value: str, words: str) -> Html:
+    return element("div", element("dt", words), element("dd", value))
+
+
+def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
+    if chapter.stop is not None:
+        stop = chapter.stop
+        rested = stop.outcome == "stopped"
+        yield f"{stop.time:.4g} s", f"from the signal to {'rest' if rested else 'the end of the motion'}"
+        size, m = chapter.units.shown("m")
+        yield f"{shown(stop.tool.distance, size=size)} {m}", f"path of the tool {stop.tool.body}"
+        yield f"{shown(stop.tool.speed, size=size)} {m}/s", "tool at the signal"
+        yield f"{shown(stop.naive.tool_error, size=size)} {m}", "tool error with rates set to zero"
+    analysis = chapter.verdicts
+    if analysis is not None and chapter.stop is None:
+        several = sum(c.reaction == "non-unique" for c in analysis.constraints)
+        flexible = sum(not body.may_stay_rigid for body in analysis.bodies)
+        yield str(analysis.degree_of_redundancy), "redundant constraints"
+        finite = analysis.finite_dof
+        if finite is None or finite == analysis.dof:
+            yield str(analysis.dof), f"mobility (Grübler {analysis.gruebler})"
+        else:
+            yield (
+                str(finite),
+                f"mobility in fact; {analysis.dof} to first order (Grübler {analysis.gruebler})",
+            )
+        yield f"{several} of {len(analysis.constraints)}", "reactions not unique"
+        yield f"{flexible} of {len(analysis.bodies)}", "bodies that must be flexible"
+    if chapter.report is not None:
+        yield findings_summary([chapter.report]), "findings"
+
+
+# The curves and events of a motion.
+
+
+def motion_section(chapter: Chapter) -> Html | None:
+    """Return curves and events of a motion."""
+    motion = chapter.moving
+    if motion is None or len(motion.time) < 2:
+        return None
+    outcome, residual = motion.outcome.replace("_", " "), ""
+    if motion.residuals:
+        name, worst = max(motion.residuals.items(), key=lambda item: item[1])
+        residual = f" Constraints hold to {worst:.2g} (m, rad), the worst is {name}."
+        if motion.outcome == "loop_opened":
+            residual += " Then a loop opens."
+    return section(
+        "Motion",
+        element("div", [figure(*one) for one in motion_charts(motion, chapter.pairs)], class_="charts"),
+        _events(motion),
+        [element("p", f"Note: {note}", class_="fine") for note in motion.notes],
+        lead=f"{motion.time[-1]:.4g} s, {len(motion.time)} samples, {outcome}.{residual}",
+    )
+
+
+def motion_charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple[Chart, str]]:
+    """Yield the charts of a motion, and of the reactions of some pairs, with a note each."""
+    between = np.linspace(sampled.time[0], sampled.time[-1], _BETWEEN)
+    motion = drawn(sampled, np.sort(np.concatenate((sampled.time, between))))
+    mech, marks = motion.mechanism, _marks(motion)
+    for unit in ("rad", "m", "1"):
+        own = _named(motion, mech.q_names, motion.q, coordinate_units(mech), unit)
+        if own:
+            kept, note = most_moving(own)
+            yield Chart(_TITLES[unit], _TIME, f"[{unit}]", kept, marks, clock=True), note
+    for unit in ("rad/s", "m/s"):
+        own = _named(motion, mech.qd_names, motion.qd, rate_units(mech), unit)
+        if own:
+            kept, note = most_moving(own)
+            yield Chart(f"Rates [{unit}]", _TIME, f"[{unit}]", kept, marks, clock=True), note
+    energies = [
+        Curve(words, motion.time, values)
+        for name, words in ENERGIES.items()
+        if (values := getattr(motion, name)).any()
+    ]
+    if energies:
+        yield Chart("Energy and work", _TIME, "[J]", tuple(energies), marks, clock=True), ""
+    for pair in pairs:
+        yield from _reactions(sampled, pair, marks)
+
+
+def _named(
+    motion: Trajectory, names: tuple[str, ...], values: Array, units: tuple[str, ...], unit: str
+) -> list[Curve]:
+    """Return the curves of values (T, n) that have a unit."""
+    return [
+        Curve(name, motion.time, values[:, k])
+        for k, (name, own) in enumerate(zip(names, units, strict=True))
+        if own == unit
+    ]
+
+
+def _reactions(
+    motion: Trajectory, pair: str, marks: tuple[tuple[float, str], ...]
+) -> Iterator[tuple[Chart, str]]:
+    wrench, unique = motion.reactions(pair), motion.determined(pair)
+    for quantity, unit, part in (("force", "N", range(3)), ("moment", "N·m", range(3, 6))):
+        curves = tuple(
+            Curve(f"{COMPONENTS[k]}", motion.time, np.where(unique[:, k], wrench[:, k], np.nan))
+            for k in part
+            if unique[:, k].any() and wrench[:, k].any()
+        )
+        left_out = [COMPONENTS[k] for k in part if not unique[:, k].all()]
+        note = f"{', '.join(left_out)} not determined by the rigid model, and not drawn" if left_out else ""
+        if curves:
+            yield (
+                Chart(f"{pair}: {quantity} on its successor", _TIME, f"[{unit}]", curves, marks, clock=True),
+                note,
+            )
+
+
+def _marks(motion: Trajectory) -> tuple[tuple[float, str], ...]:
+    return tuple((e.time, f"{e.time:.6g} s: {e.sentence}") for e in motion.events[:_MOTION_MOST])
+
+
+def _events(motion: Trajectory) -> Html | None:
+    if not motion.events:
+        return None
+    rows = [(f"{e.time:.6g}", e.kind, e.sentence) for e in motion.events[:_MOTION_MOST]]
+    events = table(("time [s]", "kind", "what happened"), rows, caption="Events")
+    return element("div", events, unshown(len(motion.events), _MOTION_MOST))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.integrators import dop853_coefficients as dop853
+from mbplugin.simulation.integrators import explicit as dop853
 from mbplugin.simulation.integrators.explicit import ExplicitIntegrator
 from mbplugin.simulation.integrators.tableau import Tableau
 

@@ -14,22 +14,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.dynamics.kernels.group import increment_rate
+from mbplugin.dynamics.kernels.articulated import increment_rate
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.integrators.contract import Chunk, Control, Integrator, PythonStep
-from mbplugin.simulation.integrators.hermite import DEGREE, cubic
-from mbplugin.simulation.integrators.variational_loop import SMALLEST_PART, variational_loop
-from mbplugin.simulation.integrators.variational_python import Moved, VariationalStep
-from mbplugin.simulation.integrators.variational_step import (
+from mbplugin.simulation.integrators.explicit_loop import DEGREE, cubic
+from mbplugin.simulation.integrators.variational_loop import (
+    SMALLEST_PART,
+    Moved,
+    VariationalStep,
     compiled_discrete_forces,
     compiled_step,
     make_workspace,
+    variational_loop,
 )
-from mbplugin.simulation.projection import project_state
-from mbplugin.simulation.steppers.evaluate import compiled_evaluate
+from mbplugin.simulation.problem import project_state
+from mbplugin.simulation.steppers.kernel_state import compiled_evaluate
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.steppers.compiled import State
+    from mbplugin.simulation.steppers.absolute_accelerations import State
     from mbplugin.simulation.steppers.kernel_state import KernelState
     from mbplugin.simulation.steppers.python import PythonStepper
 

@@ -1,0 +1,392 @@
+"""The binary assembly tree: the order in which joints connect parts (pekal2024 §2.1)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.analysis.dca.propagation import Joint, singular_U
+from mbplugin.model.mechanism.mechanism import Body
+from mbplugin.model.spatial import AnyArray, Array, skew
+
+#: Label, bodies, and joints at the handles that are left.
+Part = tuple[str, tuple[int, ...], tuple[str, ...]]
+_Floats = TypeVar("_Floats")
+#: U counts as singular above this condition number.
+_SINGULAR = 1e14
+
+
+# Square roots of inverse inertias, Φ = F Fᵀ: the same assembly without cancellation.
+#
+# The inverse inertia of n bodies falls as n⁻³ while each elimination (7) subtracts numbers of the size of
+# a single body's, so a long chain loses the digits on which the rank of G depends. In its root nothing is
+# subtracted: a joint removes the columns of F that would move what it holds.
+
+
+@dataclass(frozen=True, eq=False)
+class FloatingRoot:
+    """A body or subassembly that floats, with a root of its inverse inertia.
+
+    Parameters
+    ----------
+    handles : tuple of str
+        The joint at each nonempty handle.
+    F : (d·h, c) array
+        Φ = F Fᵀ, rows as in Φ.
+    """
+
+    handles: tuple[str, ...]
+    F: Array
+
+
+def join_roots(label: str, i: FloatingRoot, j: FloatingRoot, joint: Joint) -> FloatingRoot:
+    """Return the subassembly that a joint makes of two parts.
+
+    With B the rows that the joint forbids, (7) is Φ = F (1 − B⁺B) Fᵀ: F times a basis of B's null space.
+    """
+    d = len(joint.T)
+    rest_i = tuple(name for name in i.handles if name != joint.name)
+    rest_j = tuple(name for name in j.handles if name != joint.name)
+    at_i = i.F[handle_indices(i.handles, (joint.name,), d)]
+    at_j = j.F[handle_indices(j.handles, (joint.name,), d)]
+    B = np.hstack((-joint.T.T @ at_i, joint.T.T @ at_j))
+    Z = scipy.linalg.qr(B.T)[0][:, len(B) :]
+    n = i.F.shape[1]
+    F = np.vstack(
+        (
+            i.F[handle_indices(i.handles, rest_i, d)] @ Z[:n],
+            j.F[handle_indices(j.handles, rest_j, d)] @ Z[n:],
+        )
+    )
+    if F.shape[1] > len(F):
+        # an orthogonal factor on the right changes nothing
+        F = scipy.linalg.qr(F.T, mode="r")[0][: len(F)].T if len(F) else np.zeros((0, 0))
+    return FloatingRoot(rest_i + rest_j, F)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledRoot:
+    """A root A of G without units, with rows of unit length, and its spectrum.
+
+    Parameters
+    ----------
+    A : (m, c) array
+    size : (m,) array
+        What multiplies a multiplier here to give the joint's own, without units.
+    relative : (m,) array
+        Decreasing singular values, the first one being 1.
+    """
+
+    A: Array
+    size: Array
+    relative: Array
+
+    def rank(self, tolerance: float) -> int:
+        """Return how many singular values exceed a relative tolerance."""
+        return int((self.relative > tolerance).sum())
+
+
+def scaled_root(joints_scaled: Sequence[Joint], assembly: FloatingRoot) -> ScaledRoot:
+    """Return the matrix on which rank is decided.
+
+    Parameters
+    ----------
+    joints_scaled : sequence of Joint
+        The ground joints in the order of the columns, without units.
+    assembly : FloatingRoot
+        Without units, of unit inertias: the best conditioned of all that lead to one null space.
+    """
+    handles = handle_indices(assembly.handles, [j.name for j in joints_scaled], len(joints_scaled[0].T))
+    A = force_subspaces(joints_scaled).T @ assembly.F[handles]
+    size = 1.0 / np.linalg.norm(A, axis=1)
+    A = A * size[:, None]
+    relative = np.zeros(len(A))
+    sigma = np.linalg.svd(A, compute_uv=False)
+    relative[: len(sigma)] = sigma / sigma[0]
+    return ScaledRoot(A, size, relative)
+
+
+def force_subspaces(joints: Sequence[Joint]) -> Array:
+    """Return T (6 k, m) of k joints, block diagonal (pekal2024 (52)): wrenches on the assembly per multiplier."""
+    # where the assembly's body is the predecessor it takes the multipliers with the opposite sign
+    blocks = [joint.sign(joint.moving[0]) * joint.T for joint in joints]
+    return np.asarray(scipy.linalg.block_diag(*blocks))
+
+
+@dataclass(frozen=True)
+class Node:
+    """A subassembly of the binary tree.
+
+    Parameters
+    ----------
+    label : str
+        Its number in parentheses, for the paper's circle; bodies are counted first.
+    left, right : str
+        Labels of its parts: names of bodies, numbers of subassemblies.
+    joint : str
+        The joint between them, eliminated here.
+    handles : tuple of str
+        The joints at the nonempty handles that are left.
+    """
+
+    label: str
+    left: str
+    right: str
+    joint: str
+    handles: tuple[str, ...]
+    bodies: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class AssemblyTree:
+    """How the bodies become one assembly, or one per group of bodies that only the ground ties.
+
+    Parameters
+    ----------
+    nodes : tuple of Node
+        Leaves first; a part comes before what it is part of.
+    roots : tuple of (str, tuple of int, tuple of str)
+        Label, bodies and ground joints of every complete assembly, in the order of its first body.
+    """
+
+    nodes: tuple[Node, ...]
+    roots: tuple[Part, ...]
+
+    @cached_property
+    def _nodes_of(self) -> dict[int, tuple[Node, ...]]:
+        """The nodes of every complete assembly by its first body."""
+        first = {body: bodies[0] for _, bodies, _ in self.roots for body in bodies}
+        found: dict[int, list[Node]] = {}
+        for node in self.nodes:
+            found.setdefault(first[node.bodies[0]], []).append(node)
+        return {body: tuple(nodes) for body, nodes in found.items()}
+
+    def nodes_of(self, root: Part) -> tuple[Node, ...]:
+        """Return the subassemblies of a complete assembly, a part before what it is part of."""
+        return self._nodes_of.get(root[1][0], ())
+
+
+def assembly_tree(
+    names: Sequence[str], handles: Sequence[tuple[str, ...]], joints: Sequence[Joint], floating: Sequence[int]
+) -> AssemblyTree:
+    """Return a shallow binary tree: in every round, each part is joined to one neighbour at most.
+
+    A part with three or more neighbours is only joined to those that have no other. So two bodies at
+    most of any part touch its neighbours, and what these feel of it does not grow with it.
+
+    Parameters
+    ----------
+    names, handles : sequences
+        Of all bodies.
+    joints : sequence of Joint
+        Without welds.
+    floating : sequence of int
+        The bodies that are not ground.
+    """
+    parts: dict[int, Part] = {k: (names[k], (k,), handles[k]) for k in floating}
+    owner = list(range(len(names)))
+    left = [joint for joint in joints if not joint.grounded]
+    neighbours = Counter(body for joint in left for body in joint.moving)
+    nodes: list[Node] = []
+    while left:
+        busy: set[int] = set()
+        later = []
+        for joint in left:
+            i, j = owner[joint.body_a], owner[joint.body_b]
+            fewest, most = sorted((neighbours[i], neighbours[j]))
+            if i in busy or j in busy or (fewest > 1 and most > 2):
+                later.append(joint)
+                continue
+            busy |= {i, j}
+            node = _node(f"({len(names) + len(nodes) + 1})", parts[i], parts.pop(j), joint.name)
+            nodes.append(node)
+            parts[i] = (node.label, node.bodies, node.handles)
+            neighbours[i] += neighbours.pop(j) - 2
+            for body in node.bodies:
+                owner[body] = i
+        left = later
+    roots = sorted(parts.values(), key=lambda part: min(part[1]))
+    in_file = {joint.name: k for k, joint in enumerate(joints)}
+    return AssemblyTree(
+        tuple(nodes),
+        tuple((label, bodies, tuple(sorted(own, key=in_file.__getitem__))) for label, bodies, own in roots),
+    )
+
+
+def _node(label: str, i: Part, j: Part, joint: str) -> Node:
+    handles = tuple(name for name in (*i[2], *j[2]) if name != joint)
+    return Node(label, i[0], j[0], joint, handles, (*i[1], *j[1]))
+
+
+def accumulate(
+    nodes: Sequence[Node],
+    bodies: Mapping[int, _Floats],
+    joints: Mapping[str, Joint],
+    join: Callable[[str, _Floats, _Floats, Joint], _Floats],
+) -> _Floats:
+    """Return a complete assembly: the main pass, from the leaves.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        Of this assembly, a part before what it is part of.
+    bodies : mapping of body to its part
+        All of the assembly.
+    join : callable
+        What makes one part of two: (label, part of the predecessor, of the successor, joint).
+    """
+    at = dict(bodies)
+    owner = {body: body for body in bodies}
+    for node in nodes:
+        joint = joints[node.joint]
+        i, j = owner[joint.body_a], owner[joint.body_b]
+        at[i] = join(node.label, at[i], at.pop(j), joint)
+        for body in node.bodies:
+            owner[body] = i
+    (complete,) = at.values()
+    return complete
+
+
+# Inverse inertias of bodies at their handles, and their assembly by joints (pekal2024 (2), (7)).
+
+
+@dataclass(frozen=True, eq=False)
+class Floating:
+    """A body, or several made one, that floats and can be touched at its handles:  a = Φ f + b.
+
+    Parameters
+    ----------
+    label : str
+        A body's name, or the number of a subassembly.
+    handles : tuple of str
+        The joint at each nonempty handle.
+    Phi : (d·h, d·h) array
+        Inverse inertia, d rows per handle in that order, world axes (pekal2024 (2)).
+    """
+
+    label: str
+    handles: tuple[str, ...]
+    Phi: Array
+
+    def at(self, handles: Sequence[str], d: int) -> AnyArray:
+        """Return the indices (d·k,) of k handles in Φ."""
+        return handle_indices(self.handles, handles, d)
+
+
+def handle_indices(handles: Sequence[str], chosen: Sequence[str], d: int) -> AnyArray:
+    """Return the indices (d·k,) of k chosen handles among rows of d per handle."""
+    starts = [d * handles.index(name) for name in chosen]
+    return np.concatenate([np.arange(s, s + d) for s in starts] or [np.zeros(0, dtype=int)])
+
+
+def unit_inertia(length: float) -> Array:
+    """Return the inverse inertia at the centre of mass of 1 kg with a radius of gyration, (6, 6)."""
+    return np.diag([1.0] * 3 + [1.0 / length**2] * 3)
+
+
+def inverse_inertia(body: Body, R_WL: Array, length: float) -> Array:
+    """Return the inverse inertia of a body at its centre of mass, world axes, (6, 6); R_WL (3, 3).
+
+    Massless bodies, and inertias that no body has, are replaced by 1 kg with the characteristic
+    length for a radius of gyration: Φ must exist, but the verdict does not depend on it. With V the
+    motions that the tree leaves free, G = (TᵀV)(VᵀMV)⁻¹(TᵀV)ᵀ, whose null space is that of (TᵀV)ᵀ
+    for every positive definite M.
+    """
+    I_C_W = R_WL @ body.I_C @ R_WL.T
+    if not (body.mass > 0 and np.linalg.eigvalsh(I_C_W)[0] > 0):
+        return unit_inertia(length)
+    out = np.zeros((6, 6))
+    out[:3, :3] = np.eye(3) / body.mass
+    out[3:, 3:] = np.linalg.inv(I_C_W)
+    return out
+
+
+def floating_body(
+    name: str, handles: Sequence[str], arms_W: Sequence[Array], inverse: Array, columns: tuple[int, ...]
+) -> Floating:
+    """Return a body with its inverse inertia between all its handles.
+
+    Parameters
+    ----------
+    arms_W : sequence of (3,) arrays
+        From the centre of mass to each handle, world axes.
+    inverse : (6, 6) array
+        Inverse inertia at the centre of mass, world axes.
+    columns : tuple of int
+        Twist columns that the body can move in.
+    """
+    inside = list(columns)
+    # what leaves the plane neither moves nor loads: the plane's own block is the inertia there
+    restricted = np.linalg.inv(np.linalg.inv(inverse)[np.ix_(inside, inside)])
+    X = to_handles(arms_W, columns)
+    return Floating(name, tuple(handles), X @ restricted @ X.T)
+
+
+def to_handles(arms_W: Sequence[Array], columns: tuple[int, ...]) -> Array:
+    """Return what takes a twist at the centre of mass to all handles, (d·h, d)."""
+    inside = list(columns)
+    out = np.zeros((len(inside) * len(arms_W), len(inside)))
+    for k, arm in enumerate(arms_W):
+        X = np.eye(6)
+        X[:3, 3:] = -skew(arm)
+        out[k * len(inside) : (k + 1) * len(inside)] = X[np.ix_(inside, inside)]
+    return out
+
+
+def join(label: str, i: Floating, j: Floating, joint: Joint) -> Floating:
+    """Return the subassembly that a joint makes of two floating parts (pekal2024 (7)).
+
+    The handles of i other than the joint's are the paper's handle 1 of i, those of j its handle 2.
+
+    Raises
+    ------
+    DcaNotApplicable
+        U cannot be inverted.
+    """
+    return assembled(label, i, j, joint, interaction(i, j, joint))
+
+
+def assembled(label: str, i: Floating, j: Floating, joint: Joint, W: Array) -> Floating:
+    """Return the subassembly that a joint makes of two floating parts, with the W (d, d) between them."""
+    rest_i, i1, i2 = rest_and_joint(i, joint)
+    rest_j, j2, j1 = rest_and_joint(j, joint)
+    n = len(i1)
+    Phi = np.empty((n + len(j2), n + len(j2)))
+    Phi[:n, :n] = i.Phi[np.ix_(i1, i1)] - i.Phi[np.ix_(i1, i2)] @ W @ i.Phi[np.ix_(i2, i1)]
+    Phi[n:, n:] = j.Phi[np.ix_(j2, j2)] - j.Phi[np.ix_(j2, j1)] @ W @ j.Phi[np.ix_(j1, j2)]
+    Phi[n:, :n] = j.Phi[np.ix_(j2, j1)] @ W @ i.Phi[np.ix_(i2, i1)]
+    Phi[:n, n:] = Phi[n:, :n].T
+    return Floating(label, rest_i + rest_j, Phi)
+
+
+def rest_and_joint(part: Floating, joint: Joint) -> tuple[tuple[str, ...], AnyArray, AnyArray]:
+    """Return the other handles of a part, and the indices in Φ of these and of the joint's own."""
+    d = len(joint.T)
+    rest = tuple(name for name in part.handles if name != joint.name)
+    return rest, part.at(rest, d), part.at((joint.name,), d)
+
+
+def interaction(i: Floating, j: Floating, joint: Joint) -> Array:
+    """Return W (d, d) between two parts, which gives the joint's reaction from the accelerations that it must
+    prevent.
+
+    Raises
+    ------
+    DcaNotApplicable
+        U cannot be inverted.
+    """
+    at_i, at_j = rest_and_joint(i, joint)[2], rest_and_joint(j, joint)[2]
+    U = j.Phi[np.ix_(at_j, at_j)] + i.Phi[np.ix_(at_i, at_i)]
+    size = np.sqrt(np.abs(np.diag(U)))
+    if not size.all() or np.linalg.cond(U / np.outer(size, size)) > _SINGULAR:
+        raise singular_U(joint.name)
+    V = np.linalg.inv(U)
+    VS = V @ joint.S
+    W = V - VS @ np.linalg.solve(joint.S.T @ VS, VS.T)
+    return np.asarray(0.5 * (W + W.T))

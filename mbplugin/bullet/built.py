@@ -1,0 +1,571 @@
+"""A mechanism in a PyBullet client: the ids of its parts, and its state in our coordinates."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mbplugin.bullet.session import engine, quiet
+from mbplugin.bullet.tree import (
+    Step,
+    TreeText,
+    Visuals,
+    loaded,
+    movers_without_mass,
+    outer_frame,
+    split,
+    split_state,
+    steps_of,
+    tree_text,
+    trees,
+)
+from mbplugin.errors import BrokenModel
+from mbplugin.model.brakes import stated_coordinates
+from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward, rate_vector
+from mbplugin.model.mechanism.mechanism import TreeJoint
+from mbplugin.model.mechanism.pair import travel_per_radian
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
+
+_FREE = {"linearDamping": 0, "angularDamping": 0, "maxJointVelocity": 1e9}
+#: Force (N, N·m) with which a constraint or a locked joint holds: as much as it needs.
+UNLIMITED = 1e9
+_CLOSURES = ("spherical", "fixed", "prismatic", "revolute", "continuous")
+
+
+# Any mechanism as bodies and constraints of a PyBullet client, prepared for an undisturbed motion.
+
+
+def build(
+    mech: Scene | Mechanism,
+    client: int,
+    q: Array | None = None,
+    qd: Array | None = None,
+    *,
+    visuals: Visuals | None = None,
+) -> Built:
+    """Build a mechanism in a connected client.
+
+    What falsifies a motion is off: damping of bodies, motors, sleeping, collisions, joint limits and
+    the bound on joint rates. Viscous damping of the file's joints stays. The gravity, step and solver
+    of the client are left alone.
+
+    Parameters
+    ----------
+    mech : Scene or Mechanism
+        Payloads of a scene are carried along.
+    client : int
+        What ``pybullet.connect`` returned.
+    q, qd : (nq,), (nv,) array, optional
+        Coordinates and rates to start with; else the scene's, else the home pose at rest.
+    visuals : mapping of body to sequence of Visual, optional
+        What the bodies look like.
+
+    Raises
+    ------
+    BrokenModel
+        PyBullet refuses it.
+    """
+    scene = mech if isinstance(mech, Scene) else None
+    mechanism = scene.mechanism if scene else mech
+    assert isinstance(mechanism, Mechanism)
+    heavy, halves = split(loaded(mechanism, scene.payloads if scene else ()))
+    bullet = engine()
+    places: dict[str, Place] = {}
+    motors: dict[str, tuple[Motor, ...]] = {}
+    ids = []
+    with quiet(), tempfile.TemporaryDirectory() as folder:
+        for k, (root, joints) in enumerate(trees(heavy)):
+            path = Path(folder) / f"tree{k}"
+            path.mkdir()
+            text = tree_text(heavy, root, joints, visuals or {}, path)
+            ids.append(_load(bullet, client, text, path / "tree.urdf"))
+            _find(bullet, client, ids[-1], text, joints, places, motors)
+        cut = _with_centres_of(mechanism, heavy, halves)
+        built = Built(bullet, client, mechanism, cut, halves, places, motors, {}, tuple(ids))
+        built.set_state(*_start(scene, mechanism, q, qd))
+        ties, left_out = add_constraints(built)
+        left_out = (*_massless(heavy), *left_out, *_held(built), *_dampers(built))
+    return replace(built, ties=ties, left_out=left_out)
+
+
+def _with_centres_of(mech: Mechanism, heavy: Mechanism, halves: dict[str, str]) -> Mechanism:
+    """Return the mechanism with the centres of mass to which the coordinates of free bases refer."""
+    centre = {body.name: body.p_LC for body in mech.bodies}
+    bodies = (replace(body, p_LC=centre[halves.get(body.name, body.name)]) for body in heavy.bodies)
+    return replace(heavy, bodies=tuple(bodies))
+
+
+def _start(scene: Scene | None, mech: Mechanism, q: Array | None, qd: Array | None) -> tuple[Array, Array]:
+    """Return coordinates q (nq,) and rates qd (nv,) at the start; None are the scene's."""
+    state = scene.state if scene else None
+    base = state.q if state else None
+    return stated_coordinates(mech, q, base), rate_vector(mech, qd, state.qd if state else None)
+
+
+def _load(bullet: ModuleType, client: int, text: TreeText, path: Path) -> int:
+    path.write_text(text.text, encoding="utf-8")
+    fixed = text.root == "world"
+    flags = bullet.URDF_USE_INERTIA_FROM_FILE
+    try:
+        body = int(bullet.loadURDF(str(path), useFixedBase=fixed, flags=flags, physicsClientId=client))
+    except bullet.error:
+        body = -1
+    total = bullet.getNumJoints(body, physicsClientId=client) if body >= 0 else 0
+    if body < 0 or total != sum(len(names) for names in text.joints.values()):
+        raise BrokenModel(f"PyBullet does not take the tree on {text.root!r}")
+    return body
+
+
+def _find(
+    bullet: ModuleType,
+    client: int,
+    body: int,
+    text: TreeText,
+    joints: tuple[TreeJoint, ...],
+    places: dict[str, Place],
+    motors: dict[str, tuple[Motor, ...]],
+) -> None:
+    """Note where bodies and joints of a tree are, and switch off what falsifies its motion."""
+    infos = [
+        bullet.getJointInfo(body, k, physicsClientId=client) for k in range(_count(bullet, client, body))
+    ]
+    link_of_joint = {info[1].decode(): info[0] for info in infos}
+    link_of_name = {info[12].decode(): info[0] for info in infos}
+    X_SC = {}
+    for link in range(-1, len(infos)):
+        bullet.changeDynamics(body, link, jointDamping=0, **_FREE, physicsClientId=client)
+        X_SC[link] = _inertial_frame(bullet, client, body, link)
+    for name, link_name in text.links.items():
+        link = link_of_name.get(link_name, -1)
+        if link >= 0 or text.root != "world":
+            # Bullet sets inertias to zero that it dislikes, and takes them afterwards
+            moments = text.inertias[link_name].clip(0.0).tolist()
+            bullet.changeDynamics(body, link, localInertiaDiagonal=moments, physicsClientId=client)
+        if link < 0 and name == text.root and name != "world":
+            places[name] = Place(body, -1, X_SC[-1])
+    for joint in joints:
+        assert joint.pair is not None
+        names = text.joints[joint.pair.name]
+        last = link_of_joint[names[-1]]
+        places[joint.outer] = Place(body, last, outer_frame(joint) @ X_SC[last])
+        found = [
+            Motor(body, link_of_joint[names[k]], step, X_SC[link_of_joint[names[k]]].R)
+            for k, step in moving_steps(joint)
+        ]
+        for motor in found:
+            _release(bullet, client, motor)
+        if found:
+            motors[joint.pair.name] = tuple(found)
+
+
+def _count(bullet: ModuleType, client: int, body: int) -> int:
+    return int(bullet.getNumJoints(body, physicsClientId=client))
+
+
+def _inertial_frame(bullet: ModuleType, client: int, body: int, link: int) -> Pose:
+    info = bullet.getDynamicsInfo(body, link, physicsClientId=client)
+    return Pose(rotation_from_quaternion(info[4]), np.array(info[3], dtype=float))
+
+
+def _release(bullet: ModuleType, client: int, motor: Motor) -> None:
+    """Take away the motor that PyBullet gives to every joint."""
+    if motor.step.kind == "spherical":
+        bullet.setJointMotorControlMultiDof(
+            motor.id,
+            motor.link,
+            bullet.POSITION_CONTROL,
+            targetPosition=[0, 0, 0, 1],
+            positionGain=0,
+            velocityGain=0,
+            force=[0, 0, 0],
+            physicsClientId=client,
+        )
+        return
+    bullet.setJointMotorControl2(
+        motor.id, motor.link, bullet.VELOCITY_CONTROL, force=0, physicsClientId=client
+    )
+
+
+def _massless(mech: Mechanism) -> tuple[str, ...]:
+    return tuple(
+        f"{name!r} is to move without a mass, which PyBullet cannot do" for name in movers_without_mass(mech)
+    )
+
+
+def _held(built: Built) -> tuple[str, ...]:
+    """Hold joints that are locked from the start."""
+    return tuple(
+        f"PyBullet has no motor that locks {lock.joint!r}"
+        for lock in built.mechanism.locks
+        if not hold(built, lock.joint)
+    )
+
+
+def _dampers(built: Built) -> tuple[str, ...]:
+    """Give axes the viscous damping of their pairs."""
+    left_out = []
+    for pair in built.cut.pairs:
+        for freedom, values in zip(pair.kind.free, pair.freedoms, strict=True):
+            if not values.damping:
+                continue
+            found = [m for m in built.motors.get(pair.name, ()) if m.step.freedom == freedom]
+            for motor in found:
+                built.bullet.changeDynamics(
+                    motor.id, motor.link, jointDamping=values.damping, physicsClientId=built.client
+                )
+            if not found:
+                left_out.append(f"PyBullet has no damper for {pair.name!r}")
+    return tuple(left_out)
+
+
+# Closures, couplings and closed locks as PyBullet constraints and motors.
+
+
+def add_constraints(built: Built) -> tuple[Mapping[str, tuple[int, ...]], tuple[str, ...]]:
+    """Create the constraints of all closures and couplings.
+
+    Returns
+    -------
+    ties : mapping of constraint to tuple of int
+    left_out : tuple of str
+        One sentence for each constraint that PyBullet has nothing for.
+    """
+    mech = built.cut
+    ties: dict[str, tuple[int, ...]] = {}
+    left_out = []
+    for pair in mech.tree.cut:
+        if pair.type in _CLOSURES:
+            ties[pair.name] = tuple(_create(built, pair, *part) for part in constraint_parts(mech, pair))
+        else:
+            left_out.append(
+                f"PyBullet has no constraint for {pair.name!r}, a {pair.type} pair that closes a loop"
+            )
+    for name, motors in built.motors.items():
+        pair = mech.pair_by_name[name]
+        if pair.type == "screw":
+            turn, travel = (next(m for m in motors if m.step.freedom == c) for c in ("rz", "tz"))
+            ties[name] = (_gear(built, travel, turn, -travel_per_radian(pair)),)
+    for coupling in mech.couplings:
+        members = _members(built, coupling)
+        if len(members) == 2:
+            (a, c_a), (b, c_b) = members
+            ties[coupling.name] = (_gear(built, a, b, c_b / c_a),)
+        else:
+            left_out.append(
+                f"PyBullet has no gear for {coupling.name!r}, which couples other things than two axes"
+            )
+    left_out += [f"PyBullet has no constraint for {c.name!r} ({c.type})" for c in mech.pfaffians]
+    left_out += [f"the driver {driver.name!r} is not built" for driver in mech.drivers]
+    return ties, tuple(left_out)
+
+
+def hold(built: Built, pair: str) -> bool:
+    """Let motors hold the rates of a pair at zero; false where it has none that can."""
+    motors = built.motors.get(pair, ())
+    for motor in motors:
+        if motor.step.kind == "spherical":
+            return False
+        drive(built, motor, 0.0, UNLIMITED)
+    return bool(motors)
+
+
+def drive(built: Built, motor: Motor, rate: float, force: float) -> None:
+    """Let a motor lead an axis to a rate (rad/s or m/s) with at most some force (N·m or N)."""
+    built.bullet.setJointMotorControl2(
+        motor.id,
+        motor.link,
+        built.bullet.VELOCITY_CONTROL,
+        targetVelocity=rate,
+        force=force,
+        physicsClientId=built.client,
+    )
+
+
+def constraint_parts(mech: Mechanism, pair: Pair) -> list[tuple[str, Array]]:
+    """Return PyBullet's kind of constraint and its place along the joint axis, m.
+
+    A hinge is two points of its axis: one row more than it needs, and the same motion.
+    """
+    if pair.type not in ("revolute", "continuous"):
+        return [(pair.type, np.zeros(3))]
+    ends = ((pair.body_a, pair.X_AP), (pair.body_b, pair.X_BS))
+    arms = [
+        float(np.linalg.norm(X.p - mech.bodies[mech.body_index[name]].p_LC))
+        for name, X in ends
+        if name != WORLD
+    ]
+    apart = max([0.5 * arm for arm in arms if arm > 0], default=0.1)
+    return [("spherical", np.array([0.0, 0.0, sign * apart])) for sign in (-1.0, 1.0)]
+
+
+def _create(built: Built, pair: Pair, kind: str, shift: Array) -> int:
+    """Create one constraint at a ``shift`` (3,) in P and S, m.
+
+    Its frames are given in the inertial frames, the ground's is W.
+    """
+    move = Pose(np.eye(3), shift)
+    ends = [(pair.body_a, pair.X_AP @ move), (pair.body_b, pair.X_BS @ move)]
+    if ends[0][0] == WORLD:
+        ends.reverse()
+    (a, X_A), (b, X_B) = ends
+    place_a = built.places[a]
+    X_CA = place_a.X_LC.inverse() @ X_A
+    id_b, link_b, X_CB = -1, -1, X_B
+    if b != WORLD:
+        place_b = built.places[b]
+        id_b, link_b, X_CB = place_b.id, place_b.link, place_b.X_LC.inverse() @ X_B
+    bullet = built.bullet
+    types = {
+        "spherical": bullet.JOINT_POINT2POINT,
+        "fixed": bullet.JOINT_FIXED,
+        "prismatic": bullet.JOINT_PRISMATIC,
+    }
+    uid = bullet.createConstraint(
+        place_a.id,
+        place_a.link,
+        id_b,
+        link_b,
+        types[kind],
+        X_CA.R[:, 2].tolist() if kind == "prismatic" else [0, 0, 0],
+        X_CA.p.tolist(),
+        X_CB.p.tolist(),
+        quaternion_from_rotation(X_CA.R).tolist(),
+        quaternion_from_rotation(X_CB.R).tolist(),
+        physicsClientId=built.client,
+    )
+    bullet.changeConstraint(uid, maxForce=UNLIMITED, physicsClientId=built.client)
+    return int(uid)
+
+
+def _members(built: Built, coupling: Coupling) -> list[tuple[Motor, float]]:
+    """Return the axes that a coupling binds, or fewer where it binds something else."""
+    found = []
+    for term in coupling.terms:
+        for motor in built.motors.get(term.joint, ()):
+            if motor.step.freedom == term.freedom and motor.step.kind != "spherical":
+                found.append((motor, term.coefficient))
+    return found if len(found) == len(coupling.terms) else []
+
+
+def _gear(built: Built, a: Motor, b: Motor, ratio: float) -> int:
+    """Bind two axes by  q̇_a + ratio · q̇_b = 0."""
+    bullet: Any = built.bullet
+    zero = [0, 0, 0]
+    uid = bullet.createConstraint(
+        a.id, a.link, b.id, b.link, bullet.JOINT_GEAR, [0, 0, 1], zero, zero, physicsClientId=built.client
+    )
+    bullet.changeConstraint(uid, gearRatio=ratio, maxForce=UNLIMITED, physicsClientId=built.client)
+    return int(uid)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a body is in the client.
+
+    Parameters
+    ----------
+    id, link : int
+        Unique id of the multibody, and index of the link in it; −1 is its base.
+    X_LC : Pose
+        The inertial frame, which is what PyBullet moves, in the link frame of the body.
+    """
+
+    id: int
+    link: int
+    X_LC: Pose
+
+
+@dataclass(frozen=True, eq=False)
+class Motor:
+    """One joint of PyBullet that carries a freedom of a pair, or several by a ball.
+
+    Parameters
+    ----------
+    R_JC : (3, 3) array
+        Orientation of the inertial frame of its link in the joint frame that turns with it.
+    """
+
+    id: int
+    link: int
+    step: Step
+    R_JC: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """What :func:`mbplugin.bullet.built.build` has put into a client.
+
+    Parameters
+    ----------
+    bullet : module
+        pybullet.
+    mechanism : Mechanism
+        Whose coordinates the state is in.
+    cut : Mechanism
+        What stands in the client: some bodies in two halves that are held together.
+    halves : mapping of half to whole
+    places : mapping of body to Place
+    motors : mapping of tree pair to tuple of Motor
+        From the inner body outwards; the joints of fixed pairs are left out.
+    ties : mapping of closure or coupling to tuple of int
+        Ids of the constraints that stand for it.
+    ids : tuple of int
+        Unique ids of the multibodies.
+    left_out : tuple of str
+        What PyBullet cannot hold, one sentence each.
+    """
+
+    bullet: ModuleType
+    client: int
+    mechanism: Mechanism
+    cut: Mechanism
+    halves: Mapping[str, str]
+    places: Mapping[str, Place]
+    motors: Mapping[str, tuple[Motor, ...]]
+    ties: Mapping[str, tuple[int, ...]]
+    ids: tuple[int, ...]
+    left_out: tuple[str, ...] = ()
+
+    def set_state(self, q: Array, qd: Array | None = None) -> None:
+        """Put all joints and free bases where they belong; at rest if no rates are given.
+
+        Parameters
+        ----------
+        q, qd : (nq,), (nv,) array
+            In the order of ``q_names`` and ``qd_names``. Loops are not closed here.
+        """
+        qd = np.zeros(len(self.mechanism.qd_names)) if qd is None else qd
+        q, rates = split_state(self.mechanism, self.cut, self.halves, q, qd)
+        poses = forward(self.cut, q)
+        for joint in self.cut.tree.joints:
+            if joint.pair is None:
+                self._set_base(joint.outer, poses, rates[joint.qd])
+            else:
+                self._set_joint(joint, q[joint.q], rates[joint.qd])
+
+    def state(self) -> tuple[Array, Array]:
+        """Return q (nq,) and qd (nv,) as PyBullet holds them; quaternions have w ≥ 0."""
+        q, qd = np.zeros(len(self.mechanism.q_names)), np.zeros(len(self.mechanism.qd_names))
+        for joint in self.mechanism.tree.joints:
+            read = self._base(joint.outer) if joint.pair is None else self._joint(joint)
+            q[joint.q], qd[joint.qd] = read
+        return q, qd
+
+    def pose(self, body: str) -> Pose:
+        """Return X_WL of a body as PyBullet computes it."""
+        place = self.places[body]
+        return self._inertial_pose(place) @ place.X_LC.inverse()
+
+    def remove(self) -> None:
+        """Take everything out of the client again."""
+        for constraint in (i for ids in self.ties.values() for i in ids):
+            self.bullet.removeConstraint(constraint, physicsClientId=self.client)
+        for body in self.ids:
+            self.bullet.removeBody(body, physicsClientId=self.client)
+
+    def _inertial_pose(self, place: Place) -> Pose:
+        if place.link < 0:
+            found = self.bullet.getBasePositionAndOrientation(place.id, physicsClientId=self.client)
+        else:
+            found = self.bullet.getLinkState(
+                place.id, place.link, computeForwardKinematics=1, physicsClientId=self.client
+            )
+        return Pose(rotation_from_quaternion(found[1]), np.array(found[0], dtype=float))
+
+    def _set_base(self, body: str, poses: BodyPoses, twist: Array) -> None:
+        """Set the pose and the twist (6,), world axes, of a root body."""
+        place, i = self.places[body], self.cut.body_index[body]
+        X_WC = poses.of(i) @ place.X_LC
+        turn = quaternion_from_rotation(X_WC.R).tolist()
+        self.bullet.resetBasePositionAndOrientation(
+            place.id, X_WC.p.tolist(), turn, physicsClientId=self.client
+        )
+        # PyBullet's reference point is its own centre of mass, which a payload may have moved
+        v = twist[:3] + np.cross(twist[3:], X_WC.p - poses.p_WC[i])
+        self.bullet.resetBaseVelocity(place.id, v.tolist(), twist[3:].tolist(), physicsClientId=self.client)
+
+    def _base(self, body: str) -> tuple[Array, Array]:
+        place, own = self.places[body], self.mechanism.bodies[self.mechanism.body_index[body]]
+        X_WL = self._inertial_pose(place) @ place.X_LC.inverse()
+        p_WC = X_WL.apply(own.p_LC)
+        v, w = (np.array(x) for x in self.bullet.getBaseVelocity(place.id, physicsClientId=self.client))
+        v = v + np.cross(w, p_WC - X_WL.apply(place.X_LC.p))
+        return np.concatenate((p_WC, quaternion_from_rotation(X_WL.R))), np.concatenate((v, w))
+
+    def _set_joint(self, joint: TreeJoint, q: Array, qd: Array) -> None:
+        """Set the motors of a joint to its part of q (nq,) and qd (nv,)."""
+        for motor in self.motors.get(_name(joint), ()):
+            if motor.step.kind == "spherical":
+                position, rate = _to_ball(joint, motor, q[-4:], qd[-3:])
+                self.bullet.resetJointStateMultiDof(
+                    motor.id, motor.link, position, rate, physicsClientId=self.client
+                )
+                continue
+            k, factor = freedom_of(joint, motor.step)
+            self.bullet.resetJointState(
+                motor.id, motor.link, factor * q[k], factor * qd[k], physicsClientId=self.client
+            )
+
+    def _joint(self, joint: TreeJoint) -> tuple[Array, Array]:
+        q = np.zeros(joint.q.stop - joint.q.start)
+        qd = np.zeros(joint.qd.stop - joint.qd.start)
+        for motor in self.motors.get(_name(joint), ()):
+            position, rate = self.bullet.getJointStateMultiDof(
+                motor.id, motor.link, physicsClientId=self.client
+            )[:2]
+            if motor.step.kind == "spherical":
+                q[-4:], qd[-3:] = _from_ball(joint, motor, np.array(position), np.array(rate))
+                continue
+            k, factor = freedom_of(joint, motor.step)
+            if factor == 1.0:
+                q[k], qd[k] = position[0], rate[0]
+        return q, qd
+
+
+def freedom_of(joint: TreeJoint, step: Step) -> tuple[int, float]:
+    """Return which freedom of a pair an axis carries, and its motion for one unit of it."""
+    assert joint.pair is not None
+    free = joint.pair.kind.free
+    if step.freedom in free:
+        return free.index(step.freedom), 1.0
+    return 0, travel_per_radian(joint.pair)
+
+
+def moving_steps(joint: TreeJoint) -> list[tuple[int, Step]]:
+    """Return the steps of a joint that move, with their place in its chain."""
+    return [(k, step) for k, step in enumerate(steps_of(joint)) if step.kind != "fixed"]
+
+
+def _name(joint: TreeJoint) -> str:
+    assert joint.pair is not None
+    return joint.pair.name
+
+
+def _to_ball(joint: TreeJoint, motor: Motor, q: Array, w_P: Array) -> tuple[list[float], list[float]]:
+    """Return a ball's turn and rate in axes of the inertial frame C, as PyBullet takes them.
+
+    They follow from the quaternion q (4,), xyzw, and the rate ``w_P`` (3,) in axes of P.
+    """
+    R_PS = rotation_from_quaternion(q)
+    R = R_PS.T if joint.reversed else R_PS
+    w = -R_PS.T @ w_P if joint.reversed else w_P
+    turn = quaternion_from_rotation(motor.R_JC.T @ R @ motor.R_JC)
+    rate = motor.R_JC.T @ R.T @ w
+    return turn.tolist(), rate.tolist()
+
+
+def _from_ball(joint: TreeJoint, motor: Motor, turn: Array, rate: Array) -> tuple[Array, Array]:
+    """Return quaternion (4,) and rate (3,) in P of a ball from its ``turn`` (4,) and ``rate`` (3,) in C."""
+    R = motor.R_JC @ rotation_from_quaternion(turn) @ motor.R_JC.T
+    w = R @ motor.R_JC @ rate
+    if joint.reversed:
+        return quaternion_from_rotation(R.T), -R.T @ w
+    return quaternion_from_rotation(R), w

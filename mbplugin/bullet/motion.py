@@ -1,0 +1,488 @@
+"""The motion of a task in PyBullet, step by step, and the parts that PyBullet does not support."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbplugin.bullet.built import UNLIMITED, Built, Motor, build, drive
+from mbplugin.bullet.session import session
+from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
+from mbplugin.model.brakes import AppliedForces, BrakeForce
+from mbplugin.model.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.identity import freedom_name
+from mbplugin.model.mechanism.mechanism import Lock, Pfaffian, Rolling
+from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.scene import Load, Payload, Scene, State
+from mbplugin.model.spatial import Array, JointSpring, Spring, cross, unit
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.passing_marks import TimedDrive
+
+#: Samples that are taken of a stretch, at most.
+_SAMPLES = 100
+#: Times that differ by less are the same, s.
+SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A motion of PyBullet.
+
+    Parameters
+    ----------
+    time : (n,) array
+        s, without the start; a sample at an instant is the state before what changes there.
+    q, qd : (n, nq), (n, nv) array
+    p_WC : (n, N, 3) array
+        Centres of mass of the bodies, m.
+    R_WL : (n, N, 3, 3) array
+    changed : tuple of (nv,) array
+        Rates one step after each instant within the motion.
+    """
+
+    time: Array
+    q: Array
+    qd: Array
+    p_WC: Array
+    R_WL: Array
+    changed: tuple[Array, ...]
+
+
+def left_out(task: Task) -> tuple[str, ...]:
+    """Return what PyBullet cannot do of a task, one sentence each."""
+    with session() as (_, client):
+        built = build(task.scene, client)
+        return (*built.left_out, *_without_motor(task, built))
+
+
+def run_motion(task: Task, step: float, refinements: tuple[int, ...], solver: Solver) -> list[Sampled]:
+    """Return PyBullet's motion at steps of ``step`` s over each of the refinements."""
+    return [_run(task, step, refinement, solver) for refinement in refinements]
+
+
+def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
+    with session() as (bullet, client):
+        built = build(task.scene, client)
+        bullet.setGravity(*task.mech.gravity.tolist(), physicsClientId=client)
+        bullet.setPhysicsEngineParameter(
+            numSolverIterations=solver.iterations,
+            solverResidualThreshold=solver.residual_threshold,
+            erp=solver.erp,
+            numSubSteps=0,
+            physicsClientId=client,
+        )
+        samples: list[tuple[float, Array, Array, Array, Array]] = []
+        changed = []
+        held_contacts: list[int] = []
+        instants = task.instants
+        for begin, end, count in zip(instants[:-1], instants[1:], task.counts(step), strict=True):
+            fine = count * refinement
+            h = (end - begin) / fine
+            bullet.setTimeStep(h, physicsClientId=client)
+            led, laws = _set_motors(task, built, begin + SAME)
+            every = refinement * max(1, -(-count // _SAMPLES))
+            for k in range(1, fine + 1):
+                for motor, rate in led:
+                    drive(built, motor, rate(begin + k * h), UNLIMITED)
+                apply_forces(task, built, laws)
+                held_contacts = hold_contacts(built, task.mech, held_contacts)
+                bullet.stepSimulation(physicsClientId=client)
+                if k == 1 and begin > 0:
+                    changed.append(built.state()[1])
+                if k % every == 0 or k == fine:
+                    # rounding must not put an instant behind itself
+                    time = end if k == fine else begin + k * h
+                    samples.append((time, *built.state(), *_poses(built)))
+        columns = [np.array(column) for column in zip(*samples, strict=True)]
+        return Sampled(columns[0], columns[1], columns[2], columns[3], columns[4], tuple(changed))
+
+
+def _poses(built: Built) -> tuple[Array, Array]:
+    poses = [(built.pose(body.name), body.p_LC) for body in built.mechanism.bodies]
+    return np.array([X.apply(p) for X, p in poses]), np.array([X.R for X, _ in poses])
+
+
+@dataclass(frozen=True)
+class _Rate:
+    """The rate of a drive, from a polynomial of its coordinate."""
+
+    start: float
+    coefficients: tuple[float, ...]
+
+    def __call__(self, time: float) -> float:
+        s = time - self.start
+        return float(sum(k * c * s ** (k - 1) for k, c in enumerate(self.coefficients) if k))
+
+
+def _set_motors(
+    task: Task, built: Built, time: float
+) -> tuple[list[tuple[Motor, _Rate]], dict[str, BrakeLaw]]:
+    """Set locks, friction and brakes as they are from an instant on.
+
+    Returns what is led, and how; and the parts of laws that are to be applied as torques, by joint.
+    """
+    led = []
+    laws: dict[str, BrakeLaw] = {}
+    for pair, freedom, motor in axes(built):
+        own = motor.step.freedom
+        if _locked(task, pair, own, time):
+            drive(built, motor, 0.0, UNLIMITED)
+            continue
+        rate = _led(task, pair, own, time)
+        if rate is not None:
+            led.append((motor, rate))
+            continue
+        law = _law(task, pair, own, freedom, time)
+        drive(built, motor, 0.0, law.sliding)
+        built.bullet.changeDynamics(
+            motor.id, motor.link, jointDamping=law.viscous, physicsClientId=built.client
+        )
+        if depends_on_rate(law.without_linear_part):
+            laws[pair] = law.without_linear_part
+    return led, laws
+
+
+def _law(task: Task, pair: str, own: str, freedom: Freedom, time: float) -> BrakeLaw:
+    """Return the law of a freedom: of its friction and damping and of the brakes that have gripped."""
+    law = BrakeLaw(
+        sliding=freedom.friction if task.friction else 0.0,
+        viscous=freedom.damping if task.damping else 0.0,
+    )
+    for brake in task.brakes:
+        if (brake.joint, brake.freedom) == (pair, own) and brake.closes <= time:
+            law += brake.law
+    return law
+
+
+def _locked(task: Task, pair: str, freedom: str, time: float) -> bool:
+    own = [k for k in (*task.mech.locks, *task.locks) if k.joint == pair]
+    own = [k for k in own if not k.freedoms or freedom in k.freedoms]
+    return any((k.at or 0.0) <= time and (k.until is None or time < k.until) for k in own)
+
+
+def _led(task: Task, pair: str, freedom: str, time: float) -> _Rate | None:
+    for one in task.drives:
+        of = one.driver
+        if (
+            of.joint == pair
+            and freedom in (of.freedoms or (freedom,))
+            and (one.until is None or time < one.until)
+        ):
+            return _Rate(*[segment for segment in one.motion_segments if segment[0] <= time][-1])
+    return None
+
+
+def _without_motor(task: Task, built: Built) -> tuple[str, ...]:
+    """Name locks, brakes, drives, friction and torques on what has no motor of its own."""
+    have = {(pair, motor.step.freedom) for pair, _, motor in axes(built)}
+    requested: list[tuple[str, str, str]] = [("brake", b.joint, b.freedom) for b in task.brakes]
+    for lock in task.locks:
+        free = task.mech.pair_by_name[lock.joint].kind.free
+        requested += [("lock", lock.joint, f) for f in lock.freedoms or free]
+    for one in task.drives:
+        free = task.mech.pair_by_name[one.driver.joint].kind.free
+        requested += [("driver", one.driver.joint, f) for f in one.driver.freedoms or free]
+    if task.friction:
+        requested += [
+            ("friction", pair.name, f)
+            for pair in task.mech.pairs
+            for f, own in zip(pair.kind.free, pair.freedoms, strict=True)
+            if own.friction
+        ]
+    missing = dict.fromkeys((kind, pair) for kind, pair, freedom in requested if (pair, freedom) not in have)
+    names = {n for pair, _, m in axes(built) for n in (pair, freedom_name(pair, m.step.freedom))}
+    springs = [spring.joint for spring in task.joint_springs]
+    idle = [name for name in (*(task.torques or {}), *springs) if name not in names]
+    return (
+        *(f"PyBullet has no motor for the {kind} of {pair!r}" for kind, pair in missing),
+        *(f"PyBullet has no motor for the torque or spring of {name!r}" for name in idle),
+    )
+
+
+# Forces in PyBullet, applied before every step: loads, torques, springs, laws of brakes.
+
+
+def axes(built: Built) -> Iterator[tuple[str, Freedom, Motor]]:
+    """Yield every freedom that has a motor of its own: pair, what the file says of it, motor."""
+    for name, motors in built.motors.items():
+        pair = built.cut.pair_by_name[name]
+        freedoms = dict(zip(pair.kind.free, pair.freedoms, strict=True))
+        for motor in motors:
+            if motor.step.freedom in freedoms and motor.step.kind != "spherical":
+                yield name, freedoms[motor.step.freedom], motor
+
+
+def apply_forces(task: Task, built: Built, laws: Mapping[str, BrakeLaw]) -> None:
+    """Apply loads, torques, springs and laws of brakes for one step, as they are at its start.
+
+    Parameters
+    ----------
+    laws : mapping of str to BrakeLaw
+        By joint, without the parts that motors and dampers do.
+    """
+    for load in task.loads:
+        X_WL = built.pose(load.body)
+        turn = X_WL.R if load.frame != "world" else np.eye(3)
+        point, force, torque = X_WL.apply(load.point), turn @ load.force, turn @ load.torque
+        for f, p in [(force, point), *_couple(torque, point)]:
+            _pull(built, load.body, f, p)
+    for spring in task.springs:
+        _stretch(built, spring)
+    efforts = dict(task.torques or {})
+    if task.joint_springs or laws:
+        mech, (q, qd) = task.mech, built.state()
+        for one in task.joint_springs:
+            own = one.force(float(q[mech.q_names.index(one.joint)]))
+            efforts[one.joint] = efforts.get(one.joint, 0.0) + own
+        for joint, law in laws.items():
+            rate = float(qd[mech.qd_names.index(joint)])
+            efforts[joint] = efforts.get(joint, 0.0) - rate_force(law, rate)
+    if efforts:
+        _turn(built, efforts)
+
+
+def _turn(built: Built, efforts: dict[str, float]) -> None:
+    for pair, _, motor in axes(built):
+        for name in (pair, freedom_name(pair, motor.step.freedom)):
+            if name in efforts:
+                built.bullet.setJointMotorControl2(
+                    motor.id,
+                    motor.link,
+                    built.bullet.TORQUE_CONTROL,
+                    force=float(efforts[name]),
+                    physicsClientId=built.client,
+                )
+
+
+def _pull(built: Built, body: str, force: Array, point: Array) -> None:
+    """Apply a force (3,) at a point (3,), both in world axes, N and m."""
+    if body == WORLD:
+        return
+    place = built.places[body]
+    built.bullet.applyExternalForce(
+        place.id,
+        place.link,
+        force.tolist(),
+        point.tolist(),
+        built.bullet.WORLD_FRAME,
+        physicsClientId=built.client,
+    )
+
+
+def _couple(torque: Array, point: Array) -> list[tuple[Array, Array]]:
+    """Return two forces and their places about a point (3,) that together are a torque (3,), N·m.
+
+    PyBullet confuses frames of torques.
+    """
+    if not torque.any():
+        return []
+    arm = cross(torque, np.eye(3)[np.argmin(np.abs(torque))])
+    arm = arm / np.linalg.norm(arm)
+    force = 0.5 * cross(torque, arm)
+    return [(force, point + arm), (-force, point - arm)]
+
+
+def _stretch(built: Built, spring: Spring) -> None:
+    """Pull both ends of a spring and damper along the line between them."""
+    (p_a, v_a), (p_b, v_b) = (
+        _end(built, body, point)
+        for body, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b))
+    )
+    force = spring.force_on_a(p_b - p_a, v_b - v_a)
+    _pull(built, spring.body_a, force, p_a)
+    _pull(built, spring.body_b, -force, p_b)
+
+
+def _end(built: Built, body: str, point: Array) -> tuple[Array, Array]:
+    """Return where a point (3,) of a body is, and how fast, in world axes."""
+    if body == WORLD:
+        return point, np.zeros(3)
+    place, where = built.places[body], {"physicsClientId": built.client}
+    if place.link < 0:
+        v, w = built.bullet.getBaseVelocity(place.id, **where)
+    else:
+        state: Any = built.bullet.getLinkState(place.id, place.link, computeLinkVelocity=1, **where)
+        v, w = state[6:8]
+    X_WL = built.pose(body)
+    p = X_WL.apply(point)
+    return p, np.array(v) + cross(np.array(w), p - X_WL.apply(place.X_LC.p))
+
+
+# The task of a PyBullet motion: a mechanism, its state, and the changes with their times.
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One motion, as PyBullet and we compute it.
+
+    Parameters
+    ----------
+    mech : Mechanism
+        Without drivers.
+    q, qd : (nq,), (nv,) array
+        At the start, loops closed.
+    duration : float
+        s.
+    payloads, loads, torques, springs, joint_springs : as in Actions
+    brakes : tuple of BrakeForce
+        With the times at which they grip.
+    locks : tuple of Lock
+        With the times at which they close and open.
+    drives : tuple of TimedDrive
+        What leads joints, for good or for a while.
+    """
+
+    mech: Mechanism
+    q: Array
+    qd: Array
+    duration: float
+    payloads: tuple[Payload, ...] = ()
+    loads: tuple[Load, ...] = ()
+    torques: Mapping[str, float] | None = None
+    springs: tuple[Spring, ...] = ()
+    joint_springs: tuple[JointSpring, ...] = ()
+    damping: bool = True
+    friction: bool = True
+    brakes: tuple[BrakeForce, ...] = ()
+    locks: tuple[Lock, ...] = ()
+    drives: tuple[TimedDrive, ...] = ()
+
+    @property
+    def instants(self) -> tuple[float, ...]:
+        """When something changes, from 0 to the duration, s."""
+        times = {0.0, self.duration}
+        for lock in self.locks:
+            times |= {lock.at or 0.0, *(() if lock.until is None else (lock.until,))}
+        times |= {brake.closes for brake in self.brakes}
+        for timed in self.drives:
+            times |= {start for start, _ in timed.motion_segments}
+            times |= set() if timed.until is None else {timed.until}
+        inner = [0.0]
+        for time in sorted(times):
+            if inner[-1] + SAME < time < self.duration - SAME:
+                inner.append(time)
+        return (*inner, self.duration)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether PyBullet's iterations have anything to solve."""
+        mech = self.mech
+        resisted = self.friction and any(f.friction for pair in mech.pairs for f in pair.freedoms)
+        ties = (
+            mech.tree.cut,
+            mech.pfaffians,
+            mech.couplings,
+            mech.locks,
+            self.locks,
+            self.brakes,
+            self.drives,
+            resisted,
+        )
+        return any(ties) or any(pair.type == "screw" for pair in mech.pairs)
+
+    @property
+    def rows(self) -> int:
+        """How many rows of closures and couplings PyBullet iterates over, about."""
+        closed = sum(len(pair.kind.constrained) for pair in self.mech.tree.cut)
+        return closed + len(self.mech.couplings) + 3 * len(self.mech.pfaffians)
+
+    @property
+    def scene(self) -> Scene:
+        """What is built: with payloads, without dampers that do not count and without wheels."""
+        mech = off_wheels(self.mech)
+        if not self.damping:
+            pairs = (
+                replace(p, freedoms=tuple(replace(f, damping=0.0) for f in p.freedoms)) for p in mech.pairs
+            )
+            mech = replace(mech, pairs=tuple(pairs))
+        return Scene(mech, State(self.q, self.qd), payloads=self.payloads)
+
+    @property
+    def actions(self) -> AppliedForces:
+        """What acts, as our own motion takes it."""
+        return AppliedForces(
+            self.loads,
+            self.payloads,
+            self.springs,
+            self.joint_springs,
+            dict(self.torques or {}),
+            damping=self.damping,
+            friction=self.friction,
+            brakes=self.brakes,
+        )
+
+    def counts(self, step: float) -> tuple[int, ...]:
+        """Return the numbers of steps between the instants, none longer than ``step`` (s)."""
+        lengths = np.diff(self.instants)
+        return tuple(int(np.ceil(length / step * (1 - 1e-12))) for length in lengths)
+
+
+@dataclass(frozen=True)
+class Solver:
+    """How PyBullet solves its constraints: everything that changes its motion besides the step."""
+
+    iterations: int = 500
+    residual_threshold: float = 0.0
+    erp: float = 0.2
+
+
+# Wheels that roll ideally in PyBullet: the point that touches the ground is held there for one step.
+#
+# A constraint at its lowest point prevents that a wheel penetrates or slips in that step; in the next step
+# another point is the lowest. PyBullet's own contacts slip and penetrate.
+
+
+def off_wheels(mech: Mechanism) -> Mechanism:
+    """Return the mechanism without the wheels that are held step by step."""
+    return replace(mech, pfaffians=tuple(p for p in mech.pfaffians if not is_wheel(p)))
+
+
+def is_wheel(pfaffian: Pfaffian) -> bool:
+    """Whether it is a wheel that is held in all three directions."""
+    rows = {*pfaffian.holonomic, *pfaffian.nonholonomic}
+    return isinstance(pfaffian, Rolling) and rows == {"normal", "roll", "side"}
+
+
+def hold_contacts(built: Built, mech: Mechanism, held_contacts: list[int]) -> list[int]:
+    """Let go of the points that touched the ground and hold those that do now; return the constraints."""
+    bullet, where = built.bullet, {"physicsClientId": built.client}
+    for constraint in held_contacts:
+        bullet.removeConstraint(constraint, **where)
+    ties = []
+    for wheel in mech.pfaffians:
+        if not (isinstance(wheel, Rolling) and is_wheel(wheel)):
+            continue
+        place = built.places[wheel.body]
+        X_WL = built.pose(wheel.body)
+        n = unit(wheel.plane_normal)
+        contact = _lowest(wheel, X_WL.R @ unit(wheel.axis), X_WL.apply(wheel.center), n)
+        pivot = (X_WL @ place.X_LC).inverse().apply(contact)
+        ground = contact - (n @ (contact - wheel.plane_point)) * n
+        ties.append(
+            bullet.createConstraint(
+                place.id,
+                place.link,
+                -1,
+                -1,
+                bullet.JOINT_POINT2POINT,
+                [0, 0, 0],
+                pivot.tolist(),
+                ground.tolist(),
+                **where,
+            )
+        )
+        bullet.changeConstraint(ties[-1], maxForce=UNLIMITED, **where)
+    return ties
+
+
+def _lowest(wheel: Rolling, axis: Array, center: Array, n: Array) -> Array:
+    """Return the lowest point (3,) of a wheel's circle, world axes, m.
+
+    ``axis``, ``center`` and ``n`` (3,) are the wheel's axis and centre and the normal of the plane.
+    """
+    down = -(n - (n @ axis) * axis)
+    return np.asarray(center + wheel.radius * down / np.linalg.norm(down))

@@ -1,1 +1,0 @@
-"""The motion of a task in PyBullet."""

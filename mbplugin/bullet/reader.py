@@ -1,0 +1,483 @@
+"""A live PyBullet client as a scene: every body, joint and constraint in it, and its present state.
+
+PyBullet describes a link by its inertial frame C (origin at the centre of mass, principal axes);
+here it becomes the link frame L of the file, X_LC being what the client calls the local inertial
+frame. The client is only read: nothing is reset, stepped or recomputed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from math import inf
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from mbplugin.bullet.session import engine, quiet
+from mbplugin.errors import BadUsage, BrokenModel, UnknownName
+from mbplugin.model.enumerations import Base
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism.kinematics import (
+    FRAMES_MEET,
+    BodyPoses,
+    coordinates_of,
+    forward,
+    frames_apart,
+    free_pose,
+    home,
+    joint_axes,
+)
+from mbplugin.model.scene import Defect, Scene, Shape, State
+from mbplugin.model.spatial import (
+    Array,
+    Pose,
+    align_z,
+    quaternion_from_rotation,
+    rotation_from_quaternion,
+    shift_twists,
+)
+
+#: PyBullet's names of files that are none: triangles that were handed over.
+_NO_FILE = ("", "unknown_file")
+_TYPES = {0: "revolute", 1: "prismatic", 2: "spherical", 4: "fixed"}
+_PLANAR = 3
+_PRISMATIC, _FIXED, _POINT, _GEAR = 1, 4, 5, 6
+_CONSTRAINTS_TYPES = {_PRISMATIC: "prismatic", _FIXED: "fixed", _POINT: "spherical"}
+
+
+# The state of a live client in the joint coordinates of the mechanism read from it.
+
+
+def state_of(mech: Mechanism, parts: Sequence[Part]) -> tuple[State, tuple[Defect, ...]]:
+    """Return coordinates and rates of all joints, and a defect per body that is moved to where it hangs.
+
+    PyBullet tells those of its own joints and bases. Where a constraint of the client is what hangs
+    a body in the tree, its coordinates follow from the poses and twists of the two bodies.
+    """
+    own = replace(mech, pairs=tuple(p for p in mech.pairs if not p.closure), couplings=())
+    state = _state_without_closures(own, parts)
+    hung = [joint for joint in mech.tree.joints if joint.pair is not None and joint.pair.closure]
+    if not hung:
+        return state, ()
+    poses = forward(own, state.q)
+    twists = _twists(own, poses, state.qd)
+    known_q = dict(zip(own.q_names, state.q, strict=True))
+    known_qd = dict(zip(own.qd_names, state.qd, strict=True))
+    q, qd = coordinates_of(mech, poses), np.zeros(len(mech.qd_names))
+    for joint in mech.tree.joints:
+        if joint in hung:
+            S, point = joint_axes(mech, joint, poses)
+            relative = shift_twists((twists[joint.outer] - twists[joint.inner])[:, None], point)[:, 0]
+            qd[joint.qd] = np.linalg.lstsq(S, relative, rcond=None)[0]
+        else:
+            q[joint.q] = [known_q[name] for name in mech.q_names[joint.q]]
+            qd[joint.qd] = [known_qd[name] for name in mech.qd_names[joint.qd]]
+    return State(q, qd), tuple(_moved_bodies(mech, poses))
+
+
+def _moved_bodies(mech: Mechanism, poses: BodyPoses) -> Iterator[Defect]:
+    """Yield the constraints that carry a body and do not hold at the poses of the client."""
+    for joint, pair, distance, angle in frames_apart(mech, poses):
+        if pair.closure and max(distance, angle) > FRAMES_MEET:
+            message = (
+                f"{pair.name} does not hold at the present pose: its frames are {distance:.3g} m and "
+                f"{np.degrees(angle):.3g}° apart; PyBullet pulls them together in its next steps, here body "
+                f"{joint.outer!r} is moved to where they meet"
+            )
+            evidence = {"body": joint.outer, "distance": distance, "angle": angle}
+            yield Defect("MB119", pair.name, message, None, evidence)
+
+
+def _state_without_closures(mech: Mechanism, parts: Sequence[Part]) -> State:
+    q, qd = home(mech), np.zeros(len(mech.qd_names))
+    positions = {name: value for part in parts for name, value in part.q.items()}
+    rates = {name: value for part in parts for name, value in part.qd.items()}
+    for body, X_WL in (part.free_base for part in parts if part.free_base is not None):
+        positions[body] = free_pose(mech, body, X_WL)
+    for joint in mech.tree.joints:
+        name = joint.outer if joint.pair is None else joint.pair.name
+        if name in positions:
+            q[joint.q], qd[joint.qd] = positions[name], rates[name]
+    return State(q, qd)
+
+
+def _twists(mech: Mechanism, poses: BodyPoses, qd: Array) -> dict[str, Array]:
+    """Return the twist (6,) of every body at rates qd (nv,), world axes at the world's origin."""
+    twists: dict[str, Array] = {WORLD: np.zeros(6)}
+    for joint in mech.tree.joints:
+        S, point = joint_axes(mech, joint, poses)
+        own = shift_twists((S @ qd[joint.qd])[:, None], -point)[:, 0]
+        twists[joint.outer] = twists[joint.inner] + own
+    return twists
+
+
+# The shapes of a live client. Where a link has none to be seen, PyBullet shows those that collide.
+
+
+def shapes_of(bullet: ModuleType, client: int, links: Links) -> dict[str, tuple[Shape, ...]]:
+    """Return the shapes of every link that has any, by the name of its body.
+
+    Where the triangles to be seen have no file, the shapes that collide come after them.
+    """
+    found: dict[str, list[Shape]] = {}
+    unseen = set()
+    for body in dict.fromkeys(body for body, _ in links):
+        for data in bullet.getVisualShapeData(body, physicsClientId=client):
+            shapes = list(_shape(bullet, data, "visual", Pose.identity()))
+            found.setdefault(links[body, data[1]].body, []).extend(shapes)
+            if any(shape.kind == "mesh" and not shape.mesh for shape in shapes):
+                unseen.add((body, data[1]))
+    for body, index in sorted(unseen):
+        found[links[body, index].body] += _colliding(bullet, client, body, index, links[body, index].X_LC)
+    return {name: tuple(shapes) for name, shapes in found.items() if shapes}
+
+
+def _colliding(bullet: ModuleType, client: int, body: int, index: int, X_LC: Pose) -> Iterator[Shape]:
+    """Yield the shapes with which a link collides; triangles without a file as a hull around their points."""
+    for k, data in enumerate(bullet.getCollisionShapeData(body, index, physicsClientId=client)):
+        for shape in _shape(bullet, data, "collision", X_LC):
+            if shape.kind != "mesh" or shape.mesh:
+                yield shape
+                continue
+            _, points = bullet.getMeshData(body, index, collisionShapeIndex=k, physicsClientId=client)
+            if points:
+                yield Shape("collision", "hull", (), X_LC, points=tuple(points))
+
+
+def _shape(bullet: ModuleType, data: Any, role: str, X_LF: Pose) -> Iterator[Shape]:
+    """Yield what PyBullet says of a shape in a frame F of its link; nothing for a kind that has no surface here."""
+    X_LS = X_LF @ Pose(rotation_from_quaternion(data[6]), np.array(data[5], dtype=float))
+    kind, size, file = data[2], data[3], data[4].decode(errors="replace")
+    if kind == bullet.GEOM_BOX:
+        yield Shape(role, "box", tuple(size), X_LS)
+    elif kind == bullet.GEOM_SPHERE:
+        yield Shape(role, "sphere", (size[0],), X_LS)
+    elif kind in (bullet.GEOM_CYLINDER, bullet.GEOM_CAPSULE):
+        name = "cylinder" if kind == bullet.GEOM_CYLINDER else "capsule"
+        yield Shape(role, name, (size[1], size[0]), X_LS)
+    elif kind == bullet.GEOM_MESH:
+        # PyBullet has found it already, seen from where its process works
+        path = file if file in _NO_FILE else str(Path(file).absolute())
+        yield Shape(role, "mesh", tuple(size), X_LS, mesh="" if file in _NO_FILE else path)
+    elif kind == bullet.GEOM_PLANE:
+        yield Shape(role, "plane", (), X_LS)
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A link of a live body (the base has index −1): its names here and its inertial frame X_LC."""
+
+    body: str
+    joint: str
+    X_LC: Pose
+
+
+#: Links by body id and link index.
+Links = dict[tuple[int, int], Link]
+
+
+def read_client(client_id: int, *, base: Base | None = None) -> Scene:
+    """Return everything that a connected PyBullet client holds.
+
+    Names are those of the files; with several bodies in the client they become ``model/name``. A
+    base without mass is fixed where it stands. Constraints are called ``constraint 7`` by their id.
+
+    Parameters
+    ----------
+    client_id : int
+        What ``pybullet.connect`` returned.
+    base : "fixed" or "free", optional
+        Overrides whether bases are fixed.
+
+    Raises
+    ------
+    UnknownName
+        No client of that id is connected.
+    BadUsage
+        The client is empty.
+    BrokenModel
+        It holds something that PyBullet does not describe (a planar joint).
+    """
+
+    bullet = engine()
+    _require_connected(bullet, client_id)
+    with quiet():
+        models = _models(bullet, client_id)
+        links: Links = {}
+        parts = [_read_model(bullet, client_id, model, base, links) for model in models]
+        bodies = tuple(body for part in parts for body in part.bodies)
+        pairs = tuple(pair for part in parts for pair in part.pairs)
+        closures, couplings = read_constraints(bullet, client_id, links, pairs)
+        gravity = _gravity(bullet, client_id)
+        shapes = shapes_of(bullet, client_id, links)
+    name = models[0].name if len(models) == 1 else f"client {client_id}"
+    mech = Mechanism(name, bodies, (*pairs, *closures), tuple(couplings), gravity=gravity)
+    state, defects = state_of(mech, parts)
+    return Scene(mech, state, defects=defects, shapes=shapes)
+
+
+@dataclass(frozen=True)
+class _Model:
+    """One body of the client: its unique id and its name, which is also made unique."""
+
+    id: int
+    name: str
+    prefix: str
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one body of the client contributes; values by the name of a pair or a free base."""
+
+    bodies: tuple[Body, ...]
+    pairs: tuple[Pair, ...]
+    q: dict[str, Array]
+    qd: dict[str, Array]
+    free_base: tuple[str, Pose] | None
+
+
+def _require_connected(bullet: ModuleType, client_id: int) -> None:
+    if isinstance(client_id, bool) or not isinstance(client_id, int):
+        raise BadUsage(f"{client_id!r} is no PyBullet client id", expected="what pybullet.connect returned")
+    with quiet():
+        connected = client_id >= 0 and bool(bullet.isConnected(physicsClientId=client_id))
+    if not connected:
+        raise UnknownName(
+            f"no PyBullet client with id {client_id} is connected",
+            expected="what pybullet.connect returned in this process",
+        )
+
+
+def _models(bullet: ModuleType, client: int) -> list[_Model]:
+    total = bullet.getNumBodies(physicsClientId=client)
+    ids = [bullet.getBodyUniqueId(i, physicsClientId=client) for i in range(total)]
+    if not ids:
+        raise BadUsage(f"PyBullet client {client} is empty", remedy="load a model into it first")
+    taken: set[str] = set()
+    models = []
+    for body_id in ids:
+        base_name, model_name = (_text(t) for t in bullet.getBodyInfo(body_id, physicsClientId=client)[:2])
+        name = unique(model_name or base_name or f"body {body_id}", taken)
+        models.append(_Model(body_id, name, f"{name}/" if len(ids) > 1 else ""))
+    return models
+
+
+def unique(name: str, taken: set[str]) -> str:
+    """Return the name, with ``#2``, ``#3`` … where it is taken, and take it."""
+    free = next(n for n in (name if i == 1 else f"{name}#{i}" for i in count(1)) if n not in taken)
+    taken.add(free)
+    return free
+
+
+def _read_model(bullet: ModuleType, client: int, model: _Model, base: Base | None, links: Links) -> Part:
+    infos = [
+        bullet.getJointInfo(model.id, j, physicsClientId=client)
+        for j in range(bullet.getNumJoints(model.id, physicsClientId=client))
+    ]
+    dynamics = [bullet.getDynamicsInfo(model.id, j, physicsClientId=client) for j in range(-1, len(infos))]
+    links.update(
+        _links(model, _text(bullet.getBodyInfo(model.id, physicsClientId=client)[0]), infos, dynamics)
+    )
+    own = {index: links[model.id, index] for index in range(-1, len(infos))}
+
+    bodies = tuple(_body(own[i - 1], info) for i, info in enumerate(dynamics))
+    pairs = [_pair(info, own) for info in infos]
+    X_WL = _base_pose(bullet, client, model) @ own[-1].X_LC.inverse()
+    fixed = base == "fixed" or (base is None and dynamics[0][0] == 0.0)
+    if fixed:
+        root = own[-1].body
+        name = f"{model.prefix}{WORLD}→{root.removeprefix(model.prefix)}"
+        pairs.insert(0, Pair(name, "fixed", WORLD, root, X_WL, Pose.identity()))
+    q, qd = _joint_values(bullet, client, model, infos, own)
+    if not fixed:
+        qd[own[-1].body] = np.array(
+            [x for v in bullet.getBaseVelocity(model.id, physicsClientId=client) for x in v], dtype=float
+        )
+    return Part(bodies, tuple(pairs), q, qd, None if fixed else (own[-1].body, X_WL))
+
+
+def _links(model: _Model, base_name: str, infos: Sequence[Any], dynamics: Sequence[Any]) -> Links:
+    """Name every link and joint of a body; the ground's name is not for a link."""
+    bodies, joints = {WORLD}, {""}
+    links: Links = {}
+    for index in range(-1, len(infos)):
+        link_name = base_name if index < 0 else _text(infos[index][12])
+        joint_name = "" if index < 0 else _text(infos[index][1])
+        links[model.id, index] = Link(
+            model.prefix + unique(link_name or ("base" if index < 0 else f"link {index}"), bodies),
+            "" if index < 0 else model.prefix + unique(joint_name or f"joint {index}", joints),
+            _pose(dynamics[index + 1][3], dynamics[index + 1][4]),
+        )
+    return links
+
+
+def _body(link: Link, info: Any) -> Body:
+    """Return a body; PyBullet tells its principal moments in the inertial frame."""
+    R_LC = link.X_LC.R
+    return Body(link.body, float(info[0]), link.X_LC.p, R_LC @ np.diag(info[2]) @ R_LC.T)
+
+
+def _pair(info: Any, own: dict[int, Link]) -> Pair:
+    child, parent = own[info[0]], own[info[16]]
+    if info[2] == _PLANAR or info[2] not in _TYPES:
+        raise BrokenModel(
+            f"PyBullet does not tell the axes of joint {child.joint!r} (planar)",
+            remedy="read its file instead of the client",
+        )
+    kind = _TYPES[info[2]]
+    turn = np.eye(3)
+    if kind in ("revolute", "prismatic"):
+        turn = align_z(child.X_LC.R @ np.array(info[13]))
+    X_LS = Pose(turn, np.zeros(3))
+    # parentFrameOrn takes vectors of the parent's C to the child's C; the pivot is the child's L
+    R_PC = rotation_from_quaternion(info[15]).T
+    X_PL = Pose(parent.X_LC.R @ R_PC @ child.X_LC.R.T, parent.X_LC.apply(np.array(info[14])))
+    if kind == "revolute" and info[8] > info[9]:
+        kind = "continuous"
+    pair = Pair(child.joint, kind, parent.body, child.body, X_PL @ X_LS, X_LS)
+    if len(pair.kind.free) != 1:
+        return pair
+    return replace(pair, freedoms=(_freedom(info),))
+
+
+def _freedom(info: Any) -> Freedom:
+    """Return limits and friction; lower > upper and a zero effort or speed mean none."""
+    lower, upper = (info[8], info[9]) if info[8] <= info[9] else (-inf, inf)
+    effort, velocity = (x if x > 0 else inf for x in (info[10], info[11]))
+    return Freedom(lower, upper, effort, velocity, damping=info[6], friction=info[7])
+
+
+def _joint_values(
+    bullet: ModuleType, client: int, model: _Model, infos: Sequence[Any], own: dict[int, Link]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return coordinates and rates by joint name."""
+    q: dict[str, Array] = {}
+    qd: dict[str, Array] = {}
+    for info in infos:
+        kind = _TYPES[info[2]]
+        if kind == "fixed":
+            continue
+        link = own[info[0]]
+        position, rate = (
+            np.array(x, dtype=float)
+            for x in bullet.getJointStateMultiDof(model.id, info[0], physicsClientId=client)[:2]
+        )
+        if kind == "spherical":
+            # Bullet turns and rates them in axes of the child's C, here they are in axes of P
+            R_CC = rotation_from_quaternion(position)
+            position = quaternion_from_rotation(link.X_LC.R @ R_CC @ link.X_LC.R.T)
+            rate = link.X_LC.R @ R_CC @ rate
+        q[link.joint], qd[link.joint] = position, rate
+    return q, qd
+
+
+def _base_pose(bullet: ModuleType, client: int, model: _Model) -> Pose:
+    return _pose(*bullet.getBasePositionAndOrientation(model.id, physicsClientId=client))
+
+
+def _gravity(bullet: ModuleType, client: int) -> Array:
+    """Return gravity (3,), m/s²."""
+    parameters = bullet.getPhysicsEngineParameters(physicsClientId=client)
+    return np.array([parameters[f"gravityAcceleration{axis}"] for axis in "XYZ"])
+
+
+def _pose(position: Sequence[float], quaternion: Sequence[float]) -> Pose:
+    return Pose(rotation_from_quaternion(tuple(quaternion)), np.array(position, dtype=float))
+
+
+def _text(name: bytes) -> str:
+    return name.decode(errors="replace")
+
+
+# The constraints of a live client: point-to-point, fixed, prismatic and gears.
+
+
+_GROUND = Link(WORLD, "", Pose.identity())
+
+
+def read_constraints(
+    bullet: ModuleType, client: int, links: Links, pairs: Sequence[Pair]
+) -> tuple[list[Pair], list[Coupling]]:
+    """Return the client's constraints as closures and gear couplings.
+
+    Parameters
+    ----------
+    links : mapping of (body id, link index) to Link
+    pairs : sequence of Pair
+        The joints of all bodies.
+    """
+    freedoms = {pair.name: pair.kind.free for pair in pairs}
+    closures, couplings = [], []
+    for i in range(bullet.getNumConstraints(physicsClientId=client)):
+        uid = bullet.getConstraintUniqueId(i, physicsClientId=client)
+        info = bullet.getConstraintInfo(uid, physicsClientId=client)
+        if info[4] == _GEAR:
+            couplings.append(_coupling(bullet, client, f"constraint {uid}", info, links, freedoms))
+        else:
+            closures.append(_closure(f"constraint {uid}", info, links))
+    return closures, couplings
+
+
+def _closure(name: str, info: Any, links: Links) -> Pair:
+    """Return a closing pair; pivots and frames are given in the inertial frames, the ground's is W."""
+    if info[4] not in _CONSTRAINTS_TYPES:
+        raise BrokenModel(f"{name} is of a kind that PyBullet cannot create on links ({info[4]})")
+    kind = _CONSTRAINTS_TYPES[info[4]]
+    a = links[info[0], info[1]]
+    b = _GROUND if info[2] < 0 else links[info[2], info[3]]
+    R_A, R_B = np.eye(3), np.eye(3)
+    if kind != "spherical":
+        R_A, R_B = rotation_from_quaternion(info[8]), rotation_from_quaternion(info[9])
+    turn = align_z(_axis_in_frame(name, info[5], R_A)) if kind == "prismatic" else np.eye(3)
+    return Pair(
+        name,
+        kind,
+        a.body,
+        b.body,
+        a.X_LC @ Pose(R_A @ turn, np.array(info[6], dtype=float)),
+        b.X_LC @ Pose(R_B @ turn, np.array(info[7], dtype=float)),
+        closure=True,
+    )
+
+
+def _axis_in_frame(name: str, axis: Sequence[float], R_A: Array) -> Array:
+    """Return a slider's axis (3,) in its joint frame, which is ``R_A`` (3, 3) in the parent's inertial frame.
+
+    PyBullet takes the axis in the parent's inertial frame.
+    """
+    if not any(axis):
+        raise BrokenModel(f"{name} slides along a zero axis", remedy="give createConstraint a jointAxis")
+    return np.asarray(R_A.T @ np.array(axis, dtype=float))
+
+
+def _coupling(
+    bullet: ModuleType,
+    client: int,
+    name: str,
+    info: Any,
+    links: Links,
+    freedoms: dict[str, tuple[str, ...]],
+) -> Coupling:
+    """Return a gear  q̇_A + ratio·q̇_B = q̇_aux, measured in PyBullet.
+
+    Its position error is corrected only on request, so the present position is the right one.
+    """
+    # a ratio that was never set is one in Bullet, but told as zero; an unset auxiliary link as well
+    members = [(info[0], info[1], 1.0), (info[2], info[3], info[11] or 1.0)]
+    if info[12] > 0:
+        members.append((info[0], info[12], -1.0))
+    terms, offset = [], 0.0
+    for body, link, coefficient in members:
+        joint = links[body, link].joint if (body, link) in links else ""
+        if len(freedoms.get(joint, ())) != 1:
+            raise BrokenModel(
+                f"{name} gears link {link} of body {body}, whose joint has not one freedom",
+                expected="revolute or prismatic joints",
+            )
+        terms.append(Term(joint, freedoms[joint][0], coefficient))
+        offset += coefficient * bullet.getJointState(body, link, physicsClientId=client)[0]
+    return Coupling(name, "gear", tuple(terms), offset)

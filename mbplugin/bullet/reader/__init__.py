@@ -1,1 +1,0 @@
-"""A live PyBullet client as a scene."""

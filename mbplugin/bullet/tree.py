@@ -1,0 +1,382 @@
+"""A tree of bodies as a URDF that PyBullet reads without loss: no limits, no shapes that collide.
+
+``createMultiBody`` stops at 127 links without a warning. In the URDF the frame of a link is the
+frame of the joint that carries it, and inertias are stated in principal axes, because Bullet knows
+no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from mbplugin.bullet.reader import unique
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism.identity import freedom_name
+from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, home, joint_axes
+from mbplugin.model.mechanism.mechanism import TreeJoint
+from mbplugin.model.scene import Payload
+from mbplugin.model.spatial import Array, Pose, axis_of, is_turn, shift_twists, skew
+
+#: Characters of a name that PyBullet is handed.
+_LONGEST = 200
+_INERTIA = '<inertia ixx="{!r}" iyy="{!r}" izz="{!r}" ixy="0" ixz="0" iyz="0"/>'
+_NO_MASS = f'<inertial><mass value="0"/>{_INERTIA.format(0.0, 0.0, 0.0)}</inertial>'
+# a slider must state limits, and reversed ones are none
+_NO_LIMIT = '<limit lower="1" upper="-1" effort="0" velocity="0"/>'
+#: Angles and travels along an axis of the joint frame, or a ball.
+StepKind = Literal["continuous", "prismatic", "spherical", "fixed"]
+_CUTTABLE = ("universal", "cylindrical", "planar", "screw", "point-on-line", "point-on-plane")
+
+
+@dataclass(frozen=True, eq=False)
+class Visual:
+    """What a body looks like: triangles in its link frame.
+
+    Parameters
+    ----------
+    vertices : (n, 3) array
+        Link frame of the body, m.
+    faces : (m, 3) array of int
+        Indices of vertices.
+    rgba : tuple of float
+        Colour and opacity, 0 to 1.
+    """
+
+    vertices: Array
+    faces: Array
+    rgba: tuple[float, float, float, float] = (0.7, 0.7, 0.7, 1.0)
+
+
+Visuals = Mapping[str, Sequence[Visual]]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeText:
+    """A URDF and what its names stand for.
+
+    Parameters
+    ----------
+    root : str
+        The body at its base; ``world`` for everything that stands on the ground.
+    links : mapping of body to the name of its link
+    joints : mapping of tree joint to the names of its joints, from the inner body outwards
+    inertias : mapping of link name to (3,) array
+        Principal moments, kg·m².
+    """
+
+    text: str
+    root: str
+    links: Mapping[str, str]
+    joints: Mapping[str, tuple[str, ...]]
+    inertias: Mapping[str, Array]
+
+
+def trees(mech: Mechanism) -> list[tuple[str, tuple[TreeJoint, ...]]]:
+    """Return each tree as its root, ``world`` or a free body, and its joints outwards."""
+    root_of = {WORLD: WORLD}
+    found: dict[str, list[TreeJoint]] = {}
+    for joint in mech.tree.joints:
+        root = joint.outer if joint.pair is None else root_of[joint.inner]
+        root_of[joint.outer] = root
+        own = found.setdefault(root, [])
+        if joint.pair is not None:
+            own.append(joint)
+    return [(root, tuple(joints)) for root, joints in found.items()]
+
+
+def tree_text(
+    mech: Mechanism,
+    root: str,
+    joints: Sequence[TreeJoint],
+    visuals: Visuals,
+    folder: Path,
+) -> TreeText:
+    """Return the URDF of one tree; what its bodies look like is written into a folder as meshes."""
+    bodies = {body.name: body for body in mech.bodies}
+    taken: set[str] = set()
+    links = {name: unique(name[:_LONGEST], taken) for name in (root, *(j.outer for j in joints))}
+    frames = {root: Pose.identity()} | {j.outer: outer_frame(j) for j in joints}
+    names: dict[str, tuple[str, ...]] = {}
+    inertias: dict[str, Array] = {}
+    parts: list[str] = []
+    for name, link in links.items():
+        body = bodies.get(name, Body(name))
+        inertial, inertias[link] = _inertial(body, frames[name])
+        shapes = _visuals(visuals.get(name, ()), frames[name], folder / f"{len(parts)}")
+        parts.append(f"<link name={quoteattr(link)}>{inertial}{shapes}</link>")
+    taken_joints: set[str] = set()
+    for joint in joints:
+        assert joint.pair is not None
+        steps = steps_of(joint)
+        names[joint.pair.name] = tuple(
+            unique(freedom_name(joint.pair.name, step.freedom, len(steps))[:_LONGEST], taken_joints)
+            for step in steps
+        )
+        X = frames[joint.inner].inverse() @ inner_frame(joint)
+        parts += _chain(names[joint.pair.name], steps, links[joint.inner], links[joint.outer], X, taken)
+    # PyBullet breaks lines of more than 8 kB apart
+    text = "\n".join((f"<robot name={quoteattr(mech.name[:_LONGEST])}>", *parts, "</robot>"))
+    return TreeText(text, root, links, names, inertias)
+
+
+def _chain(
+    names: Sequence[str], steps: Sequence[Step], inner: str, outer: str, X: Pose, taken: set[str]
+) -> Iterable[str]:
+    """Yield the joints of one pair, and the links without mass between them."""
+    for k, (name, step) in enumerate(zip(names, steps, strict=True)):
+        last = k == len(steps) - 1
+        link = outer if last else unique(f"{name} link", taken)
+        if not last:
+            yield f"<link name={quoteattr(link)}>{_NO_MASS}</link>"
+        yield (
+            f'<joint name={quoteattr(name)} type="{step.kind}"><parent link={quoteattr(inner)}/>'
+            f"<child link={quoteattr(link)}/>{_origin(X)}"
+            f'<axis xyz="{_numbers(step.axis)}"/>{_NO_LIMIT if step.kind == "prismatic" else ""}</joint>'
+        )
+        inner, X = link, Pose.identity()
+
+
+def _inertial(body: Body, X_LS: Pose) -> tuple[str, Array]:
+    """Return mass and inertia in the frame S that the link has in the URDF, and the principal moments."""
+    X_SL = X_LS.inverse()
+    moments, axes = np.linalg.eigh(X_SL.R @ body.I_C @ X_SL.R.T)
+    axes = axes * np.sign(np.linalg.det(axes))
+    X_SC = Pose(axes, X_SL.apply(body.p_LC))
+    text = f'<mass value="{float(body.mass)!r}"/>{_INERTIA.format(*moments.tolist())}'
+    return f"<inertial>{_origin(X_SC)}{text}</inertial>", moments
+
+
+def _visuals(shapes: Sequence[Visual], X_LS: Pose, stem: Path) -> str:
+    parts = []
+    for k, shape in enumerate(shapes):
+        mesh = stem.with_name(f"{stem.name}_{k}.obj")
+        mesh.write_text(wavefront(shape), encoding="ascii")
+        colour = f'<material name="{stem.name}_{k}"><color rgba="{_numbers(shape.rgba)}"/></material>'
+        parts.append(
+            f"<visual>{_origin(X_LS.inverse())}"
+            f"<geometry><mesh filename={quoteattr(str(mesh))}/></geometry>{colour}</visual>"
+        )
+    return "\n".join(parts)
+
+
+def wavefront(shape: Visual) -> str:
+    """Return triangles as OBJ text with a normal for each face, which is what lights them."""
+    v, faces = np.asarray(shape.vertices, dtype=float), np.asarray(shape.faces, dtype=int)
+    normals = np.cross(v[faces[:, 1]] - v[faces[:, 0]], v[faces[:, 2]] - v[faces[:, 0]])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
+    lines = [f"v {_numbers(x)}" for x in v.tolist()]
+    lines += [f"vn {_numbers(n)}" for n in normals.tolist()]
+    lines += ["f " + " ".join(f"{i + 1}//{k + 1}" for i in face) for k, face in enumerate(faces.tolist())]
+    return "\n".join(lines) + "\n"
+
+
+def _origin(X: Pose) -> str:
+    return f'<origin xyz="{_numbers(X.p.tolist())}" rpy="{_numbers(rpy_from_rotation(X.R))}"/>'
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(repr(float(x)) for x in values)
+
+
+# A tree joint as the joints that PyBullet has: one axis after the other, then at most one ball.
+
+
+@dataclass(frozen=True)
+class Step:
+    """One joint of PyBullet.
+
+    Parameters
+    ----------
+    kind : str
+        As URDF calls it.
+    axis : tuple of float
+        In the joint frame.
+    freedom : str
+        The freedom of the pair that it carries; a ball carries the last three.
+    """
+
+    kind: StepKind
+    axis: tuple[float, float, float]
+    freedom: str
+
+
+def steps_of(joint: TreeJoint) -> tuple[Step, ...]:
+    """Return the joints that together move as a pair of the tree, from its inner body outwards.
+
+    A pair moves by its travels along the axes of P, then by its turns; where the tree runs from S to P
+    the same motions follow each other backwards, with opposite axes. The travel of a screw follows its
+    turn by a gear.
+    """
+    assert joint.pair is not None
+    free = joint.pair.kind.free
+    if not free:
+        return (Step("fixed", (0.0, 0.0, 1.0), ""),)
+    turns = [c for c in free if is_turn(c)]
+    travels = [c for c in free if not is_turn(c)]
+    ball = len(turns) == 3
+    sign = -1.0 if joint.reversed else 1.0
+    steps = [_step("prismatic", c, sign) for c in travels]
+    if joint.pair.type == "screw":
+        steps.append(_step("prismatic", "tz", sign))
+    steps += (
+        [Step("spherical", (0.0, 0.0, 1.0), "r")] if ball else [_step("continuous", c, sign) for c in turns]
+    )
+    return tuple(reversed(steps)) if joint.reversed else tuple(steps)
+
+
+def _step(kind: StepKind, freedom: str, sign: float) -> Step:
+    axis = [0.0, 0.0, 0.0]
+    axis[axis_of(freedom)] = sign
+    return Step(kind, (axis[0], axis[1], axis[2]), freedom)
+
+
+def inner_frame(joint: TreeJoint) -> Pose:
+    """Return the joint frame in the link frame of the inner body."""
+    assert joint.pair is not None
+    return joint.pair.X_BS if joint.reversed else joint.pair.X_AP
+
+
+def outer_frame(joint: TreeJoint) -> Pose:
+    """Return the joint frame in the link frame of the outer body; a free body has its link frame."""
+    if joint.pair is None:
+        return Pose.identity()
+    return joint.pair.X_AP if joint.reversed else joint.pair.X_BS
+
+
+def rpy_from_rotation(R: Array) -> tuple[float, float, float]:
+    """Return fixed-axis angles (rad) of a rotation R (3, 3), exact also where roll and yaw share an axis."""
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    c, s = np.cos(yaw), np.sin(yaw)
+    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return float(roll), float(pitch), float(yaw)
+
+
+# Masses in PyBullet: payloads belong to their body, and a free base always has mass.
+
+
+def loaded(mech: Mechanism, payloads: Iterable[Payload]) -> Mechanism:
+    """Return the mechanism with payloads in the bodies that carry them, and weight at its free bases.
+
+    PyBullet holds a base without mass fixed, so that takes over the masses that are fixed to it.
+    """
+    bodies = {body.name: body for body in mech.bodies}
+    for payload in payloads:
+        own = bodies[payload.body]
+        part = Body("", payload.mass, np.asarray(payload.com), np.asarray(payload.inertia))
+        bodies[own.name] = _joined(own.name, [own, part])
+    for joint in mech.tree.joints:
+        if joint.pair is None and bodies[joint.outer].mass == 0:
+            _gather(mech, joint.outer, bodies)
+    return replace(mech, bodies=tuple(bodies[body.name] for body in mech.bodies))
+
+
+def movers_without_mass(mech: Mechanism) -> list[str]:
+    """Return the joints that move no mass at all, and the free bases that have none themselves."""
+    carried = {body.name: not body.massless for body in mech.bodies}
+    empty = []
+    for joint in reversed(mech.tree.joints):
+        if joint.pair is None:
+            if mech.bodies[mech.body_index[joint.outer]].mass == 0:
+                empty.append(joint.outer)
+            continue
+        if not carried[joint.outer] and joint.pair.kind.free:
+            empty.append(joint.pair.name)
+        if joint.inner in carried:
+            carried[joint.inner] |= carried[joint.outer]
+    return empty[::-1]
+
+
+def _gather(mech: Mechanism, root: str, bodies: dict[str, Body]) -> None:
+    """Move the masses of what is fixed to a root into it."""
+    group = [root]
+    for joint in mech.tree.joints:
+        if joint.inner in group and joint.pair is not None and not joint.pair.kind.free:
+            group.append(joint.outer)
+    poses = forward(mech, home(mech))
+    X_RW = poses.of(mech.body_index[root]).inverse()
+    parts = []
+    for name in group:
+        X_RB = X_RW @ poses.of(mech.body_index[name])
+        own = bodies[name]
+        parts.append(Body("", own.mass, X_RB.apply(own.p_LC), X_RB.R @ own.I_C @ X_RB.R.T))
+        bodies[name] = Body(name)
+    bodies[root] = _joined(root, parts)
+
+
+def _joined(name: str, parts: Sequence[Body]) -> Body:
+    """Return one body from several whose values are all in its link frame."""
+    mass = sum(part.mass for part in parts)
+    if mass == 0:
+        return Body(name, 0.0, parts[0].p_LC, sum((p.I_C for p in parts), np.zeros((3, 3))))
+    com: Array = sum((p.mass * p.p_LC for p in parts), np.zeros(3)) / mass
+    inertia = np.zeros((3, 3))
+    for part in parts:
+        K = skew(part.p_LC - com)
+        inertia += part.I_C - part.mass * K @ K
+    return Body(name, mass, com, inertia)
+
+
+# Closures without a constraint in PyBullet: a body is cut into halves, and the joint becomes a tree joint.
+#
+# One half of the body hangs on the other side of the pair, where the pair is a joint of the tree, and a
+# fixed constraint holds the halves together. The motion is the same.
+
+
+def split(mech: Mechanism) -> tuple[Mechanism, dict[str, str]]:
+    """Return a mechanism whose closures PyBullet has, and the whole body of each half that was added.
+
+    The half of a body stays as it was but for its mass and inertia, and so do all names; a closure goes
+    on under its name as a joint of the tree, and its fixed constraint is called after the half.
+    """
+    bodies = {body.name: body for body in mech.bodies}
+    pairs, halves = list(mech.pairs), dict[str, str]()
+    for pair in mech.tree.cut:
+        if pair.type not in _CUTTABLE:
+            continue
+        ends = [name for name in (pair.body_b, pair.body_a) if name != WORLD and bodies[name].mass > 0]
+        if not ends:
+            continue
+        whole, half = ends[0], f"half of {ends[0]} at {pair.name}"
+        own = bodies[whole]
+        bodies[whole] = replace(own, mass=own.mass / 2, I_C=own.I_C / 2)
+        bodies[half] = replace(bodies[whole], name=half)
+        halves[half] = whole
+        a, b = (half if name == whole else name for name in pair.bodies)
+        pairs[pairs.index(pair)] = replace(pair, body_a=a, body_b=b, closure=False)
+        same = Pose.identity()
+        pairs.append(Pair(f"{half} held", "fixed", half, whole, same, same, closure=True))
+    return replace(mech, bodies=tuple(bodies.values()), pairs=tuple(pairs)), halves
+
+
+def split_state(
+    mech: Mechanism, cut: Mechanism, halves: Mapping[str, str], q: Array, qd: Array
+) -> tuple[Array, Array]:
+    """Return q and qd after :func:`split`, every half where its whole is; before it, q (nq,) and qd (nv,)."""
+    if not halves:
+        return q, qd
+    poses, twists = forward(mech, q), body_twists(mech, forward(mech, q), qd)
+    index = [mech.body_index[halves.get(body.name, body.name)] for body in cut.bodies]
+    cut_poses = BodyPoses(poses.R_WL[index], poses.p_WL[index], poses.p_WC[index])
+    q_cut, qd_cut = coordinates_of(cut, cut_poses), np.zeros(len(cut.qd_names))
+    of_pair = mech.tree.joint_of_pair
+    for joint in cut.tree.joints:
+        if joint.pair is None or joint.pair.name in of_pair:
+            own = mech.tree.joint_of_body[joint.outer] if joint.pair is None else of_pair[joint.pair.name]
+            q_cut[joint.q], qd_cut[joint.qd] = q[own.q], qd[own.qd]
+            continue
+        S, point = joint_axes(cut, joint, cut_poses)
+        relative = np.zeros(6)
+        for name, sign in ((joint.outer, 1.0), (joint.inner, -1.0)):
+            if name != WORLD:
+                i = cut.body_index[name]
+                relative += sign * shift_twists(twists[index[i]][:, None], point - cut_poses.p_WC[i])[:, 0]
+        qd_cut[joint.qd] = np.linalg.lstsq(S, relative, rcond=None)[0]
+    return q_cut, qd_cut

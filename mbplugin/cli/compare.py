@@ -1,0 +1,422 @@
+"""``mbplugin diff``: whether two models are the same robot."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.braking import (
+    BrakeOption,
+    DampingOption,
+    FrictionOption,
+    LoadOption,
+    LockOption,
+    PayloadOption,
+    StopPayloadOption,
+    TorqueOption,
+    count_bar,
+)
+from mbplugin.cli.shared.report import (
+    AS_WRITTEN,
+    CommandReport,
+    Reading,
+    earlier_report,
+    emit_report,
+    quantities_of,
+    read_scene,
+    reads_model,
+    record_of_scene,
+)
+from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
+from mbplugin.model.enumerations import Format
+from mbplugin.simulation.budget import MAX_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbplugin.closing.values import Closing
+    from mbplugin.comparison.agreement import Agreement
+    from mbplugin.comparison.models.alignment import ModelDiff
+    from mbplugin.comparison.side_by_side.run import SideBySide
+    from mbplugin.model.brake_law import Units
+    from mbplugin.model.scene import Scene
+    from mbplugin.report.html.chapters import Chapter
+    from mbplugin.report.record import Record
+    from mbplugin.report.text.layout import Line
+
+FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A model or scene file; - reads stdin.")]
+SecondArgument = Annotated[str, typer.Argument(metavar="B", help="The other one.")]
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="A=B,…",
+        help="Links or joints of A and their names in B, where neither names nor structure show it.",
+    ),
+]
+SameOption = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance",
+        metavar="T",
+        help="Relative, for masses, and in rad; inertias: 10 T, joints: T/10 of the robot's size. Default 0.001.",
+    ),
+]
+ToOption = Annotated[Format, typer.Option("--to", help="The format that is written.")]
+WriteOption = Annotated[
+    Path | None,
+    typer.Option("--write", metavar="FILE", help="Write the model; without it nothing is written."),
+]
+DrivenOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME,…", help="Joints that stay in the tree, with * and ?; default: those with a drive."
+    ),
+]
+DriftOption = Annotated[
+    bool, typer.Option("--drift/--no-drift", help="Run two seconds in MuJoCo and PyBullet, before and after.")
+]
+Duration = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S",
+        parser=opt.seconds("--duration"),
+        help="Duration, s; default 0.5, longer if a lock acts later.",
+    ),
+]
+Signal = Annotated[
+    float | None,
+    typer.Option(metavar="S", parser=opt.seconds("--signal"), help="Time of the brake signal, s."),
+]
+Stop = Annotated[
+    int | None, typer.Option(metavar="CATEGORY", help="Compare a stop of this category instead: 0, 1 or 2.")
+]
+Against = Annotated[
+    Path | None, typer.Option(metavar="URDF", help="PyBullet's model; default: the scene's own URDF.")
+]
+Step = Annotated[
+    float | None,
+    typer.Option(
+        metavar="S", parser=opt.seconds("--step"), help="PyBullet's coarsest step, s; default: automatic."
+    ),
+]
+Iterations = Annotated[int, typer.Option(metavar="N", help="Iterations of PyBullet's solver.")]
+MaxSeconds = Annotated[
+    float,
+    typer.Option("--max-seconds", metavar="S", help="Time limit, s, for our motion and for PyBullet's."),
+]
+Picture = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Also draw the errors and both motions, .png, .svg or .pdf."),
+]
+HoldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME,…", help="Joints to hold; default: at rest the actuated joints, as many as needed."
+    ),
+]
+EngineOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME,…",
+        help="Engines beside ours: pybullet, mujoco (both by default), pinocchio.",
+    ),
+]
+
+
+@reads_model
+def diff_command(
+    first: FirstArgument,
+    second: SecondArgument,
+    map: MapOption = None,
+    tolerance: SameOption = None,
+    output_format: opt.PageFormatOption = "text",
+    output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Compare two models: whether they are the same robot, what differs, and probably why.
+
+    Fixed links are merged; link frames, joint axes and zero positions of B are expressed by those of A, and what was
+    normalised is listed. Exit code: 0 the same, 1 different, 2 unusable input or wrong usage.
+    """
+    from mbplugin.comparison.models.run import TOLERANCE, diff
+
+    earlier = earlier_report(against, "diff")
+    scenes = tuple(read_scene(file, (output,), reading, also=(against,)) for file in (first, second))
+    names = opt.parse_names(map)
+    found = diff(*scenes, names=names, tolerance=TOLERANCE if tolerance is None else tolerance)
+    emit_report(_report(found, scenes, (first, second)), output_format, output, earlier)
+    if not found.same:
+        raise typer.Exit(1)
+
+
+def _report(found: ModelDiff, scenes: tuple[Scene, ...], files: tuple[str, str]) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.models import diff_lines
+
+        return diff_lines(found, files, width)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import diff_chapter
+
+        return diff_chapter(scenes[0], found)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.models import diff_document
+
+        return diff_document(found, files, [file for scene in scenes for file in scene.files])
+
+    def record() -> Record:
+        return record_of_scene(scenes[0], scenes[1].files)
+
+    return CommandReport(lines, document, record, chapter)
+
+
+# ``mbplugin close``: a model in another format, its loops closed by constraints that the format holds.
+
+
+@reads_model
+def close_command(
+    file: opt.FileArgument,
+    to: ToOption,
+    write: WriteOption = None,
+    q: opt.QOption = None,
+    driven: DrivenOption = None,
+    tolerance: opt.ToleranceOption = None,
+    drift: DriftOption = True,
+    output_format: opt.FormatOption = "text",
+    output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Write a model in another format, with the weakest closures that keep its mobility, and prove it.
+
+    Loops are cut where the format has the closure, else where the projective criterion is the largest; driven
+    joints stay in the tree. Exit code: 0, 1 if the written file has redundant constraints or another mobility, 2
+    for unusable input, wrong usage, or a constraint that the format does not hold.
+    """
+    from mbplugin.closing.choice import close
+    from mbplugin.writers.written import ENDINGS
+
+    if write is not None and not write.name.endswith(ENDINGS[to]):
+        raise BadUsage(f"--write is {str(write)!r}", expected=f"a file with the ending {ENDINGS[to]}")
+    require_folder(write)
+    earlier = earlier_report(against, "close")
+    scene = read_scene(file, (output, write), reading, also=(against,))
+    given = quantities_of(scene, file, reading)
+    named = None if driven is None else opt.split(driven)
+    found = close(scene, to, given.coordinates(q), tolerance=tolerance, driven=named, measure_drift=drift)
+    if write is not None:
+        found.save(write)
+    written = None if write is None else str(write)
+    emit_report(_close_report(found, scene, file, written), output_format, output, earlier)
+    if not found.proved:
+        raise typer.Exit(1)
+
+
+def _close_report(found: Closing, scene: Scene, file: str, written: str | None) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.compared import close_lines
+
+        return close_lines(found, width, written)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.models import close_document
+
+        return close_document(found, file, scene.files, written)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene))
+
+
+# ``mbplugin crosscheck``: compare a motion with PyBullet's as its step decreases.
+
+
+@reads_model
+def crosscheck_command(
+    file: opt.FileArgument,
+    duration: Duration = None,
+    q: opt.QOption = None,
+    qd: opt.QdOption = None,
+    lock: LockOption = None,
+    brake: BrakeOption = None,
+    signal: Signal = None,
+    stop: Stop = None,
+    load: LoadOption = None,
+    payload: StopPayloadOption = None,
+    torque: TorqueOption = None,
+    damping: DampingOption = True,
+    friction: FrictionOption = True,
+    against: Against = None,
+    step: Step = None,
+    iterations: Iterations = 500,
+    max_seconds: MaxSeconds = MAX_SECONDS,
+    snap_angles: opt.SnapAnglesOption = False,
+    picture: Picture = None,
+    output_format: opt.PageFormatOption = "text",
+    output: opt.OutputOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Check whether PyBullet's motion converges to ours as its step decreases; print the largest deviations.
+
+    Exit code: 0 if it agrees, 1 if it does not or the motions are not comparable, 2 for unusable input or
+    wrong usage.
+    """
+    from mbplugin.bullet.session import require_engine
+
+    _require_files(picture, output)
+    require_engine("a cross-check")
+    if stop is not None and (duration or lock or torque or signal is not None):
+        raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="it alone")
+    scene = read_scene(file, (output, picture), reading, snap_angles=snap_angles)
+    given = quantities_of(scene, file, reading)
+    brakes = given.brakes(brake)
+    loads = given.loads(load)
+    payloads = given.tool_payloads(payload)
+    from mbplugin.comparison.run import crosscheck
+
+    common: dict[str, Any] = {
+        "against": None if against is None else str(against),
+        "step": step,
+        "iterations": iterations,
+        "max_seconds": max_seconds,
+    }
+    state = given.coordinates(q), given.rates(qd)
+    with count_bar("motions of PyBullet") as progress:
+        if stop is not None:
+            from mbplugin.stopping.run import estop
+
+            report = estop(
+                scene,
+                *state,
+                category=stop,
+                payload=payloads,
+                brakes=brakes,
+                loads=loads,
+                damping=damping,
+                friction=friction,
+            )
+            found = crosscheck(report, **common, progress=progress)
+        elif isinstance(payloads, float):
+            raise BadUsage("--payload names no body", expected="BODY:MASS[@X,Y,Z]")
+        else:
+            found = crosscheck(
+                scene,
+                duration,
+                q=state[0],
+                qd=state[1],
+                locks=given.locks(lock),
+                brakes=brakes or None,
+                signal=signal,
+                loads=loads,
+                payload=payloads or (),
+                torques=given.torques(torque),
+                damping=damping,
+                friction=friction,
+                **common,
+                progress=progress,
+            )
+    if picture is not None:
+        found.plot(picture)
+    emit_report(_crosscheck_report(found, scene, file, given.units), output_format, output)
+    if not found.agrees:
+        raise typer.Exit(1)
+
+
+def _require_files(picture: Path | None, output: Path | None) -> None:
+    """Refuse before anything is computed what could not be written after it."""
+    for path in (picture, output):
+        require_folder(path)
+    if picture is not None:
+        from mbplugin.simulation.trajectory.resampling import require_picture
+
+        require_picture(picture)
+
+
+def _crosscheck_report(found: Agreement, scene: Scene, file: str, units: Units) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.compared import crosscheck_lines
+
+        return crosscheck_lines(found, scene.mechanism.name, width, units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import agreement_chapter
+
+        return agreement_chapter(scene, found)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.motions import crosscheck_document
+
+        return crosscheck_document(found, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)
+
+
+# ``mbplugin engines``: the joint forces of several engines side by side.
+
+
+@reads_model
+def engines_command(
+    file: opt.FileArgument,
+    q: opt.QOption = None,
+    qd: opt.QdOption = None,
+    load: LoadOption = None,
+    payload: PayloadOption = None,
+    hold: HoldOption = None,
+    engine: EngineOption = None,
+    tolerance: opt.ToleranceOption = None,
+    output_format: opt.PageFormatOption = "text",
+    output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Print the joint forces of mbplugin, PyBullet, MuJoCo and Pinocchio, and which of them a rigid model determines.
+
+    At rest this is statics; with rates it is the instant of a motion that follows from the loads. A wrench
+    acts on the successor, at the origin of its joint frame. Exit code: 0, 1 if engines differ by more than
+    1 % in a component that is determined, 2 for unusable input, wrong usage, or a mechanism that moves under
+    the load.
+    """
+    from mbplugin.comparison.side_by_side.run import engines
+
+    earlier = earlier_report(against, "engines")
+    scene = read_scene(file, (output,), reading, also=(against,))
+    given = quantities_of(scene, file, reading)
+    found = engines(
+        scene,
+        given.coordinates(q),
+        given.rates(qd) if qd else None,
+        loads=given.loads(load),
+        payload=given.payloads(payload) or (),
+        hold=None if hold is None else opt.split(hold),
+        only=None if engine is None else opt.split(engine),
+        tolerance=tolerance,
+    )
+    emit_report(_engines_report(found, scene, file), output_format, output, earlier)
+    if not found.agrees:
+        raise typer.Exit(1)
+
+
+def _engines_report(found: SideBySide, scene: Scene, file: str) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.models import engines_lines
+
+        return engines_lines(found, width)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import engines_chapter
+
+        return engines_chapter(scene, found)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.models import engines_document
+
+        return engines_document(found, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)

@@ -1,0 +1,368 @@
+"""``mbplugin worst-stop``: a search for the stops with the longest time, travel and tool path."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.braking import (
+    BoundOption,
+    BrakeOption,
+    CategoryOption,
+    DecelerationOption,
+    DelayToleranceOption,
+    FullSpeedOption,
+    LoadOption,
+    PayloadRadiusOption,
+    RatedPayloadOption,
+    RequireBrakesOption,
+    StopDurationOption,
+    StopLimitsOption,
+    StopPayloadOption,
+    ToolOption,
+    TorqueToleranceOption,
+    ZoneOption,
+    ZoneResolutionOption,
+    count_bar,
+    parse_bound,
+    parse_range,
+    total_bar,
+    zone_request,
+)
+from mbplugin.cli.shared.help import ForceOption
+from mbplugin.cli.shared.report import (
+    AS_WRITTEN,
+    CommandReport,
+    Reading,
+    complain,
+    earlier_report,
+    emit_report,
+    quantities_of,
+    read_scene,
+    reads_model,
+    record_of_scene,
+)
+from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
+from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
+from mbplugin.model.brake_law import SI
+from mbplugin.model.enumerations import Backend, FailureKind, Moving
+from mbplugin.phrases import visible
+from mbplugin.simulation.budget import MAX_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbplugin.model.brake_law import Units
+    from mbplugin.model.scene import Scene
+    from mbplugin.report.html.chapters import Chapter
+    from mbplugin.report.text.layout import Line
+    from mbplugin.stopping.sweep.run import SweepReport
+    from mbplugin.stopping.sweep.swept import Swept
+    from mbplugin.stopping.worst_stops import Failure, WorstStops
+
+_FORM = "dead, worn=SHARE or late=SECONDS"
+Axes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--axes", metavar="NAME,…", help="Joints that move; default: all to the tool with a velocity limit."
+    ),
+]
+MovingOption = Annotated[
+    Moving, typer.Option("--moving", help="one: one axis at a time at full speed; all: all at once.")
+]
+PayloadRange = Annotated[
+    str,
+    typer.Option("--payload-range", metavar="LOW,HIGH", help="Shares of the rated payload that are carried."),
+]
+FailureOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--failure",
+        metavar="dead|worn=SHARE|late=S",
+        help="Compute the worst stops again with each brake failing in this way; repeatable.",
+    ),
+]
+Samples = Annotated[int, typer.Option(metavar="N", help="Random stops with which each search begins.")]
+Seed = Annotated[int, typer.Option(metavar="S", help="Seed of the search.")]
+MaxSeconds = Annotated[
+    float,
+    typer.Option(
+        "--max-seconds",
+        metavar="S",
+        parser=opt.seconds("--max-seconds"),
+        help="Time limit of the search, s; beyond it the worst stops so far are reported.",
+    ),
+]
+Commands = Annotated[
+    bool, typer.Option("--commands", help="In text output, print the estop command of each stop.")
+]
+#: Files that are named one by one.
+_LINES = 10
+Out = Annotated[
+    Path,
+    typer.Option("--out", metavar="FOLDER", help="Folder of the part files; resumes an interrupted sweep."),
+]
+Number = Annotated[int, typer.Option("--number", metavar="N", help="Number of stops.")]
+SweepSeed = Annotated[int, typer.Option(metavar="S", help="Seed of the random numbers.")]
+Trajectory = Annotated[
+    Path | None,
+    typer.Option(metavar="CSV|NPZ", help="Draw the states from the samples of this motion."),
+]
+Spread = Annotated[
+    float, typer.Option("--q-spread", metavar="R", help="Largest variation of coordinates, rad and m.")
+]
+Speeds = Annotated[
+    str, typer.Option("--speed-range", metavar="LOW,HIGH", help="Range of the factor on all rates.")
+]
+Payloads = Annotated[
+    str,
+    typer.Option("--payload-range", metavar="LOW,HIGH", help="Range of the factor on the payload's mass."),
+]
+BackendOption = Annotated[
+    Backend, typer.Option("--backend", help="loky: this machine's cores; dask or ray: a cluster.")
+]
+Jobs = Annotated[int, typer.Option(metavar="K", help="Processes; -1: all cores.")]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Address of dask's scheduler or of ray; default: this machine."),
+]
+
+
+@reads_model
+def worst_stop_command(
+    file: opt.FileArgument,
+    axes: Axes = None,
+    category: CategoryOption = 0,
+    moving: MovingOption = "one",
+    payload: RatedPayloadOption = None,
+    payload_range: PayloadRange = "0,1",
+    speed: FullSpeedOption = None,
+    brake: BrakeOption = None,
+    deceleration: DecelerationOption = None,
+    torque_tolerance: TorqueToleranceOption = 0.0,
+    delay_tolerance: DelayToleranceOption = 0.0,
+    failure: FailureOption = None,
+    require_brakes: RequireBrakesOption = False,
+    tool: ToolOption = None,
+    limits: StopLimitsOption = "stop",
+    duration: StopDurationOption = 10.0,
+    samples: Samples = 2000,
+    seed: Seed = 0,
+    max_seconds: MaxSeconds = MAX_SECONDS,
+    commands: Commands = False,
+    output_format: opt.PageFormatOption = "text",
+    output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Search the worst stops of a category over poses, directions, payloads and brakes: a lower bound.
+
+    Exit code: 0 for all outcomes, 2 for unusable input or wrong usage.
+    """
+    require_folder(output)
+    earlier = earlier_report(against, "worst-stop")
+    scene = read_scene(file, (output,), reading, also=(against,))
+    given = quantities_of(scene, file, reading)
+    speeds = given.rates(speed, "--speed")
+    from mbplugin.stopping.worst import worst_stop
+
+    with total_bar("stops") as progress:
+        worst = worst_stop(
+            scene,
+            axes=opt.split(axes) or None,
+            category=category,
+            moving=moving,
+            payload=payload,
+            payload_range=parse_range("--payload-range", payload_range),
+            speeds=speeds,
+            brakes=given.brakes(brake),
+            decelerations=given.accelerations(deceleration, "--deceleration"),
+            torque_tolerance=torque_tolerance,
+            delay_tolerance=delay_tolerance,
+            failures=[_parse_failure(text) for text in failure or ()],
+            tool=tool,
+            require_brakes=require_brakes,
+            limits=limits,
+            duration=duration,
+            samples=samples,
+            seed=seed,
+            max_seconds=max_seconds,
+            progress=progress,
+        )
+    emit_report(_report(worst, scene, file, given.units, commands), output_format, output, earlier)
+
+
+def _report(worst: WorstStops, scene: Scene, file: str, units: Units, commands: bool) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.stopping import worst_stop_lines
+
+        return worst_stop_lines(worst, width, commands=commands, units=units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import worst_chapter
+
+        return worst_chapter(worst, units)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.stopping import worst_stop_document
+
+        return worst_stop_document(worst, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene), chapter)
+
+
+def _parse_failure(text: str) -> Failure:
+    """Return the failure that ``--failure`` describes.
+
+    Raises
+    ------
+    BadUsage
+        Another word, or an amount that is missing or does not belong there.
+    """
+    from mbplugin.stopping.worst_stops import Failure
+
+    kinds: dict[str, FailureKind] = {"dead": "dead", "worn": "worn", "late": "late"}
+    word, equals, amount = text.partition("=")
+    kind = kinds.get(word.strip())
+    if kind is None or bool(equals) == (kind == "dead"):
+        raise BadUsage(f"--failure has {text!r}", expected=_FORM)
+    try:
+        size = SI.value(amount, "time" if kind == "late" else "number", "--failure has") if equals else 0.0
+    except BadUsage:
+        raise BadUsage(f"--failure has {text!r}", expected=_FORM) from None
+    return Failure(kind, size)
+
+
+# ``mbplugin sweep``: many stops with random states, brakes and payloads, on all cores or a cluster.
+
+
+@reads_model
+def sweep_command(
+    file: opt.FileArgument,
+    out: Out,
+    number: Number,
+    seed: SweepSeed = 0,
+    q: opt.QOption = None,
+    qd: opt.QdOption = None,
+    trajectory: Trajectory = None,
+    q_spread: Spread = 0.0,
+    speed_range: Speeds = "1,1",
+    category: CategoryOption = 0,
+    brake: BrakeOption = None,
+    require_brakes: RequireBrakesOption = False,
+    deceleration: DecelerationOption = None,
+    torque_tolerance: TorqueToleranceOption = 0.0,
+    delay_tolerance: DelayToleranceOption = 0.0,
+    payload: StopPayloadOption = None,
+    payload_range: Payloads = "1,1",
+    load: LoadOption = None,
+    bound: BoundOption = None,
+    tool: ToolOption = None,
+    limits: StopLimitsOption = "stop",
+    duration: StopDurationOption = 10.0,
+    max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
+    backend: BackendOption = "loky",
+    jobs: Jobs = -1,
+    address: Address = None,
+    zone: ZoneOption = None,
+    zone_resolution: ZoneResolutionOption = None,
+    payload_radius: PayloadRadiusOption = None,
+    output_format: opt.PageFormatOption = "text",
+    output: opt.OutputOption = None,
+    force: ForceOption = False,
+    against: opt.AgainstOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Print quantiles and worst cases of many stops: computed, not measured.
+
+    Every stop depends only on the seed and its number, not on the backend. Exit code: 0 for all outcomes, 130
+    if interrupted and 143 if terminated (the same command resumes the sweep), 2 for unusable input or wrong
+    usage.
+    """
+    from mbplugin.stopping.sweep.plan import connected, end_workers, joblib_with
+
+    require_folder(output)
+    earlier = earlier_report(against, "sweep")
+    share = None if bound is None else parse_bound(bound)
+    joblib_with(backend)
+    scene = read_scene(file, (output, *(zone or ())), reading, also=(trajectory, against))
+    given = quantities_of(scene, file, reading)
+    requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
+    from mbplugin.stopping.sweep.run import sweep
+    from mbplugin.stopping.sweep.swept import Swept, sweep_plan
+
+    plan = sweep_plan(
+        scene,
+        number,
+        given.coordinates(q),
+        given.rates(qd),
+        seed=seed,
+        trajectory=trajectory,
+        q_spread=q_spread,
+        speed_range=parse_range("--speed-range", speed_range),
+        category=category,
+        payload=given.tool_payloads(payload),
+        brakes=given.brakes(brake),
+        require_brakes=require_brakes,
+        decelerations=given.accelerations(deceleration, "--deceleration"),
+        torque_tolerance=torque_tolerance,
+        delay_tolerance=delay_tolerance,
+        payload_range=parse_range("--payload-range", payload_range),
+        loads=given.loads(load),
+        tool=tool,
+        limits=limits,
+        duration=duration,
+        max_seconds=max_seconds,
+    )
+    try:
+        with (
+            termination_interrupts(),
+            count_bar("stops") as progress,
+            connected(backend, address, jobs),
+        ):
+            report = sweep(plan, out, jobs=jobs, backend=backend, progress=progress, force=force)
+            if backend == "loky" and jobs != 1:
+                # all parts are in the folder
+                end_workers()
+    except KeyboardInterrupt as interrupt:
+        complain(f"mbplugin: interrupted; the same command goes on in {out}.")
+        raise typer.Exit(exit_code_of(interrupt)) from None
+    _tell_replaced(report)
+    requested.write(scene, plan)
+    swept = Swept(report, plan, str(out), {} if share is None else report.bounds(*share))
+    emit_report(_sweep_report(swept, scene, file, given.units, trajectory), output_format, output, earlier)
+
+
+def _tell_replaced(report: SweepReport) -> None:
+    """Say on stderr which files of the folder were made anew."""
+    lines = [f"{file} was made anew: {reason}" for file, reason in report.replaced.items()]
+    for line in lines[:_LINES]:
+        complain(f"mbplugin: {visible(line)}.")
+    if len(lines) > _LINES:
+        complain(f"mbplugin: {len(lines) - _LINES} more files were made anew.")
+
+
+def _sweep_report(
+    swept: Swept, scene: Scene, file: str, units: Units, trajectory: Path | None
+) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.stopping import sweep_lines
+
+        return sweep_lines(swept, width, units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import sweep_chapter
+
+        return sweep_chapter(swept, units)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.stopping import sweep_document
+
+        return sweep_document(swept, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene, (trajectory,)), chapter)

@@ -1,0 +1,315 @@
+"""``mbplugin estop``: compute the stop of a moving robot by its brakes."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mbplugin.cli.shared import options as opt
+from mbplugin.cli.shared.braking import (
+    BrakeOption,
+    CategoryOption,
+    DecelerationOption,
+    FullSpeedOption,
+    LoadOption,
+    PayloadRadiusOption,
+    RatedPayloadOption,
+    RequireBrakesOption,
+    StopDurationOption,
+    StopLimitsOption,
+    StopPayloadOption,
+    ToolOption,
+    ToolPointOption,
+    ZoneOption,
+    ZoneResolutionOption,
+    time_bar,
+    total_bar,
+    zone_request,
+)
+from mbplugin.cli.shared.report import (
+    AS_WRITTEN,
+    CommandReport,
+    Reading,
+    earlier_report,
+    emit_report,
+    quantities_of,
+    read_scene,
+    reads_model,
+    record_of_scene,
+)
+from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
+from mbplugin.report.formats import TableFormat
+from mbplugin.simulation.budget import MAX_SECONDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mbplugin.cli.shared.quantities import Quantities
+    from mbplugin.model.brake_law import Units
+    from mbplugin.model.scene import Scene
+    from mbplugin.report.html.chapters import Chapter
+    from mbplugin.report.text.layout import Line
+    from mbplugin.stopping.outcome import StopReport
+    from mbplugin.stopping.scenario.start import Start
+    from mbplugin.stopping.table.values import StoppingTable
+
+PayloadShare = Annotated[
+    float, typer.Option("--payload-share", metavar="S", help="Factor of the scene's payloads; 0: none.")
+]
+Trajectory = Annotated[
+    Path | None,
+    typer.Option(metavar="CSV|NPZ", help="Start from a recorded motion (columns time and joints)."),
+]
+To = Annotated[
+    list[str] | None,
+    typer.Option("--to", metavar="NAME=VALUE,…", help="Start during a move from --q to this pose."),
+]
+At = Annotated[
+    float,
+    typer.Option(metavar="S", parser=opt.seconds("--at"), help="Time of the stop signal in that motion, s."),
+]
+Axes = Annotated[
+    list[str] | None,
+    typer.Option("--axes", metavar="NAME,…", help="Joints; default: the first three that are not roll axes."),
+]
+Category = Annotated[
+    list[str] | None, typer.Option("--category", metavar="0,1", help="Stop categories; default: both.")
+]
+GridOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--grid",
+        metavar="NAME=PERCENT,…",
+        help="Shares of speed, extension or payload instead of 33,66,100, in both categories; repeatable.",
+    ),
+]
+Commands = Annotated[
+    bool, typer.Option("--commands", help="In text output, print the estop command of each row.")
+]
+MeasuredOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--measured",
+        metavar="MEASURED.csv",
+        help="Measured stops as for calibrate, beside the computed ones.",
+    ),
+]
+WorstOption = Annotated[
+    bool, typer.Option("--worst", help="Search the worst stops of category 0 of the axes, too.")
+]
+FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="The format of the output.")]
+
+
+@reads_model
+def estop_command(
+    file: opt.FileArgument,
+    q: opt.QOption = None,
+    qd: opt.QdOption = None,
+    category: CategoryOption = 0,
+    payload: StopPayloadOption = None,
+    payload_share: PayloadShare = 1.0,
+    brake: BrakeOption = None,
+    require_brakes: RequireBrakesOption = False,
+    deceleration: DecelerationOption = None,
+    load: LoadOption = None,
+    trajectory: Trajectory = None,
+    to: To = None,
+    at: At = 0.0,
+    tool: ToolOption = None,
+    tool_point: ToolPointOption = None,
+    limits: StopLimitsOption = "stop",
+    duration: StopDurationOption = 10.0,
+    max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
+    zone: ZoneOption = None,
+    zone_resolution: ZoneResolutionOption = None,
+    payload_radius: PayloadRadiusOption = None,
+    output_format: opt.PageFormatOption = "text",
+    output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Print how a moving robot stops: times, distances, loads and energies, computed, not measured.
+
+    Exit code: 0 for every outcome, 2 for unusable input or wrong usage.
+    """
+    require_folder(output)
+    earlier = earlier_report(against, "estop")
+    scene = read_scene(file, (output, *(zone or ())), reading, also=(trajectory, against))
+    given = quantities_of(scene, file, reading)
+    requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
+    from mbplugin.stopping.run import estop
+
+    with time_bar() as progress:
+        report = estop(
+            scene,
+            given.coordinates(q),
+            given.rates(qd),
+            category=category,
+            payload=given.tool_payloads(payload),
+            payload_share=payload_share,
+            brakes=given.brakes(brake),
+            require_brakes=require_brakes,
+            decelerations=given.accelerations(deceleration, "--deceleration"),
+            loads=given.loads(load),
+            start=_start(trajectory, to, q, at, given),
+            tool=tool,
+            tool_point=given.point(tool_point, "--tool-point"),
+            limits=limits,
+            duration=duration,
+            max_seconds=max_seconds,
+            progress=progress,
+        )
+    requested.write(scene, report)
+    written = _report(report, scene, file, given.units, trajectory)
+    emit_report(written, output_format, output, earlier)
+
+
+def _report(
+    stop: StopReport, scene: Scene, file: str, units: Units, trajectory: Path | None
+) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.stopping import estop_lines
+
+        return estop_lines(stop, width, units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import stop_chapter
+
+        return stop_chapter(scene, stop, units)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.stopping import estop_document
+
+        return estop_document(stop, file, scene.files)
+
+    return CommandReport(lines, document, partial(record_of_scene, scene, (trajectory,)), chapter)
+
+
+def _start(
+    trajectory: Path | None, to: list[str] | None, q: list[str] | None, at: float, given: Quantities
+) -> Start | None:
+    from mbplugin.stopping.scenario.start import Move, Recorded
+
+    if trajectory is not None and to is not None:
+        raise BadUsage("--trajectory and --to were both given", expected="one of them")
+    if trajectory is not None:
+        return Recorded(trajectory, at)
+    if to is not None:
+        return Move(given.coordinates(q), given.coordinates(to, "--to"), at)
+    if at:
+        raise BadUsage("--at says when in a motion, and there is none", remedy="add --trajectory or --to")
+    return None
+
+
+# ``mbplugin stop-table``: stopping times and distances as in the manual of a manufacturer.
+
+
+@reads_model
+def stop_table_command(
+    file: opt.FileArgument,
+    axes: Axes = None,
+    payload: RatedPayloadOption = None,
+    speed: FullSpeedOption = None,
+    category: Category = None,
+    brake: BrakeOption = None,
+    require_brakes: RequireBrakesOption = False,
+    deceleration: DecelerationOption = None,
+    tool: ToolOption = None,
+    grid: GridOption = None,
+    measured: MeasuredOption = None,
+    worst: WorstOption = False,
+    commands: Commands = False,
+    zone: ZoneOption = None,
+    zone_resolution: ZoneResolutionOption = None,
+    payload_radius: PayloadRadiusOption = None,
+    output_format: FormatOption = "text",
+    output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Print a stopping table and its assumptions: computed, not measured.
+
+    Exit code: 0, or 2 for unusable input or wrong usage.
+    """
+    require_folder(output)
+    earlier = earlier_report(against, "stop-table")
+    scene = read_scene(file, (output, *(zone or ())), reading, also=(against, measured))
+    given = quantities_of(scene, file, reading)
+    requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
+    from mbplugin.stopping.table.run import stopping_table
+
+    speeds, brakes = given.rates(speed, "--speed"), given.brakes(brake)
+    table = stopping_table(
+        scene,
+        axes=opt.split(axes) or None,
+        payload=payload,
+        speeds=speeds,
+        categories=_categories(category),
+        brakes=brakes,
+        require_brakes=require_brakes,
+        decelerations=given.accelerations(deceleration, "--deceleration"),
+        tool=tool,
+        grid=_grid(grid),
+        measured=measured,
+    )
+    requested.write(scene, table)
+    if worst:
+        from mbplugin.stopping.worst import with_worst_stops
+
+        with total_bar("stops") as progress:
+            table = with_worst_stops(
+                table, scene, payload=payload, speeds=speeds, brakes=brakes, progress=progress
+            )
+    emit_report(
+        _stop_table_report(table, scene, given.units, commands, measured), output_format, output, earlier
+    )
+
+
+def _stop_table_report(
+    table: StoppingTable, scene: Scene, units: Units, commands: bool, measured: Path | None
+) -> CommandReport:
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.stopping import stop_table_lines
+
+        return stop_table_lines(table, width, commands=commands, units=units)
+
+    def chapter() -> Chapter:
+        from mbplugin.report.html.chapters import table_chapter
+
+        return table_chapter(table, units, scene)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.stopping import stop_table_document
+
+        return stop_table_document(table)
+
+    return CommandReport(
+        lines,
+        document,
+        partial(record_of_scene, scene, (measured,), standard=table.form),
+        chapter,
+        {"csv": partial(table.text, "csv")},
+    )
+
+
+def _categories(texts: list[str] | None) -> tuple[int, ...]:
+    parts = opt.split(texts) or ("0", "1")
+    if not set(parts) <= {"0", "1"}:
+        raise BadUsage(f"--category has {','.join(parts)!r}", expected="0, 1 or both")
+    return tuple(int(part) for part in parts)
+
+
+def _grid(texts: list[str] | None) -> dict[str, list[int]]:
+    """Return the shares by quantity from ``NAME=PERCENT,…``, percent."""
+    grid: dict[str, list[int]] = {}
+    for text in texts or ():
+        name, equals, shares = text.partition("=")
+        parts = opt.split([shares.replace("%", "")])
+        if not equals or not all(part.isdecimal() for part in parts):
+            raise BadUsage(f"--grid is {text!r}", expected="NAME=PERCENT,…, such as speed=25,50,100")
+        opt.put_once(grid, name.strip(), [int(part) for part in parts], "--grid")
+    return grid

@@ -1,0 +1,419 @@
+"""Steps that close what is open: the shortest one, and damped ones; of large equations by a sparse factorization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from mbplugin.constraints.reduction.frontal_qr import eliminate
+from mbplugin.constraints.reduction.reduce import Entry
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.model.spatial import AnyArray, Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_ITERATIONS = 60
+#: A descent ends when so many steps have not made the squares of the residuals smaller by so much.
+_PATIENCE, _PROGRESS = 6, 0.98
+#: Damping of the many descents against the mean square of the columns of J: first, least, and too much.
+_DAMPING, _LEAST, _STUCK = 1e-2, 1e-9, 1e6
+#: A descent of many is at rest when a step wins less than this fraction of the squares, or is shorter.
+_WON, _SHORT = 1e-3, 1e-7
+#: What is smaller than this fraction of the largest entry of J is rounding.
+_NOTHING = 1e-14
+#: What is smaller than this has no effect that could close a gap: a step over it would overflow, m/rad and m/m.
+_NO_SLOPE = 1e-100
+#: Columns from which on it pays to look for parts.
+_WORTH_PARTING = 60
+#: Of one iteration: rad, and travels against the mechanism's length.
+LARGEST_STEP = 0.5
+#: Damping that keeps equations solvable, against the sum of the squares of the entries of J.
+_ROUNDING = 1e-13
+#: Rates of a part from which on its tolerance falls with their number: what closes a gap along a chain of n loops
+#: by moving them all a little has a singular value of 1/n, and is no misfit by rounding.
+_WIDE = 300
+#: Steps of a power iteration that measures the parts of large equations.
+_POWERS = 40
+#: Vectors of a Krylov space, at most, and a change that is none.
+_VECTORS, _NO_CHANGE = 60, 1e-14
+#: Entries of a Jacobian, zeros as well, up to which dense algebra is the quicker one.
+LARGEST_DENSE = 100_000
+
+
+# Descents to a closed pose: one, that stays near, and many at once, that go where they find one.
+
+
+class Equations(Protocol):
+    """Residuals, m, of poses Q (K, nq), in C dimensionless rates."""
+
+    length: float
+    rates: AnyArray
+
+    def linearised(self, Q: Array) -> tuple[Jacobians, Array]:
+        """Return J, (r, C) at each of K poses, and Φ (K, r)."""
+
+    def stepped(self, Q: Array, step: Array) -> Array:
+        """Return the poses (K, nq) after a step (K, C)."""
+
+
+def gauss_newton(equations: Equations, q: Array, movable: AnyArray, converged: float) -> tuple[Array, float]:
+    """Return the end of damped Gauss–Newton steps from a pose, and its largest residual, m.
+
+    Each step is the shortest that closes what is open to first order.
+
+    Parameters
+    ----------
+    q : (nq,) array
+    movable : (nv,) bool array
+        Rates of the mechanism that may change.
+    converged : float
+        A dimensionless step below which it ends.
+    """
+    moving = movable[equations.rates]
+    size = np.inf
+    best, gap, since = q, np.inf, 0
+    for _ in range(_ITERATIONS):
+        J, residuals = equations.linearised(q[None])
+        Phi = residuals[0]
+        # a loop that is out of reach is circled for ever
+        since = 0 if float(Phi @ Phi) < _PROGRESS * size else since + 1
+        if float(Phi @ Phi) < size:
+            best, gap, size = q, float(np.abs(Phi).max(initial=0.0)), float(Phi @ Phi)
+        if since > _PATIENCE:
+            break
+        step = shortest_step(J.moving(moving), -Phi)
+        step *= min(1.0, LARGEST_STEP / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+        if float(np.abs(step).max(initial=0.0)) < converged:
+            break
+        q = equations.stepped(q[None], step[None])[0]
+    return best, gap
+
+
+def levenberg_marquardt(
+    equations: Equations, Q: Array, movable: AnyArray, closed: float, iterations: int
+) -> tuple[Array, Array]:
+    """Return where descents from many poses end, and their residuals.
+
+    Parameters
+    ----------
+    Q : (K, nq) array
+    movable : (nv,) bool array
+        Rates of the mechanism that may change.
+    closed : float
+        A descent ends when no residual is larger, m.
+    iterations : int
+        At most.
+
+    Returns
+    -------
+    Q : (K, nq) array
+    gap : (K,) array
+        Largest residual, m.
+    """
+    moving = movable[equations.rates]
+    Q, (J, Phi) = np.array(Q), equations.linearised(Q)
+    J, Phi = J.moving(moving), np.array(Phi)
+    scale = np.maximum(J.squares() / max(1, int(moving.sum())), 1e-300)
+    damping = np.full(len(Q), _DAMPING)
+    active = np.flatnonzero(np.abs(Phi).max(axis=1, initial=0.0) > closed)
+    for _ in range(iterations):
+        if not active.size or not moving.any():
+            break
+        step = damped_steps(J.at(active), Phi[active], damping[active] * scale[active])
+        trial = equations.stepped(Q[active], step)
+        J_new, Phi_new = equations.linearised(trial)
+        before, after = (np.einsum("kr,kr->k", P, P) for P in (Phi[active], Phi_new))
+        better = after < before
+        there = active[better]
+        Q[there], Phi[there] = trial[better], Phi_new[better]
+        J.values[there] = J_new.moving(moving).values[better]
+        rest = better & ((before - after < _WON * before) | (np.abs(step).max(axis=1) < _SHORT))
+        damping[active] = np.where(better, np.maximum(0.2 * damping[active], _LEAST), 4 * damping[active])
+        open_ = np.abs(Phi[active]).max(axis=1) > closed
+        active = active[open_ & ~rest & (damping[active] < _STUCK)]
+    return Q, np.abs(Phi).max(axis=1, initial=0.0)
+
+
+def damped_steps(J: Jacobians, Phi: Array, damping: Array) -> Array:
+    """Return the steps (K, C) of damped least squares, none longer than is sensible.
+
+    Phi (K, r) and damping (K,).
+    """
+    # where J has grown on the way, what was damping at the start is rounding now
+    damping = np.maximum(damping, _ROUNDING * J.squares())
+    step = -(_damped_by_factors(J, Phi, damping) if J.large else _damped(J.dense(), Phi, damping))
+    largest = np.abs(step).max(axis=1, keepdims=True)
+    return np.asarray(step * np.minimum(1.0, LARGEST_STEP / np.maximum(largest, 1e-300)))
+
+
+def _damped(J: Array, Phi: Array, damping: Array) -> Array:
+    """Return (JᵀJ + damping)⁻¹ Jᵀ Φ, (K, C), for J (K, r, C), Phi (K, r) and damping (K,)."""
+    normal = np.swapaxes(J, 1, 2) @ J
+    diagonal = np.arange(J.shape[2])
+    normal[:, diagonal, diagonal] += damping[:, None]
+    return np.asarray(np.linalg.solve(normal, np.swapaxes(J, 1, 2) @ Phi[:, :, None])[:, :, 0])
+
+
+def _damped_by_factors(J: Jacobians, Phi: Array, damping: Array) -> Array:
+    """Return the same as :func:`_damped`, (K, C), for large J, Phi (K, r) and damping (K,)."""
+    out = np.zeros((len(Phi), J.pattern.shape[1]))
+    for k, d in enumerate(np.sqrt(damping)):
+        out[k] = _Damped(_sparse(J, J.values[k]), float(d)).solution(Phi[k])
+    return out
+
+
+def shortest_step(J: Jacobians, rhs: Array) -> Array:
+    """Return the shortest x (C,) with J x ≈ rhs (r,), J of one pose, without what rounding decides."""
+    if J.large:
+        return _shortest_by_factors(J, rhs)
+    dense = J.dense()[0]
+    x = np.zeros(dense.shape[1])
+    for rows, columns in independent_parts(dense):
+        x[columns] = _solution_of_part(dense[np.ix_(rows, columns)], rhs[rows])
+    return x
+
+
+def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
+    """Return rows and columns of the parts of J (k, n) that share nothing: loops that do not touch.
+
+    The work on one part grows with its cube. Rows and columns of zeros belong to none.
+    """
+    used = np.abs(J) > _NOTHING * np.abs(J).max(initial=0.0)
+    if not used.any():
+        return []
+    if J.shape[1] < _WORTH_PARTING:
+        return [(np.flatnonzero(used.any(axis=1)), np.flatnonzero(used.any(axis=0)))]
+    rows, columns = np.nonzero(used)
+    part = _parts(rows, columns, (J.shape[0], J.shape[1]))
+    found = []
+    for number in np.unique(part[rows]):
+        members = np.flatnonzero(part == number)
+        found.append((members[members < J.shape[0]], members[members >= J.shape[0]] - J.shape[0]))
+    return found
+
+
+def _parts(rows: AnyArray, columns: AnyArray, shape: tuple[int, int]) -> AnyArray:
+    """Return the part, (r + C,), to which each row and then each column belongs.
+
+    For entries in ``rows`` (n,) and ``columns`` (n,).
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = sum(shape)
+    graph = coo_array((np.ones(rows.size), (rows, shape[0] + columns)), shape=(size, size))
+    return np.asarray(connected_components(graph, directed=False)[1])
+
+
+def _solution_of_part(J: Array, rhs: Array) -> Array:
+    """Return the smallest x (n,) with J x ≈ rhs, J (m, n) and rhs (m,), without what rounding decides."""
+    U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
+    # what only smaller ones could close is a misfit by rounding: chasing it would fling the mechanism about
+    kept = sigma > max(DEFAULT_TOLERANCE * sigma[0], _NO_SLOPE)
+    return np.asarray(Vt[kept].T @ ((U[:, kept].T @ rhs) / sigma[kept]))
+
+
+def _shortest_by_factors(J: Jacobians, rhs: Array) -> Array:
+    """Return the shortest x (C,) with J x ≈ rhs (r,), J large, each part with a tolerance of its own."""
+    pattern, values = J.pattern, J.values[0]
+    values = np.where(np.abs(values) > _NOTHING * np.abs(values).max(initial=0.0), values, 0.0)
+    there = np.flatnonzero(values)
+    part = _parts(pattern.rows[there], pattern.columns[there], pattern.shape)
+    of_rows, of_columns = np.split(part, pattern.shape[:1])
+    # a bound first, so that no square is too small for a number
+    bound = _largest(part, pattern.rows, pattern.columns, values, pattern.shape)
+    size = np.where(bound > _NO_SLOPE, bound, np.inf)
+    size = size * _largest_singular(_sparse(J, values / size[of_rows][pattern.rows]), of_columns, len(size))
+    size = size * np.minimum(1.0, _WIDE / np.maximum(1, np.bincount(of_columns, minlength=len(size))))
+    matrix = _sparse(J, values / size[of_rows][pattern.rows])
+    return _truncated(_Damped(matrix, DEFAULT_TOLERANCE), matrix, rhs / size[of_rows])
+
+
+def _largest_singular(matrix: csr_array, part: AnyArray, count: int) -> Array:
+    """Return the largest singular value of each of P parts, (P,), one where there is none.
+
+    By power iteration; ``part`` (C,) has the part of each column of the matrix (r, C).
+    """
+    x = np.random.default_rng(0).normal(size=len(part))
+    for _ in range(_POWERS):
+        size = np.sqrt(np.bincount(part, x * x, count))
+        x = matrix.T @ (matrix @ (x / np.where(size > 0, size, 1.0)[part]))
+    square = np.sqrt(np.bincount(part, x * x, count))
+    return np.sqrt(np.where(square > 0, square, 1.0))
+
+
+def _truncated(damped: _Damped, matrix: csr_array, rhs: Array) -> Array:
+    """Return the shortest x (C,) with J x ≈ rhs (r,), without the singular values up to the damping d, J (r, C).
+
+    P = (JᵀJ + d²)⁻¹ JᵀJ has the eigenvalue ½ at a singular value d: the part that counts is a function of P, made
+    on the Krylov space of the damped solution (Lanczos, with full orthogonalization).
+    """
+    from scipy.linalg import eigh_tridiagonal
+
+    x = damped.solution(rhs)
+    size = float(np.linalg.norm(x))
+    if size == 0.0:
+        return x
+    basis, diagonal = [x / size], list[float]()
+    beside: list[float] = []
+    last, still = np.zeros(0), 0
+    while True:
+        w, along = damped.solution(matrix @ basis[-1]), 0.0
+        for _ in range(2):
+            parts = np.array(basis) @ w
+            w, along = w - parts @ np.array(basis), along + float(parts[-1])
+        diagonal.append(along)
+        values, vectors = eigh_tridiagonal(np.array(diagonal), np.array(beside))
+        counted = np.where(values > 0.5, 1.0 / np.maximum(values, 0.5), 0.0)
+        found = vectors @ (counted * vectors[0])
+        change = np.abs(found - np.pad(last, (0, len(found) - len(last)))).max()
+        # a first solution may be all of what does not count
+        still = still + 1 if 0 < np.abs(found).max() >= change / _NO_CHANGE else 0
+        left = float(np.linalg.norm(w))
+        if still == 2 or left <= _NO_CHANGE or len(basis) == _VECTORS:
+            return np.asarray(size * (found @ np.array(basis)))
+        last = found
+        beside.append(left)
+        basis.append(w / left)
+
+
+def _largest(
+    part: AnyArray, rows: AnyArray, columns: AnyArray, values: Array, shape: tuple[int, int]
+) -> Array:
+    """Return a bound of the largest singular value of each of P parts, (P,).
+
+    The root of the largest sum of a row times the largest sum of a column; ``part`` (r + C,) has the part of each
+    row and column, and the entries are ``values`` (n,) in ``rows`` (n,) and ``columns`` (n,).
+    """
+    size, count = np.abs(values), shape[0]
+    sums = np.concatenate((np.bincount(rows, size, count), np.bincount(columns, size, shape[1])))
+    most = np.zeros((2, int(part.max(initial=0)) + 1))
+    np.maximum.at(most[0], part[:count], sums[:count])
+    np.maximum.at(most[1], part[count:], sums[count:])
+    return np.asarray(np.sqrt(most[0]) * np.sqrt(most[1]))
+
+
+def _sparse(J: Jacobians, values: Array) -> csr_array:
+    """Return a sparse matrix (r, C) of entries ``values`` (n,), without those that are zero."""
+    from scipy.sparse import csr_array
+
+    there = np.flatnonzero(values)
+    places = J.pattern.rows[there], J.pattern.columns[there]
+    return csr_array((values[there], places), shape=J.pattern.shape)
+
+
+class _Damped:
+    """(JᵀJ + d²)⁻¹ Jᵀ of a sparse J (r, C), factorized.
+
+    [[d, Jᵀ], [J, −d]] has entries where J has, however many rows or columns one column or row touches, and
+    the condition of J / d instead of its square.
+    """
+
+    def __init__(self, J: csr_array, d: float) -> None:
+        from scipy.sparse import block_array, eye_array
+        from scipy.sparse.linalg import splu
+
+        rows, self.columns = J.shape
+        self._K = block_array([[d * eye_array(self.columns), J.T], [J, -d * eye_array(rows)]], format="csc")
+        # any order of pivots on the diagonal will do, since K is quasi-definite; others would fill it
+        self._factors = splu(
+            self._K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+        )
+
+    def solution(self, rhs: Array) -> Array:
+        """Return x (C,) for rhs (r,)."""
+        b = np.concatenate((np.zeros(self.columns), rhs))
+        x = self._factors.solve(b)
+        # the pivots of the diagonal are as small as d, and take so many digits
+        x += self._factors.solve(b - self._K @ x)
+        return np.asarray(x[: self.columns])
+
+
+# Jacobians of some equations at many poses, by their entries: every constraint touches few rates.
+
+
+class Pattern:
+    """Where entries may differ from zero: full blocks, each the rows of one constraint in some rates.
+
+    Parameters
+    ----------
+    shape : (r, C)
+    blocks : sequence of (slice, (k,) int array)
+        Rows and columns; none overlaps another.
+
+    Attributes
+    ----------
+    rows, columns : (n,) int array
+        Of all entries, block by block and row by row.
+    """
+
+    def __init__(self, shape: tuple[int, int], blocks: Sequence[tuple[slice, AnyArray]]) -> None:
+        self.shape = shape
+        self.blocks = blocks
+        none = [np.zeros(0, dtype=int)]
+        self.rows = np.concatenate(
+            none + [np.repeat(np.arange(rows.start, rows.stop), len(columns)) for rows, columns in blocks]
+        )
+        self.columns = np.concatenate(
+            none + [np.tile(columns, rows.stop - rows.start) for rows, columns in blocks]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Jacobians:
+    """K Jacobians of one pattern.
+
+    Parameters
+    ----------
+    values : (K, n) array
+        Their entries.
+    """
+
+    pattern: Pattern
+    values: Array
+
+    @property
+    def large(self) -> bool:
+        """Whether one is too large for dense algebra."""
+        return self.pattern.shape[0] * self.pattern.shape[1] > LARGEST_DENSE
+
+    def at(self, poses: AnyArray) -> Jacobians:
+        """Return those at some of the ``poses`` (n,), numbers."""
+        return replace(self, values=self.values[poses])
+
+    def moving(self, movable: AnyArray) -> Jacobians:
+        """Return them with zeros in the rates that are not movable: ``movable`` (C,) of bool."""
+        return replace(self, values=self.values * movable[self.pattern.columns])
+
+    def squares(self) -> Array:
+        """Return the sums of the squares of the entries, (K,)."""
+        return np.asarray(np.einsum("kn,kn->k", self.values, self.values))
+
+    def dense(self) -> Array:
+        """Return them as arrays (K, r, C)."""
+        J = np.zeros((len(self.values), *self.pattern.shape))
+        J[:, self.pattern.rows, self.pattern.columns] = self.values
+        return J
+
+    def ranks(self) -> AnyArray:
+        """Return their ranks, (K,)."""
+        if self.large:
+            return np.array([self._rank_of_large(values) for values in self.values], dtype=int)
+        sigma = np.linalg.svd(self.dense(), compute_uv=False)
+        largest = sigma.max(axis=1, keepdims=True, initial=0.0)
+        counts: AnyArray = (sigma > DEFAULT_TOLERANCE * largest).sum(axis=1)
+        return counts
+
+    def _rank_of_large(self, values: Array) -> int:
+        """Return the rank of a Jacobian with these entries (n,), decided pivot by pivot."""
+        entries, start = [], 0
+        for rows, columns in self.pattern.blocks:
+            count = rows.stop - rows.start
+            block = values[start : start + count * len(columns)].reshape(count, -1)
+            entries += [Entry(rows, slice(c, c + 1), block[:, [k]]) for k, c in enumerate(columns.tolist())]
+            start += block.size
+        return self.pattern.shape[0] - eliminate(entries, self.pattern.shape, DEFAULT_TOLERANCE).redundancy

@@ -1,1 +1,0 @@
-"""Descents to a closed pose: their steps, on dense and on sparse Jacobians."""

@@ -1,1 +1,0 @@
-"""Labelled rows of every constraint."""

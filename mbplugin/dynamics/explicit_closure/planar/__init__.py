@@ -1,1 +1,0 @@
-"""Planar loops, solved in closed form dyad by dyad."""

@@ -1,1 +1,0 @@
-"""Loops in space with a closed form."""

@@ -1,0 +1,613 @@
+"""The stiffness of a mechanism, stated and where needed estimated, and the reactions that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg
+from scipy.sparse import csr_array, diags_array, sparray, vstack
+from scipy.sparse.csgraph import connected_components
+
+from mbplugin.constraints.reduction.banded import banded_factor
+from mbplugin.constraints.reduction.frontal_qr import Strip, strip_of
+from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.joint_reactions.state import Model
+from mbplugin.joint_reactions.statics import System, placed, side_by_side
+from mbplugin.joint_reactions.stiffness import (
+    Applied,
+    Coverage,
+    Element,
+    attachments,
+    body_element,
+    coverage,
+    frame_of,
+    stated_elements,
+)
+from mbplugin.joint_reactions.stiffness_estimate import (
+    MATERIALS,
+    WIDEST,
+    Estimate,
+    Section,
+    estimated_sections,
+    left_out,
+)
+from mbplugin.model.enumerations import ReactionSource
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair, RowKind
+from mbplugin.model.scene import Scene, Stiffness
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
+
+#: Relative size below which a flexibility is rounding.
+_ROUNDING = 1e-11
+#: Part of a self-stress that has to bend something for the self-stress to be determined.
+_SEEN = 1e-9
+#: Self-stresses of one part up to which dense algebra is the quicker one.
+LARGEST_DENSE = 200
+#: Relative size below which an asymmetry or a negative eigenvalue is rounding.
+_PAIR_STIFFNESS_ROUNDING = 1e-9
+#: Values, tables with the keys of a scene, or a mapping by the name of the pair or body.
+StiffnessLike = Iterable[Stiffness | Mapping[str, Any]] | Mapping[str, Any]
+_KEYS = ("pair", "k", "body", "section")
+_TABLE = "pair and k, or body and section"
+
+
+# Where estimates of stiffness are called for, and the flexible bodies made of them.
+
+
+def estimated_elements(
+    system: System,
+    scene: Scene,
+    stated_bodies: Collection[str],
+    elements: Sequence[Element],
+    resolution: Resolution,
+    applied: Applied,
+    material: str,
+    everywhere: bool,
+) -> tuple[list[Element], tuple[Estimate, ...], tuple[str, ...]]:
+    """Return flexible bodies for the reactions that nothing determines yet, and notes on what was left out.
+
+    Parameters
+    ----------
+    everywhere : bool
+        Also where some stiffness is stated; else only where there is none, because whoever states
+        stiffness means the rest to be rigid.
+    """
+    group = system.stress_groups
+    wanted = set(group[~resolution.determined].tolist())
+    if not everywhere:
+        wanted -= {int(g) for e in elements for g in group[e.rows]}
+    wanted.discard(-1)
+    added: list[Element] = []
+    used: list[Estimate] = []
+    notes: list[str] = []
+    for body, model_body in enumerate(system.mech.bodies):
+        at = attachments(system, body)
+        found = frame_of(system, body, at)
+        if found is None or model_body.name in stated_bodies or not wanted & set(group[at.rows].tolist()):
+            continue
+        shapes = scene.shapes.get(model_body.name, ())
+        made = estimated_sections(
+            model_body.name, shapes, scene.request, found[0], system.poses.of(body), material
+        )
+        if note := left_out(model_body.name, shapes, scene.request):
+            notes.append(note)
+        if made is None:
+            continue
+        if any((WIDEST * one.length) ** 2 < one.section.A for one in made):
+            notes.append(
+                f"no beam section of {model_body.name!r} is estimated: its shapes are more than {WIDEST:g} times"
+                " as wide as the beam is long"
+            )
+            continue
+        element = body_element(system, body, [e.section for e in made], applied, "estimated")
+        if element is not None:
+            added.append(element)
+            used.extend(made)
+    return added, tuple(used), tuple(notes)
+
+
+def estimated_rows(system: System, added: Sequence[Element]) -> AnyArray:
+    """Return which rows, (m,) bool, have values that rest on an estimate."""
+    group = system.stress_groups
+    touched = {int(g) for e in added for g in group[e.rows]} - {-1}
+    return np.isin(group, list(touched)) if touched else np.zeros(len(group), dtype=bool)
+
+
+# The physical reactions among the possible ones: those of least elastic energy.
+#
+# The real λ minimises ½ λᵀAλ + dᵀλ over all λ = λ₀ + Z y of the same motion, so that y = −(ZᵀAZ)⁻¹ Zᵀ(A λ₀ +
+# d). A component is determined only if a self-stress that changes it deforms an element.
+
+
+@dataclass(frozen=True, eq=False)
+class Resolution:
+    """Multipliers that compliance determines.
+
+    Parameters
+    ----------
+    multipliers : (m,) array
+        Scaled; of those that are not determined only the relations to others mean anything.
+    determined : (m,) bool array
+        Whether compliance, or the rigid model, determines each.
+    open : (m, k) sparse array
+        Orthonormal changes of the multipliers, scaled, that neither determines.
+    response : (m, k) sparse array
+        W with B = W Wᵀ: stated gaps δ change the multipliers by −B δ, scaled; B = Z (ZᵀAZ)⁻¹ Zᵀ on the
+        self-stresses that compliance determines. Beside ``open`` ones B has no finite value.
+    """
+
+    multipliers: Array
+    determined: AnyArray
+    open: csr_array
+    response: csr_array
+
+
+def resolve(
+    system: System, multipliers: Array, elements: Sequence[Element], misfit: Array, uncovered: AnyArray
+) -> Resolution:
+    """Return the reactions of least elastic energy.
+
+    A self-stress that loads an uncovered row stays open, whatever part of it bends something: what it
+    also loads and nobody stated would decide. Others that bend the same elements depend on it.
+
+    Parameters
+    ----------
+    multipliers : (m,) array
+        One balancing λ₀, scaled.
+    elements : sequence of Element
+        Everything that gives way; what is not among them is rigid.
+    misfit : (m,) array
+        Gaps open before assembly, scaled (with the rows).
+    uncovered : (m,) bool array
+        Rows of reactions on bodies without stiffness (pekal2024 §1).
+    """
+    m, gaps = len(multipliers), misfit.copy()
+    for e in elements:
+        gaps[e.rows] += e.d
+    limit = np.maximum(system.zero, 1e-8)
+    F = _flexibility_factor(elements, m)
+    problem = LeastEnergy(
+        F, F @ multipliers, gaps, uncovered & ~system.unique, float(limit.max(initial=1e-8))
+    )
+    parts = solved_parts(problem, system.Z, system.local)
+    found = multipliers.copy()
+    for part in parts:
+        found[part.rows] -= part.change
+    free = side_by_side([(part.rows, part.free) for part in parts], m)
+    determined = system.unique | (np.sqrt(free.power(2).sum(axis=1)) <= limit)
+    # what the rigid model determines has rounding there
+    open_rows = diags_array(np.where(system.unique, 0.0, 1.0))
+    response = open_rows @ side_by_side([(part.rows, part.responding) for part in parts], m)
+    return Resolution(found, determined, free, response.tocsr())
+
+
+def _flexibility_factor(elements: Sequence[Element], m: int) -> csr_array:
+    """Return F (k, m) with FᵀF the flexibility of all elements."""
+    pieces, start = [], 0
+    for e in elements:
+        B = _factor(e.A)
+        pieces.append((np.arange(start, start + len(B)), e.rows, B))
+        start += len(B)
+    return placed(pieces, (start, m))
+
+
+def _factor(A: Array) -> Array:
+    """Return B (r, k) with A = BᵀB, r the rank of a flexibility A (k, k)."""
+    size = np.sqrt(np.maximum(np.diag(A), 0.0))
+    giving = np.flatnonzero(size > 0)
+    if not giving.size:
+        return np.zeros((0, len(A)))
+    s = size[giving]
+    # with a diagonal of ones, what is soft does not hide what is stiff
+    values, vectors = np.linalg.eigh(A[np.ix_(giving, giving)] / np.outer(s, s))
+    kept = values > _ROUNDING * values[-1]
+    B = np.zeros((int(kept.sum()), len(A)))
+    B[:, giving] = np.sqrt(values[kept])[:, None] * vectors[:, kept].T * s
+    return B
+
+
+# Self-stresses of least elastic energy, part by part: densely, or along a band where many couple like a
+# chain.
+
+
+@dataclass(frozen=True, eq=False)
+class LeastEnergy:
+    """What the self-stresses have to meet.
+
+    Parameters
+    ----------
+    F : (k, m) sparse array
+        FᵀF is the flexibility of all elements.
+    loaded : (k,) array
+        F λ₀.
+    gaps : (m,) array
+    uncovered : (m,) bool array
+        Rows that self-stresses may load but stiffness does not decide.
+    limit : float
+        Size of what is zero in a self-stress.
+    """
+
+    F: csr_array
+    loaded: Array
+    gaps: Array
+    uncovered: AnyArray
+    limit: float
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedPart:
+    """What self-stresses that share rows or elements do.
+
+    Parameters
+    ----------
+    rows : (n,) int array
+        That they load.
+    change : (n,) array
+        To be taken from the multipliers.
+    free : (n, k) array
+        Orthonormal changes that remain open.
+    responding : (n, r) array
+        Factor of the response to gaps.
+    """
+
+    rows: AnyArray
+    change: Array
+    free: Array | sparray
+    responding: Array | sparray
+
+
+def solved_parts(problem: LeastEnergy, Z: csr_array, local: csr_array) -> list[SolvedPart]:
+    """Return what each part does, of orthonormal self-stresses Z (m, p) and the same, ``local`` (m, p).
+
+    Those of a part are also the same.
+    """
+    group = _groups(problem.F, local)
+    order = np.argsort(group, kind="stable")
+    stresses, by_entries = Z.T.tocsr()[order], local.T.tocsr()[order]
+    bent = (problem.F @ Z).T.tocsr()[order]
+    norms = np.sqrt(problem.F.power(2).sum(axis=1))
+    found, bounds = [], np.flatnonzero(np.diff(group[order], prepend=-1, append=-1))
+    for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        at = slice(start, stop)
+        part = None
+        if stop - start > LARGEST_DENSE:
+            part = _of_large(problem, stresses[at].T, by_entries[at].T, norms)
+        found.append(part or _of_small(problem, strip_of(stresses, at), strip_of(bent, at), norms))
+    return found
+
+
+def _groups(F: csr_array, local: csr_array) -> AnyArray:
+    """Return the number of the part, (p,), of each of the self-stresses ``local`` (m, p)."""
+    touched = abs(vstack([local, F @ local])).tocsr()
+    return np.asarray(connected_components(touched.T @ touched, directed=False)[1])
+
+
+def _of_small(problem: LeastEnergy, stresses: Strip, bending: Strip, norms: Array) -> SolvedPart:
+    """Return what orthonormal self-stresses do, by dense algebra.
+
+    ``stresses.values`` are Zᵀ (p, n) and ``bending.values`` (F Z)ᵀ (p, j), of rows of F with ``norms`` (k,).
+    """
+    rows, Z, FZ = stresses.columns, stresses.values.T, bending.values.T
+    avoiding, loading = _split(Z[problem.uncovered[rows]], problem.limit)
+    # what is determined must not depend on how much something gives way
+    unseen, basis = _split((FZ / norms[bending.columns, None]) @ avoiding, _SEEN)
+    unseen, basis = avoiding @ unseen, avoiding @ basis
+    if not basis.shape[1]:
+        return SolvedPart(rows, np.zeros(len(rows)), Z @ np.hstack((unseen, loading)), Z @ basis)
+    bent, loaded = FZ @ basis, problem.loaded[bending.columns]
+    y = basis @ _least_energy(bent, loaded, basis.T @ (Z.T @ problem.gaps[rows]))
+    nothing = np.zeros(bent.shape[1])
+    followed = [basis @ _least_energy(bent, FZ @ c, nothing) for c in loading.T]
+    following = loading - np.array(followed).reshape(-1, len(y)).T
+    free = np.linalg.qr(np.hstack((unseen, following)))[0]
+    return SolvedPart(rows, Z @ y, Z @ free, Z @ basis @ _inverse_factor(bent))
+
+
+def _of_large(problem: LeastEnergy, Z: sparray, local: sparray, norms: Array) -> SolvedPart | None:
+    """Return what self-stresses do that stiffness determines all, or none; None where it is some of them.
+
+    ``Z`` and ``local`` (m, p) have the same columns' space, and the rows of F have the ``norms`` (k,).
+    """
+    rows = np.unique(local.tocoo().row)
+    bending = (problem.F @ local).tocsr()
+    at = np.flatnonzero(np.diff(bending.indptr))
+    if not at.size:
+        return SolvedPart(rows, np.zeros(len(rows)), Z.tocsr()[rows], csr_array((len(rows), 0)))
+    if problem.uncovered[rows].any() or not _all_seen(diags_array(1.0 / norms[at]) @ bending[at], local):
+        return None
+    factor = banded_factor(bending[at], problem.loaded[at])
+    own = local.tocsr()[rows]
+    y = factor.solution(own.T @ problem.gaps[rows])
+    return SolvedPart(rows, own @ y, csr_array((len(rows), 0)), own @ factor.inverse())
+
+
+def _all_seen(seen: csr_array, local: sparray) -> bool:
+    """Return whether each of the self-stresses ``local`` (m, p) has a part that rows ``seen`` (k, p) see."""
+    # a bound of the largest singular value
+    sizes = abs(local)
+    largest = sizes.sum(axis=0).max() * sizes.sum(axis=1).max()
+    try:
+        smallest = banded_factor(seen, np.zeros(seen.shape[0])).smallest()
+    except np.linalg.LinAlgError:
+        return False
+    return bool(smallest > _SEEN * np.sqrt(largest))
+
+
+def _split(rows: Array, limit: float) -> tuple[Array, Array]:
+    """Return orthonormal bases of what rows (k, p) map to zero, (p, p − r), and of the rest, (p, r)."""
+    _, sigma, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r"))
+    rank = int((sigma > limit).sum())
+    return np.asarray(Vt[rank:].T), np.asarray(Vt[:rank].T)
+
+
+def _least_energy(bent: Array, loaded: Array, gaps: Array) -> Array:
+    """Return y (p,) of least ½ |loaded − bent y|² − gapsᵀ y; bent (k, p), loaded (k,) and gaps (p,).
+
+    Rows of very different size (a soft pair beside a hard one) keep their digits when the largest
+    come first in a pivoted QR; normal equations would lose the hard ones.
+    """
+    order = np.argsort(-np.linalg.norm(bent, axis=1), kind="stable")
+    Q, R, pivots = scipy.linalg.qr(bent[order], mode="economic", pivoting=True)
+    u = Q.T @ loaded[order] + scipy.linalg.solve_triangular(R, gaps[pivots], trans="T")
+    y = np.zeros(len(pivots))
+    y[pivots] = scipy.linalg.solve_triangular(R, u)
+    return y
+
+
+def _inverse_factor(bent: Array) -> Array:
+    """Return G (p, p) with G Gᵀ = (bentᵀ bent)⁻¹, for bent (k, p); in the order of ``_least_energy``."""
+    order = np.argsort(-np.linalg.norm(bent, axis=1), kind="stable")
+    R, pivots = scipy.linalg.qr(bent[order], mode="r", pivoting=True)
+    size = len(pivots)
+    G = np.zeros((size, size))
+    G[pivots] = scipy.linalg.solve_triangular(R[:size], np.eye(size))
+    return G
+
+
+# Stiffness of pairs as it is stated, checked, and as the flexibility of the pair's rows.
+
+
+def read_stiffness(mech: Mechanism, stated: StiffnessLike) -> tuple[dict[str, Array], dict[str, Section]]:
+    """Return the flexibility (6, 6) of pairs and the beam sections of bodies, all checked.
+
+    Parameters
+    ----------
+    stated : iterable of Stiffness or mapping, or mapping
+        In an iterable a mapping has the keys of a scene's ``[[stiffness]]``: pair and k, or body and
+        section. A mapping alone gives, by name, six numbers or a 6 × 6 matrix for a pair (N/m and
+        N·m/rad in the axes of P at the origin of S; ``inf`` is rigid) or a table E, A, Iy, Iz, J, nu
+        for a body.
+
+    Raises
+    ------
+    UnknownName
+        A name that is no pair, or no body.
+    BadUsage
+        A stiffness that is not symmetric positive semidefinite, or zero in a constrained direction.
+    """
+    pairs: dict[str, Array] = {}
+    sections: dict[str, Section] = {}
+    for item in _items(stated):
+        if item.pair:
+            pair = mech.pair_by_name.get(item.pair)
+            if pair is None:
+                raise UnknownName(
+                    f"a stiffness names an unknown pair {item.pair!r}",
+                    remedy=suggestion(item.pair, list(mech.pair_by_name)),
+                )
+            pairs[pair.name] = pair_flexibility(pair, _matrix(pair, item.matrix))
+        else:
+            if item.body not in [body.name for body in mech.bodies]:
+                raise UnknownName(
+                    f"a stiffness names an unknown body {item.body!r}",
+                    remedy=suggestion(item.body, [body.name for body in mech.bodies]),
+                )
+            sections[item.body] = Section.checked(item.body, item.section)
+    return pairs, sections
+
+
+def _items(stated: StiffnessLike) -> Iterable[Stiffness]:
+    if not isinstance(stated, Mapping):
+        return [item if isinstance(item, Stiffness) else _from_table(item) for item in stated]
+    return [
+        Stiffness(body=name, section=value) if isinstance(value, Mapping) else Stiffness(name, value)
+        for name, value in stated.items()
+    ]
+
+
+def _from_table(table: Any) -> Stiffness:
+    """Return a stiffness of a mapping with the keys of a scene's table."""
+    if not isinstance(table, Mapping):
+        raise BadUsage(f"a stiffness is {table!r}", expected=_TABLE)
+    for key in table:
+        if key not in _KEYS:
+            raise UnknownName(f"a stiffness has an unknown key {key!r}", remedy=suggestion(str(key), _KEYS))
+    if set(table) == {"pair", "k"}:
+        return Stiffness(pair=str(table["pair"]), matrix=table["k"])
+    if set(table) == {"body", "section"}:
+        if not isinstance(table["section"], Mapping):
+            raise BadUsage(
+                f"the section of body {table['body']!r} is {table['section']!r}",
+                expected="a table of E, A, Iy, Iz, J and optionally nu",
+            )
+        return Stiffness(body=str(table["body"]), section=table["section"])
+    raise BadUsage(f"a stiffness has the keys {', '.join(map(str, table)) or 'none'}", expected=_TABLE)
+
+
+def _matrix(pair: Pair, value: Any) -> Array:
+    """Return the checked stiffness (6, 6) of a pair, N/m and N·m/rad; rigid directions are inf on its diagonal."""
+    try:
+        K = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        K = np.zeros(0)
+    K = _diagonal(K) if K.shape == (6,) else K
+    if K.shape != (6, 6) or np.isnan(K).any():
+        raise _bad(pair, "is not six numbers and no 6 × 6 matrix")
+    rigid = np.isinf(np.diag(K))
+    off = K - _diagonal(np.diag(K)) if not rigid.any() else np.where(np.eye(6) > 0, 0.0, K)
+    if not np.isfinite(off).all() or off[rigid].any() or off[:, rigid].any():
+        raise _bad(pair, "couples a rigid (inf) component to another")
+    finite = K[np.ix_(~rigid, ~rigid)]
+    if np.abs(finite - finite.T).max(initial=0.0) > _PAIR_STIFFNESS_ROUNDING * np.abs(finite).max(
+        initial=0.0
+    ):
+        raise _bad(pair, "is not symmetric")
+    if (np.diag(K) < 0).any() or _lowest(finite) < -_PAIR_STIFFNESS_ROUNDING:
+        raise _bad(pair, "is not positive semidefinite")
+    return K
+
+
+def _diagonal(k: Array) -> Array:
+    """Return a diagonal matrix (6, 6) of k (6,); inf · 0 would be no number."""
+    K = np.zeros((6, 6))
+    np.fill_diagonal(K, k)
+    return K
+
+
+def _lowest(K: Array) -> float:
+    """Return the lowest eigenvalue of K (n, n) with its diagonal scaled to one."""
+    if not K.size:
+        return 0.0
+    size = np.sqrt(np.diag(K))
+    if np.abs(K[size == 0]).max(initial=0.0) > 0:
+        return -1.0
+    size[size == 0] = 1.0
+    return float(np.linalg.eigvalsh(K / np.outer(size, size))[0])
+
+
+def _bad(pair: Pair, what: str) -> BadUsage:
+    return BadUsage(
+        f"the stiffness of pair {pair.name!r} {what}",
+        expected="a symmetric positive semidefinite 6 × 6 matrix, or its diagonal (N/m, N·m/rad)",
+    )
+
+
+def pair_flexibility(pair: Pair, K: Array) -> Array:
+    """Return the flexibility (6, 6) of a pair's constrained components, m/N and rad/(N·m).
+
+    K (6, 6) is the stiffness in the joint frame, N/m and N·m/rad. What the pair leaves free carries no force
+    and gives way (Schur complement); rigid components have no flexibility.
+
+    Raises
+    ------
+    BadUsage
+        The stiffness is zero where the pair constrains.
+    """
+    names = _constrained(pair)
+    constrained = [COMPONENTS.index(c) for c in names if np.isfinite(K[COMPONENTS.index(c)].max())]
+    free = [k for k, c in enumerate(COMPONENTS) if c not in names and np.isfinite(K[k].max())]
+    K_cf, K_ff = K[np.ix_(constrained, free)], K[np.ix_(free, free)]
+    stiff = K[np.ix_(constrained, constrained)] - K_cf @ np.linalg.pinv(K_ff) @ K_cf.T
+    if constrained and (_lowest(stiff) <= _PAIR_STIFFNESS_ROUNDING or (np.diag(stiff) <= 0).any()):
+        soft = [COMPONENTS[c] for c, k in zip(constrained, np.diag(stiff), strict=True) if k <= 0]
+        raise BadUsage(
+            f"the stiffness of pair {pair.name!r} is zero in"
+            f" {' '.join(soft) or 'a combination of components'}, which the pair constrains",
+            expected="a positive number, or inf where the pair is rigid",
+        )
+    flexibility = np.zeros((6, 6))
+    flexibility[np.ix_(constrained, constrained)] = np.linalg.inv(stiff)
+    return flexibility
+
+
+def _constrained(pair: Pair) -> Sequence[str]:
+    """Return the components in which a pair can deform under its own reaction."""
+    along_line = pair.kind.row_kind("d") is RowKind.DISTANCE
+    return COMPONENTS[:3] if along_line else pair.kind.constrained
+
+
+@dataclass(frozen=True, eq=False)
+class Flexible:
+    """What gives way in a mechanism, and what follows from it.
+
+    Parameters
+    ----------
+    stated, added : tuple of Element
+        With stated stiffness, and with an estimate.
+    """
+
+    resolution: Resolution
+    covered: Coverage
+    stated: tuple[Element, ...]
+    added: tuple[Element, ...] = ()
+    estimates: tuple[Estimate, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StiffnessRequest:
+    """The stiffness that a call states, beside that of the scene.
+
+    Parameters
+    ----------
+    estimate : bool or None
+        Whether to estimate beam sections; None: only in loops for which no stiffness is stated.
+
+    Raises
+    ------
+    BadUsage
+        A material that is not known.
+    """
+
+    stiffness: StiffnessLike = ()
+    estimate: bool | None = None
+    material: str = "steel"
+
+    def __post_init__(self) -> None:
+        if self.material not in MATERIALS:
+            raise BadUsage(f"the material is {self.material!r}", expected=f"one of {', '.join(MATERIALS)}")
+
+
+def flexible_model(
+    system: System,
+    model: Model,
+    multipliers: Array,
+    applied: Applied,
+    gaps: Array,
+    request: StiffnessRequest,
+) -> Flexible:
+    """Return the stiffness of a model, and the reactions of least elastic energy.
+
+    Parameters
+    ----------
+    multipliers, gaps : (m,) array
+        One balancing λ₀ and the gaps before assembly, scaled.
+    """
+    pairs, sections = _stated(model, request.stiffness)
+    elements = stated_elements(system, pairs, sections, applied)
+    covered = coverage(system, elements)
+    resolution = resolve(system, multipliers, elements, gaps, covered.uncovered)
+    estimates: tuple[Estimate, ...] = ()
+    notes: tuple[str, ...] = ()
+    added: Sequence[Element] = ()
+    if isinstance(model, Scene) and request.estimate is not False and not resolution.determined.all():
+        everywhere = bool(request.estimate)
+        added, estimates, notes = estimated_elements(
+            system, model, sections, elements, resolution, applied, request.material, everywhere
+        )
+        if added:
+            covered = coverage(system, [*elements, *added])
+            resolution = resolve(system, multipliers, [*elements, *added], gaps, covered.uncovered)
+    return Flexible(resolution, covered, tuple(elements), tuple(added), estimates, notes)
+
+
+def _stated(model: Model, stiffness: StiffnessLike) -> tuple[dict[str, Array], dict[str, Section]]:
+    """Return flexibility by pair and sections by body; what the call states replaces the scene's."""
+    mech = model.mechanism if isinstance(model, Scene) else model
+    own = read_stiffness(mech, model.stiffness if isinstance(model, Scene) else ())
+    given = read_stiffness(mech, stiffness)
+    return {**own[0], **given[0]}, {**own[1], **given[1]}
+
+
+def row_sources(system: System, flexible: Flexible) -> tuple[ReactionSource | None, ...]:
+    """Return what determines each row: the rigid model, a stated or an estimated stiffness, or nothing."""
+    guessed = estimated_rows(system, flexible.added)
+    return tuple(
+        "rigid" if unique else None if not known else "estimated" if estimate else "stated"
+        for unique, known, estimate in zip(
+            system.unique, flexible.resolution.determined, guessed, strict=True
+        )
+    )

@@ -1,1 +1,0 @@
-"""What a misfit of an overconstrained mechanism costs, in newtons."""

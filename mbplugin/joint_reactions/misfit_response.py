@@ -1,0 +1,562 @@
+"""The loads that misfits cause: B = S (Sᵀ F S)⁻¹ Sᵀ, with the flexibility F of all rows and the self-stresses S."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
+
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.joint_reactions.flexible import Flexible, row_sources
+from mbplugin.joint_reactions.state import ClosedState
+from mbplugin.joint_reactions.statics import System
+from mbplugin.joint_reactions.stiffness import MissingStiffness, missing_stiffness
+from mbplugin.joint_reactions.stiffness_estimate import Estimate
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.enumerations import CoordinateUnit, ReactionSource, ReactionUnit
+from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.phrases import counted, one_line
+from mbplugin.rendering import Result
+
+#: Part of the largest row of the factor below which a row is rounding: of the stiffness it is the square.
+_NOTHING = 1e-13
+#: Part of the largest load of a misfit below which a load is rounding.
+_ROUNDING = 1e-9
+
+
+# The misfit response of a mechanism whose stiffness is known.
+
+
+def response_of(state: ClosedState, system: System, flexible: Flexible) -> MisfitResponse:
+    """Return the misfit response of a mechanism whose stiffness is known."""
+    resolution = flexible.resolution
+    group = infinite_groups(resolution.open, resolution.determined)
+    missing = tuple(
+        _missing(system, flexible, group == number) for number in range(group.max(initial=-1) + 1)
+    )
+    return MisfitResponse(
+        mechanism=system.mech,
+        q=state.q,
+        planar=state.planar,
+        tolerance=state.tolerance,
+        degree_of_redundancy=system.degree_of_redundancy,
+        labels=system.labels,
+        units=system.units,
+        factor=(diags_array(system.scale) @ _without_rounding(resolution.response)).tocsr(),
+        infinite_group=group,
+        missing=missing,
+        adjustable=_adjustable(system),
+        sources=row_sources(system, flexible),
+        length=system.length,
+        stated=tuple(e.name for e in flexible.stated),
+        estimated=flexible.estimates,
+        notes=(*state.notes, *flexible.notes),
+    )
+
+
+def _without_rounding(factor: csr_array) -> csr_array:
+    """Return a factor (m, k) of the response whose rows are zero where they are rounding of the others."""
+    size = row_lengths(factor)
+    cleaned = (diags_array((size > _NOTHING * size.max(initial=0.0)).astype(float)) @ factor).tocsr()
+    cleaned.eliminate_zeros()
+    return cleaned
+
+
+def infinite_groups(free: csr_array, determined: AnyArray) -> AnyArray:
+    """Return for each row, (m,), the number of the group that stresses it without compliance, −1 if none does.
+
+    Parameters
+    ----------
+    free : (m, k) sparse array
+        Orthonormal self-stresses that nothing determines.
+    determined : (m,) bool array
+    """
+    group = np.full(len(determined), -1)
+    rows = np.flatnonzero(~determined)
+    if rows.size:
+        # the projector on the free self-stresses does not depend on their basis
+        inside = diags_array(1.0 / row_lengths(free)[rows]) @ free[rows]
+        group[rows] = connected_components(abs(inside @ inside.T) > 1e-8, directed=False)[1]
+    return group
+
+
+def _missing(system: System, flexible: Flexible, inside: AnyArray) -> MissingStiffness:
+    """Return what lacks stiffness for the rows ``inside`` (m,), or who carries them where no table helps."""
+    found = missing_stiffness(system, flexible.covered, ~inside)
+    if found:
+        return found
+    carrying = {
+        body
+        for verdict in system.verdicts
+        if inside[system.slices[verdict.name]].any()
+        for body in (verdict.body_a, verdict.body_b)
+    }
+    return MissingStiffness(tuple(b.name for b in system.mech.bodies if b.name in carrying))
+
+
+def _adjustable(system: System) -> AnyArray:
+    """Return which rows, (m,) bool, close a gap: rows of velocities close none."""
+    kinds = [
+        verdict.kind
+        for verdict, rows in zip(system.verdicts, system.rows, strict=True)
+        for _ in rows.components
+    ]
+    return np.array([kind != "pfaffian" for kind in kinds], dtype=bool)
+
+
+# Standard deviations of loads from tolerances of misfits, and the misfits that limits of loads allow.
+
+
+@dataclass(frozen=True)
+class MisfitBudget:
+    """The largest misfit of one component that keeps every limited load below its limit.
+
+    Parameters
+    ----------
+    constraint, component : str
+        That may misfit.
+    largest : float
+        m or rad; 0 where no compliance limits the load.
+    unit : "m" or "rad"
+    decided_by : str
+        The limit that is met first, ``JOINT`` or ``JOINT.COMPONENT``.
+    """
+
+    constraint: str
+    component: str
+    largest: float
+    unit: CoordinateUnit
+    decided_by: str
+
+
+def deviations(response: MisfitResponse, sigma: Array) -> Array:
+    """Return the standard deviation of each load, (m,), for independent misfits: √(Σ B² σ²).
+
+    Parameters
+    ----------
+    sigma : (m,) array
+        Standard deviations of the misfits, m and rad.
+
+    Returns
+    -------
+    (m,) array
+        N and N·m; ``inf`` where no compliance limits the load.
+    """
+    variance = np.zeros(len(sigma))
+    for row in np.flatnonzero(sigma).tolist():
+        loaded, values = response.entries(row)
+        variance[loaded] += (values * sigma[row]) ** 2
+    found = np.sqrt(variance)
+    finite = found[np.isfinite(found)]
+    found[found < _NOTHING * finite.max(initial=0.0)] = 0.0
+    return np.asarray(found)
+
+
+def budget(response: MisfitResponse, limits: Mapping[str, float]) -> tuple[MisfitBudget, ...]:
+    """Return the largest misfit of each component, the smallest first, without any other load.
+
+    A component whose misfit loads no limited joint is not among them.
+
+    Parameters
+    ----------
+    limits : mapping
+        ``JOINT`` to the largest resultant force, N; ``JOINT.COMPONENT`` to that of one component, N or N·m.
+
+    Raises
+    ------
+    UnknownName
+        No constraint and no row has that name.
+    BadUsage
+        A joint without a component that is a force.
+    BadNumber
+        A limit that is not positive and finite.
+    """
+    limited = {
+        name: (rows_of_limit(response, name), _positive(name, value)) for name, value in limits.items()
+    }
+    if not limited:
+        return ()
+    scale = row_lengths(response.factor)
+    found = []
+    for row in response.stressing:
+        column = response.column(row)
+        allowed = [
+            (value / float(np.linalg.norm(column[rows])), name)
+            for name, (rows, value) in limited.items()
+            if np.abs(column[rows]).max() > _ROUNDING * scale[row] * scale[rows].max()
+        ]
+        if allowed:
+            largest, name = min(allowed)
+            unit = STEPS[response.units[row]].unit
+            found.append(MisfitBudget(*response.labels[row], largest, unit, name))
+    # equal ones stay in the order of the file, whatever their rounding
+    by_row = sorted(found, key=lambda one: response.row(f"{one.constraint}.{one.component}"))
+    lever = {"m": 1.0, "rad": response.length}
+    return tuple(sorted(by_row, key=lambda one: float(f"{one.largest * lever[one.unit]:.9g}")))
+
+
+def rows_of_limit(response: MisfitResponse, name: str) -> AnyArray:
+    """Return the rows (k,) whose resultant a limit ``JOINT`` or ``JOINT.COMPONENT`` is of.
+
+    Raises
+    ------
+    UnknownName
+        No constraint and no row has that name.
+    BadUsage
+        A joint without a component that is a force.
+    """
+    own = [k for k, label in enumerate(response.labels) if label.constraint == name]
+    forces = [k for k in own if response.units[k] == "N"]
+    if forces:
+        return np.array(forces)
+    names = [label.dotted for label in response.labels]
+    if own:
+        raise BadUsage(
+            f"the limit of {name!r} is of a joint that carries no force",
+            expected=f"the limit of a component, such as {names[own[0]]}",
+        )
+    if name not in names:
+        joints = dict.fromkeys(label.constraint for label in response.labels)
+        raise UnknownName(
+            f"the limit names {name!r}, which is no joint and no row of one",
+            expected="JOINT or JOINT.COMPONENT",
+            remedy=suggestion(name, [*joints, *names]),
+        )
+    return np.array([names.index(name)])
+
+
+def _positive(name: str, value: float) -> float:
+    number = float(value)
+    if not 0 < number <= LARGEST:
+        raise BadNumber(
+            f"the limit of {name!r} is {value!r}", expected=f"a positive number up to {LARGEST:g}"
+        )
+    return number
+
+
+# What one misfit costs: the loads that it causes, the largest first.
+
+
+class MisfitStep(NamedTuple):
+    """A misfit of a size that a workshop knows."""
+
+    size: float
+    unit: CoordinateUnit
+
+    def __str__(self) -> str:
+        factor, name = (1e3, "mm") if self.unit == "m" else (1e3, "mrad")
+        return f"{factor * self.size:g} {name}"
+
+
+class MisfitLoad(NamedTuple):
+    """The load that a misfit causes in one component of a reaction.
+
+    Parameters
+    ----------
+    value : float
+        On the successor, N or N·m; ``inf``, whatever its sign, where no compliance limits it.
+    source : "stated", "estimated", "rigid" or None
+        The stiffness that determines it; None where it is infinite.
+    """
+
+    constraint: str
+    component: str
+    unit: ReactionUnit
+    value: float
+    source: ReactionSource | None
+
+
+@dataclass(frozen=True)
+class MisfitEffect:
+    """What a misfit of one component costs.
+
+    Parameters
+    ----------
+    constraint, component : str
+        That misfits.
+    step : MisfitStep
+        The misfit for which the loads are: 0.1 mm or 1 mrad.
+    loads : tuple of MisfitLoad
+        That it causes, the largest first; empty where nothing is overconstrained.
+    missing : MissingStiffness
+        Bodies and joints that need a stiffness before an infinite load has a value.
+    rows : mapping of str to int
+        The rows that there are, loaded or not, by their ``CONSTRAINT.COMPONENT``.
+    """
+
+    constraint: str
+    component: str
+    step: MisfitStep
+    loads: tuple[MisfitLoad, ...]
+    missing: MissingStiffness
+    rows: Mapping[str, int] = field(repr=False, compare=False)
+
+    @property
+    def infinite(self) -> bool:
+        """Whether no compliance limits some of the loads."""
+        return any(np.isinf(load.value) for load in self.loads)
+
+    @property
+    def largest(self) -> MisfitLoad | None:
+        """The largest load; None where there is none."""
+        return self.loads[0] if self.loads else None
+
+    def __getitem__(self, name: str) -> float:
+        """Return the load of ``CONSTRAINT.COMPONENT``, N or N·m; zero where there is none.
+
+        Raises
+        ------
+        UnknownName
+            No row has that name.
+        """
+        row_of(name, self.rows)
+        found = (one.value for one in self.loads if f"{one.constraint}.{one.component}" == name)
+        return next(found, 0.0)
+
+
+def row_of(name: str, rows: Mapping[str, int]) -> int:
+    """Return the number of a row ``CONSTRAINT.COMPONENT``.
+
+    Raises
+    ------
+    UnknownName
+        No row has that name.
+    """
+    if name not in rows:
+        raise UnknownName(
+            f"{name!r} is no row of a constraint",
+            expected="CONSTRAINT.COMPONENT",
+            remedy=suggestion(name, list(rows)),
+        )
+    return rows[name]
+
+
+#: The misfits to which loads are given: 0.1 mm and 1 mrad.
+STEPS: dict[ReactionUnit, MisfitStep] = {"N": MisfitStep(1e-4, "m"), "N·m": MisfitStep(1e-3, "rad")}
+
+
+@dataclass(frozen=True, eq=False)
+class MisfitResponse(Result):
+    """What a misfit of each constraint component costs, without any load.
+
+    A misfit δ offsets the successor along a row before the joint is closed (m, rad); it changes the reactions
+    on the successors by −B δ (N, N·m). B is symmetric and positive semidefinite, and every column is a
+    self-stress. Without redundant constraints B is zero.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    q : (nq,) array
+        The closed pose, rad and m.
+    planar : str or None
+        The plane, where forces are computed in one.
+    tolerance : float
+        Relative rank tolerance.
+    degree_of_redundancy : int
+    labels : tuple of RowLabel
+        (constraint, component) of the m rows.
+    units : tuple of "N" or "N·m"
+        Of the load of each row; a misfit of it is in m or rad.
+    factor : (m, k) sparse array
+        W of the finite part W Wᵀ of B, in N/m, N/rad, N·m/m and N·m/rad.
+    infinite_group : (m,) int array
+        Rows with the same number, from 0, stress each other without any compliance; −1 elsewhere.
+    missing : tuple of MissingStiffness
+        For each of these groups what needs a stiffness before its loads have values.
+    adjustable : (m,) bool array
+        Whether a row can misfit: rows of velocities, such as rolling, cannot.
+    sources : tuple of "rigid", "stated", "estimated" or None
+        What determines the load of each row: the rigid model (then it is zero), a stiffness, or nothing.
+    length : float
+        Characteristic length by which forces and moments are compared, m.
+    stated, estimated : tuple
+        Names of pairs and bodies whose stiffness was used, and the estimates that were.
+    """
+
+    mechanism: Mechanism
+    q: Array
+    planar: str | None
+    tolerance: float
+    degree_of_redundancy: int
+    labels: tuple[RowLabel, ...]
+    units: tuple[ReactionUnit, ...]
+    factor: csr_array
+    infinite_group: AnyArray
+    missing: tuple[MissingStiffness, ...]
+    adjustable: AnyArray
+    sources: tuple[ReactionSource | None, ...]
+    length: float
+    stated: tuple[str, ...] = ()
+    estimated: tuple[Estimate, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        redundant = counted(self.degree_of_redundancy, "redundant constraint")
+        stressing = counted(len(self.stressing), "component")
+        facts = (redundant, f"{stressing} whose misfit costs something", f"tolerance {self.tolerance:g}")
+        return one_line(self, self.mechanism.name, facts)
+
+    @cached_property
+    def finite(self) -> csr_array:
+        """The finite part W Wᵀ of B, by its entries, (m, m)."""
+        found = (self.factor @ self.factor.T).tocsr()
+        found.sort_indices()
+        return found
+
+    @cached_property
+    def B(self) -> Array:
+        """The response (m, m), N/m, N/rad, N·m/m and N·m/rad; ``inf`` where no compliance limits it."""
+        size = len(self.labels)
+        return np.array([self.column(k) for k in range(size)]).reshape(size, size)
+
+    def column(self, row: int) -> Array:
+        """Return column ``row`` of B, (m,)."""
+        found = np.zeros(len(self.labels))
+        rows, values = self.entries(row)
+        found[rows] = values
+        return found
+
+    def entries(self, row: int) -> tuple[AnyArray, Array]:
+        """Return where column ``row`` of B is not zero, (n,), and what it is there, (n,)."""
+        own = slice(self.finite.indptr[row], self.finite.indptr[row + 1])
+        rows, values = self.finite.indices[own], self.finite.data[own]
+        group = int(self.infinite_group[row])
+        if group < 0:
+            return rows, values
+        infinite, kept = self._members[group], self.infinite_group[rows] != group
+        rows = np.concatenate((rows[kept], infinite))
+        order = np.argsort(rows)
+        return rows[order], np.concatenate((values[kept], np.full(len(infinite), np.inf)))[order]
+
+    @cached_property
+    def stressing(self) -> tuple[int, ...]:
+        """Rows whose misfit loads something, the most expensive first (0.1 mm against 1 mrad)."""
+        cost = np.where(self.adjustable, self._costs, 0.0).tolist()
+        # equal ones stay in the order of the file, whatever their rounding
+        order = sorted(range(len(cost)), key=lambda k: -float(f"{cost[k]:.9g}"))
+        return tuple(k for k in order if cost[k] > _ROUNDING * self._scale)
+
+    @cached_property
+    def _scale(self) -> float:
+        """Largest finite load of a step, N."""
+        size = row_lengths(self.factor) * self._in_newtons
+        return float((size.max(initial=0.0) * size * self._steps).max(initial=0.0))
+
+    @cached_property
+    def _costs(self) -> Array:
+        """Largest load that a step of each row causes, (m,), N."""
+        cost = np.zeros(len(self.labels))
+        if self.finite.nnz:
+            loads = abs(self.finite @ diags_array(self._in_newtons))
+            cost = self._steps * loads.max(axis=1).toarray().ravel()
+        return np.where(self.infinite_group >= 0, np.inf, cost)
+
+    @cached_property
+    def _steps(self) -> Array:
+        """Sizes of the misfits to which loads are given, (m,), m and rad."""
+        return np.array([STEPS[unit].size for unit in self.units])
+
+    @cached_property
+    def _in_newtons(self) -> Array:
+        """Factors by which loads are compared, (m,)."""
+        return np.array([1.0 if unit == "N" else 1.0 / self.length for unit in self.units])
+
+    @cached_property
+    def effects(self) -> tuple[MisfitEffect, ...]:
+        """What a misfit of 0.1 mm or 1 mrad of each component costs, the most expensive first."""
+        return tuple(self.effect(row) for row in self.stressing)
+
+    def __getitem__(self, name: str) -> MisfitEffect:
+        """Return what a misfit of ``CONSTRAINT.COMPONENT`` costs."""
+        return self.effect(self.row(name))
+
+    def row(self, name: str) -> int:
+        """Return the number of a row ``CONSTRAINT.COMPONENT``.
+
+        Raises
+        ------
+        UnknownName
+            No row has that name.
+        """
+        return row_of(name, self.rows_by_name)
+
+    @cached_property
+    def rows_by_name(self) -> dict[str, int]:
+        """The number of each row, by its ``CONSTRAINT.COMPONENT``."""
+        return {label.dotted: k for k, label in enumerate(self.labels)}
+
+    def value(self, misfit: str, load: str) -> float:
+        """Return the load −B (N or N·m) of one ``CONSTRAINT.COMPONENT`` per m or rad of misfit of another.
+
+        It is ``inf``, whatever its sign, where no compliance limits it.
+        """
+        found = float(self.column(self.row(misfit))[self.row(load)])
+        return found if np.isinf(found) else 0.0 - found
+
+    def effect(self, row: int) -> MisfitEffect:
+        """Return what a misfit of 0.1 mm or 1 mrad of row ``row`` costs."""
+        step, group = STEPS[self.units[row]], int(self.infinite_group[row])
+        own = slice(self.finite.indptr[row], self.finite.indptr[row + 1])
+        if group >= 0 and (self.infinite_group[self.finite.indices[own]] == group).all():
+            return MisfitEffect(*self.labels[row], step, *self._infinite_loads[group], self.rows_by_name)
+        rows, values = self.entries(row)
+        loads = np.where(np.isinf(values), np.inf, 0.0 - step.size * values)
+        return MisfitEffect(*self.labels[row], step, *self._listed(rows, loads, {group}), self.rows_by_name)
+
+    @cached_property
+    def _members(self) -> tuple[AnyArray, ...]:
+        """The rows of each group that is stressed without any compliance, (n,)."""
+        order = np.argsort(self.infinite_group, kind="stable")
+        ends = np.searchsorted(self.infinite_group[order], np.arange(self.infinite_group.max(initial=-1) + 2))
+        return tuple(order[start:end] for start, end in itertools.pairwise(ends.tolist()))
+
+    @cached_property
+    def _infinite_loads(self) -> tuple[tuple[tuple[MisfitLoad, ...], MissingStiffness], ...]:
+        """The loads of a misfit that loads its own group alone, by group: all its rows have the same."""
+        return tuple(
+            self._listed(rows, np.full(len(rows), np.inf), {group})
+            for group, rows in enumerate(self._members)
+        )
+
+    def loads_of(self, misfit: Array) -> tuple[tuple[MisfitLoad, ...], MissingStiffness]:
+        """Return the loads that misfits cause together, the largest first, and what infinite ones lack.
+
+        Parameters
+        ----------
+        misfit : (m,) array
+            Of the rows, m and rad.
+        """
+        rows = np.flatnonzero(misfit)
+        loads = 0.0 - self.factor @ (self.factor[rows].T @ misfit[rows])
+        groups = {int(group) for group in self.infinite_group[rows]} - {-1}
+        loads[np.isin(self.infinite_group, list(groups))] = np.inf
+        return self._listed(np.arange(len(loads)), loads, groups)
+
+    def _listed(
+        self, rows: AnyArray, loads: Array, groups: set[int]
+    ) -> tuple[tuple[MisfitLoad, ...], MissingStiffness]:
+        """Return what is no rounding of the loads (n,) of some rows (n,), and what infinite ``groups`` lack."""
+        size = np.abs(loads) * self._in_newtons[rows]
+        finite = size[np.isfinite(size)].max(initial=0.0)
+        kept = np.flatnonzero(size > max(_ROUNDING * finite, _ROUNDING**2 * self._scale))
+        kept = kept[np.argsort([-float(f"{size[k]:.9g}") for k in kept.tolist()], kind="stable")]
+        places: list[int] = rows[kept].tolist()
+        found = tuple(
+            MisfitLoad(*self.labels[k], self.units[k], load, self.sources[k])
+            for k, load in zip(places, loads[kept].tolist(), strict=True)
+        )
+        groups = groups - {-1}
+        return found, self.missing[min(groups)] if groups else MissingStiffness()
+
+
+def row_lengths(matrix: csr_array) -> Array:
+    """Return the length of each row of a sparse matrix (m, k), (m,)."""
+    return np.asarray(np.sqrt(matrix.power(2).sum(axis=1)))

@@ -1,0 +1,363 @@
+"""The flexible elements of a mechanism, pairs and bodies, as flexibility of the constraint rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.analysis.uniqueness import ConstraintVerdict, joint_place, rows_in_world
+from mbplugin.constraints.rows import Rows
+from mbplugin.dynamics.newton_euler import NewtonEuler, load_wrench, payload_terms
+from mbplugin.joint_reactions.statics import System
+from mbplugin.joint_reactions.stiffness_estimate import (
+    Layout,
+    Section,
+    carry_twist,
+    deflections,
+    lay_out,
+    move_wrench,
+)
+from mbplugin.model.mechanism.kinematics import BodyPoses, welded_bodies
+from mbplugin.model.mechanism.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism, Rolling
+from mbplugin.model.mechanism.pair import Pair, RowKind
+from mbplugin.model.scene import Load, Payload
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, shift_rows
+
+# Where the stated stiffness is complete, so that it may decide a reaction.
+#
+# A rigid part is not an infinitely stiff one: its compliance may be omitted only if no result depends on
+# it. In a hybrid model only bodies that no non-unique reaction loads may stay rigid (pekal2024 §1).
+# So a non-unique reaction is *covered* if every body on which it acts has a stiffness, or if the joint
+# that carries it has one of its own, beside which the bodies count as rigid. The ground is no body.
+
+
+@dataclass(frozen=True)
+class MissingStiffness:
+    """What has to be given a stiffness before the open reactions have values.
+
+    Parameters
+    ----------
+    bodies : tuple of str
+        In the order of the mechanism; never the ground or what is welded to it.
+    pairs : tuple of str
+        Joints where no body can bend: between the ground and bodies that are held in one place only.
+    """
+
+    bodies: tuple[str, ...] = ()
+    pairs: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.bodies or self.pairs)
+
+
+NOTHING_MISSING = MissingStiffness()
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """Which reactions act on stated stiffness only.
+
+    Parameters
+    ----------
+    uncovered : (m,) bool array
+        Rows of constraints with a non-unique reaction whose bodies and joint lack stiffness.
+    lacking : dict of constraint to tuple of str
+        Bodies without stiffness on each constraint with a non-unique reaction, those that can bend.
+    """
+
+    uncovered: AnyArray
+    lacking: dict[str, tuple[str, ...]]
+
+
+def coverage(system: System, elements: Sequence[Element]) -> Coverage:
+    """Return which non-unique reactions act on flexible bodies, or in flexible joints, only.
+
+    Parameters
+    ----------
+    elements : sequence of Element
+        Pairs and bodies that give way, stated or estimated.
+    """
+    giving = {e.name for e in elements if e.kind == "pair"}
+    flexible = {e.name for e in elements if e.kind == "body"}
+    exempt = _exempt(system)
+    uncovered = np.zeros(len(system.scale), dtype=bool)
+    lacking: dict[str, tuple[str, ...]] = {}
+    for constraint, verdict in zip(system.mech.constraints(), system.verdicts, strict=True):
+        if verdict.unique:
+            continue
+        joints = joints_of(system.mech, constraint)
+        bare = [pair for pair in joints if pair.name not in giving]
+        rigid = _ends(joints, verdict) - flexible - exempt
+        lacking[constraint.name] = tuple(sorted(rigid, key=system.mech.body_index.__getitem__))
+        if joints and not bare:
+            continue
+        ends = _ends(bare, verdict)
+        uncovered[system.slices[constraint.name]] = not ends & flexible or bool(ends - flexible - exempt)
+    return Coverage(uncovered, lacking)
+
+
+def missing_stiffness(system: System, covered: Coverage, determined: AnyArray) -> MissingStiffness:
+    """Return what lacks stiffness for the reactions that are not ``determined`` (m,).
+
+    Where all reactions of a self-stress are covered and it still bends nothing, all that it loads is named.
+    """
+    group = system.stress_groups
+    partly = set(group[covered.uncovered].tolist())
+    bodies: set[str] = set()
+    pairs: list[str] = []
+    for name, lacking in covered.lacking.items():
+        rows = system.slices[name]
+        waits = covered.uncovered[rows].any() or not partly & set(group[rows].tolist())
+        if determined[rows].all() or not waits:
+            continue
+        bodies.update(lacking)
+        if not lacking and name in system.mech.pair_by_name:
+            pairs.append(name)
+    return MissingStiffness(tuple(b.name for b in system.mech.bodies if b.name in bodies), tuple(pairs))
+
+
+def joints_of(mech: Mechanism, constraint: Constraint) -> tuple[Pair, ...]:
+    """Return the pairs whose joints a constraint acts in: its own, or those of a drive, lock or coupling."""
+    match constraint:
+        case Pair():
+            return (constraint,)
+        case Driver():
+            return (mech.pair_by_name[constraint.joint],)
+        case Lock():
+            return (mech.pair_by_name[constraint.joint],)
+        case Coupling():
+            return tuple(mech.pair_by_name[term.joint] for term in constraint.terms)
+        case _:
+            return ()
+
+
+def _ends(joints: Sequence[Pair], verdict: ConstraintVerdict) -> set[str]:
+    """Return the bodies at some joints; what is in no joint, as a wheel, acts on one body."""
+    return {body for pair in joints for body in pair.bodies} or {verdict.body_b}
+
+
+def _exempt(system: System) -> set[str]:
+    """Return what cannot bend: the ground, and bodies that are held in one place only."""
+    pairs = system.mech.pair_by_name
+    tying = {r.constraint for r in system.rows if r.components and r.constraint in pairs}
+    found = {WORLD, *welded_bodies(system.mech, tying)}
+    for k, body in enumerate(system.mech.bodies):
+        if frame_of(system, k, attachments(system, k)) is None:
+            found.add(body.name)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """One flexible pair or body.
+
+    Parameters
+    ----------
+    rows : (k,) int array
+        The rows of the system that it gives way in.
+    A : (k, k) array
+        Gap opened per multiplier, scaled.
+    d : (k,) array
+        Gap opened by loads on the element itself, scaled.
+    source : "stated" or "estimated"
+    kind : "pair" or "body"
+    """
+
+    name: str
+    rows: AnyArray
+    A: Array
+    d: Array
+    source: str
+    kind: str
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """What acts on the bodies, in the pieces that bend a flexible one.
+
+    Parameters
+    ----------
+    accelerations : (N, 6) array
+        v̇, zero in statics.
+    loads, payloads : tuple
+    """
+
+    equations: NewtonEuler
+    accelerations: Array
+    loads: tuple[Load, ...]
+    payloads: tuple[Payload, ...]
+
+    def line_force(self, body: int) -> Array:
+        """Return the weight and inertia force (3,) that the body's own mass spreads along its beams, N, world axes."""
+        mech = self.equations.mechanism
+        return np.asarray(mech.bodies[body].mass * (mech.gravity - self.accelerations[body, :3]))
+
+    def point_wrenches(self, body: int) -> list[tuple[Array, Array]]:
+        """Return (world point, wrench at the body's centre of mass) of loads and payloads."""
+        mech, poses = self.equations.mechanism, self.equations.poses
+        found = []
+        for load in self.loads:
+            if mech.body_index[load.body] == body:
+                found.append((poses.of(body).apply(load.point), load_wrench(load, poses, body)))
+        for payload in self.payloads:
+            if mech.body_index[payload.body] == body:
+                M, F = payload_terms(mech, payload, poses, self.equations.twists)
+                found.append((poses.of(body).apply(payload.com), F - M @ self.accelerations[body]))
+        return found
+
+
+def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | None:
+    """Return the rows of a pair that give way by its own flexibility (6, 6); None if it is rigid.
+
+    The row k opens by L F Lᵀ λ, L being the rows in axes of P at the origin of S.
+    """
+    at = system.slices[pair.name]
+    rows = system.rows_by_name[pair.name]
+    if not flexibility.any() or not rows.components:
+        return None
+    L = joint_rows(system, pair, rows)
+    for k, component in enumerate(rows.components):
+        if pair.kind.row_kind(component) is RowKind.CROSSED:
+            # stiffness is stated for the row itself
+            L[k] = np.eye(6)[COMPONENTS.index(component)]
+    scale = system.scale[at]
+    A = scale[:, None] * (L @ flexibility @ L.T) * scale
+    return Element(pair.name, np.arange(at.start, at.stop), A, np.zeros(len(A)), "stated", "pair")
+
+
+def joint_rows(system: System, pair: Pair, rows: Rows) -> Array:
+    """Return the rows (k, 6) of a pair on the relative twist at the origin of S, axes of P."""
+    return rows_at_joint(system.mech, system.poses, pair, rows)
+
+
+def rows_at_joint(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> Array:
+    """Return the rows (k, 6) of a pair at some poses on the relative twist at the origin of S, axes of P."""
+    _, R_WP = joint_place(mech, poses, pair)
+    return np.asarray(rows_in_world(mech, poses, pair, rows) @ np.kron(np.eye(2), R_WP))
+
+
+def joint_point(system: System, pair: Pair) -> Array:
+    """Return the origin of S in the world, (3,), m."""
+    return joint_place(system.mech, system.poses, pair)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Attachments:
+    """Where constraints act on a body.
+
+    Parameters
+    ----------
+    rows : (k,) int array
+        Rows of the system that have the body in them.
+    W : (k, 6) array
+        Their coefficients on the displacement of their own point.
+    points : (k, 3) array
+        These points in the world, m.
+    """
+
+    rows: AnyArray
+    W: Array
+    points: Array
+
+
+def attachments(system: System, body: int) -> Attachments:
+    """Return where the constraints of a body act on it."""
+    rows: list[int] = []
+    W: list[Array] = [np.zeros((0, 6))]
+    points: list[Array] = []
+    for r in system.rows_on_body.get(body, ()):
+        if not r.components:
+            continue
+        entry = dict(r.entries)[body]
+        point = acting_point(system, system.constraint_by_name[r.constraint], body)
+        at = system.slices[r.constraint]
+        rows.extend(range(at.start, at.stop))
+        W.append(shift_rows(entry, system.poses.p_WC[body] - point))
+        points.extend([point] * len(r.components))
+    return Attachments(np.array(rows, dtype=int), np.vstack(W), np.array(points).reshape(-1, 3))
+
+
+def acting_point(system: System, constraint: Constraint, body: int) -> Array:
+    """Return where a constraint acts on a body, (3,), m, world; what acts on rates acts where its pair is."""
+    pairs = system.mech.pair_by_name
+    name = system.mech.bodies[body].name
+    match constraint:
+        case Pair():
+            return joint_point(system, constraint)
+        case Driver():
+            return joint_point(system, pairs[constraint.joint])
+        case Lock():
+            return joint_point(system, pairs[constraint.joint])
+        case Coupling():
+            touching = (pairs[term.joint] for term in constraint.terms)
+            return joint_point(system, next(p for p in touching if name in (p.body_a, p.body_b)))
+        case Rolling():
+            return system.poses.of(body).apply(constraint.center)
+        case _:
+            return system.poses.of(body).apply(constraint.point)
+
+
+def frame_of(system: System, body: int, at: Attachments) -> tuple[Layout, list[int]] | None:
+    """Return the frame of a body and the node of each of its rows; None if it cannot bend."""
+    if not len(at.points):
+        return None
+    massive = system.mech.bodies[body].mass > 0
+    return lay_out(
+        at.points, system.poses.p_WC[body] if massive else np.unique(at.points, axis=0).mean(axis=0)
+    )
+
+
+def body_element(
+    system: System, body: int, sections: Sequence[Section] | Section, applied: Applied, source: str
+) -> Element | None:
+    """Return the rows that give way because a body bends; None if it has less than two attachments."""
+    at = attachments(system, body)
+    found = frame_of(system, body, at)
+    if found is None:
+        return None
+    layout, node_of = found
+    several = [sections] * len(layout.beams) if isinstance(sections, Section) else list(sections)
+    line_load = applied.line_force(body) / layout.lengths().sum()
+    layout, wrenches = _loaded(system, body, layout, line_load, applied)
+    flexibility, displaced = deflections(layout, several, system.poses.R_WL[body], line_load, wrenches)
+    E = np.zeros((len(at.rows), len(flexibility)))
+    for k, node in enumerate(node_of):
+        E[k, 6 * node : 6 * node + 6] = at.W[k] @ carry_twist(layout.nodes[node], at.points[k])
+    scale = system.scale[at.rows]
+    A = scale[:, None] * (E @ flexibility @ E.T) * scale
+    name = system.mech.bodies[body].name
+    return Element(name, at.rows, A, scale * (E @ displaced), source, "body")
+
+
+def _loaded(
+    system: System, body: int, layout: Layout, line_load: Array, applied: Applied
+) -> tuple[Layout, list[tuple[int, Array]]]:
+    """Return the frame with a node under every load, and the wrenches there.
+
+    What the uniform ``line_load`` (3,), N/m, leaves of gravity and inertia (moments, a centre of mass off the
+    beams) acts at the place of the frame that is nearest to the centre of mass.
+    """
+    center = system.poses.p_WC[body]
+    rest = applied.equations.F[body] - applied.equations.M[body] @ applied.accelerations[body]
+    for (i, j, _), length in zip(layout.beams, layout.lengths(), strict=True):
+        force = np.concatenate((length * line_load, np.zeros(3)))
+        rest = rest - move_wrench(force, 0.5 * (layout.nodes[i] + layout.nodes[j]), center)
+    pieces = applied.point_wrenches(body)
+    rest = rest - sum((w for _, w in pieces), np.zeros(6))
+    wrenches = []
+    for point, wrench in (*pieces, (center, rest)):
+        layout, node = layout.nearest(point)
+        wrenches.append((node, move_wrench(wrench, center, layout.nodes[node])))
+    return layout, wrenches
+
+
+def stated_elements(
+    system: System, pairs: Mapping[str, Array], sections: Mapping[str, Section], applied: Applied
+) -> list[Element]:
+    """Return the elements of the stated stiffness."""
+    found = [pair_element(system, system.mech.pair_by_name[n], F) for n, F in pairs.items()]
+    index = system.mech.body_index
+    found += [body_element(system, index[n], s, applied, "stated") for n, s in sections.items()]
+    return [e for e in found if e is not None]

@@ -1,1 +1,0 @@
-"""Stiffness of bodies and pairs, and the physical reactions that follow from it."""

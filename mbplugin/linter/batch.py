@@ -1,0 +1,201 @@
+"""Many files: each is linted separately, so that an error in one does not stop the others."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from mbplugin.errors import BadUsage
+from mbplugin.linter.deadline import Deadline
+from mbplugin.linter.finding import Finding
+from mbplugin.linter.registry import find_rule
+from mbplugin.linter.run import FRAGMENT, Report, by_severity, lint, suppress, unused
+from mbplugin.linter.targets import Target
+from mbplugin.processes.foreign import require_possible
+from mbplugin.readers.common.paths import real_path
+
+UNUSABLE, CRASHED, UNUSED, NOT_LINTED = "MB900", "MB912", "MB913", "MB915"
+#: More processes than these cannot be waited for together on Windows.
+_MOST_ON_WINDOWS = 61
+#: A process takes as long to start as some files take to lint.
+_FILES_PER_PROCESS = 4
+
+
+def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
+    """Lint one file as its settings and some options of ``lint`` say.
+
+    Raises
+    ------
+    BadUsage
+        A request that cannot be meant.
+    """
+    settings = target.settings
+    try:
+        report = lint(
+            target.file,
+            text=target.text,
+            select=settings.select,
+            ignore=settings.ignore,
+            extend_select=settings.extend_select,
+            targets=settings.targets,
+            fail_on=settings.fail_on,
+            package_dirs=settings.package_dirs,
+            xacro_unsafe=settings.xacro_unsafe,
+            xacro_args=settings.xacro_args_of(target.file),
+            default_tolerance=settings.tolerance,
+            misfit_limit=settings.misfit_limit,
+            **options,
+        )
+    except BadUsage:
+        raise
+    # a bug: it is reported, with its traceback, and the other files are linted
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return without_verdict(target, CRASHED, reason, {"traceback": traceback.format_exc()})
+    return suppress(report, settings.ignores)
+
+
+def with_skipped(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
+    """Return the reports with notes for files that nobody named, and that are no models or parts of others.
+
+    Where that leaves no verdict at all, each says why it has none: a run that linted nothing has not passed.
+    """
+    models = {real_path(file): r.source for r in reports if r.scene for file in r.scene.files}
+    seen = [
+        skipped(report, models.get(real_path(report.source), "")) if target.searched else report
+        for report, target in zip(reports, targets, strict=True)
+    ]
+    return list(reports) if all(report.skipped for report in seen) else seen
+
+
+def skipped(report: Report, model: str = "") -> Report:
+    """Return the report of a file that nobody named: skipped where it is no model by itself.
+
+    Parameters
+    ----------
+    model : str
+        The file that includes it, if one does: then any error is a reason to skip it.
+    """
+    included = bool(model) and report.scene is None
+    found = [f for f in report.findings if f.evidence.get(FRAGMENT) or (included and _unusable(f))]
+    why = f"skipped, because {model} includes it" if included else "skipped"
+    notes = {id(f): replace(f, severity="note", message=f"{why}: {f.message}") for f in found}
+    findings = tuple(notes.get(id(f), f) for f in report.findings)
+    return replace(report, findings=findings, skipped=bool(notes) and not any(map(_unusable, findings)))
+
+
+def _unusable(finding: Finding) -> bool:
+    return finding.severity == "error" and finding.code != CRASHED
+
+
+def lint_one_of_many(target: Target, options: Mapping[str, Any]) -> Report:
+    """Lint one file; a request that cannot be meant for it, but may be for others, is a finding."""
+    try:
+        return lint_target(target, options)
+    except BadUsage as error:
+        return without_verdict(target, UNUSABLE, error.sentence().rstrip("."))
+
+
+def without_verdict(
+    target: Target, code: str, reason: str, evidence: Mapping[str, Any] | None = None
+) -> Report:
+    """Return the report of a file of which nothing is known."""
+    rule = find_rule(code)
+    finding = replace(rule.finding(f"{target.file}: {reason}.", evidence=evidence), file=target.file)
+    return Report(target.file, (finding,), None, None, target.settings.fail_on)
+
+
+def not_linted(target: Target, seconds: float) -> Report:
+    """Return the report of a file that was not linted within the time of its run, s."""
+    return without_verdict(target, NOT_LINTED, f"not linted, the time of this run is over ({seconds:g} s)")
+
+
+def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
+    """Return the reports with the waivers that match nothing.
+
+    Those of several files are in a report of their configuration, at the end; those of one file in its own.
+    """
+    labelled = list(reports)
+    last = {target.settings.file: target for target in targets}
+    for config, target in last.items():
+        mine = [r for r, t in zip(reports, targets, strict=True) if t.settings.file == config]
+        found = by_severity(unused_ignores(target, mine))
+        if len(reports) == 1:
+            labelled = [replace(labelled[0], findings=by_severity((*labelled[0].findings, *found)))]
+        elif found:
+            labelled.append(Report(config, found, None, None, target.settings.fail_on))
+    return labelled
+
+
+def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:
+    """Yield the ignores in force for a target that match nothing in the reports."""
+    settings, rule = target.settings, find_rule(UNUSED)
+    if not settings.selection.includes(rule):
+        return
+    for ignore in unused(settings.ignores, reports):
+        if settings.selection.includes(find_rule(ignore.rule)):
+            yield replace(
+                rule.finding(
+                    f"the waiver of {ignore.rule} for {ignore.element!r} matches nothing",
+                    element=ignore.element,
+                    evidence={"rule": ignore.rule, "reason": ignore.reason},
+                ),
+                file=ignore.config,
+                line=ignore.line,
+            )
+
+
+# Several files, one after the other or in processes side by side.
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def lint_targets(
+    targets: Sequence[Target],
+    options: Mapping[str, Any],
+    jobs: int | None = None,
+    max_seconds: float | None = None,
+) -> Iterator[Report]:
+    """Yield the reports of files in their order.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+    options : mapping
+        Of ``lint``, the same for every file.
+    jobs : int, optional
+        How many processes; as many as there are cores, but none that would not be worth its start.
+    max_seconds : float, optional
+        What all files may take together, s. What is being linted then is ended, and reported as not linted
+        as are those that were not reached (MB915).
+
+    Raises
+    ------
+    BadUsage
+        More processes than can be started, or a request that cannot be meant, where there is one file.
+    """
+    workers = require_possible(jobs) if jobs else min(cores(), len(targets) // _FILES_PER_PROCESS)
+    if sys.platform == "win32":
+        workers = min(workers, _MOST_ON_WINDOWS)
+    deadline = Deadline(max_seconds)
+    if workers >= 2 and len(targets) > 1:
+        from mbplugin.linter.side_by_side import side_by_side
+
+        yield from side_by_side(targets, options, min(workers, len(targets)), deadline)
+        return
+
+    lint = lint_target if len(targets) == 1 else lint_one_of_many
+    with deadline.watched():
+        for target in targets:
+            report = deadline.run(target.file, partial(lint, target, options))
+            yield report if report is not None else not_linted(target, deadline.seconds or 0.0)

@@ -1,0 +1,510 @@
+"""Loops that mimic joints imitate: bodies of two branches that stay together in one point.
+
+A coupled linkage has one freedom. Where two of its bodies turn against each other about a point that is
+fixed in both, a hinge could stand there without hindering the motion: the real mechanism has one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from itertools import combinations, zip_longest
+from typing import Literal, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from mbplugin.model.mechanism import Body
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes, joint_vector, rigid_groups
+from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.scene import MADE, Payload, Scene
+from mbplugin.model.spatial import AnyArray, Array, Pose, is_turn, rpy_from_rotation, skew
+
+#: Angles of the leading joint at which the linkage is looked at, rad.
+_ANGLES = (0.0, 0.15, 0.3, 0.45, 0.6)
+#: The distance that the point may move, and how far away it may be, in sizes of the linkage.
+_STAYS, _REACH = 1e-3, 2.0
+#: A rotation below this is none, rad; and bodies of a linkage, above which nothing is looked for.
+_TURNS, _MOST = 0.05, 24
+#: Axes are parallel up to this angle, rad; a direction is one of others up to this share.
+_PARALLEL, _DEPENDENT = 1e-6, 1e-6
+#: Of what is pasted, m and rad.
+_DECIMALS = 10
+#: Ratio and offset (rad) of a follower.
+_Line = tuple[float, float]
+#: ``grounded`` and ``borne``: fixed to the ground, or to a mass; ``root``: a root that only a free base
+#: moves; ``moving``: it moves, and nothing that is fixed to it has mass.
+Carriage = Literal["grounded", "borne", "root", "moving"]
+#: Poses that climb in each sense, sweeps over their coordinates; the best ones, which go on, and their sweeps.
+_STARTS, _SWEEPS, _KEPT, _LAST = 64, 7, 12, 20
+#: Shares of a pull below which it depends on no coordinate, and by which it is larger than another.
+_NOTHING, _EQUAL = 1e-9, 1e-9
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class ImitatedLoop:
+    """Two bodies that stay together in one point, and the joint that is missing there.
+
+    Parameters
+    ----------
+    leader : str
+        The joint that leads them.
+    body_a, body_b : str
+    point : (3,) array, m, world
+    type : str
+        Of the missing joint: one that leaves a planar loop without redundant constraints, else a spherical one.
+    X_AP, X_BS : Pose
+        Its frames in the frames of the links.
+    mimics : tuple of str
+        Joints whose mimics it replaces.
+    """
+
+    leader: str
+    body_a: str
+    body_b: str
+    point: Array
+    type: str
+    X_AP: Pose
+    X_BS: Pose
+    mimics: tuple[str, ...]
+
+    @property
+    def toml(self) -> str:
+        """The joint as lines to paste into a scene file."""
+        lines = [
+            f"# without the mimics of {' and '.join(self.mimics)}",
+            "[[closure]]",
+            f"name = {json.dumps(f'{self.body_a}_{self.body_b}')}",
+            f'type = "{self.type}"',
+            f"body_a = {json.dumps(self.body_a)}",
+            f"body_b = {json.dumps(self.body_b)}",
+        ]
+        for side, X in (("a", self.X_AP), ("b", self.X_BS)):
+            for key, values in (("xyz", X.p), ("rpy", rpy_from_rotation(X.R))):
+                lines.append(f"{key}_{side} = {(np.round(values, _DECIMALS) + 0.0).tolist()}")
+        return "\n".join(lines)
+
+
+def imitated_loops(scene: Scene) -> Iterator[ImitatedLoop]:
+    """Yield the loops that the followers of a leading joint imitate, each with mimics of its own."""
+    mech = scene.mechanism
+    for leader, followers in _leaders(mech).items():
+        yield from _loops(mech, leader, followers)
+
+
+def _leaders(mech: Mechanism) -> dict[str, dict[str, _Line]]:
+    """Return the revolute joints that lead others by a mimic, and how each follower depends on it."""
+    followed: dict[str, tuple[str, _Line]] = {}
+    for coupling in mech.couplings:
+        if coupling.type == "mimic" and len(coupling.terms) == 2:
+            follower, leading = coupling.terms
+            ratio = -leading.coefficient / follower.coefficient
+            followed[follower.joint] = (leading.joint, (ratio, coupling.offset / follower.coefficient))
+    found: dict[str, dict[str, _Line]] = {}
+    for joint in followed:
+        name, (ratio, offset), seen = joint, (1.0, 0.0), set[str]()
+        while name in followed and name not in seen:
+            seen.add(name)
+            name, (factor, shift) = followed[name]
+            ratio, offset = ratio * factor, offset + ratio * shift
+        if name not in seen and all(_turns_alone(mech, n) for n in (joint, name)):
+            found.setdefault(name, {})[joint] = (ratio, offset)
+    return found
+
+
+def _turns_alone(mech: Mechanism, joint: str) -> bool:
+    """Whether a joint is a revolute joint with a coordinate of its own; one that closes a loop has none."""
+    return joint in mech.tree.joint_of_pair and mech.pair_by_name[joint].kind.free == ("rz",)
+
+
+def _loops(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> Iterator[ImitatedLoop]:
+    moved = {mech.pair_by_name[joint].body_b for joint in (leader, *followers)}
+    ends = {body for joint in (leader, *followers) for body in mech.pair_by_name[joint].bodies}
+    group = rigid_groups(mech)
+    adjacent = {frozenset((a, b)) for p in mech.pairs for a in group[p.body_a] for b in group[p.body_b]}
+    bodies = sorted(ends - {WORLD})
+    above = {body: _above(mech, body) for body in bodies}
+    if len(bodies) > _MOST:
+        return
+    motion = [_poses(mech, leader, followers, angle) for angle in _ANGLES]
+    index = mech.body_index
+    size = float(np.linalg.norm(np.ptp([motion[0].of(index[body]).p for body in bodies], axis=0)))
+    kept = set(followers)
+    for a, b in combinations(bodies, 2):
+        apart = a not in above[b] and b not in above[a] and frozenset((a, b)) not in adjacent
+        if not apart or b in group[a] or not moved & {a, b} or size == 0:
+            continue
+        point = _common_point([X.of(index[a]).inverse() @ X.of(index[b]) for X in motion], size)
+        if point is None:
+            continue
+        axis, mimics = _replaced(mech, (a, b), point, motion[len(motion) // 2], kept)
+        if not mimics:
+            continue
+        kept -= {*mimics}
+        X_WA, X_WB = (motion[0].of(index[body]) for body in (a, b))
+        # both frames at one place: what the imitation is inaccurate by would keep the loop from closing
+        X_WP = Pose.from_xyz_axis(X_WA.apply(point), np.array([0.0, 0.0, 1.0]) if axis is None else axis)
+        type = "spherical" if axis is None else "point-on-line"
+        frames = (X_WA.inverse() @ X_WP, X_WB.inverse() @ X_WP)
+        yield ImitatedLoop(leader, a, b, X_WP.p, type, *frames, mimics)
+
+
+def _replaced(
+    mech: Mechanism, bodies: tuple[str, str], point: Array, poses: BodyPoses, kept: set[str]
+) -> tuple[Array | None, tuple[str, ...]]:
+    """Return the axis (3,) of a planar loop in world axes, and the mimics that a joint of two bodies replaces.
+
+    Of the mimics that are kept, those nearest to the joint; none where they are too few, as for a loop within others.
+
+    Parameters
+    ----------
+    bodies : two names
+        The joint is at a point (3,) of the first, m, in its frame.
+    """
+    ways = [[j for j in mech.tree.way_in(body) if j.pair is not None and j.pair.kind.free] for body in bodies]
+    own = [[j for j in way if j not in other] for way, other in (ways, ways[::-1])]
+    # in turn from both ends, as they are seen from the joint that is missing
+    loop = [j for pair in zip_longest(*own) for j in pair if j is not None]
+    there = poses.of(mech.body_index[bodies[0]]).apply(point)
+    places = [joint_axes(mech, joint, poses) for joint in loop]
+    axes = [S[3:, 0] for S, _ in places]
+    planar = all(np.linalg.norm(np.cross(axes[0], other)) < _PARALLEL for other in axes)
+    across = np.eye(3) - np.outer(axes[0], axes[0]) if planar else np.eye(3)
+    rates = [across @ (S[:3, 0] + np.cross(S[3:, 0], there - p)) for S, p in places]
+    needed, rows = _rank(rates), list[Array]()
+    mimics = []
+    for joint, rate in zip(loop, rates, strict=True):
+        if joint.pair is not None and joint.pair.name in kept and _rank([*rows, rate]) > len(rows):
+            rows.append(rate)
+            mimics.append(joint.pair.name)
+    return (axes[0] if planar else None), (tuple(mimics) if len(mimics) == needed else ())
+
+
+def _rank(rates: list[Array]) -> int:
+    """Return how many directions velocities (3,) of a point have."""
+    return int(np.linalg.matrix_rank(np.array(rates), rtol=_DEPENDENT))
+
+
+def _above(mech: Mechanism, body: str) -> set[str]:
+    """Return the bodies between a body and the root of its tree."""
+    parent = {pair.body_b: pair.body_a for pair in mech.pairs if not pair.closure}
+    found: set[str] = set()
+    while body in parent and parent[body] not in found:
+        body = parent[body]
+        found.add(body)
+    return found
+
+
+def _poses(mech: Mechanism, leader: str, followers: Mapping[str, _Line], angle: float) -> BodyPoses:
+    own = {joint: ratio * angle + offset for joint, (ratio, offset) in followers.items()}
+    return forward(mech, joint_vector(mech, {leader: angle, **own}))
+
+
+def _common_point(motion: list[Pose], size: float) -> Array | None:
+    """Return the point of A, (3,) m, that a point of B stays at; None where there is none.
+
+    Parameters
+    ----------
+    motion : list of Pose
+        X_AB at several angles.
+    size : float
+        Of the linkage, m.
+    """
+    turned = [motion[0].R.T @ X.R for X in motion[1:]]
+    if max(float(np.arccos(np.clip((np.trace(R) - 1) / 2, -1, 1))) for R in turned) < _TURNS:
+        return None
+    # R p_B − p_A = −t at every angle; what is free along the axis is set to the least distance
+    rows = np.vstack([np.hstack((X.R, -np.eye(3))) for X in motion])
+    known = -np.concatenate([X.p for X in motion])
+    solution = np.linalg.lstsq(rows, known, rcond=1e-9)[0]
+    left = float(np.abs(rows @ solution - known).max())
+    near = float(np.linalg.norm(solution[3:])) <= _REACH * size
+    return solution[3:] if left <= _STAYS * size and near else None
+
+
+# How a link is held: by the ground, by a body with mass, or by nothing that has mass.
+
+
+class Carriages:
+    """How the links of a scene are held; frames and bodies that readers made count as what they are."""
+
+    def __init__(self, scene: Scene) -> None:
+        mech = scene.mechanism
+        self._scene = scene
+        self._mass = {body.name: body.mass for body in mech.bodies}
+        self._group = rigid_groups(mech)
+        self._roots = {joint.outer for joint in mech.tree.joints if joint.pair is None}
+
+    def of(self, name: str) -> Carriage:
+        """Return how a link is held; its own mass does not count."""
+        group = self._group[name]
+        if WORLD in group:
+            return "grounded"
+        if any(self._mass[other] > 0 for other in group if other != name):
+            return "borne"
+        # where the caller frees the base, the root moves; where nobody says it, most robots are bolted down
+        freed = self._scene.request is not None and self._scene.request.base == "free"
+        return "moving" if freed or not group & self._roots else "root"
+
+    def heavier(self, body: Body) -> bool:
+        """Return whether the ground or a heavier body is fixed to a body."""
+        group = self._group[body.name]
+        return WORLD in group or any(self._mass[other] > body.mass for other in group if other != body.name)
+
+    def together(self, name: str) -> frozenset[str]:
+        """Return the links that fixed joints make one with a link."""
+        return self._group[name] - {WORLD}
+
+
+def states_inertial(scene: Scene, body: Body) -> bool:
+    """Return whether a body has a mass or an inertia in its file, be it zero."""
+    written = any(("body", body.name, part) in scene.origin for part in ("inertial", "mass"))
+    return written or not body.massless
+
+
+def is_made(scene: Scene, name: str) -> bool:
+    """Return whether a reader made a body, which no file names."""
+    return ("body", name, MADE) in scene.origin
+
+
+# The poses in which gravity pulls hardest on joints of a tree.
+#
+# The pull has many local maxima. In one coordinate it is A + B cos q + C sin q + D q, whose largest value is
+# known: many
+# poses climb at once, each coordinate in turn to the best value of its whole range.
+
+
+@dataclass(frozen=True, eq=False)
+class GravityPull:
+    """Joints of one freedom each and what they carry, as they are at a pose.
+
+    Parameters
+    ----------
+    gravity : (3,) array
+        m/s².
+    S : (k, 6) array
+        Twists of the joints at their ``points``, linear part first, world.
+    points : (k, 3) array, m
+    before : (k,) array of int
+        The joint in front of each one, −1 for none.
+    mass, moment : (k,), (k, 3) array
+        Of what hangs on each joint and on none beyond it: kg; mass times place, kg·m, world.
+    low, high : (k,) array
+        Ranges of the coordinates from those of the pose, rad and m.
+    """
+
+    gravity: Array
+    S: Array
+    points: Array
+    before: AnyArray
+    mass: Array
+    moment: Array
+    low: Array
+    high: Array
+
+    def starts(self, count: int) -> Array:
+        """Return displacements (count, k) of poses anywhere within the ranges, the nearest one to the pose first."""
+        inner = np.random.default_rng(0).random((count - 1, len(self.low)))
+        nearest = np.clip(0.0, self.low, self.high)
+        return np.vstack((nearest, self.low + inner * (self.high - self.low)))
+
+    def hardest(self, joints: Sequence[int]) -> Array:
+        """Return the displacements (n, k) of the poses in which gravity pulls hardest on each of n joints."""
+        of, count = np.array(joints), len(joints)
+        sense = np.tile(np.repeat([1.0, -1.0], _STARTS), (count, 1))
+        Q = np.tile(self.starts(_STARTS), (count, 2, 1))
+        for _ in range(_SWEEPS):
+            pull = self._climb(Q, sense, of)
+        kept = np.argsort(-pull, axis=1, kind="stable")[:, :_KEPT]
+        Q, sense = np.take_along_axis(Q, kept[..., None], 1), np.take_along_axis(sense, kept, 1)
+        for _ in range(_LAST):
+            pull = self._climb(Q, sense, of)
+        near = pull >= pull.max(axis=1, keepdims=True) * (1.0 - _EQUAL)
+        return np.asarray(Q[np.arange(count), near.argmax(axis=1)])
+
+    def _climb(self, Q: Array, sense: Array, joints: AnyArray) -> Array:
+        """Set each coordinate of poses Q (n, s, k) in turn to its best value; return the pulls (n, s) on joints (n,).
+
+        ``sense`` (n, s) is the sign in which each pull is to be large. The pull on a joint is
+        g · R_front dE h: h are mass and moment of what is beyond it, moved by the joints there.
+        """
+        R, inner = self._turned(Q), self._inner()
+        pull = np.zeros(Q.shape[:2])
+        axis = R[joints, np.arange(len(joints))] @ self.S[joints, None, 3:, None]
+        across = np.cross(self.gravity, axis[..., 0])
+        x = np.zeros((len(self.S), *Q.shape[:2], 3))
+        for k in reversed(range(len(self.S))):
+            beyond, own, front = inner[k, joints][:, None], (joints == k)[:, None], inner[joints, k][:, None]
+            carries = beyond | own
+            x[k] += carries[..., None] * self.moment[k]
+            parts = self._parts(
+                k, x[k], carries * self.mass[inner[:, k] | (np.arange(len(self.S)) == k)].sum()
+            )
+            way = np.where(beyond[..., None], across, self.gravity)
+            factors = np.einsum("nsbi,nsji,nsj->nsb", parts, R[k], way)
+            factors = np.where(own[..., None], _slopes(factors), factors) * (carries | front)[..., None]
+            Q[..., k] = self._best(k, sense[..., None] * factors)
+            moved = np.einsum("nsbi,nsb->nsi", parts, _basis(Q[..., k], own)) * (carries | front)[..., None]
+            if self.before[k] >= 0:
+                x[self.before[k]] += moved
+            else:
+                pull += moved @ self.gravity
+        return sense * pull
+
+    def _inner(self) -> AnyArray:
+        """Return (k, k) whether each joint is beyond each other one."""
+        inner = np.zeros((len(self.before),) * 2, dtype=bool)
+        for k, before in enumerate(self.before.tolist()):
+            if before >= 0:
+                inner[k] = inner[before]
+                inner[k, before] = True
+        return inner
+
+    def _turned(self, Q: Array) -> Array:
+        """Return how far what is in front of each joint has turned at poses Q (n, s, k): (k, n, s, 3, 3)."""
+        A = np.array([skew(a) for a in self.S[:, 3:]])
+        angle = Q[..., None, None]
+        turns = np.eye(3) + np.sin(angle) * A + (1 - np.cos(angle)) * (A @ A)
+        R = np.empty((len(self.S), *Q.shape[:2], 3, 3))
+        for k, before in enumerate(self.before.tolist()):
+            R[k] = R[before] @ turns[:, :, before] if before >= 0 else np.eye(3)
+        return R
+
+    def _parts(self, k: int, x: Array, mass: Array) -> Array:
+        """Return what (n, s, 4, 3) of moments x (n, s, 3) with masses (n, 1) goes with 1, cos q, sin q and q."""
+        v, a, m = self.S[k, :3], self.S[k, 3:], mass[..., None]
+        way = x - m * self.points[k]
+        along = way @ np.outer(a, a) if a.any() else way
+        slide = np.broadcast_to(m * v, x.shape)
+        return np.stack((m * self.points[k] + along, way - along, np.cross(a, way), slide), axis=2)
+
+    def _best(self, k: int, factors: Array) -> Array:
+        """Return the displacements (n, s) in the range at which factors (n, s, 4) · (1, cos q, sin q, q) is largest."""
+        low, high = self.low[k], self.high[k]
+        top = low + np.mod(np.arctan2(factors[..., 2], factors[..., 1]) - low, 2 * np.pi)
+        upper = factors @ (_basis(np.array(high)) - _basis(np.array(low))) > 0
+        best = np.where((top <= high) & self.S[k, 3:].any(), top, np.where(upper, high, low))
+        nothing = np.abs(factors[..., 1:]).sum(axis=-1) <= _NOTHING * np.abs(factors).sum(axis=-1)
+        return np.asarray(np.where(nothing, np.clip(0.0, low, high), best))
+
+
+def gravity_pull(
+    mech: Mechanism, payloads: Sequence[Payload], q: Array
+) -> tuple[GravityPull, list[str], bool]:
+    """Return the pull of gravity at a pose q (nq,), the names of its joints, and whether these are all that moves.
+
+    Screws, coupled joints, slides without limits and joints with several freedoms stay where they are.
+    """
+    poses, index = forward(mech, q), mech.body_index
+    coupled = {term.joint for coupling in mech.couplings for term in coupling.terms}
+    names: list[str] = []
+    on, before, places, ranges, whole = {WORLD: -1}, [], [], [], True
+    for joint in mech.tree.joints:
+        on[joint.outer] = on[joint.inner]
+        if joint.pair is None or len(joint.pair.kind.free) != 1:
+            whole &= joint.pair is not None and not joint.pair.kind.free
+            continue
+        span = None if joint.pair.name in coupled else _range(joint.pair)
+        whole &= span is not None
+        before.append(on[joint.inner])
+        on[joint.outer] = len(names)
+        names.append(joint.pair.name)
+        places.append(joint_axes(mech, joint, poses))
+        here = float(q[joint.q.start])
+        ranges.append(np.subtract(span or (here, here), here))
+    mass, moment = np.zeros(len(names)), np.zeros((len(names), 3))
+    loads = [(index[body.name], body.mass, poses.p_WC[index[body.name]]) for body in mech.bodies]
+    loads += [(i, load.mass, poses.of(i).apply(load.com)) for load in payloads for i in [index[load.body]]]
+    for i, m, place in loads:
+        k = on[mech.bodies[i].name]
+        if k >= 0:
+            mass[k], moment[k] = mass[k] + m, moment[k] + m * place
+    S, points = np.array([S[:, 0] for S, _ in places]), np.array([point for _, point in places])
+    low, high = np.array(ranges).T
+    return GravityPull(mech.gravity, S, points, np.array(before), mass, moment, low, high), names, whole
+
+
+def _range(pair: Pair) -> tuple[float, float] | None:
+    """Return the values that a joint of one freedom may take, a turn at most; None where that is not known."""
+    low, high = pair.freedoms[0].lower, pair.freedoms[0].upper
+    if pair.lead or not low < high:
+        return None
+    if not is_turn(pair.kind.free[0]):
+        return (low, high) if np.isfinite([low, high]).all() else None
+    if high - low > 2 * np.pi:
+        # the turn that is nearest to zero
+        low = min(max(low, -np.pi), high - 2 * np.pi)
+        high = low + 2 * np.pi
+    return low, high
+
+
+def _slopes(factors: Array) -> Array:
+    """Return the factors (n, s, 4) of the derivative of a sum with ``factors``, for one without q · cos q."""
+    a, b, c, d = np.moveaxis(factors, -1, 0)
+    return np.stack((d, c, -b, np.zeros_like(a)), axis=-1)
+
+
+def _basis(q: Array, slopes: Array | bool = False) -> Array:
+    """Return 1, cos q, sin q and q (…, 4), or their slopes."""
+    values = np.stack((np.ones_like(q), np.cos(q), np.sin(q), q), axis=-1)
+    rates = np.stack((np.zeros_like(q), -np.sin(q), np.cos(q), np.ones_like(q)), axis=-1)
+    return np.where(np.asarray(slopes)[..., None], rates, values)
+
+
+# Facts of a scene that several rules need: computed once, and kept as long as the scene.
+
+
+def per_scene(function: Callable[[Scene], T]) -> Callable[[Scene], T]:
+    """Return a function that computes its value once for each scene; the value must be immutable."""
+    known: WeakKeyDictionary[Scene, T] = WeakKeyDictionary()
+
+    @wraps(function)
+    def kept(scene: Scene) -> T:
+        if scene not in known:
+            known[scene] = function(scene)
+        return known[scene]
+
+    return kept
+
+
+# How far a mechanism and its bodies extend, as far as their joints say.
+
+
+@dataclass(frozen=True, eq=False)
+class Extents:
+    """Lengths of a mechanism.
+
+    Parameters
+    ----------
+    whole : float
+        Diagonal of the box around all joints and link frames in the pose of the file, m; 0 where all are in one place.
+    joints : dict of body name to (n, 3) array
+        Where the joints of a body are, in its link frame, m.
+    """
+
+    whole: float
+    joints: dict[str, Array]
+
+    def of(self, body: str) -> float:
+        """Return the largest distance between two joints of a body along the axes of its frame, m."""
+        return float(np.linalg.norm(np.ptp(self.joints[body], axis=0))) if body in self.joints else 0.0
+
+
+def extents(scene: Scene) -> Extents:
+    """Return the lengths of a scene's mechanism."""
+    mech = scene.mechanism
+    poses = forward(mech, scene.state.q)
+    own: dict[str, list[Array]] = {}
+    # the frame of a link lies at its joint, that of the root where its author put it
+    points = [poses.of(k).p for k in range(len(mech.bodies))]
+    for pair in mech.pairs:
+        for body, X in ((pair.body_a, pair.X_AP), (pair.body_b, pair.X_BS)):
+            if body != WORLD:
+                own.setdefault(body, []).append(X.p)
+                points.append(poses.of(mech.body_index[body]).apply(X.p))
+    whole = float(np.linalg.norm(np.ptp(np.array(points), axis=0))) if points else 0.0
+    return Extents(whole, {body: np.array(found) for body, found in own.items()})

@@ -1,1 +1,0 @@
-"""Masses and inertias: what is impossible, copied, or contradicts the robot."""

@@ -1,0 +1,361 @@
+"""Mass properties of a mesh at density one, as sums over its triangles."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import pi
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mbplugin.dynamics.compiler.code_folder import cache_root
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.scene import Request, Shape
+from mbplugin.model.spatial import Array
+from mbplugin.readers.common.paths import looked_up
+from mbplugin.readers.meshes import UnusableMesh, mesh_extent, mesh_file, read_triangles
+
+#: Switches the kept numbers off, for this process and those that it starts.
+OFF = "MBPLUGIN_NO_MESH_CACHE"
+#: Of the numbers that are kept; another one makes all of them be computed again.
+_VERSION = 2
+#: Vertices that are nearer to each other than this fraction of the mesh's size are one.
+_MERGED = 1e-6
+_ODD = np.uint64(0xD6E8FEB86659FD93)
+
+
+# Mass properties of the shapes of a link at uniform density: closed forms, and meshes.
+
+
+@dataclass(frozen=True, eq=False)
+class Solid:
+    """A body of density one.
+
+    Parameters
+    ----------
+    volume : float
+        m³.
+    center : (3,) array
+        Centroid, m.
+    inertia : (3, 3) array
+        About the centroid, m⁵.
+    lower, upper : (3,) array
+        Bounding box, m.
+    """
+
+    volume: float
+    center: Array
+    inertia: Array
+    lower: Array
+    upper: Array
+
+
+def solid_of(shapes: Iterable[Shape], request: Request | None) -> Solid | None:
+    """Return the union of a link's collision shapes, else of its visual ones, in link axes.
+
+    Overlaps count twice. None where there is no shape, or one that is flat, endless or unreadable.
+    """
+    known = tuple(shapes)
+    chosen = [s for s in known if s.role == "collision"] or [s for s in known if s.role == "visual"]
+    parts = [part for shape in chosen if (part := _placed(shape, request)) is not None]
+    if not parts or len(parts) < len(chosen):
+        return None
+    volume = sum(part.volume for part in parts)
+    center = np.asarray(sum(part.volume * part.center for part in parts) / volume)
+    inertia = np.zeros((3, 3))
+    for part in parts:
+        d = part.center - center
+        inertia += part.inertia + part.volume * (d @ d * np.eye(3) - np.outer(d, d))
+    return Solid(
+        float(volume),
+        center,
+        inertia,
+        np.min([part.lower for part in parts], axis=0),
+        np.max([part.upper for part in parts], axis=0),
+    )
+
+
+def _placed(shape: Shape, request: Request | None) -> Solid | None:
+    own = _mesh(shape, request) if shape.kind == "mesh" else _primitive(shape)
+    if own is None or own.volume <= 0 or not np.isfinite(own.inertia).all():
+        return None
+    R, p = shape.X_LS.R, shape.X_LS.p
+    middle, half = 0.5 * (own.lower + own.upper), 0.5 * (own.upper - own.lower)
+    box_center, box_half = R @ middle + p, np.abs(R) @ half
+    return Solid(
+        own.volume,
+        np.asarray(R @ own.center + p),
+        np.asarray(R @ own.inertia @ R.T),
+        np.asarray(box_center - box_half),
+        np.asarray(box_center + box_half),
+    )
+
+
+def _primitive(shape: Shape) -> Solid | None:
+    if shape.kind == "box":
+        x, y, z = shape.size
+        volume = x * y * z
+        moments = volume / 12 * np.array([y * y + z * z, x * x + z * z, x * x + y * y])
+        half = np.array([x, y, z]) / 2
+    elif shape.kind == "sphere":
+        (r,) = shape.size
+        volume = 4 / 3 * pi * r**3
+        moments, half = np.full(3, 0.4 * volume * r * r), np.full(3, r)
+    elif shape.kind == "cylinder":
+        r, h = shape.size
+        volume = pi * r * r * h
+        across = volume * (3 * r * r + h * h) / 12
+        moments, half = np.array([across, across, volume * r * r / 2]), np.array([r, r, h / 2])
+    elif shape.kind == "capsule":
+        r, h = shape.size
+        tube, ball = pi * r * r * h, 4 / 3 * pi * r**3
+        # each half ball has its centroid 3/8 r outside the tube's end
+        across = tube * (3 * r * r + h * h) / 12 + ball * (0.4 * r * r + h * h / 4 + 3 / 8 * r * h)
+        volume = tube + ball
+        along = tube * r * r / 2 + 0.4 * ball * r * r
+        moments, half = np.array([across, across, along]), np.array([r, r, h / 2 + r])
+    else:
+        return None
+    return Solid(volume, np.zeros(3), np.diag(moments), -half, half)
+
+
+def _mesh(shape: Shape, request: Request | None) -> Solid | None:
+    path = mesh_file(shape, request)
+    solid = None if path is None else solid_of_file(path)
+    if solid is None or not all(0 < abs(s) <= LARGEST for s in shape.size):
+        return None
+    own = solid.scaled(tuple(shape.size))
+    return Solid(own.volume, own.center, own.inertia, own.lower, own.upper)
+
+
+# Solids and sizes of mesh files, kept between runs: a file counts as the same by path, size and time.
+
+
+def solid_of_file(path: str) -> MeshSolid | None:
+    """Return the solid of a mesh file in the file's units; None where it has none or cannot be read."""
+    numbers = _of_file("solid", path)
+    if numbers is None:
+        return None
+    volume, center, moments, lower, upper = np.split(numbers, [1, 4, 13, 16])
+    return MeshSolid(float(volume[0]), center, moments.reshape(3, 3), lower, upper)
+
+
+def extent_of_file(path: str) -> Array | None:
+    """Return the edges (3,) of the box around a mesh in the file's units; None as of ``mesh_extent``."""
+    return _of_file("extent", path)
+
+
+def _of_file(kind: str, path: str) -> Array | None:
+    """Return what is computed of a mesh file, (19,) for a solid and (3,) for an extent; once in a run."""
+    return looked_up((kind, path), lambda: _current(kind, path))
+
+
+def _current(kind: str, path: str) -> Array | None:
+    """Return what is computed of a file as it is now, (19,) or (3,)."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None
+    return _numbers(kind, os.path.realpath(path), status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=4096)
+def _numbers(kind: str, path: str, size: int, time: int) -> Array | None:
+    """Return what is kept of a file of this size and time, (19,) or (3,); computed where nothing is."""
+    count, compute = _COMPUTED[kind]
+    folder = None if os.environ.get(OFF) else _folder()
+    if folder is None:
+        return compute(path)
+    key = f"{_VERSION} {kind} {path} {size} {time}"
+    file = folder / f"{hashlib.sha256(key.encode(errors='replace')).hexdigest()}.json"
+    if (kept := _read(file, key, count)) is not None:
+        return kept[0]
+    numbers = compute(path)
+    _store(file, key, numbers)
+    return numbers
+
+
+def _solid(path: str) -> Array | None:
+    """Return the numbers (19,) of the solid in a mesh file; None where it has none."""
+    try:
+        # coordinates of any size are squared and cubed; what overflows encloses nothing
+        with np.errstate(all="ignore"):
+            solid = mesh_solid(*read_triangles(path))
+    except UnusableMesh:
+        return None
+    if solid is None:
+        return None
+    parts = (np.array([solid.volume]), solid.center, solid.moments.ravel(), solid.lower, solid.upper)
+    return np.concatenate(parts)
+
+
+#: How many numbers are kept of a file, and what computes them.
+_COMPUTED: dict[str, tuple[int, Callable[[str], Array | None]]] = {
+    "solid": (19, _solid),
+    "extent": (3, mesh_extent),
+}
+
+
+def _folder() -> Path | None:
+    root = cache_root()
+    return None if root is None else root / "mbplugin" / "meshes"
+
+
+def _read(file: Path, key: str, count: int) -> tuple[Array | None] | None:
+    """Return what a file keeps, in a tuple because it may keep that there is nothing; else None."""
+    try:
+        kept = json.loads(file.read_bytes())
+        if kept["key"] != key:
+            return None
+        if kept["numbers"] is None:
+            return (None,)
+        numbers = np.array(kept["numbers"], dtype=float)
+        if numbers.shape != (count,) or not np.isfinite(numbers).all():
+            return None
+    # a file that is not ours, cut off or of another version
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return (numbers,)
+
+
+def _store(file: Path, key: str, numbers: Array | None) -> None:
+    """Keep numbers (n,) in a file, or that there are none."""
+    listed = None if numbers is None else numbers.tolist()
+    # a cache that cannot be written costs time, nothing else
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=file.parent)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            json.dump({"key": key, "numbers": listed}, stream)
+        os.replace(temporary, file)  # noqa: PTH105
+
+
+@dataclass(frozen=True, eq=False)
+class MeshSolid:
+    """What a mesh encloses, in the file's units.
+
+    Parameters
+    ----------
+    volume : float
+    center : (3,) array
+        Centroid.
+    moments : (3, 3) array
+        ∫ x xᵀ dV about the centroid.
+    lower, upper : (3,) array
+        Bounding box.
+    """
+
+    volume: float
+    center: Array
+    moments: Array
+    lower: Array
+    upper: Array
+
+    def scaled(self, scale: tuple[float, ...]) -> MeshSolid:
+        """Return the solid of the mesh scaled along its axes; mirrors keep the volume positive."""
+        s = np.asarray(scale, dtype=float)
+        factor = float(np.abs(np.prod(s)))
+        corners = np.sort(np.array([self.lower * s, self.upper * s]), axis=0)
+        return MeshSolid(
+            self.volume * factor, self.center * s, self.moments * np.outer(s, s) * factor, *corners
+        )
+
+    @property
+    def inertia(self) -> Array:
+        """Inertia (3, 3) about the centroid."""
+        return np.asarray(np.trace(self.moments) * np.eye(3) - self.moments)
+
+
+def mesh_solid(vertices: Array, faces: NDArray[np.int64]) -> MeshSolid | None:
+    """Return the solid that triangles enclose; of their convex hull where they enclose none.
+
+    Parameters
+    ----------
+    vertices : (n, 3) array
+    faces : (m, 3) array
+        Indices of vertices, counter-clockwise seen from outside.
+
+    Returns
+    -------
+    MeshSolid or None
+        None where all vertices lie in a plane.
+    """
+    is_used = np.zeros(len(vertices), dtype=bool)
+    is_used[faces] = True
+    used = vertices[is_used]
+    lower, upper = used.min(axis=0), used.max(axis=0)
+    middle = 0.5 * (lower + upper)
+    if is_closed(vertices, faces):
+        # about the middle of the box: far from the origin the sums would lose their digits
+        found = _integrals((vertices - middle)[faces], middle)
+        if found is not None:
+            return MeshSolid(*found, lower, upper)
+    # STL repeats a vertex in every triangle
+    hull = _hull_triangles(np.unique(used - middle, axis=0))
+    found = None if hull is None else _integrals(hull, middle)
+    return None if found is None else MeshSolid(*found, lower, upper)
+
+
+def is_closed(vertices: Array, faces: NDArray[np.int64]) -> bool:
+    """Return whether triangles (k, 3) on vertices (n, 3) go through every edge as often in both directions.
+
+    Then the sums over the triangles do not depend on the origin. Vertices count as one where they are
+    within a millionth of the size of the mesh, because STL repeats a vertex in every triangle. Each directed
+    edge has a number of 64 bits, the reverse one its negative: their sum is zero where the edges cancel,
+    and by chance once in 1.8e19 times.
+    """
+    lower, upper = vertices.min(axis=0), vertices.max(axis=0)
+    grid = _MERGED * max(float(np.linalg.norm(upper - lower)), 1e-300)
+    cells = np.rint((vertices - lower) / grid).astype(np.int64).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        place = _mixed(_mixed(_mixed(cells[:, 0]) + cells[:, 1]) + cells[:, 2])[faces]
+        start, end = place, np.roll(place, -1, axis=1)
+        return int((_mixed(start * _ODD + end) - _mixed(end * _ODD + start)).sum(dtype=np.uint64)) == 0
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return numbers of 64 bits each of which depends on all bits of its argument (splitmix64)."""
+    z = numbers + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def _integrals(corners: Array, origin: Array) -> tuple[float, Array, Array] | None:
+    """Return volume, centroid and second moments, seen from ``origin`` (3,).
+
+    Outward triangles have the ``corners`` (m, 3, 3).
+    """
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    six = np.einsum("ij,ij->i", a, np.cross(b, c))
+    volume = float(six.sum()) / 6.0
+    size = float(np.abs(corners).max(initial=0.0))
+    if not volume > 1e-12 * size**3:
+        return None
+    total = a + b + c
+    center = (six @ total) / (24.0 * volume)
+    second = sum((p * six[:, None]).T @ p for p in (a, b, c, total)) / 120.0
+    return volume, origin + center, np.asarray(second - volume * np.outer(center, center))
+
+
+def _hull_triangles(points: Array) -> Array | None:
+    """Return the outward triangles (m, 3, 3) of the convex hull of ``points`` (n, 3); None where they are flat."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        hull = ConvexHull(points)
+    except (QhullError, ValueError):
+        return None
+    corners = points[hull.simplices]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ij,ij->i", normal, hull.equations[:, :3]) < 0
+    corners[inward] = corners[inward][:, ::-1]
+    return np.asarray(corners)

@@ -1,0 +1,395 @@
+"""Mass and inertia of links against those of solids of their shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mbplugin.linter.checks.loops import Carriages, extents, per_scene
+from mbplugin.linter.checks.masses import placeholder, possible, principal_moments, repeated_inertias
+from mbplugin.linter.checks.meshes import Solid, extent_of_file, solid_of
+from mbplugin.linter.checks.simulators import srdf_beside, urdf_documents, written_links
+from mbplugin.linter.rule import body_place
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.kinematics import forward, rigid_groups
+from mbplugin.model.scene import Node, Origin, Scene, Shape
+from mbplugin.model.spatial import AnyArray, Array, Pose, quaternion_from_rotation
+from mbplugin.phrases import median
+from mbplugin.readers.meshes import UnusableMesh, mesh_file, mesh_path, read_mesh
+
+_FACTOR = 10.0
+#: Decades of a ratio that a number holds.
+_LARGEST = 300.0
+#: kg/m³; many models of MuJoCo state a density of 5, from which the quotient differs by rounding.
+_LEAST, _MOST = 5.0 * (1 - 1e-6), 25_000.0
+#: A mesh fills a tenth of the box around it or more, so up to this density of the box it is possible, kg/m³.
+_BOXED = 0.1 * _MOST
+#: Smaller shapes only mark a place, m³.
+_MARKER = 2e-6
+#: A link with less than this part of the mass of all that is fixed together is there for its looks.
+_NEGLIGIBLE = 0.01
+#: A link that carries others has less than this part only where a program wants some mass of every link.
+_DUMMY = 1e-5
+#: The volume of the box around a primitive shape.
+_BOXES: dict[str, Callable[..., float]] = {
+    "box": lambda x, y, z: x * y * z,
+    "sphere": lambda r: 8 * r**3,
+    "cylinder": lambda r, h: 4 * r * r * h,
+    "capsule": lambda r, h: 4 * r * r * (h + 2 * r),
+}
+#: A mesh this many times as large as everything else has another unit.
+_LARGE = 30.0
+#: No part of a robot is smaller than this, m; and how much smaller it is than the others.
+_TINY, _SMALL = 5e-4, 0.01
+_PRIMITIVES = ("box", "sphere", "cylinder", "capsule")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What is stated of a link and what its shape would have; ``far`` and ``outside`` in words, or empty."""
+
+    body: Body
+    far: str
+    outside: str
+    evidence: dict[str, Any]
+
+
+@per_scene
+def compared_with_shapes(scene: Scene) -> tuple[Comparison, ...]:
+    """Return the comparisons of all links that have a shape and can move: the ground carries any inertia."""
+    held = Carriages(scene)
+    suspects = {odd.mesh.link for odd in meshes_in_another_unit(scene)}
+    suspects |= {body.name for body in repeated_inertias(scene)} | set(impossible_densities(scene))
+    whole = extents(scene).whole
+    found = (
+        _comparison(scene, body, suspects, whole)
+        for body in scene.mechanism.bodies
+        if held.of(body.name) != "grounded"
+    )
+    return tuple(comparison for comparison in found if comparison is not None)
+
+
+def _comparison(scene: Scene, body: Body, suspects: Collection[str], whole: float) -> Comparison | None:
+    """Return the comparison of a link with its shape; None where there is nothing to compare.
+
+    What another rule reports of a ``suspect`` is not compared, and what explains an inertia may explain a
+    centre of mass too, unless that is far outside of the mechanism, whose size is ``whole``, m.
+    """
+    if not possible(body) or body.name not in scene.shapes:
+        return None
+    solid = solid_of(scene.shapes[body.name], scene.request)
+    if solid is None:
+        return None
+    stated = principal_moments(body)
+    expected = np.linalg.eigvalsh(solid.inertia) * body.mass / solid.volume
+    if expected[0] <= 0:
+        # a shape so thin that rounding has eaten a moment says nothing
+        return None
+    distance, size = _outside(body, solid), float(np.linalg.norm(solid.upper - solid.lower))
+    outside = f"{distance:.3g} m outside a shape of {size:.3g} m" if distance > size else ""
+    evidence = {
+        "principal_moments_kg_m2": stated.tolist(),
+        "of_the_shape_kg_m2": expected.tolist(),
+        "center_outside_m": distance,
+        "shape_size_m": size,
+    }
+    # another rule names inertias that nobody has measured; a centre of mass is stated all the same
+    explained = placeholder(body) or body.name in suspects
+    far = "" if explained else _far(stated, expected)
+    near = distance <= _FACTOR * max(size, whole)
+    if near and (far or explained):
+        outside = ""
+    return Comparison(body, far, outside, evidence)
+
+
+def _far(stated: AnyArray, expected: AnyArray) -> str:
+    """Return the worst of the moments in words, or nothing where all are near enough.
+
+    ``stated`` and ``expected`` (3,) are principal moments, kg·m².
+    """
+    # the ratio itself may be beyond the largest number
+    decades = np.log10(stated) - np.log10(expected)
+    k = int(np.argmax(np.abs(decades)))
+    size = float(abs(decades[k]))
+    if size <= np.log10(_FACTOR):
+        return ""
+    ratio = f"{10**size:.3g}" if size < _LARGEST else f"1e{size:.0f}"
+    how = f"{ratio} times" if decades[k] > 0 else f"1/{ratio} of"
+    return f"{stated[k]:.3g} kg·m², {how} {expected[k]:.3g}"
+
+
+def _outside(body: Body, solid: Solid) -> float:
+    """Return the distance of the centre of mass from the bounding box, m."""
+    beyond = np.maximum(np.maximum(solid.lower - body.p_LC, body.p_LC - solid.upper), 0.0)
+    return float(np.linalg.norm(beyond))
+
+
+# Densities that follow from the mass of a link and the volume of its shape, and that no material has.
+
+
+@per_scene
+def impossible_densities(scene: Scene) -> Mapping[str, float]:
+    """Return the densities (kg/m³) of links that no material has, in file order."""
+    # the shape is wrong there, not the mass
+    omitted = {odd.mesh.link for odd in meshes_in_another_unit(scene)} | _carried(scene.mechanism)
+    bodies = [body for body in scene.mechanism.bodies if body.mass > 0 and body.name not in omitted]
+    densities = ((body.name, _density(scene, body)) for body in bodies)
+    return MappingProxyType(
+        {name: rho for name, rho in densities if rho is not None and not _LEAST <= rho <= _MOST}
+    )
+
+
+def _carried(mech: Mechanism) -> set[str]:
+    """Return the links whose mass is negligible against that of all to which fixed pairs tie them."""
+    fixed = {pair.body_b for pair in mech.pairs if pair.type == "fixed" and not pair.closure}
+    group = rigid_groups(mech)
+    mass = {body.name: body.mass for body in mech.bodies}
+    total = {name: sum(mass.get(other, 0.0) for other in group[name]) for name in mass}
+    return {name for name in mass if mass[name] < (_NEGLIGIBLE if name in fixed else _DUMMY) * total[name]}
+
+
+def _density(scene: Scene, body: Body) -> float | None:
+    """Return the density that is nearest to a possible one among the kinds of shapes, kg/m³.
+
+    None where a shape is unknown, or one is as small as a marker.
+    """
+    densities = []
+    for role in ("collision", "visual"):
+        shapes = [shape for shape in scene.shapes.get(body.name, ()) if shape.role == role]
+        box = box_volume(scene, body.name, shapes)
+        if not box:
+            continue
+        if _LEAST <= body.mass / box <= _BOXED:
+            return None
+        solid = solid_of(shapes, scene.request)
+        if solid is None or solid.volume < _MARKER or _LEAST <= body.mass / solid.volume <= _MOST:
+            return None
+        densities.append(body.mass / solid.volume)
+    return densities[-1] if densities else None
+
+
+# The meshes that links show, each with its place in the file.
+
+
+@dataclass(frozen=True)
+class ShownMesh:
+    """A mesh of a link: whose it is, where it is written, how it is scaled, and its file.
+
+    The file is None where it is not found.
+    """
+
+    link: str
+    origin: Origin | None
+    shape: Shape
+    path: str | None
+
+
+def written_solids(link: Node) -> Iterator[Node]:
+    """Yield the elements inside ``<geometry>`` of a link."""
+    for shape in link.children("visual", "collision"):
+        for geometry in shape.children("geometry"):
+            yield from geometry.children()
+
+
+# finding a file takes longer than reading its size
+@per_scene
+def shown_meshes(scene: Scene) -> tuple[ShownMesh, ...]:
+    """Return the meshes of a scene, each file once per link and scale."""
+    return tuple(_shown(scene))
+
+
+def _shown(scene: Scene) -> Iterator[ShownMesh]:
+    places = {
+        (link.name, solid.get("filename")): solid.origin
+        for link in written_links(scene)
+        for solid in written_solids(link)
+        if solid.tag == "mesh"
+    }
+    paths: dict[tuple[str, str], str | None] = {}
+    for link, shapes in scene.shapes.items():
+        seen = set()
+        for shape in shapes:
+            if shape.kind == "mesh" and shape.mesh and (shape.mesh, shape.size) not in seen:
+                seen.add((shape.mesh, shape.size))
+                place = places.get((link, shape.mesh)) or body_place(scene, link)
+                key = (shape.mesh, shape.beside)
+                if key not in paths:
+                    paths[key] = mesh_path(shape, scene.request)
+                yield ShownMesh(link, place, shape, paths[key])
+
+
+def box_volume(scene: Scene, link: str, shapes: Sequence[Shape]) -> float | None:
+    """Return the volume of the boxes around shapes of a link together, m³.
+
+    None where the size of one is not known without reading more than vertices, or there is none.
+    """
+    paths = {(m.shape.mesh, m.shape.size): m.path for m in shown_meshes(scene) if m.link == link}
+    total = 0.0
+    for shape in shapes:
+        if shape.kind == "mesh":
+            path = paths.get((shape.mesh, shape.size))
+            edges = None if path is None else extent_of_file(path)
+            if edges is None or len(shape.size) != 3:
+                return None
+            total += abs(float(np.prod(edges * np.array(shape.size))))
+        elif shape.kind in _BOXES:
+            total += abs(_BOXES[shape.kind](*shape.size))
+        else:
+            return None
+    return total if shapes else None
+
+
+# Meshes whose size does not fit the robot around them.
+
+
+@dataclass(frozen=True)
+class OddMesh:
+    """A mesh, the diagonal of the box around it, and that of the robot without it, m."""
+
+    mesh: ShownMesh
+    size: float
+    around: float
+
+
+@per_scene
+def meshes_in_another_unit(scene: Scene) -> tuple[OddMesh, ...]:
+    """Return the meshes that are far too large or too small."""
+    return tuple(_odd(scene))
+
+
+def _odd(scene: Scene) -> Iterator[OddMesh]:
+    sizes = [(mesh, size) for mesh in shown_meshes(scene) if (size := _size(mesh))]
+    if not sizes:
+        return
+    known = max(extents(scene).whole, _largest_primitive(scene))
+    for mesh, size in sizes:
+        others = [other for m, other in sizes if m.shape.mesh != mesh.shape.mesh]
+        around = max(known, median(others) if others else 0.0)
+        large = around > 0 and size > _LARGE * around
+        tiny = size < _TINY and size < _SMALL * (median(others) if others else known)
+        if large or tiny:
+            yield OddMesh(mesh, size, around)
+
+
+def _size(mesh: ShownMesh) -> float:
+    """Return the diagonal of the box around a mesh as it is scaled, m; 0 where it is not known."""
+    edges = None if mesh.path is None else extent_of_file(mesh.path)
+    scale = np.array(mesh.shape.size)
+    if edges is None or scale.shape != (3,) or not scale.all():
+        return 0.0
+    return float(np.linalg.norm(edges * scale))
+
+
+def _largest_primitive(scene: Scene) -> float:
+    """Return the largest dimension of the primitive shapes, m; a plane has none."""
+    shapes = [shape for own in scene.shapes.values() for shape in own if shape.kind != "mesh"]
+    return max((max(map(abs, shape.size), default=0.0) for shape in shapes), default=0.0)
+
+
+# Links whose collision shapes lie in each other, as engines with convex collision shapes see them.
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Two links, and how deep one lies in the other, m."""
+
+    link_a: str
+    link_b: str
+    depth: float
+
+
+def overlaps(scene: Scene, q: Array) -> Iterator[Overlap]:
+    """Yield the pairs of links that overlap at coordinates q (nq,).
+
+    Links that a joint joins, rigidly joined links and pairs that an SRDF disables are passed over.
+    """
+    from mbplugin.bullet.session import Solid, overlap_depths
+
+    poses, index = forward(scene.mechanism, q), scene.mechanism.body_index
+    owners: list[str] = []
+    solids: list[Solid] = []
+    boxes: list[Array] = []
+    for link, shapes in scene.shapes.items():
+        for shape in shapes if link in index else ():
+            points = _points(shape, scene) if shape.role == "collision" else None
+            if points is None:
+                continue
+            X_WS = poses.of(index[link]) @ shape.X_LS
+            kind = shape.kind if shape.kind in _PRIMITIVES else "hull"
+            vertices = tuple(map(tuple, points.tolist())) if kind == "hull" else ()
+            turn = tuple(quaternion_from_rotation(X_WS.R).tolist())
+            solids.append(Solid(kind, shape.size, vertices, tuple(X_WS.p.tolist()), turn))
+            owners.append(link)
+            boxes.append(_box(points, X_WS))
+    passed = _passed_over(scene)
+    pairs = [
+        (i, j)
+        for i, j in combinations(range(len(solids)), 2)
+        if frozenset((owners[i], owners[j])) not in passed and owners[i] != owners[j]
+        if np.all(boxes[i][0] <= boxes[j][1]) and np.all(boxes[j][0] <= boxes[i][1])
+    ]
+    deepest: dict[tuple[str, str], float] = {}
+    for (i, j), depth in zip(pairs, overlap_depths(solids, pairs) if pairs else (), strict=True):
+        key = (owners[i], owners[j])
+        deepest[key] = max(depth, deepest.get(key, 0.0))
+    yield from (Overlap(a, b, depth) for (a, b), depth in deepest.items())
+
+
+def _points(shape: Shape, scene: Scene) -> Array | None:
+    """Return points (n, 3) of a shape in its own axes whose hull holds it; None where it is unknown."""
+    if shape.kind in _PRIMITIVES:
+        if not all(0 < length < np.inf for length in shape.size):
+            return None
+        if shape.kind == "box":
+            half = np.array(shape.size) / 2
+        else:
+            radius, length = shape.size[0], shape.size[1] if len(shape.size) > 1 else 0.0
+            reach = length / 2 if shape.kind == "cylinder" else radius + length / 2
+            half = np.array([radius, radius, reach])
+        corners = np.array(list(product((-1.0, 1.0), repeat=3)))
+        return np.asarray(half * corners)
+    path = mesh_file(shape, scene.request) if shape.kind == "mesh" else None
+    try:
+        return None if path is None else _hull(np.array(read_mesh(path, shape.size).vertices, dtype=float))
+    except UnusableMesh:
+        return None
+
+
+def _hull(points: Array) -> Array | None:
+    """Return the corners (k, 3) of the convex hull of points (n, 3); None where they span no volume."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return np.asarray(points[ConvexHull(points).vertices], dtype=float)
+    except (QhullError, ValueError):
+        return None
+
+
+def _box(points: Array, X_WS: Pose) -> Array:
+    """Return lowest and highest corner (2, 3) of points (n, 3), m, world axes."""
+    placed = points @ X_WS.R.T + X_WS.p
+    return np.array([placed.min(axis=0), placed.max(axis=0)])
+
+
+def _passed_over(scene: Scene) -> set[frozenset[str]]:
+    group = rigid_groups(scene.mechanism)
+    joined = {
+        frozenset((a, b))
+        for pair in scene.mechanism.pairs
+        for a in group[pair.body_a]
+        for b in group[pair.body_b]
+    }
+    rigid = {frozenset((a, b)) for members in set(group.values()) for a, b in combinations(members, 2)}
+    return {pair for pair in joined | rigid if WORLD not in pair} | set(_disabled(scene))
+
+
+def _disabled(scene: Scene) -> Iterator[frozenset[str]]:
+    for document in urdf_documents(scene):
+        srdf = srdf_beside(document, scene)
+        for element in srdf.root.children("disable_collisions") if srdf is not None else ():
+            yield frozenset(document.prefix + element.get(end) for end in ("link1", "link2"))

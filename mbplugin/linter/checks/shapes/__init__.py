@@ -1,1 +1,0 @@
-"""Sizes, volumes and inertias of shapes and meshes, for rules that compare bodies with them."""

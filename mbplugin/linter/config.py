@@ -1,0 +1,224 @@
+"""The settings that apply to a file: the defaults, a configuration, the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.files import read_bounded
+from mbplugin.linter.finding import Severity
+from mbplugin.linter.registry import Selection
+from mbplugin.linter.run import Ignore
+from mbplugin.model.brake_law import SI, Units
+from mbplugin.model.enumerations import Simulator
+from mbplugin.readers.common.paths import package_of, real_path
+
+NAME, SHARED_NAME = "mbplugin.toml", "pyproject.toml"
+#: Bytes of a configuration.
+_LONGEST = 2_000_000
+_TABLE = ("tool", "mbplugin")
+DEFAULT = "default"
+
+
+# The configuration of a file: the nearest ``mbplugin.toml`` or ``[tool.mbplugin]`` upwards.
+
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+def settings_for(path: Path) -> Settings:
+    """Return what is in force for a file or folder, which need not exist.
+
+    Raises
+    ------
+    BadUsage
+        A configuration that cannot be read or does not follow the schema, with its line.
+    """
+    return settings_finder()(path)
+
+
+def settings_finder() -> Callable[[Path], Settings]:
+    """Return :func:`settings_for` for many files: it reads each configuration once."""
+
+    @cache
+    def of_folder(folder: Path) -> Settings:
+        for name in (NAME, SHARED_NAME):
+            # os.path, because pathlib raises for names that are too long
+            found = os.path.isfile(folder / name)  # noqa: PTH113
+            if found and not real_path(folder / name).is_relative_to(package_of(folder)):
+                raise BadUsage(
+                    "this link leads out of the repository",
+                    where=str(folder / name),
+                    expected="a configuration that lies in it",
+                    remedy="name the configuration with --config",
+                )
+            if found and (settings := read_config(folder / name)) is not None:
+                return settings
+        return of_folder(folder.parent) if folder.parent != folder else Settings()
+
+    def of_path(path: Path) -> Settings:
+        absolute = real_path(path)
+        return of_folder(absolute if os.path.isdir(absolute) else absolute.parent)  # noqa: PTH112
+
+    return of_path
+
+
+def named_settings(path: Path) -> Settings:
+    """Return what the configuration that the caller names says.
+
+    Raises
+    ------
+    BadUsage
+        It cannot be read, holds no settings or does not follow the schema.
+    """
+    settings = read_config(path, named=True)
+    if settings is None:
+        raise BadUsage("the configuration holds no settings", where=str(path), expected="[tool.mbplugin]")
+    return settings
+
+
+def read_config(path: Path, *, named: bool = False) -> Settings | None:
+    """Return the settings of a configuration; None where a ``pyproject.toml`` holds none.
+
+    ``named`` says that the caller named it; a configuration that was found allows a model nothing.
+
+    Raises
+    ------
+    BadUsage
+        It cannot be read or does not follow the schema, with its line.
+    """
+    try:
+        text = read_bounded(path, _LONGEST).decode("utf-8")
+    except UnreadableFile as error:
+        raise BadUsage(f"no configuration can be read: {error.what}", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        raise BadUsage(f"the configuration cannot be read ({error})", where=str(path)) from None
+    shared = path.name == SHARED_NAME
+    if shared and "mbplugin" not in text:  # other tools' business, and most often quite long
+        return None
+    data = _parsed(text, path)
+    for key in _TABLE if shared else ():
+        data = data.get(key, {}) if isinstance(data, dict) else {}
+    if shared and not data:
+        return None
+    if not isinstance(data, dict):
+        raise BadUsage(f"{'.'.join(_TABLE)} is {data!r}", where=str(path), expected="a table")
+    from mbplugin.linter.config_file import ConfigLines, settings_of
+
+    return settings_of(path, data, ConfigLines.of(text, _TABLE if shared else ()), named=named)
+
+
+def _parsed(text: str, path: Path) -> Any:
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        # a list and tables of one name are one key for TOML
+        both = "[[ignore]]" in text and re.search(r"^\s*ignore\s*=", text, re.MULTILINE)
+        remedy = "rename the tables [[ignore]] to [[waive]]" if both else ""
+        raise BadUsage(f"the configuration is no TOML: {error}", where=str(path), remedy=remedy) from None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a lint.
+
+    Parameters
+    ----------
+    select, ignore, extend_select : tuple of str
+        Codes or their beginnings, as in :class:`Selection`.
+    targets : tuple of str
+        Simulators that shall load the models.
+    fail_on : "error", "warning" or "note"
+        From which severity on the exit code is 1.
+    tolerance : float or None
+        Relative rank tolerance of scenes that state none; None is ``DEFAULT_TOLERANCE``.
+    misfit_limit : float or None
+        Largest joint force by a misfit of 0.1 mm, N, of scenes that state none; None is no limit.
+    package_dirs : tuple of str
+        Folders in which ``package://`` and relative names are looked up, absolute.
+    exclude : tuple of str
+        Patterns of absolute paths that are passed over where a folder is searched.
+    scenes : mapping of str to str
+        Robot to the scene that is linted in its place, both absolute.
+    ignores : tuple of Ignore
+    xacro_unsafe : bool
+        Expand xacro as the program does; only a configuration that the caller named can say so.
+    xacro_arguments : mapping of str to mapping
+        Pattern of absolute paths to the names and values of xacro's arguments in those files.
+    xacro_args : mapping of str to str
+        Names and values of xacro's arguments in every file.
+    units : Units
+        Of numbers in options that state none, and of texts; not of a lint.
+    file : str
+        The configuration; empty where there is none.
+    origins : mapping of str to str
+        Where each setting comes from, ``file:line``; what it does not name is a default.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    targets: tuple[Simulator, ...] = ()
+    fail_on: Severity = "error"
+    tolerance: float | None = None
+    misfit_limit: float | None = None
+    package_dirs: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    scenes: Mapping[str, str] = field(default_factory=dict)
+    ignores: tuple[Ignore, ...] = ()
+    xacro_unsafe: bool = False
+    xacro_arguments: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    xacro_args: Mapping[str, str] = field(default_factory=dict)
+    units: Units = SI
+    file: str = ""
+    origins: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def selection(self) -> Selection:
+        """Which rules run."""
+        return Selection(self.select, self.ignore, self.extend_select)
+
+    @property
+    def values(self) -> dict[str, tuple[Any, str]]:
+        """Value and origin of each setting, by the name it has in a configuration."""
+        apart = ("file", "origins", "ignores", "units", "xacro_unsafe", "xacro_arguments", "xacro_args")
+        names = [f.name for f in fields(self) if f.name not in apart]
+        found: dict[str, tuple[Any, str]] = {
+            name.replace("_", "-"): (getattr(self, name), self.origins.get(name, DEFAULT)) for name in names
+        }
+        xacro = {"unsafe": self.xacro_unsafe, "arguments": self.xacro_arguments}
+        waivers = tuple(f"{waiver.rule} for {waiver.element}: {waiver.reason}" for waiver in self.ignores)
+        found["waive"] = (waivers, self.origins.get("waive", DEFAULT))
+        units = {"angle": self.units.angle, "length": self.units.length}
+        found["units"] = (units, self.origins.get("units", DEFAULT))
+        return {**found, "xacro": (xacro, self.origins.get("xacro_unsafe", DEFAULT))}
+
+    def xacro_args_of(self, file: str) -> dict[str, str]:
+        """Return the arguments of a xacro file: those that later patterns and the command line state win."""
+        path, stated = real_path(file).as_posix(), dict[str, str]()
+        for pattern, values in self.xacro_arguments.items():
+            stated |= values if fnmatchcase(path, pattern) else {}
+        return {**stated, **self.xacro_args}
+
+    def overridden(self, requested: Mapping[str, Any]) -> Settings:
+        """Return the settings with those of a command line, where it states any.
+
+        Codes that are ignored or added and package folders add up, the others replace.
+        """
+        stated = {name: value for name, value in requested.items() if value not in (None, (), {})}
+        for name in ("ignore", "extend_select", "package_dirs"):
+            if name in stated:
+                stated[name] = (*stated[name], *getattr(self, name))
+        origins = {name: f"--{name.replace('_', '-')}" for name in stated}
+        return replace(self, **stated, origins={**self.origins, **origins})

@@ -1,1 +1,0 @@
-"""The configuration of a file, found upwards or named."""

@@ -1,1 +1,0 @@
-"""Linting of several files in parallel, and comparison with a baseline."""

@@ -1,0 +1,346 @@
+"""The files to lint: files, folders and patterns, each file with its settings."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.files import parse_json, read_bounded, seen_from
+from mbplugin.linter.config import Settings, named_settings, settings_finder
+from mbplugin.linter.finding import ELEMENTS, Finding
+from mbplugin.linter.run import Report
+from mbplugin.phrases import listed
+from mbplugin.readers.common.paths import package_of, real_path
+from mbplugin.readers.common.xml import root_name
+
+#: What is linted in folders whatever it holds, and collected by pytest.
+ENDINGS = (".urdf", ".sdf", ".world", ".scene.toml")
+#: What is linted where its content is that of a model.
+BY_CONTENT = (".xacro", ".xml", ".mjcf", ".usda")
+#: The schema without which a USD layer has no mechanism.
+_RIGID = "PhysicsRigidBodyAPI"
+#: Characters of a file that are looked at for that.
+_HEAD = 2_000_000
+_MACRO = re.compile(r"<xacro:macro\b.*?</xacro:macro\s*>", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+#: Elements that make a part of a robot, or call a macro that may.
+_MAKES = re.compile(
+    r"<(?:link|model|world|xacro:(?!include\b|property\b|arg\b|macro\b|if\b|unless\b|insert_block\b))"
+)
+_SEMANTICS = (".srdf.xacro", ".ros2_control.xacro", ".gazebo.xacro", ".transmission.xacro")
+#: Why files of a folder are skipped.
+MACROS = "xacro files that only define macros or properties"
+OUTSIDE = "links that lead out of the repository"
+#: The run, the code and the element: numbers and lines may change, the finding stays the same.
+Known = Counter[tuple[str, str, str]]
+#: What assembling moves less is rounding, rad or m.
+_STILL = 1e-12
+
+
+@dataclass(frozen=True)
+class Target:
+    """One run: a file, its content where it does not come from the file, and what is in force for it.
+
+    ``searched`` says that nobody named the file: it was found in a folder or by a pattern.
+    """
+
+    file: str
+    settings: Settings
+    text: str | None = None
+    searched: bool = False
+
+
+def targets(
+    files: Iterable[str],
+    requested: Mapping[str, Any] | None = None,
+    config: Path | None = None,
+    skipped: list[tuple[str, str]] | None = None,
+) -> list[Target]:
+    """Return the runs of FILE arguments, in their order; what is found in folders, once.
+
+    Parameters
+    ----------
+    files : iterable of str
+        Files, folders (searched for models, hidden ones passed over) and patterns. What stands for
+        nothing stays as it is, so that its run says so.
+    requested : mapping, optional
+        Settings that go before those of the configuration, as in ``Settings.overridden``.
+    config : Path, optional
+        The configuration of all files, instead of the one that is nearest to each.
+    skipped : list of (str, str), optional
+        Takes the files of folders that are not linted, and why.
+
+    Raises
+    ------
+    BadUsage
+        A configuration that does not follow the schema.
+    """
+    settings_for = settings_finder() if config is None else _always(named_settings(config))
+    found: list[Target] = []
+    seen: set[str] = set()
+    mapped: set[str] = set()
+    for name in files:
+        for file in _expanded(name, settings_for, skipped if skipped is not None else []):
+            target = target_of(file, settings_for(Path(file)).overridden(requested or {}))
+            target = replace(target, searched=file != name)
+            place = os.path.abspath(target.file)  # noqa: PTH100
+            # a scene that stands for a robot is linted once, also where both are named
+            if place not in seen or (target.file == name and place not in mapped):
+                found.append(target)
+            seen.add(place)
+            if target.file != file:
+                mapped.add(place)
+    return found
+
+
+def _always(settings: Settings) -> Callable[[Path], Settings]:
+    return lambda path: settings
+
+
+def target_of(file: str, settings: Settings) -> Target:
+    """Return the run of one file, or of the scene that the settings name for it."""
+    scene = settings.scenes.get(real_path(file).as_posix())
+    return Target(_seen_from_here(scene) if scene else file, settings)
+
+
+def is_model(path: str) -> bool:
+    """Return whether a file is one that folders are searched for."""
+    return is_candidate(path) and why_skipped(path) is None
+
+
+def excluded(path: Path, settings: Settings) -> bool:
+    """Return whether the configuration passes over a file that nobody named."""
+    text = real_path(path).as_posix()
+    return any(fnmatchcase(text, pattern) for pattern in settings.exclude)
+
+
+def _expanded(
+    name: str, settings_for: Callable[[Path], Settings], skipped: list[tuple[str, str]]
+) -> list[str]:
+    # pathlib raises for names that are too long, and its glob takes no absolute patterns
+    searched = name
+    if os.path.isdir(name):  # noqa: PTH112
+        found = list(_below(name))
+    elif not os.path.exists(name) and glob.has_magic(name):  # noqa: PTH110
+        matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
+        folders = [match for match in matches if Path(match).is_dir()]
+        found = [match for match in matches if match not in folders]
+        found += [file for folder in folders for file in _below(folder)]
+        searched = str(Path(re.split(r"[*?[]", name, maxsplit=1)[0] + "x").parent)
+    else:
+        return [name]
+    # a name that no file can have has no repository either
+    if not found:
+        return [name]
+    linted = []
+    border = package_of(real_path(searched))
+    for file in found:
+        if not real_path(file).is_relative_to(border):
+            skipped.append((file, OUTSIDE))
+            continue
+        if excluded(Path(file), settings_for(Path(file))):
+            continue
+        reason = why_skipped(file) if is_candidate(file) else None
+        if reason is None:
+            linted.append(file)
+        else:
+            skipped.append((file, reason))
+    return linted or [name]
+
+
+def _below(folder: str) -> Iterator[str]:
+    for path, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found = (os.path.normpath(Path(path) / name) for name in sorted(names) if is_candidate(name))
+        # a pipe waits for its writer, and a link in a circle leads nowhere
+        yield from (file for file in found if os.path.isfile(file))  # noqa: PTH113
+
+
+def _seen_from_here(file: str) -> str:
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
+
+
+# Which files of a folder are linted: models of every format; what only other models use is skipped.
+
+
+def is_candidate(name: str) -> bool:
+    """Return whether a file may be linted by its name."""
+    return name.lower().endswith((*ENDINGS, *BY_CONTENT))
+
+
+def why_skipped(path: str) -> str | None:
+    """Return why a file of a folder is not linted: a reason, empty where there is none to state; else None.
+
+    Parameters
+    ----------
+    path : str
+        A file with a name for which :func:`is_candidate` holds.
+    """
+    name = path.lower()
+    if name.endswith(ENDINGS):
+        return None
+    text = _head(path)
+    if name.endswith(".usda"):
+        return None if _RIGID in text else ""
+    root = root_name(text)
+    if name.endswith(".xacro"):
+        if root not in ("robot", "sdf") or name.endswith(_SEMANTICS):
+            return ""
+        text = _COMMENT.sub("", text)
+        return None if _MAKES.search(_MACRO.sub("", text)) or _only_includes(text) else MACROS
+    return None if root == "mujoco" else ""
+
+
+def _only_includes(text: str) -> bool:
+    """Return whether a xacro file joins others, and defines nothing for others."""
+    return "<xacro:include" in text and "<xacro:macro" not in text
+
+
+def _head(path: str) -> str:
+    try:
+        # a pipe would wait for its writer
+        if not os.path.isfile(path):  # noqa: PTH113
+            return ""
+        with Path(path).open("rb") as stream:
+            return stream.read(_HEAD).decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def skipped_line(skipped: Iterable[tuple[str, str]]) -> str:
+    """Return the line that states which files of the folders were skipped, and why; empty for none.
+
+    Parameters
+    ----------
+    skipped : iterable of (str, str)
+        Files and reasons.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for file, reason in skipped:
+        if reason:
+            by_reason.setdefault(reason, []).append(file)
+    parts = []
+    for reason, files in by_reason.items():
+        parts.append(f"{len(files)} {reason} ({listed(files, 3)})")
+    return f"skipped: {'; '.join(parts)}" if parts else ""
+
+
+# The baseline: the JSON of an earlier lint, whose findings are not reported again.
+
+
+def read_baseline(path: Path, violation: Callable[[Any], str]) -> Known:
+    """Return how often each finding is in the JSON of a lint.
+
+    Parameters
+    ----------
+    path : Path
+    violation : callable
+        Returns the first place at which a document is not what its schema says; empty for none.
+
+    Raises
+    ------
+    BadUsage
+        The file is not what ``mbplugin lint --output-format json`` writes.
+    """
+    try:
+        document = parse_json(read_bounded(path))
+        if violation(document):
+            raise _no_baseline(path)
+        runs = document.get("runs", [document])
+        return Counter(
+            _key(run["source"], finding["code"], element)
+            for run in runs
+            for finding in run["findings"]
+            for element in finding.get("evidence", {}).get(ELEMENTS) or [finding["element"]]
+        )
+    except UnreadableFile as error:
+        raise BadUsage(f"no baseline can be read: {error.what}", where=str(path)) from None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise _no_baseline(path) from None
+
+
+def _no_baseline(path: Path) -> BadUsage:
+    return BadUsage(
+        "this is no baseline",
+        where=str(path),
+        expected="what mbplugin lint --output-format json writes",
+        remedy="write it with --output-format json --output FILE",
+    )
+
+
+def without_known(reports: Sequence[Report], known: Known) -> list[Report]:
+    """Return the reports without the findings of a baseline; unusable input is always reported."""
+    left = Counter(known)
+    return [
+        replace(report, findings=tuple(f for f in report.findings if _new(report, f, left)))
+        for report in reports
+    ]
+
+
+def _new(report: Report, finding: Finding, left: Known) -> bool:
+    keys = [_key(report.source, finding.code, element) for element in finding.elements]
+    if finding.code.startswith("MB9") or not all(left[key] for key in keys):
+        return True
+    # five of them are new where the baseline holds four
+    left.subtract(keys)
+    return False
+
+
+def _key(source: Any, code: Any, element: Any) -> tuple[str, str, str]:
+    return seen_from(Path.cwd(), str(source)), str(code), str(element)
+
+
+# The scene that states the closed pose of a model, whose own format states none.
+
+
+def closed_scene(report: Report, target: Path) -> str:
+    """Return a scene file with the model of a report and its joint coordinates at the closed pose.
+
+    Parameters
+    ----------
+    report : Report
+        Of a URDF, xacro, SDF or MJCF file.
+    target : Path
+        Where the scene will be; the model is named relative to its folder.
+
+    Raises
+    ------
+    BadUsage
+        The report is of a scene, of stdin or of a client, or its loops were not closed.
+    """
+    scene, analysis = report.scene, report.analysis
+    if not target.name.endswith(".toml"):
+        raise BadUsage(f"--write-scene is {str(target)!r}", expected="a file with the ending .scene.toml")
+    if scene is None or analysis is None:
+        raise BadUsage("no closed pose was found, so no scene is written", where=report.source)
+    request = scene.request
+    if request is None or request.text is not None or request.path.endswith(".toml"):
+        raise BadUsage(
+            "--write-scene needs a model file",
+            where=report.source,
+            remedy="store the closed pose (evidence q in the JSON) in [state] of the scene",
+        )
+    # TOML strings are written as JSON strings are
+    file = seen_from(target.absolute().parent, request.path)
+    lines = ["[[model]]", f"file = {json.dumps(file)}"]
+    if request.base is not None:
+        lines.append(f'base = "{request.base}"')
+    moved = np.abs(analysis.q - scene.state.q) > _STILL
+    pose = [
+        f"{json.dumps(name)} = {value!r}"
+        for name, value, changed in zip(scene.mechanism.q_names, analysis.q.tolist(), moved, strict=True)
+        if changed
+    ]
+    return "\n".join([*lines, *(["", "[state.q]", *pose] if pose else [])]) + "\n"

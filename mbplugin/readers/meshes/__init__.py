@@ -1,1 +1,0 @@
-"""Mesh files that models name."""

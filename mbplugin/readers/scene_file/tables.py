@@ -1,0 +1,466 @@
+"""What all tables of a scene share: strict types, and the numbers and names that keys have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import CoreSchema, core_schema
+
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.enumerations import Base, NamedPlane, PairTypeName, Simulator
+from mbplugin.model.mechanism.pair import Between
+from mbplugin.model.scene import Request
+from mbplugin.readers.common.paths import resolve
+
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
+Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
+Name = Annotated[str, Field(min_length=1)]
+#: Where numbers come from, in words.
+Origin = Annotated[str, Field(max_length=500)]
+Positive = Annotated[float, Field(gt=0, le=LARGEST)]
+NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
+Share = Annotated[float, Field(ge=0, le=1)]
+#: inf is rigid.
+StiffnessNumber = Annotated[float, Field(allow_inf_nan=True)]
+#: ixx iyy izz, or ixx ixy ixz iyy iyz izz as in a URDF.
+Inertia = Annotated[list[Number], Field(min_length=3, max_length=6)]
+#: Description of an orientation.
+RPY = "roll, pitch, yaw about the fixed axes x, y, z as in a URDF, rad"
+_VALUES = "the numbers that the origin speaks of, by key; reports name those that were changed since"
+
+
+@dataclass(frozen=True)
+class FileName:
+    """The name of a file that a scene states: the type of every key that names one.
+
+    It is no text, so that nothing opens it by accident: only :meth:`path` says where the file is, and that is
+    in the scene's repository or in a folder that the user gave.
+
+    Parameters
+    ----------
+    written : str
+        As in the scene.
+    """
+
+    written: str
+
+    def path(self, request: Request, where: str) -> Path:
+        """Return where the file is.
+
+        Parameters
+        ----------
+        request : Request
+            Of the scene.
+        where : str
+            The place of the key, for messages.
+
+        Raises
+        ------
+        UnresolvedPath
+            There is none, it is no ordinary file, or it lies outside.
+        """
+        return resolve(self.written, request, where)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
+        """Return the schema of a text that is not empty."""
+        return core_schema.no_info_after_validator_function(cls, core_schema.str_schema(min_length=1))
+
+
+class Table(BaseModel):
+    """A table of the file: strict types (an integer is a number), finite values, no further keys."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
+
+
+# Tables of what a mechanism consists of: models, bodies, pairs, closures, couplings, wheels, drivers, locks.
+
+
+class StateTable(Table):
+    """``[state]``: joint coordinates (rad, m) and rates by name; these hold, the rest follows or is as in the file."""
+
+    q: dict[str, Number] = Field(
+        default={},
+        description="coordinates by name, rad, m; they hold, and others follow through loops and couplings",
+    )
+    qd: dict[str, Number] = Field(
+        default={}, description="rates by name, rad/s, m/s; they hold, and others follow"
+    )
+
+
+class ModelTable(Table):
+    """``[[model]]``: a model file, where it stands and whether its root is fixed there."""
+
+    file: FileName = Field(
+        description="URDF, Xacro, SDF or MJCF file, relative to the scene, in its repository or a package folder"
+    )
+    name: Name | None = Field(
+        default=None,
+        description="prefix of its names where a scene has several models; default: the model's own",
+    )
+    base: Base | None = Field(
+        default=None,
+        description="whether its root links are fixed to the ground or free; default: as the file states",
+    )
+    xyz: Vector = Field(default=[0.0, 0.0, 0.0], description="where the model stands in the world, m")
+    rpy: Vector = Field(default=[0.0, 0.0, 0.0], description=RPY)
+
+
+class BodyTable(Table):
+    """``[[body]]``: a body written in the scene; its link frame in the world, inertia about com."""
+
+    name: Name = Field(description="new in the scene; 'world' is the ground")
+    mass: NonNegative = Field(default=0.0, description="kg")
+    xyz: Vector | None = Field(
+        default=None,
+        description="origin of the link frame in the world, m; default: where the pairs put it, or the"
+        " origin of the world for a pair that states one side",
+    )
+    rpy: Vector | None = Field(default=None, description=f"of the link frame in the world: {RPY}")
+    com: Vector = Field(default=[0.0, 0.0, 0.0], description="centre of mass in the link frame, m")
+    inertia: Inertia = Field(
+        default=[0.0, 0.0, 0.0],
+        description="about the centre of mass in the axes of the link frame, kg·m²: ixx iyy izz, or ixx"
+        " ixy ixz iyy iyz izz",
+    )
+
+
+class JointTable(Table):
+    """What ``[[pair]]`` and ``[[closure]]`` share: bodies, and the joint frame on either side."""
+
+    body_a: Name | None = Field(default=None, description="predecessor, 'world' for the ground")
+    body_b: Name | None = Field(default=None, description="successor, on which reactions act")
+    xyz_a: Vector | None = Field(
+        default=None,
+        description="origin of the joint frame in the link frame of body_a, m; default: from the pose and"
+        " the side of body_b",
+    )
+    rpy_a: Vector | None = Field(
+        default=None, description=f"of the joint frame in the link frame of body_a: {RPY}"
+    )
+    xyz_b: Vector | None = Field(
+        default=None,
+        description="origin of the joint frame in the link frame of body_b, m; default: from the pose and"
+        " the side of body_a",
+    )
+    rpy_b: Vector | None = Field(
+        default=None, description=f"of the joint frame in the link frame of body_b: {RPY}"
+    )
+    axis: Vector | None = Field(
+        default=None, description="joint axis in the joint frame, any length; default: its z"
+    )
+    lead: Number | None = Field(default=None, description="screw only: travel along the axis per turn, m")
+    length: Positive | None = Field(
+        default=None,
+        description="distance only: between the origins of both sides, m; default: that of the pose",
+    )
+
+
+class PairTable(JointTable):
+    """``[[pair]]``: with bodies a new pair; with name, type and axis the new type of a pair.
+
+    ``passive``: whatever the file says, this joint has no drive, brake or end stop. A pair of one freedom may
+    state its limits (rad, m), the velocity and effort of its drive (rad/s, m/s; N·m, N), damping
+    (N·m·s/rad, N·s/m) and dry friction (N·m, N), as a URDF does. A revolute or prismatic pair may also state
+    Coulomb friction that grows with the force that the joint transmits.
+    """
+
+    name: Name = Field(description="unique among all constraints; without bodies that of a joint of a model")
+    type: PairTypeName = Field(description="what the pair leaves free")
+    passive: bool = Field(
+        default=False,
+        description="whether it has no drive, brake or end stop, whatever the model's file says",
+    )
+    lower: Number | None = Field(default=None, description="lower limit of its coordinate, rad or m")
+    upper: Number | None = Field(default=None, description="upper limit of its coordinate, rad or m")
+    velocity: Positive | None = Field(default=None, description="limit of its rate, rad/s or m/s")
+    effort: NonNegative | None = Field(default=None, description="limit of its drive, N·m or N")
+    damping: NonNegative | None = Field(default=None, description="viscous, N·m·s/rad or N·s/m")
+    friction: NonNegative | None = Field(default=None, description="dry, N·m or N")
+    friction_coefficient: NonNegative | None = Field(
+        default=None,
+        description="revolute and prismatic: μ of dry friction that grows with the joint's force",
+    )
+    friction_radius: Positive | None = Field(
+        default=None, description="revolute with friction_coefficient: radius at which that friction acts, m"
+    )
+
+
+class ClosureTable(JointTable):
+    """``[[closure]]``: a pair that closes a loop; a side that is not given is taken at the pose."""
+
+    name: Name = Field(description="unique among all constraints")
+    type: PairTypeName = Field(description="what the closure leaves free")
+    body_a: Name = Field(description="predecessor, 'world' for the ground")
+    body_b: Name = Field(description="successor, on which reactions act")
+
+
+class TermTable(Table):
+    """One joint of a ``[[coupling]]``; ``freedom`` is needed where the joint has several."""
+
+    joint: Name = Field(description="a pair")
+    freedom: Name | None = Field(default=None, description="such as rz, of a pair that has several")
+    coefficient: Number = Field(description="of its coordinate (rad, m) in the sum")
+
+
+class CouplingTable(Table):
+    """``[[coupling]]``: joint = ratio · of + offset, or Σ coefficient · joint = offset."""
+
+    name: Name | None = Field(default=None, description="default: its type and joint")
+    type: Literal["mimic", "gear", "rack"] = Field(description="what it stands for; the equation is the same")
+    joint: Name | None = Field(default=None, description="the joint that follows")
+    of: Name | None = Field(default=None, description="the joint that leads")
+    ratio: Number = Field(default=1.0, description="of the two coordinates, rad and m")
+    offset: Number = Field(default=0.0, description="rad or m")
+    terms: list[TermTable] | None = Field(
+        default=None, description="instead of joint and of: joints whose coordinates add up to the offset"
+    )
+
+
+class PlaneTable(Table):
+    """The plane of a rolling wheel, in world axes."""
+
+    point: Vector = Field(default=[0.0, 0.0, 0.0], description="on the plane, m")
+    normal: Vector = Field(default=[0.0, 0.0, 1.0], description="away from the ground, any length")
+
+
+class PfaffianTable(Table):
+    """``[[pfaffian]]``: a knife edge (blocked direction) or a rolling wheel, in the link frame."""
+
+    name: Name = Field(description="unique among all constraints")
+    type: Literal["knife_edge", "rolling"] = Field(
+        description="one blocked velocity, or a wheel that rolls without slipping"
+    )
+    body: Name = Field(description="that carries the edge, or the wheel")
+    point: Vector = Field(
+        default=[0.0, 0.0, 0.0], description="of the edge, or the wheel's centre, in the link frame, m"
+    )
+    direction: Vector | None = Field(
+        default=None, description="knife edge: in which the point cannot move, in the link frame"
+    )
+    axis: Vector | None = Field(default=None, description="rolling: of the wheel, in the link frame")
+    radius: Positive | None = Field(default=None, description="rolling: of the wheel, m")
+    plane: PlaneTable | None = Field(
+        default=None, description="rolling: on which it rolls; default: z = 0 of the world"
+    )
+
+
+class DriverTable(Table):
+    """``[[driver]]``: a prescribed motion value + rate·t + ½·acceleration·t² of a joint, or through points."""
+
+    joint: Name = Field(description="a pair")
+    name: Name | None = Field(default=None, description="default: 'drive' and the joint")
+    freedoms: list[str] = Field(default=[], description="such as rz; default: all of the pair")
+    value: Number | None = Field(
+        default=None, description="at the start, rad or m; default: that of the state"
+    )
+    rate: Number = Field(default=0.0, description="rad/s or m/s")
+    acceleration: Number = Field(default=0.0, description="rad/s² or m/s²")
+    points: list[list[Number]] | None = Field(
+        default=None,
+        description="instead of value, rate and acceleration: rows of time (s), value and, in all rows or in none, rate"
+        " and acceleration; after the last row the motion goes on with its rate there",
+    )
+    file: FileName | None = Field(
+        default=None,
+        description="the same as a CSV file with the columns time, value, rate, acceleration; units in brackets;"
+        " in the scene's repository or a package folder",
+    )
+    between: Between = Field(
+        default="spline",
+        description="through rows of values alone: a cubic spline that begins and ends at rest, or a rest at every row",
+    )
+
+
+class LockTable(Table):
+    """``[[lock]]``: a joint that stands still, from the start or from ``at`` on, up to ``until`` (s)."""
+
+    joint: Name = Field(description="a pair")
+    at: NonNegative | None = Field(default=None, description="when it closes, s; default: from the start")
+    until: Positive | None = Field(default=None, description="when it opens, s; default: never")
+    freedoms: list[str] = Field(default=[], description="such as rz; default: all of the pair")
+
+
+class HoldTable(Table):
+    """``[[hold]]``: a constraint of the mechanism that is active from ``at`` up to ``until`` only (s)."""
+
+    constraint: Name = Field(description="a closure, coupling, driver, wheel or knife edge")
+    at: NonNegative = Field(default=0.0, description="when it closes, s; default: from the start")
+    until: Positive | None = Field(default=None, description="when it opens, s; default: never")
+
+
+# Tables of what acts on a mechanism and how stiff it is: loads, springs, payloads, stiffness, misfits.
+
+
+class LoadTable(Table):
+    """``[[load]]``: a force (N) and torque (N·m) on a body at a point of its link frame."""
+
+    body: Name = Field(description="on which it acts")
+    point: Vector = Field(default=[0.0, 0.0, 0.0], description="of application, in the link frame, m")
+    force: Vector = Field(default=[0.0, 0.0, 0.0], description="at the point, N")
+    torque: Vector = Field(default=[0.0, 0.0, 0.0], description="besides the force, N·m")
+    frame: Literal["world", "body"] = Field(
+        default="world", description="the axes of force and torque: fixed, or turning with the body"
+    )
+
+
+class SectionTable(Table):
+    """A beam section: Young's modulus (Pa), area (m²), second moments (m⁴)."""
+
+    E: Positive = Field(description="Young's modulus, Pa")
+    A: Positive = Field(description="area, m²")
+    Iy: Positive = Field(description="second moment about the section's y, m⁴")
+    Iz: Positive = Field(description="second moment about the section's z, m⁴")
+    J: Positive = Field(description="torsion constant, m⁴")
+    nu: Number | None = Field(default=None, description="Poisson's ratio; default: 0.3")
+
+
+class StiffnessTable(Table):
+    """``[[stiffness]]``: of a pair (k: six diagonal numbers or 6 × 6, inf is rigid) or body (section)."""
+
+    pair: Name | None = Field(default=None, description="whose bearing it is; with k")
+    k: list[StiffnessNumber] | list[list[StiffnessNumber]] | None = Field(
+        default=None,
+        description="tx ty tz rx ry rz in the joint frame, N/m and N·m/rad: six on the diagonal, or six"
+        " rows of six; inf is rigid",
+    )
+    body: Name | None = Field(
+        default=None, description="whose links between its joints are beams; with section"
+    )
+    section: SectionTable | None = Field(default=None, description="of these beams")
+
+
+class MisfitTable(Table):
+    """``[[misfit]]``: of a component of a joint, before it is closed (m, rad): its value, its deviation, or both."""
+
+    joint: Name = Field(description="a pair or closure")
+    component: Name = Field(description="a constrained one, such as tx")
+    value: Number | None = Field(default=None, description="m or rad")
+    sigma: NonNegative | None = Field(default=None, description="standard deviation, m or rad")
+
+
+class LimitTable(Table):
+    """``[[limit]]``: of what misfits may load a joint with: its force (N), or one component (N, N·m)."""
+
+    joint: Name = Field(description="a pair or closure")
+    value: Positive = Field(description="N, or N·m of a moment")
+    component: Name | None = Field(default=None, description="such as tx; default: the whole force")
+
+
+class SpringTable(Table):
+    """``[[spring]]``: between points of two bodies (N/m, m, N·s/m), or on a joint (N·m/rad or N/m)."""
+
+    stiffness: NonNegative = Field(description="between bodies N/m; on a joint N·m/rad or N/m")
+    body_a: Name | None = Field(default=None, description="one end; 'world' for the ground")
+    body_b: Name | None = Field(default=None, description="the other end")
+    point_a: Vector | None = Field(
+        default=None, description="in the link frame of body_a, m; default: its origin"
+    )
+    point_b: Vector | None = Field(
+        default=None, description="in the link frame of body_b, m; default: its origin"
+    )
+    length: NonNegative | None = Field(default=None, description="free length, m; default: 0")
+    damping: NonNegative | None = Field(default=None, description="along the spring, N·s/m; default: 0")
+    joint: Name | None = Field(default=None, description="instead of bodies: a joint of the tree")
+    freedom: Name | None = Field(default=None, description="such as rz, of a joint that has several")
+    rest: Number | None = Field(default=None, description="coordinate without force, rad or m; default: 0")
+
+
+class PayloadTable(Table):
+    """``[[payload]]``: a mass (kg) on a body, com in its link frame, inertia about com."""
+
+    body: Name = Field(description="that carries it")
+    mass: Positive = Field(description="kg")
+    com: Vector = Field(
+        default=[0.0, 0.0, 0.0], description="centre of mass in the link frame of the body, m"
+    )
+    inertia: Inertia = Field(
+        default=[0.0, 0.0, 0.0],
+        description="about that centre in the axes of the link frame, kg·m², as of a body",
+    )
+
+
+# Tables of what stops a robot: brakes, ramps and actuators.
+
+
+class BrakeTable(Table):
+    """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear, short circuit."""
+
+    joint: Name = Field(description="a joint with one freedom")
+    torque: NonNegative | None = Field(
+        default=None,
+        description="while it slides, N·m or N; default: the effort limit, which reports call assumed",
+    )
+    static_torque: NonNegative | None = Field(
+        default=None, description="the most it holds at rest, N·m or N; default: torque"
+    )
+    viscous: NonNegative = Field(default=0.0, description="N·m·s/rad or N·s/m")
+    delay: NonNegative | None = Field(
+        default=None,
+        description="from the signal until the drive is without power, s; default: 0, which reports call assumed",
+    )
+    engagement: NonNegative = Field(default=0.0, description="from there until the brake grips, s")
+    wear: Share = Field(default=1.0, description="share of both torques that is left, 0 to 1")
+    short_circuit: NonNegative | None = Field(
+        default=None,
+        description="k of k·ω/(1 + (ω/ω₀)²), a motor with short-circuited windings, N·m·s/rad or N·s/m",
+    )
+    short_circuit_rate: Positive | None = Field(default=None, description="ω₀ of it, rad/s or m/s")
+    origin: Origin = Field(default="", description="where the numbers come from, in words; reports show it")
+    origin_values: dict[str, Number] = Field(default={}, description=_VALUES)
+
+
+class RampTable(Table):
+    """``[[ramp]]``: how a drive decelerates in categories 1 and 2: time (s) or deceleration, reaction (s)."""
+
+    joint: Name = Field(description="a joint with one freedom")
+    time: Positive | None = Field(default=None, description="from any rate to rest, s; or deceleration")
+    deceleration: Positive | None = Field(default=None, description="rad/s² or m/s²; or time")
+    reaction: NonNegative | None = Field(
+        default=None, description="from the signal until the ramp begins, s; default: the brake's delay"
+    )
+    origin: Origin = Field(default="", description="where the numbers come from, in words; reports show it")
+    origin_values: dict[str, Number] = Field(default={}, description=_VALUES)
+
+
+class ActuatorTable(Table):
+    """``[[actuator]]``: rotor inertia (kg·m², motor side), gear ratio, how it brakes (rad/s² or m/s²)."""
+
+    joint: Name = Field(description="a joint with one freedom")
+    armature: NonNegative = Field(
+        default=0.0, description="inertia of the rotor on the motor's side, kg·m²; of a slide kg"
+    )
+    gear_ratio: Number = Field(default=1.0, description="turns of the motor per turn of the joint")
+    deceleration: Positive | None = Field(
+        default=None, description="with which its drive stops the joint, rad/s² or m/s²"
+    )
+
+
+# The table of the analysis: ``[lint]``.
+
+
+class LintTable(Table):
+    """``[lint]``: options of the analysis, and the degree of redundancy that is intended."""
+
+    tolerance: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None,
+        description="below which a singular value counts as zero, relative to the largest of its block",
+    )
+    planar: NamedPlane | None = Field(default=None, description="analyse the motion in this plane only")
+    samples: Annotated[int, Field(ge=1)] | None = Field(
+        default=None, description="poses at which the rank is looked at"
+    )
+    degree_of_redundancy: Annotated[int, Field(ge=0)] | None = Field(
+        default=None, description="that is intended: another one is an error, this one is not reported"
+    )
+    misfit_limit: Positive | None = Field(
+        default=None, description="largest joint force by a misfit of 0.1 mm, N"
+    )
+    ignore: list[str] = Field(default=[], description="codes of rules that are not reported, such as MB601")
+    extend_select: list[str] = Field(
+        default=[], description="codes of rules that are reported besides the usual ones"
+    )
+    targets: list[Simulator] = Field(default=[], description="simulators that have to run the model")

@@ -1,1 +1,0 @@
-"""What differs between a report and an earlier one."""

@@ -1,0 +1,264 @@
+"""SARIF 2.1.0: rules with their help, results with physical and logical locations."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from mbplugin.linter.finding import LONGEST, Finding
+from mbplugin.phrases import shortened, visible
+from mbplugin.report.documents.part import dumps, plain
+from mbplugin.report.formats import findings_summary, runs_summary
+from mbplugin.report.text.lint import finding_text
+from mbplugin.version import SUMMARY, __version__
+
+if TYPE_CHECKING:
+    from mbplugin.linter.rule import Rule
+    from mbplugin.linter.run import Report, Suppressed
+
+Object = dict[str, Any]
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+#: To it paths are relative; who reads the file knows where it has checked the repository out.
+_ROOT = "SRCROOT"
+_COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+_SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
+_TAGS = {1: "failure", 2: "error"}
+
+
+def sarif_text(reports: Sequence[Report]) -> str:
+    """Return the log as JSON text."""
+    return dumps(sarif_document(reports))
+
+
+def sarif_document(reports: Sequence[Report]) -> Object:
+    """Return the log: one run of the tool over all files."""
+    from mbplugin.linter.registry import rules
+
+    known = rules()
+    index = {rule.code: k for k, rule in enumerate(known)}
+    results = [_result(report, f, index) for report in reports for f in report.findings]
+    results += [_suppressed(report, s, index) for report in reports for s in report.suppressed]
+    driver = {
+        "name": "mbplugin",
+        "semanticVersion": __version__,
+        "shortDescription": {"text": SUMMARY},
+        "rules": [_rule(rule) for rule in known],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
+        "invocations": [
+            {
+                "executionSuccessful": all(report.exit_code < 2 for report in reports),
+                "exitCode": max((report.exit_code for report in reports), default=0),
+            }
+        ],
+        "results": results,
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rule(rule: Rule) -> Object:
+    return {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.summary},
+        "help": {"text": rule.documentation, "markdown": rule.documentation},
+        "defaultConfiguration": {"level": rule.severity, "enabled": not rule.opt_in},
+    }
+
+
+def _result(report: Report, finding: Finding, index: Mapping[str, int]) -> Object:
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": index[finding.code],
+        "level": finding.severity,
+        "message": {"text": annotation(finding)},
+        "locations": [_location(report, finding)],
+        "properties": {"source": report.source, "help": finding.help, "evidence": plain(finding.evidence)},
+    }
+
+
+def _suppressed(report: Report, suppressed: Suppressed, index: Mapping[str, int]) -> Object:
+    ignore = suppressed.ignore
+    place = _physical(ignore.config, ignore.line)
+    return {
+        **_result(report, suppressed.finding, index),
+        "suppressions": [
+            {
+                "kind": "external",
+                "justification": ignore.reason,
+                **({"location": {"physicalLocation": place}} if place else {}),
+            }
+        ],
+    }
+
+
+def _location(report: Report, finding: Finding) -> Object:
+    location: Object = {}
+    if place := _physical(finding.file or report.source, finding.line):
+        location["physicalLocation"] = place
+    if finding.element:
+        model = report.analysis.mechanism.name if report.analysis else ""
+        full = f"{model}/{finding.element}" if model and model != finding.element else finding.element
+        kind = "element" if PurePath(finding.file).suffix != ".toml" else "object"
+        location["logicalLocations"] = [{"name": finding.element, "fullyQualifiedName": full, "kind": kind}]
+    return location
+
+
+def _physical(file: str, line: int) -> Object:
+    path = in_repository(file)
+    if not path:
+        return {}
+    artifact: Object = {"uri": quote(os.fsencode(path)), "uriBaseId": _ROOT}
+    if PurePath(path).is_absolute():
+        artifact = {"uri": PurePath(path).as_uri()}
+    return {"artifactLocation": artifact, **({"region": {"startLine": line}} if line else {})}
+
+
+# Workflow commands of GitHub Actions: each finding an annotation of its line.
+
+
+def github_text(reports: Sequence[Report]) -> str:
+    """Return one command per finding, and the summary for the log."""
+    commands = [_command(finding) for report in reports for finding in report.findings]
+    return "".join(f"{line}\n" for line in (*commands, runs_summary(reports)))
+
+
+def _command(finding: Finding) -> str:
+    properties = ",".join(f"{key}={_property(value)}" for key, value in _properties(finding))
+    return f"::{_COMMANDS[finding.severity]} {properties}::{_data(annotation(finding))}"
+
+
+def _properties(finding: Finding) -> Iterator[tuple[str, str]]:
+    if file := in_repository(finding.file):
+        yield "file", file
+        if finding.line:
+            yield "line", str(finding.line)
+    element = f" [{visible(finding.element)}]" if finding.element else ""
+    yield "title", f"{finding.code} {finding.name}{element}"
+
+
+def _data(text: str) -> str:
+    """Escape as the runner unescapes; a line break would end the command and may begin another."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# GitLab's Code Quality report: a JSON list with the findings of a merge request.
+
+
+def gitlab_text(reports: Sequence[Report]) -> str:
+    """Return the list as JSON text; a finding that several files share is one entry per file."""
+    seen: Counter[str] = Counter()
+    return dumps([_entry(report, finding, seen) for report in reports for finding in report.findings])
+
+
+def _entry(report: Report, finding: Finding, seen: Counter[str]) -> dict[str, Any]:
+    path = in_repository(finding.file or report.source) or visible(report.source)
+    return {
+        "description": annotation(finding),
+        "check_name": finding.code,
+        "fingerprint": _fingerprint(path, finding, seen),
+        "severity": _SEVERITIES[finding.severity],
+        "location": {"path": path, "lines": {"begin": max(finding.line or 1, 1)}},
+    }
+
+
+def _fingerprint(path: str, finding: Finding, seen: Counter[str]) -> str:
+    """Return what GitLab recognizes a finding by in the next run: no lines, no numbers of the message."""
+    own = "\0".join((path, finding.code, finding.element))
+    seen[own] += 1
+    return hashlib.sha256(f"{own}\0{seen[own]}".encode("utf-8", "surrogateescape")).hexdigest()
+
+
+# JUnit XML: each file a test case, its findings at or above the threshold the failure.
+
+
+def junit_text(reports: Sequence[Report]) -> str:
+    """Return the XML document."""
+    from lxml import etree
+
+    codes = [report.exit_code for report in reports]
+    counts = {"tests": len(codes), "failures": codes.count(1), "errors": codes.count(2)}
+    counts["skipped"] = sum(report.skipped for report in reports)
+    root = etree.Element("testsuites")
+    suite = etree.SubElement(root, "testsuite", name="mbplugin")
+    for key, number in counts.items():
+        suite.set(key, str(number))
+    for report in reports:
+        case = etree.SubElement(suite, "testcase", name=visible(report.source), classname="mbplugin.lint")
+        _fill(case, report)
+    text: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+    return text.decode()
+
+
+def _fill(case: Any, report: Report) -> None:
+    from lxml import etree
+
+    failing = [finding for finding in report.findings if report.fails(finding)]
+    others = [finding for finding in report.findings if not report.fails(finding)]
+    if failing:
+        codes = ", ".join(dict.fromkeys(finding.code for finding in failing))
+        failure = etree.SubElement(
+            case, _TAGS[report.exit_code], message=findings_summary([report]), type=codes
+        )
+        failure.text = _texts(failing)
+    if report.skipped:
+        etree.SubElement(case, "skipped", message=report.findings[0].message)
+    if others:
+        etree.SubElement(case, "system-out").text = _texts(others)
+
+
+def _texts(findings: Iterable[Finding]) -> str:
+    return "\n".join(finding_text(finding) for finding in findings)
+
+
+# Files as other tools want them: seen from the root of the repository, with forward slashes.
+
+
+def repository_root() -> Path:
+    """Return the folder that other tools take paths from: the workspace of a CI run, else of git."""
+    if workspace := os.environ.get("GITHUB_WORKSPACE"):
+        return Path(workspace).resolve()
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+
+
+def in_repository(file: str) -> str:
+    """Return a file as seen from the root of the repository; absolute where it is not below.
+
+    Nothing for what is no file: stdin, a live client.
+    """
+    if not file or file.startswith("<"):
+        return ""
+    # links stay as they are called: the repository knows them by these names
+    path = Path(os.path.abspath(file))  # noqa: PTH100
+    root = repository_root()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+# The text of a finding in an annotation: what is the matter and what to do, in at most 300 characters.
+
+
+def annotation(finding: Finding) -> str:
+    """Return the message and, on a line of its own, the sentence of the help where there is room for it.
+
+    Lines to paste are in the text and in the JSON of the lint.
+    """
+    message = shortened(visible(finding.message), LONGEST)
+    sentence = visible(next(iter(finding.help.splitlines()), "")).removesuffix(":")
+    if not sentence or sentence in message:
+        return message
+    both = f"{message}\n{sentence}"
+    return both if len(both) <= LONGEST else message

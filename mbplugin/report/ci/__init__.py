@@ -1,1 +1,0 @@
-"""Findings for CI systems: SARIF, GitHub annotations, JUnit."""

@@ -1,0 +1,417 @@
+"""The JSON document of ``mbplugin view``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mbplugin.closing.drift import Drives
+from mbplugin.closing.values import assumptions_of
+from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
+from mbplugin.joint_reactions.values import Mode
+from mbplugin.linter.finding import Severity
+from mbplugin.model.enumerations import Format
+from mbplugin.report.documents.part import (
+    Code,
+    Count,
+    Document,
+    Matrix,
+    Model,
+    Part,
+    PlanarModel,
+    Recorded,
+    Six,
+    Size,
+    Three,
+    by_name,
+    key,
+)
+
+if TYPE_CHECKING:
+    from mbplugin.closing.values import Closing
+    from mbplugin.comparison.models.alignment import Difference, ModelDiff
+    from mbplugin.comparison.side_by_side.run import JointWrench, SideBySide
+    from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.linter.config import Settings
+    from mbplugin.linter.rule import Rule as LintRule
+    from mbplugin.model.scene import Origin, Scene
+    from mbplugin.visualization.gui.show import Viewed
+
+_SixOrNull = Annotated[list[float | None], Field(min_length=6, max_length=6)]
+_SixTruths = Annotated[list[bool], Field(min_length=6, max_length=6)]
+
+
+class ViewOutput(Document):
+    """What was shown or drawn."""
+
+    source: str = key("the FILE as it was given")
+    model: Model
+    outcome: Literal["closed", "ended", "written"]
+    written: list[str] = key("pictures and films", read="files")
+    notes: list[str] = key("what is not shown as it is")
+
+
+def view_document(viewed: Viewed, source: str, scene: Scene) -> dict[str, Any]:
+    """Return the document of a view.
+
+    Parameters
+    ----------
+    source : str
+        The FILE as it was given.
+    """
+    return ViewOutput.of(viewed, source=source, model=(scene.mechanism.name, scene.files))
+
+
+# The JSON document of ``mbplugin config`` (contract: keys may be added, never renamed).
+
+
+class _Setting(Part):
+    name: str
+    value: Any
+    origin: str = key("file:line, or default")
+
+
+class _Ignore(Part):
+    rule: Code
+    element: str
+    files: str
+    reason: str
+    file: str = key(read="config")
+    line: Count
+
+
+class ConfigOutput(Document):
+    """The settings that apply to a file."""
+
+    configuration: str | None = key("the file; null where there is none")
+    settings: list[_Setting]
+    ignores: list[_Ignore]
+
+
+def settings_document(settings: Settings) -> dict[str, Any]:
+    """Return the JSON document of ``mbplugin config``."""
+    return ConfigOutput.of(
+        settings,
+        configuration=settings.file or None,
+        settings=[(name, *setting) for name, setting in settings.values.items()],
+    )
+
+
+# The JSON document of ``mbplugin matrix`` (contract: keys may be added, never renamed).
+
+
+class _Row(Part):
+    constraint: str
+    component: str
+    holonomic: bool
+    b: float = key("C v + b = 0")
+    Gamma: float = key("C dv/dt = Gamma")
+    Phi: float = key("position residual, m or rad")
+
+
+class _Column(Part):
+    body: str
+    component: str
+
+
+class MatrixOutput(Recorded):
+    """The labelled constraint matrix."""
+
+    model: PlanarModel
+    shape: tuple[Count, Count]
+    rows: list[_Row]
+    columns: list[_Column]
+    entries: list[tuple[Count, Count, float]] = key("nonzeros: [row, column, value]")
+
+
+def matrix_document(matrix: ConstraintMatrix, files: Sequence[str]) -> dict[str, Any]:
+    """Return the labelled matrix; its nonzero entries are [row, column, value]."""
+    C = matrix.C.tocoo()
+    values = zip(matrix.b.tolist(), matrix.Gamma.tolist(), matrix.Phi.tolist(), strict=True)
+    return MatrixOutput.of(
+        matrix,
+        model=(matrix.mechanism.name, files, matrix.planar or False),
+        shape=C.shape,
+        rows=[
+            (*label, k < matrix.holonomic_rows, *numbers)
+            for k, (label, numbers) in enumerate(zip(matrix.rows, values, strict=True))
+        ],
+        entries=list(zip(C.row.tolist(), C.col.tolist(), C.data.tolist(), strict=True)),
+    )
+
+
+# The JSON document of ``mbplugin rule`` (contract: keys may be added, never renamed).
+
+
+class _Rule(Part):
+    code: Code
+    name: str
+    severity: Severity
+    opt_in: bool | None = key("off by default; --extend-select switches it on", optional=True)
+    documentation: str
+
+
+class RuleOutput(Document):
+    """Rules with their documentation."""
+
+    rules: list[_Rule]
+
+
+def rules_document(rules: Sequence[LintRule]) -> dict[str, Any]:
+    """Return the rules with their documentation."""
+    return RuleOutput.of(rules=rules)
+
+
+# The JSON document of ``mbplugin diff`` (contract: keys may be added, never renamed).
+
+
+class _Model(Part):
+    name: str
+    bodies: Count = key("without the ground, fixed links merged")
+    joints: Count
+    loops: Count
+    couplings: Count
+    mass: float = key("kg")
+    degree_of_redundancy: Count | None = key("null where the loops cannot be closed")
+    dof: Count | None
+
+
+class _Place(Part):
+    file: str
+    line: Count = key("0 where it is not known")
+
+
+class _Difference(Part):
+    kind: DifferenceKind
+    element_a: str = key("empty where A has no such element")
+    element_b: str = key("empty where B has no such element")
+    value_a: str
+    value_b: str
+    cause: str = key("what probably happened; empty where nothing is obvious")
+    place_a: _Place | None
+    place_b: _Place | None
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of one difference."""
+        found: Difference = value
+        places = {name: _place(getattr(found, name)) for name in ("place_a", "place_b")}
+        return super().of(value, **places, **stated)
+
+
+def _place(origin: Origin | None) -> dict[str, Any] | None:
+    return None if origin is None or not origin.file else _Place.of(origin)
+
+
+class _Normalised(Part):
+    kind: NormalisedKind
+    element: str
+    text: str
+
+
+class _NotCompared(Part):
+    kind: StatedKind | Literal["scene"] = key("scene: what a scene adds to the robot")
+    side: Literal["A", "B", ""] = key("the model whose format has no place for it")
+    elements: list[str] = key("joints of A of which the other one states it")
+    text: str
+
+
+class DiffOutput(Recorded):
+    """Whether two models are the same robot."""
+
+    source_a: str = key("A as it was given")
+    source_b: str = key("B as it was given")
+    files: list[str]
+    same: bool
+    tolerance: Size = key("relative, of masses")
+    a: _Model
+    b: _Model
+    differences: list[_Difference]
+    normalised: list[_Normalised] = key("legitimate differences, taken away before the comparison")
+    not_compared: list[_NotCompared] = key(
+        "what one format has no place for, and what scenes add to the robot; left out where there is nothing",
+        optional=True,
+    )
+    bodies: dict[str, str] = key("names of A and of B")
+    joints: dict[str, str] = key("names of A and of B")
+    poses: Count = key(
+        "random poses at which the dynamics were compared; 0 where the trees do not correspond"
+    )
+    mass_matrix: Size | None = key("largest relative difference")
+    gravity_forces: Size | None = key("largest relative difference")
+    wrenches: Size | None = key(
+        "largest relative difference of joint forces that both rigid models determine"
+    )
+
+
+def diff_document(found: ModelDiff, sources: tuple[str, str], files: Sequence[str]) -> dict[str, Any]:
+    """Return the document of one comparison."""
+    return DiffOutput.of(
+        found,
+        source_a=sources[0],
+        source_b=sources[1],
+        files=list(dict.fromkeys(files)),
+        not_compared=found.not_compared or None,
+    )
+
+
+# The JSON document of ``mbplugin close`` (contract: keys may be added, never renamed).
+
+
+class _Closure(Part):
+    name: str
+    type: str
+    body_a: str
+    body_b: str
+    was: str = key("the type of this pair in FILE")
+    instead_of: str = key("the pair that closes the loop in FILE", read="cut.instead_of")
+    independence: Size = key("projective criterion of the cut, 0 to 1", read="cut.independence")
+
+
+class _Change(Part):
+    constraint: str = key("a joint of the tree")
+    from_: str = key(name="from", read="old")
+    to: str = key(read="new")
+
+
+class _Verdict(Part):
+    degree_of_redundancy: Count
+    structural_redundancy: Count = key("at a generic pose")
+    dof: int
+    held_dof: int = key("degrees of freedom with all driven joints held")
+
+
+class _ClosureDrift(Part):
+    name: str
+    type: str
+    gap: Size = key("largest violation of a distance, m")
+    turn: Size = key("largest violation of an angle, rad")
+    force: Size = key("root mean square of the force, N")
+    noise: Size = key("root mean square of the white noise in the force, N")
+
+
+class _Drift(Part):
+    engine: str
+    version: str = key("empty where it did not run")
+    step: Size = key("of the engine, s")
+    duration: Size = key("s")
+    reason: str = key("why it has no answer; empty with one")
+    gap: Size = key("largest of all closures, m")
+    turn: Size = key("largest of all closures, rad")
+    noise: Size = key("largest of all closures, N")
+    closures: list[_ClosureDrift]
+
+
+class _Drifts(Part):
+    drives: Drives = key("whether driven joints move freely or are held")
+    before: list[_Drift] = key("with the closures of FILE, one per engine")
+    after: list[_Drift] = key("with the closures that were written, one per engine")
+
+
+class CloseOutput(Recorded):
+    """A model written with closures that a format holds."""
+
+    assumptions: list[str]
+    source: str = key("the FILE as it was given")
+    files: list[str]
+    format: Format
+    written: str | None = key("the file that was written; null where none was")
+    tolerance: Size = key("relative rank tolerance")
+    q: dict[str, float] = key("the closed pose that was written, rad and m")
+    proved: bool = key("whether the written file, read again, has p = 0 and the mobility of FILE")
+    keeps_mobility: bool
+    reason: str = key("why constraints are still redundant; empty where none is")
+    driven: list[str] = key("joints that stay in the tree")
+    closures: list[_Closure]
+    changes: list[_Change] = key("other joints with a new type")
+    held: list[str] = key("what is written in another way than in FILE, with the same motion")
+    left_out: list[str] = key("what the format has no place for")
+    before: _Verdict = key("of FILE")
+    after: _Verdict = key("of the written file, read again")
+    drift: _Drifts
+
+
+def close_document(found: Closing, source: str, files: Sequence[str], written: str | None) -> dict[str, Any]:
+    """Return the document of one conversion."""
+    return CloseOutput.of(
+        found,
+        assumptions=list(assumptions_of(found)),
+        source=source,
+        files=list(files),
+        written=written,
+        q=by_name(found.mechanism.q_names, found.state.q),
+        held=found.written.held,
+        left_out=found.written.left_out,
+    )
+
+
+# The JSON document of ``mbplugin engines`` (contract: keys may be added, never renamed).
+
+
+class _Engine(Part):
+    engine: str
+    version: str = key("empty where it did not run")
+    answers: bool
+    reason: str = key("why it has no answer; empty with one")
+
+
+class _Joint(Part):
+    name: str
+    type: str
+    body_a: str
+    body_b: str
+    held: bool = key("its drive's force is in the wrench")
+    point: Three = key("where the wrenches act, world, m")
+    R_WJ: Matrix = key("axes of the wrenches in the world, by column")
+    unique: _SixTruths = key("whether the rigid model determines each component")
+    agrees: _SixTruths = key("whether the engines differ by less than 1 % of size")
+    wrenches: dict[str, _SixOrNull] = key(
+        "by engine: force (N) and moment (N·m) on the successor; null in ours where nothing determines it"
+    )
+    spread: Six = key("largest difference between two engines, N and N·m")
+    size: Six = key("largest force and moment of any engine in this joint, at least 1 % of the model's")
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of one joint."""
+        joint: JointWrench = value
+        wrenches = {
+            name: [None if np.isnan(entry) else float(entry) for entry in wrench]
+            for name, wrench in joint.wrenches.items()
+        }
+        return super().of(value, wrenches=wrenches, **stated)
+
+
+class EnginesOutput(Recorded):
+    """Joint wrenches of several engines at one instant."""
+
+    source: str = key("the FILE as it was given")
+    files: list[str]
+    mode: Mode
+    tolerance: Size = key("relative rank tolerance")
+    q: dict[str, float] = key("of the joints that are not held, rad and m")
+    qd: dict[str, float]
+    held: list[str]
+    degree_of_redundancy: Count = key("with the held joints")
+    agrees: bool = key("whether all engines have the same value of every component that is unique")
+    largest_unique_difference: Size = key("as a fraction of size")
+    largest_undetermined_difference: Size = key("as a fraction of size, of what is not unique")
+    engines: list[_Engine]
+    joints: list[_Joint]
+    notes: list[str]
+
+
+def engines_document(found: SideBySide, source: str, files: Sequence[str]) -> dict[str, Any]:
+    """Return the document of one comparison."""
+    mech = found.mechanism
+    return EnginesOutput.of(
+        found,
+        source=source,
+        files=files,
+        q=by_name(mech.q_names, found.q),
+        qd=by_name(mech.qd_names, found.qd),
+        engines=[_Engine.of(engine, answers=not engine.reason) for engine in found.engines],
+    )

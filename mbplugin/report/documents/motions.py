@@ -1,0 +1,449 @@
+"""The JSON document of ``mbplugin simulate`` (contract: keys may be added, never renamed)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from mbplugin.comparison.agreement import Program, Verdict
+from mbplugin.joint_reactions.values import Mode
+from mbplugin.model.enumerations import (
+    ConstraintKind,
+    Coordinates,
+    CoordinateUnit,
+    Formulation,
+    Limits,
+    ReactionSource,
+    ReactionUnit,
+    Redundancy,
+    TransitionRule,
+    Uniqueness,
+)
+from mbplugin.report.documents.part import (
+    Against,
+    ByName,
+    Count,
+    Matrix,
+    OpenForce,
+    OpenMoment,
+    Part,
+    PlanarModel,
+    Record,
+    Recorded,
+    Series,
+    Size,
+    Three,
+    Weight,
+    by_name,
+    key,
+    with_keys,
+)
+from mbplugin.report.documents.stopping import EffortLimits
+from mbplugin.simulation.options import Outcome
+from mbplugin.simulation.passing_marks import EventKind
+from mbplugin.stopping.scenario.scenario import assumed_brakes, brakes_of_effort
+
+if TYPE_CHECKING:
+    from mbplugin.comparison.agreement import Agreement
+    from mbplugin.joint_reactions.values import Reactions
+    from mbplugin.report.against import Comparison
+    from mbplugin.report.record import Record as RecordValue
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+
+_SeriesByName = dict[str, Series]
+_SixOrNull = Annotated[list[float | None], Field(min_length=6, max_length=6)]
+
+
+class _Request(Part):
+    duration: Size = key("s")
+    integrator: str
+    step: Size | None = key("s")
+    rtol: Size
+    atol: Size
+    formulation: Formulation
+    redundancy: Redundancy
+    coordinates: Coordinates
+    transition: TransitionRule = key(
+        "how locks close: by the momentum balance, or their own rates set to zero", optional=True
+    )
+    samples: Count | None
+    limits: Limits
+    damping: bool
+    friction: bool
+    max_seconds: Size = key("of computing, s; a longer motion ends as budget_spent")
+
+
+class _Energy(Part):
+    kinetic: Series = key("J")
+    potential: Series = key("J; gravity has none at the origin of the world")
+    dissipated: Series = key("work lost in dampers and friction since the start, J")
+    applied: Series = key("work done by loads, torques and controllers, J")
+    driven: Series = key("work done by drivers, J")
+
+
+class _Impulse(Part):
+    constraint: str
+    component: str
+    value: float
+    unique: bool = key("whether the rigid model determines it")
+
+
+class _MotionEvent(Part):
+    time: Size = key("s")
+    kind: EventKind
+    joint: str
+    velocity_before: Series = key("rad/s and m/s, as the keys of qd")
+    velocity_after: Series
+    impulse: list[_Impulse] = key("N·s and N·m·s, on the successor")
+    text: str
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of an event."""
+        impulse = [(*label, size, label not in value.open_impulses) for label, size in value.impulse.items()]
+        return super().of(value, impulse=impulse)
+
+
+class _PairReaction(Part):
+    wrench: list[Annotated[list[float], Field(min_length=6, max_length=6)]] = key(
+        "force (N) and moment (N·m) on the successor at the origin of S, axes of P"
+    )
+    unique: list[Annotated[list[bool], Field(min_length=6, max_length=6)]] = key(
+        "whether the rigid model determines each component"
+    )
+    determined: list[Annotated[list[bool], Field(min_length=6, max_length=6)]] = key(
+        "whether the rigid model or the stated stiffness does; only with stated stiffness", optional=True
+    )
+
+
+class _Leading(Part):
+    time: float = key("s, from when on")
+    names: list[str] = key("joint rates")
+
+
+class SimulateOutput(Recorded):
+    """A motion."""
+
+    source: str = key("the FILE as it was given")
+    model: PlanarModel
+    request: _Request
+    outcome: Outcome
+    degree_of_redundancy: Count
+    tolerance: Size = key("relative rank tolerance")
+    time: Series = key("s; an event has two samples, before and after it")
+    q: _SeriesByName = key("rad, m and components of quaternions xyzw, by coordinate")
+    qd: _SeriesByName = key("rad/s and m/s, by joint rate")
+    qdd: _SeriesByName = key("rad/s² and m/s², by joint rate")
+    momentum: _SeriesByName = key("M(q) q̇, N·m·s and N·s, by joint rate", optional=True)
+    energy: _Energy
+    active: list[list[str]] = key("what held besides the constraints, by segment")
+    segment: list[Count] = key("which entry of active held at each sample")
+    independent: list[_Leading] = key(
+        "the independent joint rates from a time on, of formulations closing and partitioning", optional=True
+    )
+    residuals: dict[str, Size] = key("largest position residual of every closing constraint, m or rad")
+    events: list[_MotionEvent]
+    reactions: dict[str, _PairReaction] = key("of the requested pairs")
+    statistics: dict[str, float]
+    assumed: list[str] = key("what brakes leave out, one sentence for each joint", optional=True)
+    of_effort: EffortLimits = key("brakes that are not stated", optional=True)
+    notes: list[str]
+
+
+def simulate_document(
+    motion: Trajectory,
+    request: Mapping[str, Any] | None,
+    pairs: Sequence[str],
+    source: str,
+    files: Sequence[str],
+) -> dict[str, Any]:
+    """Return the document of one motion, with the reactions of some pairs.
+
+    A motion does not know its request: without one, ``request`` is null.
+    """
+    mech = motion.mechanism
+    return SimulateOutput.of(
+        motion,
+        source=source,
+        model=(mech.name, files, motion.planar or False),
+        request=request,
+        q=by_name(mech.q_names, motion.q.T),
+        qd=by_name(mech.qd_names, motion.qd.T),
+        qdd=by_name(mech.qd_names, motion.qdd.T),
+        momentum=by_name(mech.qd_names, motion.momenta.T),
+        energy=motion,
+        assumed=assumed_brakes(motion.actions.brakes),
+        of_effort=brakes_of_effort(motion.actions.brakes),
+        reactions={
+            pair: (
+                motion.reactions(pair),
+                motion.uniqueness(pair),
+                motion.determined(pair) if motion.stiffness else None,
+            )
+            for pair in pairs
+        },
+    )
+
+
+# The JSON document of ``mbplugin crosscheck`` (contract: keys may be added, never renamed).
+
+
+class _Solver(Part):
+    iterations: Size = key("of PyBullet's solver")
+    residual_threshold: Size
+    erp: Size = key("error reduction parameter")
+
+
+class _Comparison(Part):
+    quantity: str
+    element: str = key("a body, joint or coordinate")
+    unit: str
+    deviation: Size = key(
+        "between PyBullet and us; of what depends on the step, PyBullet extrapolated to step zero"
+    )
+    bound: Size = key("what the deviation may be")
+    agrees: bool
+    errors: list[Size] = key("largest deviation at each of the steps")
+    orders: Series
+    time: Size | None = key("when the deviation first leaves its bound, or is largest, s")
+
+
+class _Check(Part):
+    program: Program
+    name: str
+    value: Size = key("by how much it is off")
+    bound: Size = key("by how much it may be off")
+    unit: str
+    passes: bool
+
+
+class _Curves(Part):
+    time: Series = key("s")
+    ours: dict[str, Series] = key("rad and m, by coordinate")
+    pybullet: dict[str, Series] = key("rad and m, by coordinate, at PyBullet's smallest step", read="bullet")
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of the curves."""
+        ours, bullet = (by_name(value.names, curves.T) for curves in (value.ours, value.bullet))
+        return super().of(value, ours=ours, pybullet=bullet)
+
+
+class CrosscheckOutput(Recorded):
+    """Whether PyBullet's motion converges to that of mbplugin."""
+
+    source: str = key("the FILE as it was given")
+    files: list[str]
+    verdict: Verdict
+    reason: str = key("one sentence")
+    assumed: list[str] = key("values of brakes and decelerations that are not stated", optional=True)
+    of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
+    duration: Size = key("s")
+    tolerance: Size = key("relative rank tolerance of our motion", optional=True)
+    steps: list[Size] = key("PyBullet's steps, s, each half of the one before")
+    orders: list[float | None] = key(
+        "observed orders of all coordinates together, one for each halving; null where PyBullet's"
+        " motion leaves all bounds"
+    )
+    solver: _Solver = key(read="settings")
+    rows: list[_Comparison] = key("the model first, then what needs no step, then the motion")
+    checks: list[_Check] = key(
+        "of each motion alone, where the motions do not agree: what there is for and against each"
+    )
+    curves: _Curves | None
+    notes: list[str]
+
+
+def crosscheck_document(found: Agreement, source: str, files: Sequence[str]) -> dict[str, Any]:
+    """Return the document of one cross-check."""
+    return CrosscheckOutput.of(found, source=source, files=files)
+
+
+# A document with the record of how it was made, and with what differs from an earlier one.
+
+
+def with_record(document: dict[str, Any], record: RecordValue) -> dict[str, Any]:
+    """Return the document with its record after what wrote it."""
+    return with_keys(document, "generator", record=Record.of(record))
+
+
+def with_comparison(document: dict[str, Any], comparison: Comparison | None) -> dict[str, Any]:
+    """Return a document that has a record with what differs from an earlier report after it."""
+    return document if comparison is None else with_keys(document, "record", against=Against.of(comparison))
+
+
+# The JSON document of ``mbplugin reactions`` (contract: keys may be added, never renamed).
+
+
+class _ComponentReaction(Part):
+    name: str
+    unit: ReactionUnit
+    unique: bool = key("whether the rigid model determines it")
+    value: float | None = key("on the successor; null where nothing determines it")
+    source: ReactionSource | None = key("what determines the value: model or stiffness")
+    sigma: Size | None = key(
+        "standard deviation for the stated tolerances; left out where none is stated or nothing determines it",
+        optional=True,
+    )
+
+
+class _WorldWrench(Part):
+    body: str = key("on which it acts")
+    point: Three = key("where it acts, world, m")
+    wrench: _SixOrNull = key("force (N) and moment (N·m) there; null where not determined")
+    sources: Annotated[list[ReactionSource | None], Field(min_length=6, max_length=6)] = key(
+        "what determines each of the six"
+    )
+
+
+class _ConstraintReaction(Part):
+    name: str
+    kind: Literal[ConstraintKind, "hold"]
+    type: str
+    body_a: str
+    body_b: str
+    reaction: Uniqueness
+    indeterminate_dim: Count
+    point: Three | None = key("where the wrench acts, world, m; null for no pair")
+    wrench: _SixOrNull | None = key(
+        "force (N) and moment (N·m) on the successor at the origin of S, axes of P"
+    )
+    components: list[_ComponentReaction]
+    null_directions: list[list[Weight]] = key("changes, N and N·m, that the rigid model does not notice")
+    shared_with: list[str] = key("constraints that change with it")
+    R_WJ: Matrix | None = key(
+        "rows of the rotation whose columns are the axes of P in the world; a drive's or lock's joint"
+    )
+    world: _WorldWrench | None = key("in world axes; null for a coupling")
+    open_force: OpenForce
+    open_moment: OpenMoment
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the object of a reaction."""
+        return super().of(value, null_directions=[direction.components for direction in value.directions])
+
+
+class _Parameter(Part):
+    constraint: str
+    component: str
+    unit: ReactionUnit
+
+
+class _Relation(Part):
+    constraint: str
+    component: str
+    unit: ReactionUnit
+    constant: float = key("value where all parameters are zero")
+    terms: list[Weight]
+
+
+class _Family(Part):
+    parameters: list[_Parameter] = key("components that may take any value")
+    relations: list[_Relation] = key("component = constant + Σ weight · parameter")
+
+
+class _Section(Part):
+    E: Size = key("Pa")
+    A: Size = key("m²")
+    Iy: Size = key("m⁴")
+    Iz: Size = key("m⁴")
+    J: Size = key("m⁴")
+    nu: float
+
+
+class _Estimate(Part):
+    body: str
+    beam: Count = key("which beam of the body's frame")
+    section: _Section
+    material: str
+    shapes: list[str]
+    length: Size = key("m")
+    stations: Count = key("slices that met the shapes; 0: their bounding box")
+
+
+class _LabelledComponent(Part):
+    constraint: str
+    component: str
+
+
+class _MissingStiffness(Part):
+    bodies: list[str]
+    pairs: list[str]
+
+
+class _MisfitBudget(Part):
+    constraint: str
+    component: str
+    largest: Size = key("m or rad; 0 where no compliance limits the load")
+    unit: CoordinateUnit
+    decided_by: str = key("the limit that is met first, JOINT or JOINT.COMPONENT")
+
+
+class _ActuatorForce(Part):
+    joint: str
+    value: float = key("on the rate of the joint; of least norm where it is not unique")
+    unit: ReactionUnit
+    unique: bool = key("whether the motion determines it")
+
+
+class _Actuation(Part):
+    mobility: Count
+    forces: list[_ActuatorForce]
+    free: list[str] = key("actuators whose force may be chosen at will")
+    shares: list[list[float]] = key(
+        "forces of all actuators, by row, per unit of each free one, by column; they move nothing"
+    )
+
+
+class ReactionsOutput(Recorded):
+    """Joint reactions at a state."""
+
+    source: str = key("the FILE as it was given")
+    model: PlanarModel
+    mode: Mode
+    gravity: Three = key("m/s², world axes", read="mechanism.gravity")
+    q: ByName = key("the closed pose, rad and m")
+    qd: ByName = key("rates that agree with the constraints, rad/s and m/s")
+    qdd: ByName = key("accelerations that agree with the constraints, rad/s² and m/s²")
+    held: list[str] = key("joints held besides drivers and locks")
+    tolerance: Size = key("relative rank tolerance")
+    degree_of_redundancy: Count = key("with the held joints")
+    constraints: list[_ConstraintReaction]
+    families: list[_Family]
+    stated: list[str] = key("pairs and bodies whose stated stiffness was used")
+    estimated: list[_Estimate]
+    unresolved: list[_LabelledComponent] = key("components that nothing determines")
+    stiffness_missing: _MissingStiffness = key(
+        "what needs a stiffness before the unresolved components have values; never the ground",
+        read="missing",
+    )
+    misfit_sigma: dict[str, Size] = key(
+        "stated standard deviations by CONSTRAINT.COMPONENT, m and rad", optional=True
+    )
+    limits: dict[str, Size] = key(
+        "stated limits of loads by JOINT or JOINT.COMPONENT, N and N·m", optional=True
+    )
+    budget: list[_MisfitBudget] = key(
+        "largest misfit of each component that keeps every joint below its limit, the smallest first",
+        optional=True,
+    )
+    actuation: _Actuation | None = key(
+        "forces of the actuators for this motion, with rotor inertia, damping and friction", optional=True
+    )
+    notes: list[str]
+
+
+def reactions_document(result: Reactions, source: str, files: Sequence[str]) -> dict[str, Any]:
+    """Return the document of one result; what nothing determines has the value null."""
+    mech = result.mechanism
+    return ReactionsOutput.of(
+        result,
+        source=source,
+        model=(mech.name, files, result.planar or False),
+        q=by_name(mech.q_names, result.q),
+        qd=by_name(mech.qd_names, result.qd),
+        qdd=by_name(mech.qd_names, result.qdd),
+    )

@@ -1,1 +1,0 @@
-"""The documents of stops: one, many, the worst ones, tables, and what is fitted to measured ones."""

@@ -1,1 +1,0 @@
-"""What two models, several engines and earlier reports say beside this one."""

@@ -1,1 +1,0 @@
-"""What a page explains at its end: rules and terms."""

@@ -1,0 +1,515 @@
+"""A stop: joint by joint, the tool, the largest loads, the energies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mbplugin.model.brake_law import Units
+from mbplugin.phrases import counted
+from mbplugin.report.formats import ROUNDING
+from mbplugin.report.html.chapters import Chapter
+from mbplugin.report.html.chart import (
+    Chart,
+    Child,
+    Curve,
+    Html,
+    Point,
+    choice,
+    data_cell,
+    element,
+    figure,
+    joined,
+    section,
+    table,
+    ticks,
+)
+from mbplugin.report.text.stopping import (
+    BOUND_HEADS,
+    FAILURE_HEADS,
+    MEASURED_TITLE,
+    OUTCOME_WORDS,
+    PARAMETER_HEADS,
+    QUANTILE_HEADS,
+    ROW_HEADS,
+    WORST_HEADS,
+    axis_cells,
+    bound_rows,
+    bound_sentences,
+    calibration_facts,
+    energy_rows,
+    energy_scale,
+    failure_cells,
+    failure_name,
+    impact_sentence,
+    joint_cells,
+    joint_notes,
+    joint_title,
+    load_scales,
+    measured_name,
+    outcome_sentences,
+    parameter_cells,
+    peak_cells,
+    quantile_rows,
+    row_cells,
+    row_name,
+    tool_sentences,
+    tool_words,
+    worst_cells,
+    worst_start,
+)
+from mbplugin.stopping.outcome import JointStop, StopReport
+from mbplugin.stopping.table.values import HTML_CELLS, StoppingTable, head_in_units, rows_in_units
+from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, worst_in_units
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
+    from mbplugin.stopping.table.run import MeasuredStops
+
+#: Heads of the table of poses.
+POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")
+#: Columns that hold numbers.
+_NUMBERS = tuple(k for k, cell in enumerate(HTML_CELLS) if cell.number)
+_WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 460, 130, 24, 22, 14, 40
+#: Joints that are shown, those that move longest.
+_MOST = 16
+#: Characters of a name beside its bar, and of those at its end, which tell names apart.
+_NAME, _ENDING = 14, 9
+
+
+def stop_section(chapter: Chapter) -> Html | None:
+    """Return the tables of a stop."""
+    stop = chapter.stop
+    if stop is None:
+        return None
+    return section(
+        "Stop",
+        phases_figure(stop),
+        _joints(stop, chapter.units),
+        element("ul", [element("li", sentence) for sentence in _sentences(stop, chapter.units)]),
+        _peaks(stop),
+        _axes(stop),
+        _energies(stop),
+        lead="Computed, not measured. The transparent robots show the pose at the signal, and where the usual"
+        " simplification ends, which sets every rate to zero when its brake engages.",
+    )
+
+
+def _joints(stop: StopReport, units: Units) -> Html:
+    energy = energy_scale(stop)
+    rows = [
+        (
+            choice(j.name, "joint"),
+            units.shown(j.unit)[1],
+            *joint_cells(j, energy, units),
+            "at rest" if j.stopped else "still moves",
+        )
+        for j in stop.joints
+    ]
+    heads = (
+        "joint",
+        "unit",
+        "rate [/s]",
+        "time [s]",
+        "travel",
+        "reaction",
+        "braking",
+        "rests at",
+        "brake [J]",
+        "at the end",
+    )
+    return table(heads, rows)
+
+
+def _sentences(stop: StopReport, units: Units) -> list[str]:
+    said = [*tool_sentences(stop, units), impact_sentence(stop, units)]
+    labelled = [
+        f"Braking starts {stop.reaction_time:.4g} s after the signal.",
+        *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in said if sentence),
+    ]
+    if stop.corridor.left_out:
+        listed = ", ".join(stop.corridor.left_out)
+        labelled.append(f"For these bodies, only joints and centres of mass are included: {listed}.")
+    return labelled
+
+
+def _peaks(stop: StopReport) -> Html:
+    scales = load_scales(stop)
+    rows = [
+        (
+            choice(p.pair, "joint"),
+            p.role,
+            *peak_cells(p, scales),
+            "unique" if p.unique else element("span", "not unique", class_="open"),
+        )
+        for p in stop.peaks
+    ]
+    heads = ("joint", "role", "force [N]", "at [s]", "moment [N·m]", "at [s]", "reaction")
+    return table(heads, rows, caption="Largest loads")
+
+
+def _axes(stop: StopReport) -> Html:
+    scales = load_scales(stop)
+    rows = [(choice(p.pair, "joint"), *axis_cells(p, scales)) for p in stop.peaks if p.axis is not None]
+    heads = ("joint", "bearing [N]", "bearing [N·m]", "along axis", "drive", "brake", "friction")
+    return table(heads, rows, caption="Largest loads of bearings, and along their axes")
+
+
+def _energies(stop: StopReport) -> Html:
+    return table(("energy", "[J]"), energy_rows(stop), caption="Energies")
+
+
+# A stopping table: curves of distance and time over speed, and all rows.
+
+
+def stopping_table_section(chapter: Chapter) -> Html | None:
+    """Return curves and rows."""
+    made = chapter.table
+    if made is None:
+        return None
+    rows = rows_in_units(made, chapter.units)
+    heads = (
+        *(head_in_units(cell, chapter.units) for cell in HTML_CELLS),
+        element("span", "again", class_="again"),
+    )
+    return section(
+        "Stopping table",
+        element("div", [figure(chart) for chart in _charts(made, rows)], class_="charts"),
+        table(heads, [_row(row) for row in rows], numbers=_NUMBERS),
+        _measured(made.measured, chapter.units) if made.measured is not None else None,
+        table(POSE_HEADS, _poses(rows), caption="Poses at the signal"),
+        lead=f"Tool: {made.tool}. Computed, not measured. Rows in which the arm does not stop are red,"
+        " those in which another joint slips amber.",
+    )
+
+
+def _measured(beside: MeasuredStops, units: Units) -> Html:
+    """Return measured stops beside computed ones; those that took longer or went farther are marked."""
+    rows = [
+        element(
+            "tr",
+            [element("td", cell, class_="n") for cell in (measured_name(row), *row_cells(row, units))],
+            class_=None if row.covered else "bad",
+        )
+        for row in beside.rows
+    ]
+    return joined(
+        [
+            element("h3", MEASURED_TITLE),
+            element("p", beside.sentence),
+            element("p", str(beside.source), class_="fine"),
+            table(("line", *ROW_HEADS), rows, numbers=range(8)),
+        ]
+    )
+
+
+def _charts(made: StoppingTable, all_rows: list[dict[str, Any]]) -> Iterator[Chart]:
+    """Yield curves over the speed, one line per extension, at the largest payload.
+
+    A category of one speed only, as category 0 is by the standard, is points in the curves of the others. A stop
+    that does not end at rest has no stopping time: it is in no curve, but a red point.
+    """
+    full = max((row["payload_percent"] for row in all_rows), default=0)
+    for k, joint in enumerate(made.axes, 1):
+        for category in sorted({row["category"] for row in all_rows}):
+            rows = [
+                r
+                for r in all_rows
+                if r["axis"] == k and r["category"] == category and r["payload_percent"] == full
+            ]
+            if _is_curve(rows):
+                single = _single(all_rows, k, full)
+                yield from _of_axis(
+                    rows, f"Axis {k}, {joint}", f"category {category}, payload {full} %", single
+                )
+
+
+def _is_curve(rows: list[dict[str, Any]]) -> bool:
+    return len({row["speed"] for row in rows}) > 1
+
+
+def _single(all_rows: list[dict[str, Any]], axis: int, full: float) -> list[dict[str, Any]]:
+    """Return the rows of an axis at full payload in the categories that have one speed only."""
+    own = [r for r in all_rows if r["axis"] == axis and r["payload_percent"] == full]
+    groups = [[r for r in own if r["category"] == category] for category in {r["category"] for r in own}]
+    return [row for rows in groups if not _is_curve(rows) for row in rows]
+
+
+def _of_axis(rows: list[dict[str, Any]], axis: str, at: str, single: list[dict[str, Any]]) -> Iterator[Chart]:
+    unit = rows[0]["unit"]
+    for key, factor, words, of in (("distance", 1.0, "distance", unit), ("time", 1e3, "time to rest", "ms")):
+        curves = []
+        for share in sorted({row["extension_percent"] for row in rows}):
+            rested = [r for r in rows if r["extension_percent"] == share and _rests(r)]
+            own = np.array(sorted((r["speed"], factor * r[key]) for r in rested)).reshape(-1, 2)
+            if len(own):
+                curves.append(Curve(f"{share} % extension", *own.T))
+        missed = [r for r in rows if not _rests(r)]
+        points = tuple(Point(r["speed"], factor * r[key], *_named(r)) for r in (*single, *missed))
+        title = f"{axis}: {words}, {at}"
+        yield Chart(title, f"speed [{unit}/s]", f"[{of}]", tuple(curves), points=points)
+
+
+def _named(row: dict[str, Any]) -> tuple[str, bool]:
+    """Return what the point of a row is, and whether the stop is not at rest there."""
+    name = f"category {row['category']}, {row['extension_percent']} % extension"
+    return (name, False) if _rests(row) else (f"{name}: {row['outcome'].replace('_', ' ')}", True)
+
+
+def _rests(row: dict[str, Any]) -> bool:
+    return bool(row["outcome"] == "stopped")
+
+
+def _poses(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
+    """Return the poses, each once: those of one axis and extension are the same at all speeds and payloads."""
+    return list(
+        dict.fromkeys(
+            (
+                f"{row['axis']}",
+                row["joint"],
+                f"{row['extension_percent']}",
+                "positive" if row["sense"] > 0 else "negative",
+                ", ".join(f"{name} {value:.6g}" for name, value in row["q"].items()),
+            )
+            for row in rows
+        )
+    )
+
+
+def _row(row: dict[str, Any]) -> Html:
+    cells = (*(cell.show(row) for cell in HTML_CELLS), _again(row))
+    return element(
+        "tr",
+        [data_cell(cell, "n" if k in _NUMBERS else None) for k, cell in enumerate(cells)],
+        class_="bad" if not _rests(row) else "warn" if row["slips"] else None,
+    )
+
+
+def _again(row: dict[str, Any]) -> Html:
+    """Return the command that computes the row again, folded up."""
+    return element(
+        "details",
+        element("summary", "command"),
+        element("code", row["command"] or "the model was not read from a file"),
+        class_="again",
+    )
+
+
+# The phases of a stop as bars: until each brake grips, and from there until the joint rests.
+
+
+def phases_figure(stop: StopReport) -> Html | None:
+    """Return a bar for each joint that moves, over the time from the signal on."""
+    moving = [joint for joint in stop.joints if max(abs(joint.rate), abs(joint.travel)) > ROUNDING]
+    if not moving or stop.time <= 0.0:
+        return None
+    kept = sorted(moving, key=lambda joint: -joint.time)[:_MOST]
+    shown = [joint for joint in moving if joint in kept]
+    end = max(stop.time, *(joint.time for joint in shown))
+    height = _ROW * len(shown) + _FOOT
+    words = "; ".join(
+        f"{joint.name}: {joint.reaction_time:.4g} s, then {joint.braking_time:.4g} s" for joint in shown
+    )
+    led = stop.scenario.category != 0
+    drawn = element(
+        "svg",
+        element("title", "Phases of the stop"),
+        element("desc", f"Until braking starts, then until rest: {words}"),
+        list(_axis(end, height)),
+        [_bars(joint, k, end) for k, joint in enumerate(shown)],
+        viewBox=f"0 0 {_WIDTH} {height}",
+        role="img",
+        aria_label="Phases of the stop",
+    )
+    caption = element(
+        "figcaption",
+        element("strong", "Phases of the stop"),
+        element(
+            "div",
+            element("span", element("span", class_="swatch phase-0"), "until braking starts", class_="key"),
+            element(
+                "span",
+                element("span", class_="swatch phase-1"),
+                "braking, led by the drive" if led else "braking, by the brake",
+                class_="key",
+            ),
+        ),
+        element("p", f"the {_MOST} of {len(moving)} joints that move longest", class_="fine")
+        if len(moving) > _MOST
+        else None,
+    )
+    return element("figure", caption, drawn, class_="chart phases")
+
+
+def _x(time: float, end: float) -> float:
+    return _LEFT + time / end * (_WIDTH - _LEFT - _RIGHT)
+
+
+def _axis(end: float, height: int) -> Iterator[Html]:
+    bottom = height - _FOOT + 4
+    for value in ticks(0.0, end, 6):
+        x = _x(value, end)
+        yield element("path", d=f"M{x:.1f} 0V{bottom}", class_="grid")
+        yield element("text", f"{value:.6g}", x=f"{x:.1f}", y=bottom + 14, class_="tick middle")
+    yield element("path", d=f"M{_LEFT} 0V{bottom}H{_WIDTH - _RIGHT}", class_="axis")
+    yield element("text", "time from the signal [s]", x=_WIDTH - _RIGHT, y=height - 5, class_="label end")
+
+
+def _bars(joint: JointStop, k: int, end: float) -> Html:
+    y = k * _ROW + (_ROW - _BAR) / 2
+    grip, rest = _x(joint.reaction_time, end), _x(joint.time, end)
+    end_words = "at rest after" if joint.stopped else "still moves after"
+    return element(
+        "g",
+        element("title", f"{joint.name}: {end_words} {joint.time:.4g} s"),
+        element("text", _shortened(joint.name), x=_LEFT - 8, y=y + 11, class_="label end"),
+        element("rect", x=_LEFT, y=y, width=f"{grip - _LEFT:.1f}", height=_BAR, class_="phase-0"),
+        element("rect", x=f"{grip:.1f}", y=y, width=f"{rest - grip:.1f}", height=_BAR, class_="phase-1"),
+    )
+
+
+def _shortened(name: str) -> str:
+    """Return the beginning and the end of a long name."""
+    return name if len(name) <= _NAME else f"{name[: _NAME - _ENDING - 1]}…{name[-_ENDING:]}"
+
+
+# The worst stops that a search found, and the same with a brake that fails.
+
+
+def worst_stops_section(chapter: Chapter) -> Html | None:
+    """Return the finds of the search, and its assumptions."""
+    if chapter.worst is None:
+        return None
+    worst, length = worst_in_units(chapter.worst, chapter.units), chapter.units.length
+    outcomes = ", ".join(f"{OUTCOME_WORDS[outcome]} {count}" for outcome, count in worst.outcomes.items())
+    assumed = worst.only_here(chapter.table.assumptions if chapter.table is not None else ())
+    return section(
+        "Worst stops",
+        table(("worst stop", *WORST_HEADS, "again"), [_worst_stops_row(one, length) for one in worst.found]),
+        table(
+            ("these stops again", *FAILURE_HEADS),
+            [(failure_name(one), *_failure(one, length)) for one in worst.failed],
+        )
+        if worst.failed
+        else None,
+        element("h3", "Assumptions and notes") if assumed else None,
+        element("ul", [element("li", sentence) for sentence in assumed]) if assumed else None,
+        lead=f"The worst of {counted(worst.count, 'stop')} of category {worst.category} that a search computed, seed"
+        f" {worst.seed}, tool {worst.tool}: {outcomes}. Computed, not measured.",
+    )
+
+
+def _failure(one: FailedBrake, length: str) -> list[Child]:
+    """Return the cells of a stop with a failing brake; red where it does not end at rest."""
+    said, *rest = failure_cells(one, length)
+    return [said if one.outcome == "stopped" else element("span", said, class_="badge bad"), *rest]
+
+
+def _worst_stops_row(one: WorstStop, length: str) -> Html:
+    again = element(
+        "details",
+        element("summary", "pose, command"),
+        element("p", f"from {worst_start(one)}"),
+        element("code", one.command) if one.command else None,
+    )
+    said = OUTCOME_WORDS[one.outcome]
+    name = one.name if one.outcome == "stopped" else f"{one.name}: {said}"
+    cells = (name, *worst_cells(one, length), again)
+    return element(
+        "tr",
+        [data_cell(cell) for cell in cells],
+        class_=None if one.outcome == "stopped" else "bad",
+    )
+
+
+# A calibration: every joint with its parameters, its rows beside the computed stops, and the TOML.
+
+
+def calibration_section(chapter: Chapter) -> Html | None:
+    """Return what is assumed, the joints, and the tables of a scene."""
+    made = chapter.calibration
+    if made is None:
+        return None
+    return section(
+        "Brakes and ramps from measured stops",
+        element("ul", [element("li", sentence) for sentence in calibration_facts(made)]),
+        [_joint(joint, made, chapter.units) for joint in made.joints],
+        element("h3", "Tables of a scene, in rad and m"),
+        element("pre", made.toml),
+        lead=f"Calibrated on {made.date}. Rows that the law does not explain are marked.",
+    )
+
+
+def _joint(joint: FittedJoint, made: Calibration, units: Units) -> Html:
+    parameters = [(name, *parameter_cells(one, units)) for name, one in joint.parameters.items()]
+    return joined(
+        [
+            element("h3", joint_title(joint)),
+            table(("parameter", *PARAMETER_HEADS), parameters),
+            table(
+                ("line", *ROW_HEADS),
+                [_calibration_row(row, units) for row in made.rows_of(joint)],
+                numbers=range(8),
+            ),
+            element("ul", [element("li", note) for note in joint_notes(joint, made, units)]),
+        ]
+    )
+
+
+def _calibration_row(row: CalibratedRow, units: Units) -> Html:
+    cells = (row_name(row), *row_cells(row, units))
+    return element(
+        "tr", [element("td", cell, class_="n") for cell in cells], class_="warn" if row.unexplained else None
+    )
+
+
+# A sweep: the outcomes of its stops, quantiles, bounds, and where the worst are.
+
+
+def sweep_section(chapter: Chapter) -> Html | None:
+    """Return the outcomes, tables of quantiles and bounds, and what is assumed."""
+    made = chapter.sweep
+    if made is None:
+        return None
+    scenario, units = made.plan.scenario, chapter.units
+    bounds = bound_rows(made, units)
+    return section(
+        "Sweep of stops",
+        element("ul", [element("li", one) for one in outcome_sentences(made.report)]),
+        table(
+            ("of those that stopped", *QUANTILE_HEADS),
+            [(name, *row) for name, row in quantile_rows(made, units)],
+        ),
+        table(("tolerance bounds", *BOUND_HEADS), [(name, *row) for name, row in bounds]) if bounds else None,
+        element("ul", [element("li", one) for one in bound_sentences(made)]),
+        element("p", f"All stops are in {made.folder}."),
+        element("h3", "Assumptions and notes"),
+        element("ul", [element("li", one) for one in (*scenario.stated, *scenario.assumed, *scenario.notes)]),
+        lead=f"{counted(made.report.count, 'stop')} of category {scenario.category}, seed {made.plan.seed}, tool"
+        f" {scenario.tool}. Computed, not measured.",
+    )
+
+
+# A separation distance: the formula with all its terms.
+
+
+def distance_section(chapter: Chapter) -> Html | None:
+    """Return the formula, its terms, and what is assumed in the stop."""
+    made = chapter.distance
+    if made is None:
+        return None
+    terms = [(t.symbol, f"{t.value:.4f}", t.unit, t.meaning, t.source) for t in made.terms]
+    choice = made.tool_choice
+    tool = [element("td", cell) for cell in ("tool", "", "", *tool_words(choice))]
+    rows: list[Sequence[str] | Html] = [*terms]
+    if choice.body:
+        rows.append(element("tr", tool, class_="warn" if choice.reason else None))
+    assumed = [f"assumed in the stop: {sentence}" for sentence in made.stop.assumed]
+    return section(
+        f"{made.symbol} by {made.standard}",
+        element("ul", [element("li", sentence) for sentence in (*assumed, *made.notes)]),
+        element("p", made.formula),
+        table(("term", "value", "unit", "meaning", "source"), rows, numbers=(1,)),
+    )

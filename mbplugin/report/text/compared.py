@@ -1,0 +1,203 @@
+"""A cross-check as text: the verdict, PyBullet's convergence, and the largest deviations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mbplugin.closing.values import assumptions_of
+from mbplugin.model.brake_law import SI, Units
+from mbplugin.phrases import counted, joined_by_words
+from mbplugin.report.formats import shown
+from mbplugin.report.text.layout import PLAIN_WIDTH, Line, grid_lines, table_lines, wrapped
+from mbplugin.report.text.models import note_lines, sentences_under, warning_lines
+
+if TYPE_CHECKING:
+    from mbplugin.closing.drift import Drift
+    from mbplugin.closing.values import Closing
+    from mbplugin.comparison.agreement import Agreement, Check, Row
+
+_COLUMN = 12
+_STYLES = {"agrees": "bold green", "disagrees": "bold red"}
+#: Rows of elements that are printed for a quantity; all are in the JSON.
+_MOST = 3
+_HEADS = ("closures of", "gap mm", "turn mrad", "force N", "noise N")
+
+
+def crosscheck_lines(
+    found: Agreement, name: str, width: int = PLAIN_WIDTH, units: Units = SI
+) -> Iterator[Line]:
+    """Yield the report of one cross-check, with angles and lengths in some units."""
+    yield from warning_lines(found.of_effort.warning, width)
+    style = "bold yellow" if found.agrees and found.assumed else _STYLES.get(found.verdict, "bold yellow")
+    for text in wrapped(f"{name}: {found.verdict}. {_sentence(found.reason)}", width, "", "  "):
+        yield Line(text, style)
+    if found.steps:
+        yield from (Line(text) for text in wrapped(_steps(found), width, "", "  "))
+    still = [row for row in found.rows if not row.errors]
+    moved = [row for row in found.rows if row.errors]
+    if still:
+        yield from _still(still, width, units)
+    if moved:
+        yield from _moved(found, moved, width, units)
+    if found.checks:
+        yield from _checks(found.checks, width)
+    yield from sentences_under("Assumed", joined_by_words(found.assumed), width)
+    yield from note_lines(found.notes, width)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _steps(found: Agreement) -> str:
+    steps = ", ".join(f"{1e3 * step:.4g}" for step in found.steps)
+    solver = found.settings
+    orders = ", ".join(f"{order:.2f}" for order in found.orders) or "none, it is exact"
+    return (
+        f"{found.duration:.6g} s in steps of {steps} ms; observed orders {orders}; "
+        f"{solver['iterations']:.0f} iterations, residual threshold {solver['residual_threshold']:g}, "
+        f"ERP {solver['erp']:g}"
+    )
+
+
+def _still(rows: Sequence[Row], width: int, units: Units) -> Iterator[Line]:
+    cells, agree = [], []
+    for quantity, own in _by_quantity(rows):
+        worst = _worst(own)
+        for row in [row for row in worst if not row.agrees] or worst[:1]:
+            size, unit = units.shown(row.unit)
+            label = f"{quantity} of {row.element} [{unit}]" if unit != "1" else quantity
+            cells.append((label, (f"{len(own)}", f"{size * row.deviation:.3g}", f"{size * row.bound:.3g}")))
+            agree.append(row.agrees)
+    yield from _table("without motion", ("compared", "deviation", "bound"), cells, agree, width)
+
+
+def _moved(found: Agreement, rows: Sequence[Row], width: int, units: Units) -> Iterator[Line]:
+    cells, agree, below = [], [], []
+    for quantity, own in _by_quantity(rows):
+        worst = _worst(own)
+        for row in worst[:_MOST]:
+            size, unit = units.shown(row.unit)
+            numbers = (*row.errors, row.deviation, row.bound)
+            cells.append(
+                (
+                    f"{quantity} of {row.element} [{unit}]",
+                    [shown(value, size=size, digits=3) for value in numbers],
+                )
+            )
+            agree.append(row.agrees)
+            below.append(list[Line]())
+        if len(own) > _MOST:
+            below[-1].append(
+                Line(f"    and {counted(len(own) - _MOST, 'row')} of {quantity} that are closer")
+            )
+    heads = (*(f"{1e3 * step:.4g} ms" for step in found.steps), "step → 0", "bound")
+    yield from _table("largest deviation", heads, cells, agree, width, below)
+
+
+def _checks(checks: Sequence[Check], width: int) -> Iterator[Line]:
+    cells = [
+        (
+            f"{check.program}: {check.name}{f' [{check.unit}]' if check.unit != '1' else ''}",
+            (f"{check.value:.3g}", f"{check.bound:.3g}"),
+        )
+        for check in checks
+    ]
+    agree = [check.passes for check in checks]
+    yield from _table("checks of each motion alone", ("off by", "bound"), cells, agree, width)
+
+
+def _table(
+    title: str,
+    heads: Sequence[str],
+    cells: Sequence[tuple[str, Sequence[str]]],
+    agree: Sequence[bool],
+    width: int,
+    below: Sequence[Sequence[Line]] = (),
+) -> Iterator[Line]:
+    """Yield a table in which a row that does not agree is marked."""
+    rows = [(label, [*own, "" if agrees else "✗"]) for (label, own), agrees in zip(cells, agree, strict=True)]
+    styles = ["" if agrees else "red" for agrees in agree]
+    yield Line()
+    yield from grid_lines(title, heads, rows, width, _COLUMN, styles, below)
+
+
+def _by_quantity(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.quantity, []).append(row)
+    return list(found.items())
+
+
+def _worst(rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: -row.deviation / row.bound if row.bound else 0.0)
+
+
+# A conversion with closures as text: the verdict, what was assumed, the closures, and their drift.
+
+
+def close_lines(found: Closing, width: int = PLAIN_WIDTH, written: str | None = None) -> Iterator[Line]:
+    """Yield the verdict, the closures and the table of drift."""
+    style = "bold green" if found.proved else "bold yellow"
+    for text in wrapped(f"{found.mechanism.name}: {close_verdict(found)}", width, "", "  "):
+        yield Line(text, style)
+    if written is not None:
+        yield Line(f"written to {written}")
+    yield from sentences_under("Assumptions", list(assumptions_of(found)), width)
+    yield from sentences_under("Closures", [*_closures(found), *_changes(found)], width)
+    yield from sentences_under(f"Held in {found.format} in another way", found.written.held, width)
+    yield from sentences_under(f"Not in the {found.format}", found.written.left_out, width)
+    yield from _drift(found, width)
+
+
+def close_verdict(found: Closing) -> str:
+    """Return what was proved of the file, or why not."""
+    before, after = found.before, found.after
+    p = (
+        f"p = {before.degree_of_redundancy} before, {after.degree_of_redundancy} after; "
+        f"mobility {before.dof} before, {after.dof} after"
+    )
+    if found.proved:
+        singular = "" if not after.degree_of_redundancy else ", and more at this singular pose"
+        return f"{counted(len(found.closures), 'closure')} without redundancy{singular} ({p})."
+    reasons = [] if not found.reason else [found.reason]
+    if not found.keeps_mobility:
+        reasons.append(
+            f"the mobility is not kept (with driven joints held {before.held_dof} before, {after.held_dof} after)"
+        )
+    return f"not proved: {'; '.join(reasons) or 'constraints are redundant'} ({p})."
+
+
+def _closures(found: Closing) -> Iterator[str]:
+    for one in found.closures:
+        cut = "" if one.cut.instead_of == one.name else f", cut here instead of at {one.cut.instead_of}"
+        was = "" if one.was == one.type else f" instead of {one.was}"
+        yield (
+            f"{one.name}: {one.type}{was}, {one.body_a}–{one.body_b}{cut} (criterion {one.cut.independence:.2f})"
+        )
+
+
+def _changes(found: Closing) -> Iterator[str]:
+    for change in found.changes:
+        yield f"{change.constraint}: the joint becomes {change.new} instead of {change.old}"
+
+
+def _drift(found: Closing, width: int) -> Iterator[Line]:
+    rows: list[tuple[str, Sequence[str]]] = []
+    reasons: list[str] = []
+    for before, after in zip(found.drift.before, found.drift.after, strict=True):
+        for whose, drift in (("FILE", before), (found.format, after)):
+            if drift.reason:
+                reasons.append(f"{drift.engine}, closures of {whose}: {drift.reason.rstrip('.')}")
+            else:
+                rows.append((drift.engine, _cells(whose, drift)))
+    if rows:
+        yield from table_lines("Drift", _HEADS, rows, width, 12)
+    yield from sentences_under("No drift", list(dict.fromkeys(reasons)), width)
+
+
+def _cells(whose: str, drift: Drift) -> tuple[str, ...]:
+    force = max((one.force for one in drift.closures), default=0.0)
+    numbers = (1e3 * drift.gap, 1e3 * drift.turn, force, drift.noise)
+    return (whose, *(f"{number:.2g}" if number < 100 else f"{number:.0f}" for number in numbers))

@@ -1,0 +1,682 @@
+"""A stop as text: times and positions of rest, dissipated energy, and assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from math import ceil, floor, isinf, log10
+from typing import TYPE_CHECKING, Any
+
+from mbplugin.model.brake_law import SI, Units
+from mbplugin.model.spatial import units_of
+from mbplugin.phrases import counted, joined_by_words, listed, number
+from mbplugin.report.documents.stopping import quantity_unit
+from mbplugin.report.formats import ROUNDING, largest_of, shown
+from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
+from mbplugin.report.text.models import event_lines, note_lines, sentences_under, warning_lines
+from mbplugin.stopping.order_statistics import ToleranceBound
+from mbplugin.stopping.table.values import TEXT_CELLS, head_in_units, rows_in_units, slip_words
+from mbplugin.stopping.worst_stops import worst_in_units
+
+if TYPE_CHECKING:
+    from mbplugin.stopping.calibration.intervals import ComparedRow, Parameter
+    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, RepeatedStop
+    from mbplugin.stopping.outcome import JointStop, PeakWrench, StopReport
+    from mbplugin.stopping.scenario.scenario import ToolChoice
+    from mbplugin.stopping.sweep.run import SweepReport
+    from mbplugin.stopping.sweep.swept import Swept
+    from mbplugin.stopping.table.run import MeasuredRow, MeasuredStops
+    from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops
+    from mbplugin.stopping.zones.distance import Distance
+
+#: Of the measured stops of a table.
+MEASURED_TITLE = "Measured stops beside computed ones, nothing fitted"
+#: Widths of columns: in SI units, and in smaller ones.
+_COLUMN, _WIDE_COLUMN = 10, 13
+WORST_HEADS = ("value", "table row", "factor", "time", "tool path", "payload")
+FAILURE_HEADS = ("worst outcome", "time", "tool path")
+#: Heads of the tables of quantiles and of bounds.
+QUANTILE_HEADS = ("median", "90 %", "99 %", "largest", "in stop")
+BOUND_HEADS = ("no more than", "rank", "of stops")
+#: Heads of the tables of parameters and of rows.
+PARAMETER_HEADS = ("value", "unit", "95 % from", "to")
+ROW_HEADS = ("speed", "2d/(vT)", "measured [ms]", "computed [ms]", "measured", "computed", "deviation")
+#: What was fitted, in words.
+LAWS = {
+    "friction": "delay, dry and viscous friction",
+    "short_circuit": "delay, dry friction and a short-circuited motor",
+    "ramp_time": "reaction and a ramp of constant time",
+    "ramp_deceleration": "reaction and a ramp of constant deceleration",
+}
+OUTCOME_WORDS = {
+    "stopped": "stopped",
+    "limit_hit": "ran into a joint limit",
+    "not_stopped": "not stopped",
+    "loop_opened": "a loop opened",
+    "slipped_back": "slipped back",
+    "budget_spent": "still moving when the budget was spent",
+}
+_KINDS = ("stick", "slip", "limit", "lock")
+#: J: where nothing moves, the largest energy is rounding too.
+_LEAST_ENERGY = 1e-9
+
+
+# A stopping table as text: the assumptions, one line per stop, slipping joints, and the poses.
+
+
+def stop_table_lines(
+    table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
+) -> Iterator[Line]:
+    """Yield the table, by category and axis; optionally with the command that computes each row again."""
+    for warning in table.warnings:
+        yield from warning_lines(warning, width)
+    title = f"{table.model}: stopping table, tool {table.tool}; computed, not measured"
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    for sentence in table.assumptions[1:]:
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    blocks = groupby(rows_in_units(table, units), key=lambda row: (row["category"], row["axis"]))
+    for _, rows in blocks:
+        yield from _block(list(rows), width, commands, units)
+    if table.measured is not None:
+        yield from _measured(table.measured, width, units)
+    if table.worst is not None:
+        title = f"Worst of {counted(table.worst.count, 'stop')} of category 0, seed {table.worst.seed}"
+        yield Line()
+        yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
+        for sentence in table.worst.only_here(table.assumptions):
+            yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+        yield from found_lines(table.worst, width, commands=commands, units=units)
+
+
+def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]:
+    """Yield the measured stops of a file beside computed ones."""
+    yield Line()
+    yield Line(MEASURED_TITLE, TITLE)
+    yield from (Line(text) for text in wrapped(str(beside.source), width, "  ", "    "))
+    missed = any(not row.covered for row in beside.rows)
+    yield from (
+        Line(text, "bold red" if missed else "") for text in wrapped(beside.sentence, width, "  ", "    ")
+    )
+    rows = [(measured_name(row), row_cells(row, units)) for row in beside.rows]
+    yield from table_lines("line", ROW_HEADS, rows, width, 14)
+
+
+def measured_name(row: MeasuredRow) -> str:
+    """Return what a measured stop is, and how the computed one ends where it does not come to rest."""
+    outcome = "" if row.outcome == "stopped" else f", {row.outcome.replace('_', ' ')}"
+    return f"{row.line} {row.joint}, category {row.category}{outcome}"
+
+
+def _block(rows: list[dict[str, Any]], width: int, commands: bool, units: Units) -> Iterator[Line]:
+    """Yield the rows of an axis in a category, and the poses at the signal."""
+    first = rows[0]
+    full = first["speed"] * 100 / first["speed_percent"]
+    title = f"Category {first['category']}, axis {first['axis']}: {first['joint']}"
+    yield Line()
+    title += f", {full:.4g} {first['unit']}/s"
+    yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
+    heads = [head_in_units(cell, units) for cell in TEXT_CELLS]
+    cells = [("", [*(cell.show(row) for cell in TEXT_CELLS), _outcome(row)]) for row in rows]
+    below = [list(_below(row, width, commands)) for row in rows]
+    yield from grid_lines("", heads, cells, width, _COLUMN if units.is_si else _WIDE_COLUMN, below=below)
+    for share, row in {row["extension_percent"]: row for row in rows}.items():
+        sense = "positive" if row["sense"] > 0 else "negative"
+        pose = ", ".join(f"{name} {number(value)}" for name, value in row["q"].items())
+        said = f"pose ({units.angle}, {units.length}) of {share} % extension, the axis in its {sense} sense: {pose}"
+        yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
+
+
+def _outcome(row: Mapping[str, Any]) -> str:
+    return "" if row["outcome"] == "stopped" else str(row["outcome"]).replace("_", " ")
+
+
+def _below(row: Mapping[str, Any], width: int, commands: bool) -> Iterator[Line]:
+    """Yield which other joints slip in the stop of a row, and the command that computes it again."""
+    for phrase in slip_words(row):
+        yield from (Line(text, "yellow") for text in wrapped(phrase, width, "    ! ", "      "))
+    if commands and row["command"]:
+        yield Line(f"    {row['command']}")
+
+
+# The worst stops of a search as text: assumptions first, then the values, and failing brakes.
+
+
+def worst_stop_lines(
+    worst: WorstStops, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
+) -> Iterator[Line]:
+    """Yield the worst stops; optionally with the command that computes each again."""
+    yield from warning_lines(worst.of_effort.warning, width)
+    yield from warning_lines(worst.tool_choice.warning, width)
+    yield from warning_lines(worst.searches.warning, width)
+    title = (
+        f"{worst.model}: worst of {counted(worst.count, 'stop')} of category {worst.category}, seed"
+        f" {worst.seed}, tool {worst.tool}; computed, not measured"
+    )
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    for sentence in worst.assumptions[1:]:
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    yield Line()
+    yield from found_lines(worst, width, commands=commands, units=units)
+
+
+def found_lines(worst: WorstStops, width: int, *, commands: bool, units: Units) -> Iterator[Line]:
+    """Yield what was searched and found, without the assumptions."""
+    worst = worst_in_units(worst, units)
+    for outcome, count in worst.outcomes.items():
+        yield Line(f"  {OUTCOME_WORDS[outcome]}: {count}")
+    cells = [(one.name, worst_cells(one, units.length)) for one in worst.found]
+    yield from table_lines("worst stop", WORST_HEADS, cells, width, 12)
+    for one in worst.found:
+        if one.outcome != "stopped":
+            said = f"{one.name}: {OUTCOME_WORDS[one.outcome]}"
+            yield from (Line(text, "yellow") for text in wrapped(said, width, "  ! ", "    "))
+    yield Line()
+    for one in worst.found:
+        said = f"{one.name}: from {worst_start(one)}"
+        yield from (Line(text) for text in wrapped(said, width, "  ", "    "))
+        if commands and one.command:
+            yield Line(f"    {one.command}")
+    if worst.failed:
+        rows = [(failure_name(one), failure_cells(one, units.length)) for one in worst.failed]
+        yield from table_lines("these stops again", FAILURE_HEADS, rows, width, 26)
+
+
+def worst_cells(worst: WorstStop, length: str) -> list[str]:
+    """Return the cells under the heads, with the unit of lengths."""
+    grid = "–" if not worst.grid else f"{shown(worst.grid)} {worst.unit}"
+    if worst.outcome == "limit_hit":
+        # every stop that was searched ends at a limit: none came to rest by its brakes
+        return ["–", grid, "–", "–", "–", f"{worst.payload:.4g} kg"]
+    # a stop that does not end goes on after what was computed
+    more = "> " if worst.outcome in ("not_stopped", "budget_spent", "loop_opened") else ""
+    factor = "–" if worst.factor is None else f"{more}{worst.factor:.3g}"
+    own = f"{more}{shown(worst.value)} {worst.unit}"
+    return [
+        own,
+        grid,
+        factor,
+        f"{worst.time:.4g} s",
+        f"{shown(worst.tool_distance)} {length}",
+        f"{worst.payload:.4g} kg",
+    ]
+
+
+def worst_start(worst: WorstStop) -> str:
+    """Return what a stop starts from."""
+    rates = {name: rate for name, rate in worst.qd.items() if rate}
+    parts = [f"{name} {number(value)}" for name, value in worst.q.items()]
+    parts.append("rates " + ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items()))
+    for what, factors in (("torque", worst.torque_factors), ("delay", worst.delay_factors)):
+        parts += [f"{what} of {name} × {factor:.4g}" for name, factor in factors.items()]
+    return ", ".join(parts)
+
+
+def failure_name(failed: FailedBrake) -> str:
+    """Return which brake fails, and how."""
+    kind, amount = failed.failure.kind, failed.failure.amount
+    words = {"dead": "dead", "worn": f"at {100 * amount:g} %", "late": f"{1e3 * amount:g} ms late"}
+    return f"brake of {failed.joint} {words[kind]}"
+
+
+def failure_cells(failed: FailedBrake, length: str) -> list[str]:
+    """Return the cells under the heads, with the unit of lengths."""
+    rest = [f"{failed.time:.4g} s", f"{failed.tool_distance:.4g} {length}"] if failed.time > 0 else ["–", "–"]
+    return [OUTCOME_WORDS[failed.outcome], *rest]
+
+
+# A sweep as text: the outcomes of the stops, quantiles, and the worst stop.
+
+
+def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
+    """Yield the report of one sweep, with angles and lengths in some units."""
+    scenario = swept.plan.scenario
+    yield from warning_lines(scenario.of_effort.warning, width)
+    yield from warning_lines(scenario.tool_choice.warning, width)
+    stops = counted(swept.report.count, "stop")
+    title = (
+        f"{scenario.mech.name}: {stops} of category {scenario.category}, seed {swept.plan.seed}, tool"
+        f" {scenario.tool}; computed, not measured"
+    )
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    yield Line()
+    yield from (Line(f"  {sentence}") for sentence in outcome_sentences(swept.report))
+    yield from table_lines("of those that stopped", QUANTILE_HEADS, quantile_rows(swept, units), width)
+    bounds = bound_rows(swept, units)
+    if bounds:
+        yield from table_lines("tolerance bounds", BOUND_HEADS, bounds, width)
+    for k, sentence in enumerate(bound_sentences(swept)):
+        yield from [Line()] * (k == 0)
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    yield Line()
+    yield from (Line(text) for text in wrapped(f"all stops are in {swept.folder}", width, "  ", "    "))
+    yield from sentences_under("Brakes and ramps", scenario.stated, width)
+    yield from sentences_under("Assumed", joined_by_words(scenario.assumed), width)
+    yield from sentences_under("Notes", scenario.notes, width)
+
+
+def outcome_sentences(report: SweepReport) -> Iterator[str]:
+    """Yield how many stops have each outcome, and the first one of it."""
+    for outcome, count in report.outcomes.items():
+        first = "" if outcome == "stopped" else f", first stop {report.first[outcome]}"
+        yield f"{OUTCOME_WORDS[outcome]}: {count} ({100 * count / report.count:.4g} %){first}"
+
+
+def quantile_rows(swept: Swept, units: Units) -> list[tuple[str, list[str]]]:
+    """Return the name and the cells of each quantity."""
+    report = swept.report
+    return [
+        (
+            f"{name.replace('_', ' ')} [{unit}]",
+            [*(shown(v, size=size) for v in own.values()), str(report.worst[name])],
+        )
+        for name, own in report.quantiles.items()
+        for size, unit in [units.shown(quantity_unit(swept.plan, name))]
+    ]
+
+
+def bound_rows(swept: Swept, units: Units) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the name and the cells of each bound; nothing where there is none."""
+    # the rank and the number of infinite values are the same for all quantities
+    if not swept.bounds or missing_sentence(next(iter(swept.bounds.values()))):
+        return []
+    return [
+        (f"{name.replace('_', ' ')} [{unit}]", (_bound(bound.value, size), str(bound.rank), str(bound.count)))
+        for name, bound in swept.bounds.items()
+        for size, unit in [units.shown(quantity_unit(swept.plan, name))]
+        if bound.value is not None
+    ]
+
+
+def bound_sentences(swept: Swept) -> Iterator[str]:
+    """Yield about which stops the bounds are, or what is missing for one; nothing without a request."""
+    if not swept.bounds:
+        return
+    one = next(iter(swept.bounds.values()))
+    yield missing_sentence(one) or (
+        f"with {percent(one.confidence)} confidence, at least {percent(one.share)} of the stops that this"
+        " sweep draws have no larger value: each bound by itself"
+    )
+    if one.infinite:
+        yield f"{counted(one.infinite, 'stop')} that did not come to rest or met a limit count as infinite"
+
+
+def _bound(value: float, size: float) -> str:
+    """Return a bound, times the size of its unit, rounded up; rounding is 0."""
+    return rounded_up(size * value) if value > ROUNDING else shown(value, size=size)
+
+
+# A calibration as text: every joint with its parameters, its rows beside the computed stops, and the TOML.
+
+
+def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
+    """Yield a calibration: assumptions, joints, rows, what is not explained, and the tables of a scene.
+
+    Angles and lengths are in the given units, except in the tables of a scene, which are in rad and m.
+    """
+    title = f"{calibration.model}: brakes and ramps from measured stops, {calibration.date}"
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    for sentence in calibration_facts(calibration):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    for joint in calibration.joints:
+        yield from _joint(joint, calibration, width, units)
+    yield Line()
+    yield Line(f"Tables of a scene{'' if units.is_si else ', in rad and m'}", TITLE)
+    yield from (Line(f"  {line}".rstrip()) for line in calibration.toml.splitlines())
+
+
+def calibration_facts(calibration: Calibration) -> Iterator[str]:
+    """Yield what was read, what was predicted and what is assumed, a sentence each."""
+    yield f"measured: {calibration.measured}"
+    yield from (f"robot: {source}" for source in calibration.robot)
+    if calibration.hold_out:
+        yield f"predicted, not fitted (marked *): rows with {calibration.hold_out}"
+    yield from calibration.assumptions
+
+
+def joint_title(joint: FittedJoint) -> str:
+    """Return what was fitted to a joint, and from how many rows."""
+    return f"{joint.joint}, category {joint.category}: {LAWS[joint.law]}, from {counted(joint.rows, 'row')}"
+
+
+def _joint(joint: FittedJoint, calibration: Calibration, width: int, units: Units) -> Iterator[Line]:
+    yield Line()
+    rows = calibration.rows_of(joint)
+    yield from (Line(text, "bold") for text in wrapped(joint_title(joint), width, "", "  "))
+    parameters = [(name, parameter_cells(parameter, units)) for name, parameter in joint.parameters.items()]
+    yield from table_lines("parameter", PARAMETER_HEADS, parameters, width)
+    cells = [(row_name(row), row_cells(row, units)) for row in rows]
+    yield from table_lines("line", ROW_HEADS, cells, width, 14)
+    yield from note_lines(list(joint_notes(joint, calibration, units)), width)
+
+
+def joint_notes(joint: FittedJoint, calibration: Calibration, units: Units) -> Iterator[str]:
+    """Yield scatter, margin, notes, what is not explained of a joint, and what its repeats bound."""
+    rows, (size, unit) = calibration.rows_of(joint), units.shown(joint.unit)
+    scatter = [
+        f"{text} {factor * value:.3g} {of}"
+        for text, value, factor, of in (
+            ("time", joint.time_scatter, 1.0, "s"),
+            ("distance", joint.distance_scatter, size, unit),
+        )
+        if value is not None
+    ]
+    if scatter:
+        yield f"scatter about the computed stops: {', '.join(scatter)}"
+    yield from (*_margin(joint, rows), *joint.notes)
+    yield from (*_missed(rows, "time"), *_missed(rows, "distance"))
+    own = (joint.joint, joint.category)
+    for one in calibration.repeated:
+        if (one.row.joint, one.row.category) == own:
+            yield _repeats(one, units)
+
+
+def _repeats(stop: RepeatedStop, units: Units) -> str:
+    """Return what the repeats of one stop bound, and what is computed of it."""
+    row, (size, unit) = stop.row, units.shown(stop.row.unit)
+    found = [
+        (name, of, factor, bound, factor * computed)
+        for name, of, factor, bound, computed in (
+            ("time", "ms", 1e3, stop.time, row.time_computed),
+            ("distance", unit, size, stop.distance, row.distance_computed),
+        )
+        if bound is not None
+    ]
+    said = [
+        f"{name} {bounded(bound, factor, of)} (computed: {computed:.4g})"
+        for name, of, factor, bound, computed in found
+    ]
+    lines = listed([str(line) for line in stop.lines], most=len(stop.lines))
+    return f"repeats at {size * row.speed:.4g} {unit}/s in lines {lines}: {'; '.join(said)}"
+
+
+def _margin(joint: FittedJoint, rows: list[CalibratedRow]) -> Iterator[str]:
+    """Yield what covers the rows, and whether it covers those that were predicted; nothing without a request."""
+    if joint.margin is None:
+        return
+    late = "reaction" if joint.category == 1 else "delay"
+    if joint.margin.time:
+        yield (
+            f"the {late} below is {joint.margin.time:.3g} s longer than the fitted one: so no fitted row took longer or"
+            f" went farther than computed (line {joint.margin.line} needs it)"
+        )
+    else:
+        exact = "" if joint.freedom else "; of an exact fit this is no reserve"
+        yield f"the fitted {late} covers all fitted rows: none took longer or went farther than computed{exact}"
+    predicted = [row for row in rows if row.held_out]
+    if predicted:
+        covered = sum(row.covered for row in predicted)
+        rows_of = counted(len(predicted), "predicted row")
+        yield f"of {rows_of}, {covered} took no longer and went no farther than computed"
+
+
+def _missed(rows: list[CalibratedRow], name: str) -> Iterator[str]:
+    """Yield a sentence on the rows whose time or distance the law does not explain, nothing where there are none."""
+    found = [(row, row.unexplained_deviation(name)) for row in rows]
+    missed = [(row.line, deviation) for row, deviation in found if deviation is not None]
+    if not missed:
+        return
+    deviations = [deviation for _, deviation in missed]
+    low, high = (number(100 * bound, "+.0f") for bound in (min(deviations), max(deviations)))
+    size = f"{low} %" if low == high else f"{low} to {high} %"
+    lines = listed([str(line) for line, _ in missed], most=len(missed))
+    yield f"not explained: the computed {name} differs by {size} in line{'s' * (len(missed) > 1)} {lines}"
+
+
+def parameter_cells(parameter: Parameter, units: Units) -> tuple[str, ...]:
+    """Return value, unit and interval of a parameter."""
+    size, unit = units.shown(parameter.unit)
+    value = f"{size * parameter.value:.4g}"
+    if not parameter.identifiable:
+        return value, unit, "undetermined", ""
+    if parameter.low is None or parameter.high is None:
+        return value, unit, "unknown", ""
+    return value, unit, f"{size * parameter.low:.4g}", f"{size * parameter.high:.4g}"
+
+
+def row_name(row: CalibratedRow) -> str:
+    """Return the line of a row, marked where it was predicted."""
+    return f"{row.line}{' *' if row.held_out else ''}"
+
+
+def row_cells(row: ComparedRow, units: Units) -> tuple[str, ...]:
+    """Return a measured stop beside the computed one."""
+    deviation, (size, unit) = row.distance_deviation, units.shown(row.unit)
+    digits = 4 if units.is_si else 2
+    return (
+        f"{size * row.speed:.4g} {unit}/s",
+        "" if row.shape_index is None else f"{row.shape_index:.2f}",
+        "" if row.time_measured is None else f"{1e3 * row.time_measured:.1f}",
+        f"{1e3 * row.time_computed:.1f}",
+        "" if row.distance_measured is None else f"{size * row.distance_measured:.{digits}f} {unit}",
+        f"{size * row.distance_computed:.{digits}f} {unit}",
+        "" if deviation is None else f"{number(100 * deviation, '+.1f')} %",
+    )
+
+
+def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
+    """Yield the report of one stop, with angles and lengths in some units."""
+    yield from warning_lines(report.scenario.of_effort.warning, width)
+    yield from warning_lines(report.scenario.tool_choice.warning, width)
+    yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
+    yield from _joints(report, width, units)
+    yield from _tool(report, width, units)
+    yield from _peaks(report, width)
+    yield from _energies(report, width)
+    yield from event_lines([event for event in report.events if event.kind in _KINDS], width, 6)
+    yield from sentences_under("Brakes and ramps", report.scenario.stated, width)
+    yield from sentences_under("Assumed", joined_by_words(report.assumed), width)
+    yield from sentences_under("Notes", report.notes, width)
+
+
+def _headline(report: StopReport) -> str:
+    return (
+        f"{report.scenario.mech.name}: stop of category {report.scenario.category},"
+        f" {OUTCOME_WORDS[report.outcome]} after {report.time:.4g} s ({report.reaction_time:.4g} s until"
+        f" braking starts); computed, not measured"
+    )
+
+
+def _joints(report: StopReport, width: int, units: Units) -> Iterator[Line]:
+    energy = energy_scale(report)
+    rows = [(f"{j.name} [{units.shown(j.unit)[1]}]", joint_cells(j, energy, units)) for j in report.joints]
+    heads = ("rate [/s]", "time [s]", "travel", "in reaction", "in braking", "rests at", "brake [J]")
+    yield from table_lines("joint", heads, rows, width)
+
+
+def energy_scale(report: StopReport) -> float:
+    """Return the largest energy of a stop, J: others may be rounding beside it."""
+    return largest_of([_LEAST_ENERGY, *(value for _, value in report.energies.labelled)])
+
+
+def joint_cells(j: JointStop, energy: float, units: Units = SI) -> list[str]:
+    """Return how a joint stops, as cells: rate, time, travels, where it rests, energy of its brake.
+
+    ``energy`` is the largest one of the stop, J.
+    """
+    size, _ = units.shown(j.unit)
+    rate, *ways = (
+        shown(v, size=size) for v in (j.rate, j.travel, j.reaction_travel, j.braking_travel, j.end)
+    )
+    return [rate, shown(j.time), *ways, shown(j.brake_energy, energy)]
+
+
+def tool_sentences(report: StopReport, units: Units = SI) -> tuple[str, str, str]:
+    """Return how the tool stops, what the arm sweeps, and the usual simplification, without full stops."""
+    tool, naive, corridor = report.tool, report.naive, report.corridor
+    size, m = units.shown("m")
+    edges = [f"{size * edge:.{3 if units.is_si else 5}g}" for edge in (corridor.upper - corridor.lower)]
+    distances = (tool.speed, tool.distance, tool.reaction_distance, tool.braking_distance, tool.displacement)
+    speed, way, before, braking, straight = (f"{shown(value, size=size)} {m}" for value in distances)
+    return (
+        f"tool {tool.body}: {speed}/s at the signal, {way} along its path {_end(report)}"
+        f" ({before} before braking, {braking} braking), {straight} straight",
+        f"swept corridor: a box of {' × '.join(edges)} {m}",
+        f"with rates set to zero: {naive.time:.4g} s, tool error {shown(naive.tool_error, size=size)} {m},"
+        f" {shown(naive.energy_ignored, energy_scale(report))} J neglected",
+    )
+
+
+def _end(report: StopReport) -> str:
+    if report.outcome == "stopped":
+        return "to rest"
+    if report.outcome == "limit_hit":
+        return "to the end stop"
+    return f"until {report.trajectory.time[-1]:.4g} s, not at rest"
+
+
+def impact_sentence(report: StopReport, units: Units = SI) -> str:
+    """Return how a joint runs into its end stop, without a full stop; empty where none does."""
+    hit = report.impact
+    if hit is None:
+        return ""
+    own = units_of(hit.freedom)
+    size, unit = units.shown(own.coordinate)
+    return (
+        f"{hit.joint} runs into its end stop at {size * hit.rate:.4g} {unit}/s: {hit.impulse:.4g} {own.force}·s,"
+        f" {hit.energy:.4g} J"
+    )
+
+
+def _tool(report: StopReport, width: int, units: Units) -> Iterator[Line]:
+    yield Line()
+    for sentence in filter(None, (*tool_sentences(report, units), impact_sentence(report, units))):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
+def _peaks(report: StopReport, width: int) -> Iterator[Line]:
+    scales = load_scales(report)
+    rows = [
+        (f"{p.pair} ({p.role})", peak_cells(p, scales) + ([] if p.unique else ["not unique"]))
+        for p in report.peaks
+    ]
+    yield from table_lines("largest loads", ("force [N]", "at [s]", "moment [N·m]", "at [s]"), rows, width)
+    rows = [(p.pair, axis_cells(p, scales)) for p in report.peaks if p.axis is not None]
+    if rows:
+        heads = ("force [N]", "moment [N·m]", "along axis", "drive", "brake", "friction")
+        yield from table_lines("bearing and axis", heads, rows, width)
+
+
+def load_scales(report: StopReport) -> Mapping[str, float]:
+    """Return the largest force and moment of a stop, by unit: others may be rounding beside them."""
+    return {
+        "N": largest_of(peak.force for peak in report.peaks),
+        "N·m": largest_of(peak.moment for peak in report.peaks),
+    }
+
+
+def peak_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
+    """Return the largest force and moment of a joint with their times, as cells."""
+    force, moment = shown(peak.force, scales["N"]), shown(peak.moment, scales["N·m"])
+    return [force, shown(peak.force_time), moment, shown(peak.moment_time)]
+
+
+def axis_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
+    """Return what the bearing of a joint carries at most, and what acts along its axis, as cells."""
+    cells = [shown(peak.structural_force, scales["N"]), shown(peak.structural_moment, scales["N·m"])]
+    if peak.axis is not None:
+        axis, largest = peak.axis, scales[peak.axis.unit]
+        parts = (axis.total, axis.drive, axis.brake, axis.friction)
+        cells += [f"{shown(one.value, largest)} {axis.unit}" for one in parts]
+    return cells
+
+
+def energy_rows(report: StopReport) -> list[tuple[str, str]]:
+    """Return the energies of a stop, J, as words and cells."""
+    largest = energy_scale(report)
+    return [(words, shown(value, largest)) for words, value in report.energies.labelled]
+
+
+def _energies(report: StopReport, width: int) -> Iterator[Line]:
+    rows = [(words, [cell]) for words, cell in energy_rows(report)]
+    yield from table_lines("energy", ("[J]",), rows, width)
+
+
+# A separation distance as text: every term with its value, its unit and its source.
+
+
+def tool_words(choice: ToolChoice) -> tuple[str, str]:
+    """Return of which point the way is, and whether somebody named it."""
+    return choice.place, f"as none is named: {choice.reason}" if choice.reason else "named"
+
+
+def distance_lines(distance: Distance, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+    """Yield the report of one distance."""
+    yield from warning_lines(distance.stop.of_effort.warning, width)
+    yield from warning_lines(distance.tool_choice.warning, width)
+    title = (
+        f"{distance.stop.model}: {distance.symbol} = {distance.value:.4f} m by {distance.standard};"
+        " computed, not measured"
+    )
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    yield Line(f"  {distance.formula}")
+    yield Line()
+    for term in distance.terms:
+        head = f"  {term.symbol:<6}{term.value:>9.4f} {term.unit:<5}"
+        yield from (Line(text) for text in wrapped(f"{term.meaning} ({term.source})", width, head, " " * 22))
+    if distance.tool_choice.body:
+        place, why = tool_words(distance.tool_choice)
+        style = "yellow" if distance.tool_choice.reason else ""
+        said = wrapped(f"{place} ({why})", width, f"  {'tool':<20}", " " * 22)
+        yield from (Line(text, style) for text in said)
+    yield from sentences_under("Assumed in the stop", joined_by_words(distance.stop.assumed), width)
+    yield from sentences_under("Notes", distance.notes, width)
+    if distance.stop.file:
+        yield Line()
+        yield Line(f"  {distance.stop.file}, SHA-256 {distance.stop.sha256}")
+
+
+# Tolerance bounds as text: shares as percent, values rounded up, and what is missing for a bound.
+
+
+def percent(share: float) -> str:
+    """Return a share with all its nines, never rounded up: 99.9 %."""
+    return f"{100 * share:.10g} %"
+
+
+def lower_percent(share: float) -> str:
+    """Return a computed share, rounded down to a tenth of a percent."""
+    return f"{int(1000 * share + 1e-9) / 10:g} %"
+
+
+def rounded_up(value: float) -> str:
+    """Return a bound with four significant digits, none of them rounded down."""
+    if value <= 0.0:
+        return f"{value:.4g}"
+    step = 10.0 ** (floor(log10(value)) - 3)
+    return f"{ceil(value / step - 1e-9) * step:.4g}"
+
+
+def bounded(bound: ToleranceBound, size: float, unit: str) -> str:
+    """Return a bound of measured values as a clause, or of which share the largest one is a bound.
+
+    Parameters
+    ----------
+    size : float
+        Of the unit in which it is told.
+    """
+    assert bound.largest is not None
+    share, value = percent(bound.share), bound.value
+    if value is None:
+        share, value = lower_percent(bound.share_of_largest), bound.largest
+    sure = percent(bound.confidence)
+    clause = (
+        f"no more than {rounded_up(size * value)} {unit} in {share} of such stops, with {sure} confidence"
+    )
+    if bound.rank:
+        return clause
+    return f"{clause} ({percent(bound.share)} takes {bound.required} repeats, and there are {bound.count})"
+
+
+def missing_sentence(bound: ToleranceBound, what: str = "stop") -> str:
+    """Return why there is no finite bound, and what would give one; empty where there is one."""
+    goal = f"a bound of {percent(bound.share)} with {percent(bound.confidence)} confidence"
+    if not bound.rank:
+        sentence = f"{goal} needs {counted(bound.required, what)}, and there are {bound.count}"
+        if bound.count and not bound.infinite:
+            share = lower_percent(bound.share_of_largest)
+            sentence += f"; the largest of these is a bound of {share}"
+        return sentence
+    if bound.value is not None and isinf(bound.value):
+        return f"{goal} does not exist: the bound is the value of rank {bound.rank}, which is infinite"
+    return ""

@@ -1,1 +1,0 @@
-"""Events: schedule, detection and values."""

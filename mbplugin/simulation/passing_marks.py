@@ -1,0 +1,401 @@
+"""Limits and user's functions: what is passed in a step without changing the motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal, get_args
+
+import numpy as np
+
+from mbplugin.errors import BadNumber
+from mbplugin.model.mechanism.identity import Holder
+from mbplugin.model.mechanism.mechanism import Driver, Lock, Mechanism, TimedConstraint
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import MOTION_WORDS, AnyArray, Array
+from mbplugin.phrases import one_line_repr
+from mbplugin.simulation.integrators.contract import Chunk, Step
+from mbplugin.simulation.options import Options, UserEvent
+
+#: Declared once, for what makes events and the schemas that promise their kinds.
+EventKind = Literal["lock", "brake", "release", "stick", "slip", "limit", "user", "singular", "contradictory"]
+EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
+Displace = Callable[[Array, Array], Array]
+#: A coordinate has passed a bound where it is beyond it by more than this, rad or m; a joint that rests on its
+#: end stop goes beyond it and back by rounding errors.
+BEYOND = 1e-10
+#: Kinds of changes, in the order in which those of one instant are made: what opens is out before anything
+#: closes (mueller2026 (14), (22)), as if the closing came an instant later. Brakes act by bounded forces:
+#: they give no impulse, and come first.
+BRAKE, RELEASE, LOCK = "brake", "release", "lock"
+_ORDER = (BRAKE, RELEASE, LOCK)
+#: Instants closer than this, relative and in seconds, are one.
+_AT_ONCE = 1e-12
+#: Zeros closer to the start of a step than this fraction belong to the step before.
+START = 1e-9
+#: Where a quantity is no polynomial, it is looked at in these fractions of a step.
+LOOKS = tuple(np.linspace(0.0, 1.0, 13).tolist())
+
+
+# An event during a motion, with its time.
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class Event:
+    """An instant at which a motion changed, or something watched was passed.
+
+    Parameters
+    ----------
+    time : float
+        s.
+    kind : EventKind
+        ``lock``, ``brake`` (one grips), ``release``, ``stick``, ``slip``, ``limit``, ``user``,
+        ``singular`` (constraints lose rank) or ``contradictory`` (no rates satisfy what is to hold).
+    joint : str
+        The joint, constraint or function concerned.
+    velocity_before, velocity_after : (nv,) array
+        Joint rates in the order of ``qd_names``, rad/s and m/s.
+    impulse : dict of (constraint, component) to float
+        Impulses given to the successor, N·s and N·m·s; empty where the rates did not jump.
+    open_impulses : tuple of (constraint, component)
+        Those that a rigid model leaves open; ``impulse`` then holds the smallest ones.
+    text : str
+        One sentence for reports.
+    """
+
+    time: float
+    kind: EventKind
+    joint: str
+    velocity_before: Array
+    velocity_after: Array
+    impulse: dict[tuple[str, str], float] = field(default_factory=dict)
+    text: str = ""
+    open_impulses: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in words."""
+        return self.text or f"{self.joint}: {self.kind}"
+
+
+def passing(time: float, kind: EventKind, joint: str, qd: Array, text: str = "") -> Event:
+    """Return an event that leaves the rates qd (nv,) as they are."""
+    rates = np.array(qd, dtype=float)
+    rates.setflags(write=False)
+    return Event(time, kind, joint, rates, rates, {}, text)
+
+
+def freedom_words(pair: Pair, freedom: str) -> str:
+    """Return the name of a joint, and of several freedoms which one."""
+    several = len(pair.kind.free) > 1
+    return f"{pair.name} ({MOTION_WORDS.get(freedom, freedom)})" if several else pair.name
+
+
+def release_words(name: str) -> str:
+    """Return what happens to a lock, a drive or another constraint that no longer holds."""
+    holder = Holder.of(name)
+    if holder is None:
+        return f"{name} is released"
+    return (
+        f"the {holder.kind} of {holder.joint} is {'switched off' if holder.kind == 'drive' else 'released'}"
+    )
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bound of a joint coordinate."""
+
+    name: str
+    coordinate: int
+    rate: int
+    bound: float
+    upper: bool
+
+    @property
+    def passed_at(self) -> float:
+        """Where a coordinate has passed the bound, rad or m."""
+        return self.bound + BEYOND if self.upper else self.bound - BEYOND
+
+
+@dataclass(frozen=True)
+class Passing:
+    """Something passed at a fraction of a step."""
+
+    fraction: float
+    kind: EventKind
+    name: str
+    terminal: bool
+    text: str
+
+
+def joint_limits(mech: Mechanism, options: Options) -> tuple[Limit, ...]:
+    """Return the bounds that are watched."""
+    found: list[Limit] = []
+    if options.limits == "ignore":
+        return ()
+    for joint in mech.tree.joints:
+        if joint.pair is None or len(joint.pair.freedoms) != joint.q.stop - joint.q.start:
+            continue
+        for k, freedom in enumerate(joint.pair.freedoms):
+            if not freedom.lower < freedom.upper:
+                continue
+            name = mech.qd_names[joint.qd.start + k]
+            for bound, upper in ((freedom.lower, False), (freedom.upper, True)):
+                if np.isfinite(bound):
+                    found.append(Limit(name, joint.q.start + k, joint.qd.start + k, bound, upper))
+    return tuple(found)
+
+
+class Limits:
+    """The bounds that are watched, and which of them a step may reach.
+
+    Parameters
+    ----------
+    limits : sequence of Limit
+    """
+
+    def __init__(self, limits: Sequence[Limit]) -> None:
+        self._limits = tuple(limits)
+        self._coordinates = np.array([limit.coordinate for limit in limits], dtype=np.int64)
+        self._rates = np.array([limit.rate for limit in limits], dtype=np.int64)
+        self._bounds = np.array([limit.passed_at for limit in limits], dtype=float)
+
+    def in_reach(self, step: Step) -> list[Limit]:
+        """Return the bounds that a step may reach."""
+        near = self._near(step.q[None], step.polynomial[None])[0]
+        return [self._limits[n] for n in np.flatnonzero(near)]
+
+    def first_in_reach(self, q: Array, chunk: Chunk, kept: int) -> int:
+        """Return the first of the steps of a chunk that may reach a bound; their number where none may.
+
+        Parameters
+        ----------
+        q : (nq,) array
+            At the start of the chunk, rad and m.
+        """
+        if not self._limits or not kept:
+            return kept
+        near = self._near(np.concatenate((q[None], chunk.q[: kept - 1])), chunk.dense[:kept])
+        first = int(near.any(axis=1).argmax())
+        return first if near[first].any() else kept
+
+    def _near(self, q: Array, dense: Array) -> AnyArray:
+        """Return (k, n) whether k steps, from q (k, nq) along dense (k, d, 2, nv), may reach n bounds."""
+        reach = np.abs(dense[:, 1:, 0]).sum(axis=1).take(self._rates, axis=1)
+        gap = dense[:, 0, 0].take(self._rates, axis=1) + q.take(self._coordinates, axis=1) - self._bounds
+        return np.asarray(np.abs(gap) <= reach)
+
+
+def passings(step: Step, limits: Limits, options: Options, displace: Displace) -> list[Passing]:
+    """Return what a step passes, in the order of time."""
+    found = [
+        p for limit in limits.in_reach(step) for p in _limit_passings(step, limit, options.limits == "stop")
+    ]
+    for event in options.events:
+        found += _user_passings(step, event, displace)
+    return sorted(found, key=lambda p: p.fraction)
+
+
+def _limit_passings(step: Step, limit: Limit, terminal: bool) -> list[Passing]:
+    gap = step.polynomial[:, 0, limit.rate].copy()
+    gap[0] += step.q[limit.coordinate] - limit.passed_at
+    out = []
+    for fraction in polynomial_zeros(gap):
+        rate = step.at(fraction)[1][limit.rate]
+        # only on the way out
+        if (rate > 0) == limit.upper:
+            side = "upper" if limit.upper else "lower"
+            text = f"{limit.name} passes its {side} limit {limit.bound:.6g} at {rate:.4g} per second"
+            out.append(Passing(fraction, "limit", limit.name, terminal, text))
+    return out
+
+
+def _user_passings(step: Step, event: UserEvent, displace: Displace) -> list[Passing]:
+    def g(fraction: float) -> float:
+        x, qd = step.at(fraction)
+        time = step.start + fraction * step.length
+        value = float(event.function(time, displace(step.q, x), qd))
+        if not np.isfinite(value):
+            raise BadNumber(
+                f"event {event.name!r} returned {value} at t = {time:.9g} s", expected="a finite number"
+            )
+        return value
+
+    zeros = function_zeros(g)
+    kept = [f for f in zeros if event.direction * (g(min(f + 1e-6, 1.0)) - g(max(f - 1e-6, 0.0))) >= 0]
+    return [Passing(f, "user", event.name, event.terminal, f"{event.name} passes zero") for f in kept]
+
+
+# The schedule of changes in a motion: locks that close, brakes that engage, drives that are powered off.
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that changes at an instant: a kind, and the constraints or pairs concerned."""
+
+    kind: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TimedDrive:
+    """A drive that leads a joint for a while.
+
+    Parameters
+    ----------
+    driver : Driver
+        Its name; its values are those of the segments.
+    motion_segments : tuple of (start, coefficients)
+        From ``start`` (s) on, a polynomial in t − start, lowest power first, rad or m.
+    until : float or None
+        When the drive is powered off, s; None: never.
+    """
+
+    driver: Driver
+    motion_segments: tuple[tuple[float, tuple[float, ...]], ...]
+    until: float | None = None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Instants at which a run stops to change something.
+
+    Parameters
+    ----------
+    changes : tuple of (time, Change)
+        s, in any order.
+    breaks : tuple of float
+        Where a prescribed motion changes, s.
+    to_rest : bool
+        Whether the run ends when everything stands still after the last change.
+    """
+
+    changes: tuple[tuple[float, Change], ...] = ()
+    breaks: tuple[float, ...] = ()
+    to_rest: bool = False
+
+    @property
+    def last(self) -> float:
+        """Time of the last change or break, s."""
+        return max((*(time for time, _ in self.changes), *self.breaks), default=0.0)
+
+    def instants(self, duration: float) -> list[tuple[float, tuple[Change, ...]]]:
+        """Return all instants up to the end, in order, with what changes there."""
+        at: list[tuple[float, list[Change]]] = []
+        times = [(time, None) for time in (*self.breaks, duration)]
+        for time, change in sorted((*times, *self.changes), key=lambda one: one[0]):
+            if not at or time - at[-1][0] > _AT_ONCE * (1.0 + time):
+                at.append((time, []))
+            if change is not None:
+                at[-1][1].append(change)
+        return [
+            (time, tuple(sorted(changes, key=lambda one: _ORDER.index(one.kind))))
+            for time, changes in at
+            if time <= duration
+        ]
+
+
+def schedule_of(
+    locks: Sequence[Lock | TimedConstraint],
+    brakes: Sequence[tuple[float, str]],
+    drives: Sequence[TimedDrive],
+    to_rest: bool = False,
+    breaks: Sequence[float] = (),
+) -> Schedule:
+    """Return the schedule of locks and what else holds for a while, brakes (time, pair) and drives.
+
+    ``breaks`` (s) are those of prescribed motions besides the drives'.
+    """
+    found: dict[tuple[float, str], list[str]] = {}
+    for lock in locks:
+        found.setdefault((float(lock.at or 0.0), LOCK), []).append(lock.name)
+        if lock.until is not None:
+            found.setdefault((lock.until, RELEASE), []).append(lock.name)
+    for time, pair in brakes:
+        found.setdefault((time, BRAKE), []).append(pair)
+    for drive in drives:
+        if drive.until is not None:
+            found.setdefault((drive.until, RELEASE), []).append(drive.driver.name)
+    changes = tuple((time, Change(kind, tuple(names))) for (time, kind), names in found.items())
+    all_breaks = {*breaks, *(start for drive in drives for start, _ in drive.motion_segments)}
+    return Schedule(changes, tuple(sorted(time for time in all_breaks if time > 0)), to_rest)
+
+
+# Where in a step something passes zero: on the dense output, all of them, in the order of time.
+
+
+def polynomial_zeros(coefficients: Array) -> list[float]:
+    """Return the fractions in (0, 1] at which a polynomial with coefficients (d + 1,), lowest power first, is zero."""
+    scale = float(np.abs(coefficients).max(initial=0.0))
+    if scale == 0.0 or not _may_vanish(coefficients):
+        return []
+    trimmed = np.trim_zeros(np.where(np.abs(coefficients) > 1e-15 * scale, coefficients, 0.0), "b")
+    roots = np.polynomial.polynomial.polyroots(trimmed) if len(trimmed) > 1 else np.zeros(0)
+    real = roots[np.abs(roots.imag) < 1e-9].real
+    return sorted(float(r) for r in real if START < r <= 1.0 + 1e-12)
+
+
+def _may_vanish(coefficients: Array) -> bool:
+    """Whether the constant term of coefficients (d + 1,) is within reach of the others (|θ| ≤ 1)."""
+    return bool(abs(coefficients[0]) <= np.abs(coefficients[1:]).sum())
+
+
+def function_zeros(g: Callable[[float], float]) -> list[float]:
+    """Return the fractions in (``START``, 1] between which g changes sign, refined by bisection."""
+    return list(_zeros(g, START))
+
+
+def first_zero(g: Callable[[float], float], start: float = START) -> float | None:
+    """Return the first of the fractions in (``start``, 1] at which g changes sign; None where none."""
+    return next(_zeros(g, start), None)
+
+
+def _zeros(g: Callable[[float], float], start: float) -> Iterator[float]:
+    values = [g(f) for f in LOOKS]
+    for (low, a), (high, b) in pairwise(zip(LOOKS, values, strict=True)):
+        if b == 0.0:
+            zero = high
+        elif a * b < 0:
+            zero = float(bracketed_zero(g, low, high))
+        else:
+            continue
+        if zero > start:
+            yield zero
+
+
+def bracketed_zero(g: Callable[[float], float], low: float, high: float, near: float = 1e-14) -> float:
+    """Return where g is zero between two arguments with values of unlike sign, to within ``near``.
+
+    By the method of Chandrupatla (1997), as the compiled search in ``locate.py``; to import scipy's takes longer than
+    a short motion.
+    """
+    b, a, part = low, high, 0.5
+    fb, fa = g(b), g(a)
+    c, fc = b, fb
+    for _ in range(200):
+        least = near / abs(b - a)
+        if least > 0.5 or fa == 0.0 or fb == 0.0:
+            break
+        x = a + min(max(part, least), 1.0 - least) * (b - a)
+        fx = g(x)
+        c, fc, b, fb = (a, fa, b, fb) if (fx > 0.0) == (fa > 0.0) else (b, fb, a, fa)
+        a, fa = x, fx
+        if fa == 0.0 or x == b:
+            break
+        xi, phi, part = (a - b) / (c - b), (fa - fb) / (fc - fb), 0.5
+        if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
+            part = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
+    return a if abs(fa) < abs(fb) else b
+
+
+def early_zero(g: Callable[[float], float], sense: float) -> float:
+    """Return the fraction at which g, zero at first, turns from its sense to the other, before all looks."""
+    high: float = LOOKS[1]
+    while high > START:
+        low = 0.25 * high
+        if g(low) * sense > 0.0:
+            return float(bracketed_zero(g, low, high))
+        high = low
+    return high

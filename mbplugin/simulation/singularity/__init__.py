@@ -1,1 +1,0 @@
-"""Singular poses: when a run crosses one, and the step across."""

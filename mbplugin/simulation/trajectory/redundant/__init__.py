@@ -1,1 +1,0 @@
-"""Reactions of a motion that the rigid model does not determine: spread over all rows, or by stated stiffness."""

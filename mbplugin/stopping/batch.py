@@ -1,0 +1,507 @@
+"""Many stops of one robot: its model is built once, every stop is one call of the compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import numpy as np
+
+from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.kernels.articulated import mass_matrix
+from mbplugin.dynamics.kernels.composite_bodies import carried_masses, composite_records, find_composites
+from mbplugin.dynamics.kernels.motion import move
+from mbplugin.dynamics.kernels.solve import law_of, store_laws
+from mbplugin.dynamics.tree_model import TreeModel, tree_model
+from mbplugin.errors import BadUsage
+from mbplugin.model.brakes import JointBrake
+from mbplugin.model.scene import Payload
+from mbplugin.model.spatial import AnyArray, Array, Pose
+from mbplugin.phrases import listed
+from mbplugin.simulation.active_set.stick_slip import breaking_address
+from mbplugin.simulation.budget import ctrl_c_waits
+from mbplugin.simulation.events import EVENT_FUNCTION
+from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
+from mbplugin.simulation.passing_marks import BEYOND
+from mbplugin.simulation.steppers.kernel_state import (
+    FORWARD_DYNAMICS,
+    KINEMATICS,
+    MOTION_SEGMENT,
+    KernelState,
+    arrays_of,
+    evaluate_at,
+    kernel_state_of,
+    words_of,
+)
+from mbplugin.stopping.compiled import (
+    BROKEN,
+    LIMIT,
+    MOVING,
+    STEPS,
+    STOPPED,
+    STOPPING,
+    UNDECIDED,
+    called_addresses,
+    compiled_loop,
+    workspace_for_stop,
+)
+from mbplugin.stopping.outcome import StopOutcome, slipped_back
+from mbplugin.stopping.scenario.drives import Ramps
+from mbplugin.stopping.scenario.scenario import Scenario
+
+_OUTCOMES: dict[int, StopOutcome] = {
+    STOPPED: "stopped",
+    LIMIT: "limit_hit",
+    MOVING: "not_stopped",
+    BROKEN: "not_stopped",
+}
+_SHORT = 0.01
+
+
+# Stops of one robot in any category, each with its own brakes and payloads, by the compiled loop.
+
+
+class CompiledStopper:
+    """Stops of an arm whose joints have one freedom and a brake each.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Its category and its ramps are those of all stops.
+    *tolerances : float
+        Relative and absolute, of the integration; by default those of :class:`CompiledStop`.
+    """
+
+    def __init__(self, scenario: Scenario, *tolerances: float) -> None:
+        self.scenario, self.compiled = scenario, CompiledStop(scenario, *tolerances)
+
+    def stop(
+        self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
+    ) -> StopSummary:
+        """Return how a stop from q (nq,) and qd (nv,) comes out; rad and m, per second."""
+        self.compiled.set_brakes(brakes)
+        self.compiled.set_payloads(payloads)
+        if self.scenario.category == 0:
+            with ctrl_c_waits():
+                return self.compiled.stop(q, qd)
+        ramps = self.scenario.decelerations_at(q, qd, brakes, lambda: self.compiled.inertias(q))
+        decelerations = np.array([ramps[brake.joint] for brake in brakes])
+        with ctrl_c_waits():
+            return self.compiled.controlled_stop(q, qd, decelerations, braked=self.scenario.category == 1)
+
+
+@dataclass(frozen=True, eq=False)
+class StopSummary:
+    """What a stop comes to, joint by joint in the order of the brakes.
+
+    Parameters
+    ----------
+    time : float
+        To rest, s.
+    times, travels, reaction_travels, back : (n,) array
+        s from the signal; rad or m.
+    tool_distance : float
+        Length of the tool's path from the signal to rest, m.
+    tool_displacement : float
+        Straight, between the tool's places at the signal and at rest, m.
+    """
+
+    outcome: StopOutcome
+    time: float
+    times: Array
+    travels: Array
+    reaction_travels: Array
+    back: Array
+    tool_distance: float
+    tool_displacement: float
+    evaluations: int
+
+
+class CompiledStop:
+    """A robot that is stopped many times.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Of a robot for which :func:`~mbplugin.stopping.batch.supports_compiled_stop` holds.
+    """
+
+    def __init__(self, scenario: Scenario, rtol: float = 1e-6, atol: float = 1e-8) -> None:
+        self.scenario, self.rtol, self.atol = scenario, rtol, atol
+        forces = tuple(brake.force() for brake in scenario.brakes)
+        actions = replace(scenario.actions, brakes=forces)
+        self.model = tree_model(scenario.mech, actions, q=scenario.q)
+        self._s = _stopping(self.model, scenario)
+        self._own = [n for n, _ in self.model.brakes]
+        self._free_laws = [law_of(self._s[n]["free"]) for n in self._own]
+        bare = find_composites(scenario.mech)
+        self._bare = composite_records(scenario.mech, bare)
+        self._masses = carried_masses(scenario.mech, bare.of_body, bare.X_KL, len(bare.composites))
+        n, nv = len(self._s), len(self.model.rates)
+        self._kernel_state = _with_workspace(
+            kernel_state_of(self.model, np.zeros(0, MOTION_SEGMENT), np.zeros(n, np.int64)), n, nv
+        )
+        self._words = np.array(words_of(self._kernel_state), dtype=np.int64)
+        self._workspace = workspace_for_stop(n, nv)
+        self._workspace_words = np.array(words_of(self._workspace), dtype=np.int64)
+        self._method = INTEGRATOR.tableau.table
+        self._rows, self._event_functions = (
+            self._kernel_state.independent_rows,
+            np.zeros(3 * n, EVENT_FUNCTION),
+        )
+        self._rest = np.zeros(nv)
+        self._rates = self._s["rate"][self._own]
+        self._order = np.argsort(self._rates)
+        self._pieces = np.zeros((STEPS + 2, 7, nv))
+        #: The motion of the last stop, see :func:`path_length`; the next one overwrites it.
+        self.pieces = self._pieces
+        self._tool = self.model.composites_of.frame(
+            scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
+        )
+        self.set_brakes(scenario.brakes)
+
+    def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
+        """Give the brakes, on the same joints, other numbers."""
+        laws = [free + brake.law for free, brake in zip(self._free_laws, brakes, strict=True)]
+        store_laws(self._s["braked"], laws, self._own)
+        self._s["power_off"][self._own] = [brake.delay for brake in brakes]
+        self._s["engagement_time"][self._own] = [brake.engagement_time for brake in brakes]
+
+    def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
+        """Carry other payloads."""
+        composites, bare = self.model.composites, self._bare
+        for name in ("mass", "com", "inertia", "weight"):
+            composites[name] = bare[name]
+        for k, (mass, com, inertia) in self._masses.with_payloads(payloads).items():
+            composites["mass"][k], composites["com"][k], composites["inertia"][k] = mass, com, inertia
+            composites["weight"][k] = mass * self.scenario.mech.gravity
+
+    def stop(self, q: Array, qd: Array) -> StopSummary:
+        """Return how a stop of category 0 from q (nq,) and qd (nv,) comes out."""
+        start, q, qd = np.array(q, dtype=float), np.array(q, dtype=float), np.array(qd, dtype=float)
+        ended = self._run(q, qd, self.scenario.duration)
+        own, rates = self._s[self._own], self._rates
+        reaction = np.where(own["direction"] != 0.0, own["position_at_braking"], q[rates]) - start[rates]
+        back = np.where(
+            np.abs(own["direction"]) == 1.0,
+            own["max_travel"] - own["direction"] * (q[rates] - own["position_at_braking"]),
+            0,
+        )
+        return self._stopped(ended, (start, q), own["rest"].copy(), reaction, back, self._pieces)
+
+    def controlled_stop(
+        self,
+        q: Array,
+        qd: Array,
+        decelerations: Array,
+        reactions: Array | None = None,
+        braked: bool = True,
+    ) -> StopSummary:
+        """Return how a stop of category 1 or 2 comes out: ramps in closed form, then the brakes alone.
+
+        Parameters
+        ----------
+        q, qd : (nq,), (nv,) array
+            rad and m, rad/s and m/s.
+        decelerations : (n,) array
+            Of the joints with brakes, rad/s² or m/s², positive.
+        reactions : (n,) array, optional
+            From the signal until each ramp begins, s; by default the delays of the brakes.
+        braked : bool
+            Whether brakes replace the drives at rest (category 1), or the drives hold the robot.
+        """
+        start, rates, own = np.array(q, dtype=float), self._rates, self._s[self._own]
+        v = np.asarray(qd, dtype=float)[rates]
+        delay = own["power_off"] if reactions is None else np.asarray(reactions, dtype=float)
+        ramps = Ramps(start[rates], v, delay, np.asarray(decelerations, dtype=float))
+        rest = float(ramps.ends.max(initial=0.0))
+        limit = ramps.limit_time(own["lower"], own["upper"])
+        end = min(rest, limit, self.scenario.duration)
+        q = start.copy()
+        q[rates] = ramps.at(end)[0]
+        times = np.minimum(ramps.ends, end)
+        controlled = np.ascontiguousarray(ramps.pieces(end)[:, :, self._order])
+        reaction = v * np.minimum(delay, end)
+        if end < rest:
+            ended = (LIMIT if end == limit else MOVING, end, 0)
+            return self._stopped(ended, (start, q), times, reaction, np.zeros(len(v)), controlled)
+        if not braked:
+            return self._stopped((STOPPED, end, 0), (start, q), times, reaction, np.zeros(len(v)), controlled)
+        status, time, count = self._braked(q, self.scenario.duration - end)
+        slipped = self._s[self._own]["rest"]
+        times = np.where(slipped > 0.0, end + slipped, times)
+        slipping = self._pieces[: int((self._pieces[:, 0, 0] <= 0.0).argmax())]
+        pieces = np.concatenate((controlled[controlled[:, 0, 0] > 0.0], slipping))
+        # a braked joint turns at the end of a piece
+        back = (np.sign(v) * (pieces[:, 4, rates] - q[rates])).max(axis=0, initial=0.0)
+        return self._stopped((status, end + time, count), (start, q), times, reaction, back, pieces)
+
+    def _braked(self, q: Array, duration: float) -> tuple[int, float, int]:
+        """Move q (nq,) in place from rest: brakes are signalled, power goes off when the last is engaged."""
+        delays, engagement_time = self._s["power_off"].copy(), self._s["engagement_time"].copy()
+        engagement = (engagement_time - delays)[self._own]
+        self._s["power_off"][self._own] = engagement.max(initial=0.0)
+        self._s["engagement_time"][self._own] = engagement
+        try:
+            return self._run(q, np.zeros(len(q)), duration)
+        finally:
+            self._s["power_off"], self._s["engagement_time"] = delays, engagement_time
+
+    def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
+        """Move q and qd (nv,) in place to rest; return how it ends, when (s), and the number of evaluations."""
+        addresses, now = called_addresses(), self._workspace.now
+        for _ in range(2):
+            for array in arrays_of(self._workspace):
+                array.fill(0)
+            now.q[:], now.qd[:] = q, qd
+            status, time, count = compiled_loop()(
+                *(addresses, self._words.ctypes.data, self._words, self._workspace_words.ctypes.data),
+                *(self._method, self._rows, self._event_functions, self._s),
+                *(duration, self.rtol, self.atol, self.scenario.tolerance, self._pieces),
+            )
+            if status != UNDECIDED:
+                break
+            addresses[-1] = breaking_address()
+        q[:], qd[:] = now.q, now.qd
+        return int(status), float(time), int(count)
+
+    def _stopped(
+        self,
+        ended: tuple[int, float, int],
+        poses: tuple[Array, Array],
+        times: Array,
+        reaction: Array,
+        back: Array,
+        pieces: Array,
+    ) -> StopSummary:
+        """Return the value of a stop from how it ended (status, time, count), first and last pose, motion.
+
+        ``times``, ``reaction`` and ``back`` (n,) are those of :class:`StopSummary`, s, rad and m; ``pieces`` (k, 7, nv)
+        are the motion, see :func:`path_length`.
+        """
+        (status, time, count), (start, end) = ended, poses
+        self.pieces = pieces
+        travels = end[self._rates] - start[self._rates]
+        outcome = _OUTCOMES[status]
+        if status != LIMIT and slipped_back(back, travels):
+            outcome = "slipped_back"
+        carrier, X = self._tool
+        length = path_length(self.model.composites, self.model.rates, carrier, X.p, pieces)
+        displacement = float(np.linalg.norm(self.tool_at(end) - self.tool_at(start)))
+        last = float(times.max(initial=0.0)) if status == STOPPED else time
+        # a straight path may come out shorter than its chord by rounding
+        length = max(float(length), displacement)
+        return StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
+
+    def to_limits(self) -> float:
+        """Return how near the last stop comes to a joint limit, from the first step on, rad or m."""
+        own, extremes = self._s[self._own], turning_points(self.pieces)[:, self._rates]
+        return float(np.minimum(extremes - own["lower"], own["upper"] - extremes).min(initial=np.inf))
+
+    def holding(self, q: Array) -> Array:
+        """Return the forces (n,) that the brakes need to hold a pose q (nq,), N·m and N."""
+        m = self._kernel_state
+        m.resistances["sense"] = 0.0
+        m.independent_rows[:] = m.resistances["row"]
+        evaluate_at(m, FORWARD_DYNAMICS, 0.0, np.array(q, dtype=float), np.zeros(len(self.model.rates)))
+        return np.array(m.multipliers[self._own])
+
+    def inertias(self, q: Array) -> Array:
+        """Return the diagonal of the mass matrix (nv,) at a pose q (nq,), kg·m² and kg."""
+        nv = len(self.model.rates)
+        evaluate_at(self._kernel_state, KINEMATICS, 0.0, np.array(q, dtype=float), np.zeros(nv))
+        M = np.zeros((nv, nv))
+        mass_matrix(self.model.composites, self.model.rates, M)
+        return np.array(np.diag(M))
+
+    def potential(self, q: Array) -> float:
+        """Return the potential energy of gravity at a pose q (nq,), J."""
+        self.tool_at(q)
+        composites = self.model.composites
+        return -float((composites["weight"] * composites["c"]).sum())
+
+    def tool_at(self, q: Array) -> Array:
+        """Return the tool's place (3,) at a pose q (nq,), m."""
+        move(self.model.composites, self.model.rates, np.asarray(q, dtype=float), self._rest)
+        k, X = self._tool
+        return np.asarray(self.model.composites["p"][k] + self.model.composites["R"][k] @ X.p)
+
+
+def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
+    """Return the joints of a stop as records (n,), in the order of the resistances."""
+    s = np.zeros(len(model.resistances), dtype=STOPPING)
+    mech = model.mech
+    bounds = {
+        joint.qd.start: joint.pair.freedoms[0]
+        for joint in mech.tree.joints
+        if joint.pair is not None and joint.pair.kind.free
+    }
+    for joint, resistance in zip(s, model.resistances, strict=True):
+        joint["rate"] = model.table.rows["rate"][resistance["row"]]
+        joint["free"] = joint["braked"] = resistance
+        freedom = bounds[int(joint["rate"])]
+        watched = scenario.limits == "stop" and freedom.lower < freedom.upper
+        # as the runner: at its very limit a joint has not passed it, and may do so with the first step
+        joint["lower"] = freedom.lower - BEYOND if watched else -np.inf
+        joint["upper"] = freedom.upper + BEYOND if watched else np.inf
+    return s
+
+
+def _with_workspace(kernel_state: KernelState, n: int, nv: int) -> KernelState:
+    """Return the kernel state with memory for all resistances to hold."""
+    return kernel_state._replace(
+        Q=np.zeros((n, nv)), R=np.zeros((n, n)), multipliers=np.zeros(n), gap=np.zeros(n)
+    )
+
+
+# Which stops the compiled loop can do: those of arms whose joints move by themselves, each with a brake.
+
+
+def supports_compiled_stop(scenario: Scenario) -> bool:
+    """Return whether the compiled loop can do a stop: a tree of single freedoms, all of them led."""
+    return not next(_obstacles(scenario), "")
+
+
+def _obstacles(scenario: Scenario) -> Iterator[str]:
+    """Yield what keeps the compiled loop from a stop, in words."""
+    mech = scenario.mech
+    pairs = [joint.pair for joint in mech.tree.joints if joint.pair is not None]
+    controlled = {brake.joint for brake in scenario.brakes}
+    if len(pairs) < len(mech.tree.joints):
+        yield "its base is free"
+    yield from (f"{p.name!r} closes a loop" for p in mech.tree.cut)
+    yield from (
+        f"{c.name!r} couples the joints {listed([term.joint for term in c.terms])}" for c in mech.couplings
+    )
+    yield from (f"{lock.joint!r} is locked" for lock in mech.locks)
+    yield from (f"{driver.joint!r} is driven" for driver in mech.drivers)
+    yield from (f"{row.name!r} ties {row.body!r} to the ground" for row in mech.pfaffians)
+    yield from (f"{p.name!r} has {len(p.kind.free)} freedoms" for p in pairs if len(p.kind.free) > 1)
+    yield from (f"{p.name!r} has no brake" for p in pairs if p.kind.free and p.name not in controlled)
+    if any(f.load_friction for pair in mech.pairs for f in pair.freedoms):
+        yield "its friction depends on the load"
+    if scenario.actions.controller is not None or scenario.qdd.any():
+        yield "it is controlled or accelerates at the signal"
+
+
+def require_compiled_stop(
+    scenario: Scenario, instead: str = "use estop for single stops, sweep for many"
+) -> None:
+    """Refuse a scenario that is no arm whose joints all have brakes.
+
+    Raises
+    ------
+    BadUsage
+        With the remedy: a base that nothing holds, or single stops.
+    """
+    obstacle = next(_obstacles(scenario), "")
+    if not obstacle:
+        return
+    free = any(joint.pair is None for joint in scenario.mech.tree.joints)
+    raise BadUsage(
+        f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake: {obstacle}",
+        remedy="fix its base with --base fixed, in Python with mb.load(FILE, base='fixed')"
+        if free
+        else instead,
+    )
+
+
+# The length of the path of a point of the tool, from the pieces of a motion.
+
+
+def _gauss_legendre(n: int) -> tuple[Array, Array]:
+    """Return n nodes on 0 … 1, and their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return 0.5 * (nodes + 1.0), 0.5 * weights
+
+
+#: A step is smooth, and so is the speed of the tool on it; steps shorter than ``_SHORT`` (s) need fewer nodes.
+_NODES, _WEIGHTS = _gauss_legendre(8)
+
+
+_FEW_NODES, _FEW_WEIGHTS = _gauss_legendre(4)
+
+
+@kernel
+def path_length(composites: Records, rates: Records, carrier: int, point: Array, pieces: Array) -> float:
+    """Return the length of the path of a point, m: ∫ |v| dt over all pieces.
+
+    Parameters
+    ----------
+    composites, rates : record arrays
+        Of a tree of single freedoms; they are left at some pose of the motion.
+    carrier : int
+        The solid that carries the point.
+    point : (3,) array
+        In that solid's frame, m.
+    pieces : (n, 7, nv) array
+        Length (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k, between which the
+        coordinates are quintic; a piece of length 0 ends them.
+    """
+    nv = pieces.shape[2]
+    q, qd = np.empty(nv), np.empty(nv)
+    total = 0.0
+    for k in range(len(pieces)):
+        h = pieces[k, 0, 0]
+        if h <= 0.0:
+            break
+        few = h < _SHORT
+        for node in range(len(_FEW_NODES) if few else len(_NODES)):
+            at, weight = (_FEW_NODES[node], _FEW_WEIGHTS[node]) if few else (_NODES[node], _WEIGHTS[node])
+            for j in range(nv):
+                q[j], qd[j] = _quintic(pieces[k, 1:, j], h, at)
+            move(composites, rates, q, qd)
+            total += h * weight * _speed(composites, carrier, point)
+    return total
+
+
+def turning_points(pieces: Array) -> Array:
+    """Return coordinates (2 k, nv) among which are the extremes of a motion: ends of pieces, and where rates vanish.
+
+    Parameters
+    ----------
+    pieces : (n, 7, nv) array
+        As for :func:`path_length`. Where a rate changes its sign inside a piece, the acceleration is taken as constant.
+    """
+    ended = np.flatnonzero(pieces[:, 0, 0] <= 0.0)
+    used = pieces[: ended[0]] if len(ended) else pieces
+    h, q, v, last = used[:, 0, :1], used[:, 1], used[:, 2], used[:, 5]
+    turns = v * last < 0.0
+    share = np.divide(v, v - last, out=np.zeros_like(v), where=turns)
+    return np.concatenate((used[:, 4], q + 0.5 * h * v * share))
+
+
+@kernel
+def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
+    """Return value and rate at fraction x of a piece from q, q̇, q̈ at both ends (6,)."""
+    c0, c1, c2 = ends[0], h * ends[1], 0.5 * h * h * ends[2]
+    D = ends[3] - (c0 + c1 + c2)
+    E = h * ends[4] - (c1 + 2.0 * c2)
+    F = h * h * ends[5] - 2.0 * c2
+    c3 = 10.0 * D - 4.0 * E + 0.5 * F
+    c4 = -15.0 * D + 7.0 * E - F
+    c5 = 6.0 * D - 3.0 * E + 0.5 * F
+    value = c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
+    slope = c1 + x * (2.0 * c2 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
+    return value, slope / h
+
+
+@kernel
+def _speed(composites: Records, carrier: int, point: Array) -> float:
+    """Return the speed of a point (3,) of a solid (in its frame, m), m/s."""
+    composite = composites[carrier]
+    r0, r1, r2 = (
+        composite.p[0] - composite.c[0],
+        composite.p[1] - composite.c[1],
+        composite.p[2] - composite.c[2],
+    )
+    for i in range(3):
+        r0 += composite.R[0, i] * point[i]
+        r1 += composite.R[1, i] * point[i]
+        r2 += composite.R[2, i] * point[i]
+    w0, w1, w2 = composite.v[3], composite.v[4], composite.v[5]
+    v0 = composite.v[0] + w1 * r2 - w2 * r1
+    v1 = composite.v[1] + w2 * r0 - w0 * r2
+    v2 = composite.v[2] + w0 * r1 - w1 * r0
+    return sqrt(v0 * v0 + v1 * v1 + v2 * v2)

@@ -1,0 +1,436 @@
+"""Measured stops as a CSV file: columns, units in the header, one row for each stop."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import chi2, f
+
+from mbplugin.csv_tables import CsvTable, read_csv
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array
+from mbplugin.phrases import listed
+from mbplugin.stopping.calibration.measurement import (
+    REQUIRED,
+    Head,
+    Measurement,
+    Quantity,
+    read_head,
+    read_quantity,
+    require_one_unit,
+)
+from mbplugin.stopping.table.rated import require_joints
+
+#: A stop within which a joint goes farther than this many times its way at undiminished speed, or less than
+#: this share of it, was written in mixed units.
+_FARTHEST, _NEAREST = 2.0, 0.05
+#: No stop takes longer, s: a separation distance admits no more either.
+_MEASUREMENTS_LONGEST = 10.0
+#: A stop over the whole travel is one: relative to it.
+_ROUNDING = 1 + 1e-6
+#: Repeats scatter as much as they do by chance in one file of so many.
+_CHANCE = 1e-6
+#: Without a stated spread and other repeats to compare with, the largest may be so many times the smallest.
+_FACTOR = 2.0
+_FORM = "COLUMN=VALUE, with = != < <= > or >=; several, all of which hold, with commas"
+#: Numbers that differ by less than this share are equal.
+_EQUAL = 1e-9
+#: Cells that are no numbers to a program, and what to do about them.
+_REMEDIES = (
+    (
+        re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE),
+        "write decimal points, or decimal commas throughout",
+    ),
+    (re.compile(r"(stop|cat(egory)?\.?) ?\d", re.IGNORECASE), "write the number alone"),
+    (re.compile(r"[-+]?[\d.]+ ?[^\d\s.,]+"), "write the number alone, and its unit in the header"),
+)
+#: Characters of a cell that a message quotes.
+_SHOWN = 40
+#: Bytes of a table.
+_LONGEST = 20_000_000
+#: Columns whose numbers are positive, and those that may be zero.
+_POSITIVE, _NOT_NEGATIVE = ("time",), ("distance", "payload", "extension", "time_spread", "distance_spread")
+
+
+# The rows of a file as stops of a robot: its joints, their units, and speeds from shares.
+
+
+def measurements_of(
+    file: MeasuredFile, mech: Mechanism, speeds: Mapping[str, float] | None = None
+) -> tuple[Measurement, ...]:
+    """Return the measured stops of a robot.
+
+    Parameters
+    ----------
+    speeds : mapping, optional
+        Full speed by joint, rad/s or m/s; by default the velocity limits.
+
+    Raises
+    ------
+    UnknownName, BadUsage
+        A joint that the robot does not have or that has several freedoms, a unit that does not belong to it,
+        or a share of an unknown full speed.
+    """
+    require_joints(mech, speeds or {})
+    return tuple(_measurement(file.where(record.line), record, mech, speeds or {}) for record in file.records)
+
+
+def _measurement(where: str, record: Record, mech: Mechanism, speeds: Mapping[str, float]) -> Measurement:
+    numbers, length = record.numbers, _slides(record.joint, mech, where)
+    for name in ("speed", "distance", "distance_spread"):
+        kind = numbers[name].kind if name in numbers else ""
+        if kind == ("angle" if length else "length"):
+            raise BadUsage(
+                f"the {name} of joint {record.joint!r} is {'an angle' if length else 'a length'}",
+                where=where,
+                expected="m, as the joint slides" if length else "rad or deg, as the joint turns",
+            )
+    speed = numbers["speed"].value
+    if numbers["speed"].kind == "share":
+        speed *= _full_speed(record.joint, mech, speeds, where)
+    q = []
+    for name, quantity in numbers.items():
+        if name.startswith("q "):
+            if name[2:] not in mech.q_names:
+                raise UnknownName(
+                    f"column {name!r} names no coordinate",
+                    where=where,
+                    remedy=suggestion(name[2:], mech.q_names),
+                )
+            q.append((name[2:], quantity.value))
+    values = {name: quantity.value for name, quantity in numbers.items()}
+    row = Measurement(
+        record.line,
+        record.joint,
+        int(values["category"]),
+        abs(speed),
+        int(values.get("sense", 0)) * (1 if speed > 0 else -1) or (0 if speed > 0 else -1),
+        numbers.get("payload"),
+        numbers.get("extension"),
+        tuple(q),
+        values.get("time", nan),
+        values.get("distance", nan),
+        int(values.get("repeats", 1)),
+        values.get("time_spread"),
+        values.get("distance_spread"),
+        numbers,
+    )
+    _require_one_unit(row, where)
+    freedom = mech.pair_by_name[record.joint].freedoms[0]
+    travel, unit = freedom.upper - freedom.lower, "m" if length else "rad"
+    _require_below(
+        _MEASUREMENTS_LONGEST,
+        row.time,
+        f"takes {row.time:g} s",
+        where,
+        f"{_MEASUREMENTS_LONGEST:g} s",
+        "time [ms]",
+    )
+    _require_below(
+        travel * _ROUNDING,
+        row.distance,
+        f"goes {row.distance:g} {unit}",
+        where,
+        f"the whole travel of the joint, {travel:.4g} {unit},",
+        "distance [mm]" if length else "distance [deg]",
+    )
+    return row
+
+
+def _require_one_unit(row: Measurement, where: str) -> None:
+    """Require that distance, speed and time fit together, as they do not where degrees meet radians."""
+    ratio = 0.5 * row.shape_index
+    if ratio > _FARTHEST or ratio < _NEAREST:
+        raise BadUsage(
+            f"joint {row.joint!r} goes {row.distance:g} in {row.time:g} s from a speed of {row.speed:g} (SI units),"
+            f" {ratio:.3g} times its way at undiminished speed",
+            where=where,
+            expected=f"{_NEAREST:g} to {_FARTHEST:g} times, with all columns in the units of the header",
+            remedy="state units in the header, such as speed [deg/s]",
+        )
+
+
+def _require_below(most: float, value: float, what: str, where: str, limit: str, head: str) -> None:
+    """Require a time or a distance that a stop can have: where all columns lack their units, they fit together."""
+    if value > most:
+        raise BadUsage(
+            f"the stop {what}",
+            where=where,
+            expected=f"{limit} at most",
+            remedy=f"state the unit in the header, such as {head}",
+        )
+
+
+def _slides(joint: str, mech: Mechanism, where: str) -> bool:
+    if joint not in mech.pair_by_name:
+        movable = [pair.name for pair in mech.pairs if pair.kind.free]
+        raise UnknownName(f"there is no joint {joint!r}", where=where, remedy=suggestion(joint, movable))
+    free = mech.pair_by_name[joint].kind.free
+    if len(free) != 1:
+        raise BadUsage(
+            f"joint {joint!r} has {len(free)} freedoms", where=where, expected="a joint with one freedom"
+        )
+    return free[0][0] == "t"
+
+
+def _full_speed(joint: str, mech: Mechanism, speeds: Mapping[str, float], where: str) -> float:
+    value = speeds.get(joint, mech.pair_by_name[joint].freedoms[0].velocity)
+    if not (isfinite(value) and value > 0):
+        raise BadUsage(
+            f"the speed of joint {joint!r} is a share, and its full speed is not known",
+            where=where,
+            expected="a velocity limit in the robot's file",
+            remedy=f"state it with --speed {joint}=VALUE",
+        )
+    return float(value)
+
+
+# Repeats of one stop: rows that contradict each other by more than their spread are an error.
+
+
+def require_consistent(file: MeasuredFile, rows: Sequence[Measurement]) -> None:
+    """Require that rows of one condition agree within their spread.
+
+    The spread is the stated one; else that of the other repeats of the same joint in the same category.
+
+    Raises
+    ------
+    BadUsage
+        Names the lines, the values and the spread.
+    """
+    groups: dict[tuple[object, ...], list[Measurement]] = defaultdict(list)
+    for row in rows:
+        groups[row.condition].append(row)
+    repeated = [group for group in groups.values() if len(group) > 1]
+    for group in repeated:
+        for column, unit in (("time", "s"), ("distance", "rad or m")):
+            others = [g for g in repeated if g is not group and g[0].condition[:2] == group[0].condition[:2]]
+            spread = _contradicted(group, others, column)
+            if spread is not None:
+                lines = listed([str(row.line) for row in group])
+                values = listed([f"{getattr(row, column):g}" for row in group])
+                raise BadUsage(
+                    f"the repeats in lines {lines} contradict each other: {column} is {values} {unit}",
+                    where=file.where(group[0].line),
+                    expected=f"a scatter like {spread}",
+                    remedy="correct the rows, or state in a column what is different between them",
+                )
+
+
+def _contradicted(group: list[Measurement], others: list[list[Measurement]], column: str) -> str | None:
+    """Return the spread that the values of a group contradict, as a phrase; None where they agree."""
+    values, counts = _values(group, column)
+    if len(values) < 2:
+        return None
+    mean = np.average(values, weights=counts)
+    squares, freedom = float((counts * (values - mean) ** 2).sum()), len(values) - 1
+    stated = [s for s in (getattr(row, f"{column}_spread") for row in group) if s]
+    if stated:
+        spread = float(np.mean(stated))
+        return f"the stated {spread:g}" if squares > spread**2 * chi2.isf(_CHANCE, freedom) else None
+    pooled = [_squares(*_values(other, column)) for other in others]
+    degrees = sum(n for _, n in pooled)
+    spread = float(np.sqrt(sum(s for s, _ in pooled) / degrees)) if degrees else 0.0
+    if degrees >= 4 and spread > 0.0:
+        beyond = squares / freedom > spread**2 * f.isf(_CHANCE, freedom, degrees)
+        return f"that of the other repeats, {spread:.3g}" if beyond else None
+    return f"a factor below {_FACTOR:g}" if values.max() > _FACTOR * values.min() else None
+
+
+def _values(group: list[Measurement], column: str) -> tuple[Array, Array]:
+    """Return the measured values (n,) of a column, and how many stops each is the mean of (n,)."""
+    found = [(getattr(row, column), float(row.repeats)) for row in group]
+    kept = np.array([pair for pair in found if np.isfinite(pair[0])]).reshape(-1, 2)
+    return kept[:, 0], kept[:, 1]
+
+
+def _squares(values: Array, counts: Array) -> tuple[float, int]:
+    """Return the squares of values (n,) about their mean, weighted by counts (n,), and their freedoms."""
+    if len(values) < 2:
+        return 0.0, 0
+    mean = np.average(values, weights=counts)
+    return float((counts * (values - mean) ** 2).sum()), len(values) - 1
+
+
+# Conditions on rows, such as ``speed=100%`` or ``payload>3``: which rows are predicted and not fitted.
+
+
+def _equal(a: float, b: float) -> bool:
+    return abs(a - b) <= _EQUAL * max(abs(a), abs(b))
+
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "<=": lambda a, b: a < b or _equal(a, b),
+    ">=": lambda a, b: a > b or _equal(a, b),
+    "!=": lambda a, b: not _equal(a, b),
+    "=": _equal,
+    "<": operator.lt,
+    ">": operator.gt,
+}
+
+
+def held_out(expression: str | None, file: MeasuredFile, rows: Sequence[Measurement]) -> tuple[bool, ...]:
+    """Return of each row whether it is predicted and not fitted.
+
+    Raises
+    ------
+    BadUsage
+        No condition of the form COLUMN=VALUE, a column that the file does not have, a unit of another kind,
+        or a condition that holds for no row or for all.
+    """
+    if expression is None:
+        return (False,) * len(rows)
+    tests = [_test(part, file) for part in expression.split(",")]
+    found = tuple(all(test(row) for test in tests) for row in rows)
+    if not any(found) or all(found):
+        raise BadUsage(
+            f"--hold-out {expression!r} holds for {'all rows' if any(found) else 'no row'} of {file.path}",
+            expected="a condition for some rows",
+        )
+    return found
+
+
+def _test(text: str, file: MeasuredFile) -> Callable[[Measurement], bool]:
+    match = re.fullmatch(r"\s*([^=<>!]+?)\s*(<=|>=|!=|=|<|>)\s*(.+?)\s*", text)
+    if not match:
+        raise BadUsage(f"--hold-out has {text!r}", expected=_FORM)
+    column, symbol, value = match.groups()
+    heads = {head.name: head for head in file.heads}
+    if column not in heads:
+        raise BadUsage(f"--hold-out names {column!r}", expected=f"a column of {', '.join(heads)}")
+    compare = _OPERATORS[symbol]
+    if column == "joint":
+        if symbol not in ("=", "!="):
+            raise BadUsage(f"--hold-out has {text!r}", expected="joint=NAME or joint!=NAME")
+        return lambda row: (row.joint == value) == (symbol == "=")
+    number, unit, factor = read_quantity(value, column)
+    head = heads[column]
+    if unit and (unit == "%") != (head.kind == "share"):
+        raise BadUsage(
+            f"--hold-out compares {column!r} with {value}",
+            expected=f"its unit in the file, {head.unit or 'SI'}",
+        )
+    wanted = number * (factor if unit else head.factor)
+    return lambda row: column in row.columns and compare(row.columns[column].value, wanted)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row before it is read: its line, its joint, and its numbers by column."""
+
+    line: int
+    joint: str
+    numbers: dict[str, Quantity]
+
+
+@dataclass(frozen=True)
+class MeasuredFile:
+    """What a file states.
+
+    Parameters
+    ----------
+    path, sha256 : str
+    heads : tuple of Head
+    records : tuple of Record
+    """
+
+    path: str
+    sha256: str
+    heads: tuple[Head, ...]
+    records: tuple[Record, ...]
+
+    def where(self, line: int) -> str:
+        """Return a place in the file."""
+        return f"{self.path}:{line}"
+
+
+def read_measured(path: Path) -> MeasuredFile:
+    """Return the rows of a CSV file; lines that begin with # are comments.
+
+    Raises
+    ------
+    UnreadableFile, BadNumber, BadUsage
+        No such file, no table, a missing column, or a cell that is no number; names the line.
+    """
+    table = read_csv(path, _LONGEST)
+    (line, header), *rows = table.rows
+    heads = _heads(header, table.where(line))
+    records = tuple(_record(table, heads, row, line) for line, row in rows)
+    if not records:
+        raise BadUsage("the table has no row", where=str(path), expected="one row for each measured stop")
+    return MeasuredFile(str(path), hashlib.sha256(table.data).hexdigest(), heads, records)
+
+
+def _heads(cells: Iterable[str], where: str) -> tuple[Head, ...]:
+    heads = tuple(read_head(cell, where) for cell in cells)
+    names = [head.name for head in heads]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadUsage(f"column {name!r} is there twice", where=where, expected="each column once")
+    for name in REQUIRED:
+        if name not in names:
+            raise BadUsage(f"there is no column {name!r}", where=where, expected=", ".join(REQUIRED))
+    require_one_unit(heads, where)
+    return heads
+
+
+def _record(table: CsvTable, heads: tuple[Head, ...], cells: Sequence[str], line: int) -> Record:
+    where = table.where(line)
+    if (len(cells) > len(heads) and any(cells[len(heads) :])) or len(cells) < len(heads):
+        raise BadUsage(
+            f"the row has {len(cells)} cells", where=where, expected=f"{len(heads)}, one for each column"
+        )
+    joint, numbers = "", {}
+    for head, cell in zip(heads, cells, strict=False):
+        if head.name == "joint":
+            joint = cell
+        elif cell:
+            numbers[head.name] = Quantity(head.factor * _number(table, cell, head, where), head.kind)
+    for name in ("category", "speed"):
+        if name not in numbers:
+            raise BadNumber(f"{name} is empty", where=where, expected="a number")
+    if "time" not in numbers and "distance" not in numbers:
+        raise BadNumber("time and distance are empty", where=where, expected="a number in one at least")
+    _require_possible(numbers, where)
+    return Record(line, joint, numbers)
+
+
+def _number(table: CsvTable, cell: str, head: Head, where: str) -> float:
+    try:
+        value = table.number(cell)
+    except ValueError:
+        value = nan
+    if not isfinite(value) or abs(value) > LARGEST:
+        remedy = next((word for pattern, word in _REMEDIES if pattern.fullmatch(cell)), "")
+        expected = "0 or 1" if head.name == "category" else "a number; its unit stands in the header"
+        raise BadNumber(f"{head.name} is {cell[:_SHOWN]!r}", where=where, expected=expected, remedy=remedy)
+    return value
+
+
+def _require_possible(numbers: dict[str, Quantity], where: str) -> None:
+    """Require what every stop has: a positive time, whole numbers where things are counted."""
+    for name, (value, _) in numbers.items():
+        if name in _POSITIVE and value <= 0:
+            raise BadNumber(f"{name} is {value:g} s", where=where, expected="a positive number")
+        if name in _NOT_NEGATIVE and value < 0:
+            raise BadNumber(f"{name} is {value:g}", where=where, expected="a number that is not negative")
+    if numbers["category"].value not in (0, 1):
+        raise BadNumber(f"category is {numbers['category'].value:g}", where=where, expected="0 or 1")
+    if numbers["speed"].value == 0:
+        raise BadNumber("speed is 0", where=where, expected="the speed of the joint at the signal")
+    if "sense" in numbers and numbers["sense"].value not in (-1, 1):
+        raise BadNumber(f"sense is {numbers['sense'].value:g}", where=where, expected="1 or -1")
+    if "repeats" in numbers and (numbers["repeats"].value < 1 or numbers["repeats"].value % 1):
+        raise BadNumber(
+            f"repeats is {numbers['repeats'].value:g}", where=where, expected="a whole number from 1 on"
+        )

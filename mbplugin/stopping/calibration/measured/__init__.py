@@ -1,1 +1,0 @@
-"""Measured stops: the file, its units, its rows, and which of them are fitted."""

@@ -1,0 +1,639 @@
+"""A stop of category 0 in one compiled call, for trees: the basis of series of stops.
+
+The same kernels as those of the runner take the steps, find the events in them, and decide which brakes hold:
+led joints and holding brakes are rows, sliding brakes act against the rate.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import isfinite
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+
+from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.kernels.solve import RESISTANCE
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.active_set.stick_slip import (
+    AT_REST,
+    is_at_rest,
+    let_slide,
+    solve_address,
+    solve_from,
+)
+from mbplugin.simulation.events import (
+    COORDINATE,
+    EVENT_FUNCTION,
+    ROW_RATE,
+    locate_address,
+    locate_from,
+    watch_address,
+    watch_from,
+)
+from mbplugin.simulation.integrators.explicit_loop import (
+    METHOD,
+    QUINTIC,
+    advance_address,
+    advance_from,
+    put,
+    quintic,
+    quintic_at,
+)
+from mbplugin.simulation.steppers.kernel_state import (
+    DONE,
+    FORWARD_DYNAMICS,
+    INDICES,
+    LOOK,
+    MATRIX,
+    VECTOR,
+    Evaluate,
+    evaluate_address,
+    evaluate_from,
+    held_words,
+    load_struct,
+    named_tuple,
+    struct_loader,
+)
+
+#: Rates of rows that stick without a multiplier, in units of rest, that no rounding explains.
+_DRIFT = 1e4
+#: Where the words of a kernel state have the numbers of rows that hold, and the size of Q.
+_ROWS, _Q_SIZE = held_words()
+#: How many steps are taken at a time.
+AT_ONCE = 8
+#: How a stop ends; UNDECIDED: a brake breaks away, and what decides that is not compiled yet.
+STOPPED, LIMIT, MOVING, BROKEN, UNDECIDED = range(5)
+#: The most steps of a stop.
+STEPS = 4000
+#: The first step, s.
+_FIRST_STEP = 1e-3
+#: One resistance in a stop, as it is before (``free``) and after (``braked``) its brake grips. ``power_off``:
+#: when its drive gives up; ``engagement_time``: when its brake grips, s. ``lower``, ``upper``: where it has passed
+#: its limits. ``direction``: the sense of its
+#: motion when braking starts; ``position_at_braking``: the coordinate there; ``max_travel``: the farthest
+#: along that sense; ``rest``: the last instant at which it moved, s.
+STOPPING = np.dtype(
+    [
+        ("rate", np.int64),
+        ("free", RESISTANCE),
+        ("braked", RESISTANCE),
+        ("power_off", np.float64),
+        ("engagement_time", np.float64),
+        ("lower", np.float64),
+        ("upper", np.float64),
+        ("controlled", np.bool_),
+        ("direction", np.float64),
+        ("position_at_braking", np.float64),
+        ("max_travel", np.float64),
+        ("rest", np.float64),
+    ],
+    align=True,
+)
+
+
+# Which brakes hold in a stop, and what is watched: decided by the kernels of the runner.
+
+
+class Friction(NamedTuple):
+    """Which resistances act, rest, stick, and have a multiplier: arrays of bool (n,)."""
+
+    acting: AnyArray
+    resting: AnyArray
+    sticking: AnyArray
+    carrying: AnyArray
+
+
+def room_for_friction(n: int) -> Friction:
+    """Return arrays for n resistances."""
+    return Friction(*(np.zeros(n, dtype=np.bool_) for _ in Friction._fields))
+
+
+@kernel
+def solve_brakes(
+    evaluate: Evaluate,
+    solve: Any,
+    breaking: int,
+    place: int,
+    words: AnyArray,
+    rows: AnyArray,
+    s: Records,
+    t: float,
+    now: Motion,
+    friction: Friction,
+    tolerance: float,
+    at_zero: int,
+) -> tuple[int, bool]:
+    """Decide which brakes hold, let these rows hold in the kernel state, and fill the accelerations.
+
+    The kernel state is at ``place``, as ``words`` (k,); ``rows`` (n,) are those that hold in it. Values are the
+    number of evaluations, and whether it is decided: not where a brake breaks away, and ``breaking`` is 0.
+    """
+    n, controlled, resistances = len(s), 0, load_struct(place).resistances
+    for k in range(n):
+        friction.acting[k], friction.resting[k] = not s[k].controlled, friction.carrying[k]
+        if s[k].controlled:
+            rows[controlled] = resistances[k].row
+            controlled += 1
+    # rows of rates need no kinematics
+    let_slide(place, now.qd, friction.acting, at_zero, friction.resting)
+    # most often all that rests is held: then the forces which that needs are within the bounds, and nothing else is
+    _hold(words, _let_hold(resistances, rows, controlled, s, now, friction.resting), len(now.qd))
+    _accelerate(evaluate, place, t, now)
+    if _within_bounds(place, controlled, friction.resting):
+        for k in range(n):
+            friction.sticking[k] = friction.carrying[k] = friction.resting[k]
+        return 1, True
+    _hold(words, controlled, len(now.qd))
+    _accelerate(evaluate, place, t, now)
+    if not solve(breaking, place, now.qd, friction.resting, tolerance, friction.sticking, friction.carrying):
+        return 2, False
+    _hold(words, _let_hold(resistances, rows, controlled, s, now, friction.carrying), len(now.qd))
+    _accelerate(evaluate, place, t, now)
+    return 3, True
+
+
+@kernel
+def _let_hold(
+    resistances: Records, rows: AnyArray, r: int, s: Records, now: Motion, holding: AnyArray
+) -> int:
+    """Put the rows that are ``holding`` (n,), at rest, behind the first r of ``rows`` (n,); return their number."""
+    for k in range(len(s)):
+        if holding[k]:
+            rows[r] = resistances[k].row
+            r += 1
+            now.qd[s[k].rate] = 0.0
+    return r
+
+
+@kernel
+def _within_bounds(place: int, controlled: int, holding: AnyArray) -> bool:
+    """Return whether the forces on the rows behind the first ``controlled``, those ``holding`` (n,), can be held."""
+    m, i = load_struct(place), controlled
+    for k in range(len(holding)):
+        if holding[k]:
+            if not abs(m.multipliers[i]) <= m.resistances[k].static:
+                return False
+            i += 1
+    return True
+
+
+@kernel
+def _accelerate(evaluate: Evaluate, place: int, t: float, now: Motion) -> None:
+    """Fill the accelerations of a state at t, s."""
+    evaluate(place, FORWARD_DYNAMICS, t, t, now.q, now.qd)
+    rates = load_struct(place).rates
+    for j in range(len(now.qd)):
+        now.qdd[j] = rates[j].qdd
+
+
+@kernel
+def _hold(words: AnyArray, r: int, nv: int) -> None:
+    """Let the first r rows of a kernel state hold, which is given as words (k,)."""
+    for k in range(len(_ROWS)):
+        words[_ROWS[k]] = r
+    words[_Q_SIZE] = r * nv
+
+
+@kernel
+def watch(
+    watch_brakes: Any, place: int, s: Records, now: Motion, friction: Friction, event_functions: Records
+) -> int:
+    """Fill the event functions of brakes and of limits; return their number."""
+    q, qd = now.q, now.qd
+    sticking, carrying = friction.sticking, friction.carrying
+    count: int = watch_brakes(place, q, qd, sticking, carrying, _DRIFT, event_functions)
+    for n in range(len(s)):
+        for upper in range(2):
+            level = s[n].upper if upper else s[n].lower
+            if isfinite(level):
+                function, rate = event_functions[count], s[n].rate
+                function.kind, function.index, function.rate = COORDINATE, rate, rate
+                function.level, function.sense = level, 2.0 * upper - 1.0
+                function.value, function.slope = q[rate] - level, qd[rate]
+                count += 1
+    return count
+
+
+# The motion of a stop, step by step: states, room for steps, and what is kept of them.
+
+
+class Motion(NamedTuple):
+    """A state of the robot: q, q̇, q̈ (nv,) and the works (3,)."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+    work: Array
+
+
+class Taken(NamedTuple):
+    """Room for steps taken at once, see :class:`Chunk`."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    work: Array
+    dense: Array
+
+
+def motion_at_rest(nv: int) -> Motion:
+    """Return a state of nv rates that are zero."""
+    return Motion(np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(3))
+
+
+def room_for_steps(nv: int) -> Taken:
+    """Return room for the steps of nv rates, without dense output: both ends of a step give its quintic."""
+    n = AT_ONCE
+    return Taken(
+        np.zeros(n),
+        np.zeros((n, nv)),
+        np.zeros((n, nv)),
+        np.zeros((n, nv)),
+        np.zeros((n, 3)),
+        np.zeros((0, 1, 2, nv)),
+    )
+
+
+@kernel
+def put_all(of: Motion, out: Motion) -> None:
+    """Copy a state."""
+    put(of.q, out.q)
+    put(of.qd, out.qd)
+    put(of.qdd, out.qdd)
+
+
+@kernel
+def keep_all(
+    pieces: Array, kept: int, s: Records, begin: float, old: Motion, taken: Taken, count: int
+) -> tuple[int, float]:
+    """Keep the first steps that were taken in ``pieces`` (k, 7, nv); return their number and the time, s.
+
+    ``old`` becomes the end of the last step.
+    """
+    for k in range(count):
+        now = Motion(taken.q[k], taken.qd[k], taken.qdd[k], taken.work[k])
+        kept, begin = keep_step(pieces, kept, s, begin, taken.t[k], old, now)
+    return kept, begin
+
+
+@kernel
+def keep_step(
+    pieces: Array, kept: int, s: Records, begin: float, t: float, old: Motion, now: Motion
+) -> tuple[int, float]:
+    """Keep a step from ``old`` to ``now`` in ``pieces`` (k, 7, nv); return their number and the time, s.
+
+    ``old`` becomes the end of the step.
+    """
+    kept = keep_piece(pieces, kept, t - begin, old, now)
+    track_travel(s, t, old.qd, now.q, now.qd)
+    put_all(now, old)
+    return kept, t
+
+
+@kernel
+def keep_piece(pieces: Array, k: int, length: float, old: Motion, now: Motion) -> int:
+    """Keep a step as piece k of ``pieces`` (most, 7, nv); return the number of pieces.
+
+    A piece (7, nv) has its length (s) in [0, 0], then q, q̇, q̈ at its start and q, q̇, q̈ at its end; behind
+    the last piece stands one of length 0.
+    """
+    if length > 0.0:
+        piece = pieces[k]
+        piece[0, 0] = length
+        for j in range(len(now.q)):
+            piece[1, j], piece[2, j], piece[3, j] = old.q[j], old.qd[j], old.qdd[j]
+            piece[4, j], piece[5, j], piece[6, j] = now.q[j], now.qd[j], now.qdd[j]
+        k += 1
+    pieces[k, 0, 0] = 0.0
+    return k
+
+
+class StopWorkspace(NamedTuple):
+    """The state now and at the last step, and memory for a stop.
+
+    Parameters
+    ----------
+    now, old : Motion
+    taken : Taken
+    friction : Friction
+    inside : (6, 2, nv) array
+        The quintics of a step.
+    counts : (2,) array
+        Evaluations and rejected steps.
+    """
+
+    now: Motion
+    old: Motion
+    taken: Taken
+    friction: Friction
+    inside: Array
+    counts: Array
+
+
+def workspace_for_stop(n: int, nv: int) -> StopWorkspace:
+    """Return memory for a stop of n joints with brakes and nv rates."""
+    inside = np.zeros((QUINTIC + 1, 2, nv))
+    motions = motion_at_rest(nv), motion_at_rest(nv)
+    return StopWorkspace(*motions, room_for_steps(nv), room_for_friction(n), inside, np.zeros(2))
+
+
+_MOTION = named_tuple([VECTOR] * 4, Motion)
+
+
+_TAKEN = named_tuple([VECTOR, *[MATRIX] * 4, types.float64[:, :, :, ::1]], Taken)
+
+
+_FRICTION = named_tuple([types.boolean[::1]] * 4, Friction)
+
+
+_load_workspace = struct_loader(
+    named_tuple([_MOTION, _MOTION, _TAKEN, _FRICTION, types.float64[:, :, ::1], VECTOR], StopWorkspace)
+)
+
+
+def stop_loop(
+    addresses: AnyArray,
+    place: int,
+    words: AnyArray,
+    workspace_place: int,
+    method: Records,
+    rows: AnyArray,
+    event_functions: Records,
+    s: Records,
+    end: float,
+    rtol: float,
+    atol: float,
+    tolerance: float,
+    pieces: Array,
+) -> tuple[int, float, int]:
+    """Move the state in a workspace to rest; return how it ends, when (s), and how many evaluations it took.
+
+    Parameters
+    ----------
+    addresses : (6,) array of int
+        Of ``evaluate``, of the loop of explicit methods, of the search for events, and of what decides
+        which brakes hold, fills what is watched, and decides what breaks away; the last one may be 0.
+    place : int
+        Of a kernel state with room for all resistances to hold: those whose rows are in ``rows``.
+    words : (k,) array of int
+        The kernel state as it lies there.
+    workspace_place : int
+        Of a :class:`StopWorkspace`, all zero but for the state at the start.
+    method : (1,) record array
+        The table of the integrator.
+    rows : (n,) array of int
+        Room for the rows that hold.
+    event_functions : (3n,) record array
+        Room for what is watched.
+    s : (n,) record array
+        The joints.
+    end, rtol, atol, tolerance : float
+        s; those of the integrator; share of its own below which a row depends on others.
+    pieces : (STEPS + 2, 7, nv) array
+        Becomes the motion, see :func:`keep_piece`.
+    """
+    address = addresses[0]
+    evaluate, advance, locate = evaluate_from(address), advance_from(addresses[1]), locate_from(addresses[2])
+    solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
+    resistances, h = load_struct(place).resistances, _FIRST_STEP
+    workspace, control = _load_workspace(workspace_place), (end, rtol, atol)
+    now, old, taken, friction, inside, counts = workspace
+    put_all(now, old)
+    q, qd = now.q, now.qd
+    t, kept, limited = _start(resistances, s, now, old, end, pieces)
+    if limited:
+        return LIMIT, t, 0
+    watched, changed, at_zero = event_functions[:0], True, -1
+    for _ in range(STEPS):
+        if changed:
+            spent, decided = solve_brakes(
+                evaluate, solve, addresses[5], place, words, rows, s, t, now, friction, tolerance, at_zero
+            )
+            if not decided:
+                return UNDECIDED, t, 0
+            watched = event_functions[: watch(watch_brakes, place, s, now, friction, event_functions)]
+            counts[0] += spent
+            changed, at_zero = False, -1
+        if all_switched(s, t) and is_at_rest(qd, now.qdd):
+            return STOPPED, t, int(counts[0])
+        if t >= end:
+            return MOVING, t, int(counts[0])
+        if kept + 2 * AT_ONCE > STEPS:
+            break
+        put_all(now, old)
+        begin, which, goal = t, -1, next_switch(s, t, end)
+        status, count, t, h = _advance(
+            advance, address, place, method, watched, t, goal, h, control, now, taken, counts
+        )
+        kept, begin = keep_all(pieces, kept, s, begin, old, taken, count - 1 if status == LOOK else count)
+        if status == LOOK:
+            length = t - begin
+            quintic(length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, inside)
+            fraction, which = locate(address, place, watched, begin, length, old.q, inside)
+            if which < 0:
+                # the search has read the model elsewhere
+                evaluate(place, FORWARD_DYNAMICS, t, t, q, qd)
+                counts[0] += 1
+                kept, begin = keep_step(pieces, kept, s, begin, t, old, now)
+        elif status != DONE:
+            break
+        if which >= 0:
+            t = begin + fraction * length
+            quintic_at(length, fraction, old.q, inside, now.q, now.qd, now.qdd)
+            kept, begin = keep_step(pieces, kept, s, begin, t, old, now)
+            if watched[which].kind == COORDINATE:
+                return LIMIT, t, int(counts[0])
+            if watched[which].kind == ROW_RATE:
+                at_zero = watched[which].index
+                qd[watched[which].rate] = 0.0
+            changed = True
+        changed = switch_due(s, resistances, t, q, qd) or changed
+    return BROKEN, t, int(counts[0])
+
+
+@kernel
+def _advance(
+    advance: Any,
+    address: int,
+    place: int,
+    method: Records,
+    watched: Records,
+    t: float,
+    goal: float,
+    h: float,
+    control: tuple[float, float, float],
+    now: Motion,
+    taken: Taken,
+    counts: Array,
+) -> tuple[int, int, float, float]:
+    """Take steps of about h to a goal, s, where nothing changes before; ``control``: largest step, tolerances.
+
+    The rates that a row leads are constant: nothing has to be projected. ``counts`` (2,) adds up evaluations and
+    rejected steps.
+    """
+    largest, rtol, atol = control
+    status, count, t, h = advance(
+        address,
+        place,
+        method,
+        watched,
+        t,
+        goal,
+        h,
+        largest,
+        rtol,
+        atol,
+        0.0,
+        0.0,
+        False,
+        now.q,
+        now.qd,
+        now.qdd,
+        now.work,
+        taken.t,
+        taken.q,
+        taken.qd,
+        taken.qdd,
+        taken.work,
+        taken.dense,
+        counts,
+    )
+    return status, count, t, h
+
+
+@kernel
+def _start(
+    resistances: Records, s: Records, now: Motion, old: Motion, end: float, pieces: Array
+) -> tuple[float, int, bool]:
+    """Move at constant rates until the first drive gives up; return when that is (s), and the number of pieces.
+
+    The third value tells whether the motion ends there, at a limit. ``pieces`` (STEPS + 2, 7, nv) gets the
+    first one.
+    """
+    reset_joints(resistances, s, now.q)
+    t = controlled_until(s, end)
+    limit = limit_time(s, now.q, now.qd)
+    for j in range(len(now.q)):
+        now.q[j] += min(t, limit) * now.qd[j]
+    kept = keep_piece(pieces, 0, min(t, limit), old, now)
+    if limit <= t:
+        return limit, kept, True
+    switch_due(s, resistances, t, now.q, now.qd)
+    for j in range(len(now.q)):
+        old.qd[j] = 0.0
+    track_travel(s, t, old.qd, now.q, now.qd)
+    return t, kept, False
+
+
+@lru_cache(maxsize=1)
+def compiled_loop() -> Any:
+    """Return the compiled loop; it is called with :func:`called_addresses` in front."""
+    joints, functions = numba.from_dtype(STOPPING)[::1], numba.from_dtype(EVENT_FUNCTION)[::1]
+    result: Any = types.Tuple  # the stubs leave it untyped
+    result = result((types.int64, types.float64, types.int64))
+    numbers = [types.float64] * 4
+    pieces = types.float64[:, :, ::1]
+    return compiled(
+        stop_loop,
+        result(
+            INDICES, types.intp, INDICES, types.intp, METHOD, INDICES, functions, joints, *numbers, pieces
+        ),
+    )
+
+
+@lru_cache(maxsize=1)
+def called_addresses() -> AnyArray:
+    """Return the addresses (6,) of the compiled functions that the loop calls; the last is 0."""
+    called = (evaluate_address(), advance_address(), locate_address(), solve_address(), watch_address(), 0)
+    return np.array(called, dtype=np.int64)
+
+
+# The joints of a robot in a stop: what leads and what brakes them, and how far they move.
+
+
+@kernel
+def reset_joints(resistances: Records, s: Records, q: Array) -> None:
+    """Put all joints to before the stop, at q (nv,), rad and m."""
+    for n in range(len(s)):
+        joint = s[n]
+        joint.controlled, joint.rest = joint.power_off > 0.0, 0.0
+        joint.direction, joint.position_at_braking, joint.max_travel = 0.0, q[joint.rate], 0.0
+        resistances[n] = joint.free
+
+
+@kernel
+def controlled_until(s: Records, end: float) -> float:
+    """Return until when every joint is led at its rate, s."""
+    until = end
+    for n in range(len(s)):
+        until = min(until, s[n].power_off)
+    return max(until, 0.0)
+
+
+@kernel
+def limit_time(s: Records, q: Array, qd: Array) -> float:
+    """Return when the first joint passes a limit on its way out, from q (nv,) at constant rates qd (nv,), s."""
+    first = np.inf
+    for n in range(len(s)):
+        v = qd[s[n].rate]
+        gap = (s[n].upper if v > 0.0 else s[n].lower) - q[s[n].rate]
+        if gap * v > 0.0:
+            first = min(first, gap / v)
+    return first
+
+
+@kernel
+def switch_due(s: Records, resistances: Records, t: float, q: Array, qd: Array) -> bool:
+    """Let drives give up and brakes grip that are due at q (nv,), qd (nv,); return whether any did."""
+    changed = False
+    for n in range(len(s)):
+        joint = s[n]
+        if joint.controlled and joint.power_off <= t + 1e-12:
+            joint.controlled, changed = False, True
+        if joint.direction == 0.0 and joint.engagement_time <= t + 1e-12:
+            sense = resistances[n].sense
+            resistances[n] = joint.braked
+            resistances[n].sense = sense
+            v = qd[joint.rate]
+            # 2 stands for at rest: it has no sense to come back from
+            joint.direction = 2.0 if abs(v) <= AT_REST else (1.0 if v > 0.0 else -1.0)
+            joint.position_at_braking, joint.max_travel = q[joint.rate], 0.0
+            changed = True
+    return changed
+
+
+@kernel
+def next_switch(s: Records, t: float, end: float) -> float:
+    """Return when the next drive gives up or brake grips, ``end`` at the latest, s."""
+    goal = end
+    for n in range(len(s)):
+        for at in (s[n].power_off, s[n].engagement_time):
+            if t + 1e-12 < at < goal:
+                goal = at
+    return goal
+
+
+@kernel
+def track_travel(s: Records, t: float, old_qd: Array, q: Array, qd: Array) -> None:
+    """Take account of a sample q (nv,), qd (nv,) at t (s), ``old_qd`` (nv,) being the rates before."""
+    for n in range(len(s)):
+        joint = s[n]
+        if max(abs(old_qd[joint.rate]), abs(qd[joint.rate])) > 1e-7:
+            joint.rest = t
+        if abs(joint.direction) == 1.0:
+            joint.max_travel = max(
+                joint.max_travel, joint.direction * (q[joint.rate] - joint.position_at_braking)
+            )
+
+
+@kernel
+def all_switched(s: Records, t: float) -> bool:
+    """Return whether all drives have given up and all brakes grip at t, s."""
+    waiting = 0
+    for n in range(len(s)):
+        waiting += s[n].engagement_time > t + 1e-12 or s[n].controlled
+    return waiting == 0

@@ -1,1 +1,0 @@
-"""Stops in one compiled call, for trees."""

@@ -1,1 +1,0 @@
-"""The result of a stop: times, distances, loads and energies."""

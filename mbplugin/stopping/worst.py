@@ -1,0 +1,495 @@
+"""``worst_stop``: the stops with the longest time, travel and tool path among those that a robot can have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+
+from mbplugin.arguments import checked
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.brake_law import Brake, BrakeLaw
+from mbplugin.model.brakes import BrakeLike, JointBrake
+from mbplugin.model.enumerations import FailureKind, Moving
+from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
+from mbplugin.model.scene import Scene
+from mbplugin.model.spatial import Array, units_of
+from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.stopping.batch import CompiledStopper, StopSummary, require_compiled_stop
+from mbplugin.stopping.outcome import StopOutcome
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
+from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes
+from mbplugin.stopping.table.extension import moving_chain, table_axes
+from mbplugin.stopping.table.rated import full_speeds, payload_options, rated_payload, stop_command
+from mbplugin.stopping.table.run import stopping_table
+from mbplugin.stopping.table.values import StoppingTable
+from mbplugin.stopping.worst_search import (
+    Count,
+    Objective,
+    StopComputer,
+    StopSpace,
+    StopStart,
+    coordinate_range,
+    worst_points,
+)
+from mbplugin.stopping.worst_stops import FailedBrake, Failure, SearchBudget, Searches, WorstStop, WorstStops
+
+MOST_SAMPLES = 1_000_000
+#: Of a searched stop from the joint limits, rad and m.
+_MARGIN = 1e-4
+#: Outcomes, the most harmless first.
+_SEVERITY: tuple[StopOutcome, ...] = (
+    "stopped",
+    "slipped_back",
+    "limit_hit",
+    "not_stopped",
+    "budget_spent",
+    "loop_opened",
+)
+
+
+# A stopping table together with the worst stops of its axes.
+
+
+def with_worst_stops(
+    table: StoppingTable,
+    mech: ModelSource,
+    *,
+    payload: float | None = None,
+    speeds: Mapping[str, float] | None = None,
+    brakes: Iterable[BrakeLike] | None = None,
+    progress: Count | None = None,
+) -> StoppingTable:
+    """Return a table with the worst stops of category 0 of its axes, one at a time.
+
+    Parameters
+    ----------
+    table : StoppingTable
+        Made of the same model with the same payload, speeds and brakes.
+    mech, payload, speeds, brakes
+        As for :func:`mbplugin.stopping_table`.
+    progress : callable, optional
+        Gets the number of stops that were computed.
+
+    Raises
+    ------
+    BadUsage, BadNumber
+        As for :func:`mbplugin.worst_stop`.
+    """
+    worst = worst_stop(
+        mech,
+        axes=table.axes,
+        payload=payload,
+        speeds=speeds,
+        brakes=brakes,
+        tool=table.tool,
+        progress=progress,
+    )
+    return replace(table, worst=worst)
+
+
+@checked
+def worst_stop(
+    mech: ModelSource,
+    *,
+    axes: Sequence[str] | None = None,
+    category: int = 0,
+    moving: Moving = "one",
+    payload: float | None = None,
+    payload_range: tuple[float, float] = (0.0, 1.0),
+    speeds: NamedNumbers | None = None,
+    brakes: Iterable[BrakeLike] | None = None,
+    decelerations: NamedNumbers | None = None,
+    torque_tolerance: float = 0.0,
+    delay_tolerance: float = 0.0,
+    failures: Iterable[Failure] = (),
+    tool: str | None = None,
+    require_brakes: bool = False,
+    limits: str = "stop",
+    duration: float = 10.0,
+    samples: int = 2000,
+    seed: int = 0,
+    max_seconds: float = MAX_SECONDS,
+    progress: Count | None = None,
+) -> WorstStops:
+    """Search the worst stops of a category: the longest time, travel of each axis, and path of the tool.
+
+    Searched are the pose at the signal within the limits, the sense of the motion, the payload, and the
+    torques and delays of the brakes within their tolerances; from random stops by differential evolution
+    and a pattern search. The result is a lower bound of the worst.
+
+    Parameters
+    ----------
+    mech : path, PyBullet client, Scene or Mechanism
+        A tree of joints with one freedom each.
+    axes : sequence of str, optional
+        Joints that move; by default all between the ground and the tool that have a velocity limit.
+    category : 0, 1 or 2
+        In category 1 brakes replace the drives after the ramps, and may slip; in category 2 nothing slips.
+    moving : "one" or "all"
+        One axis at a time at full speed, or all at once, each at up to full speed.
+    payload : float, optional
+        Rated mass at the tool, kg; by default the scene's payload.
+    payload_range : (float, float)
+        Shares of the rated payload that are carried.
+    speeds : mapping, optional
+        Full speed by joint, rad/s or m/s; by default the velocity limits.
+    brakes, decelerations, tool, require_brakes
+        As for :func:`mbplugin.estop`.
+    torque_tolerance, delay_tolerance : float
+        Relative, either way, of each brake by itself.
+    failures : iterable of Failure
+        With each, the worst stops are computed again, one brake after the other failing.
+    limits : "stop" or "ignore"
+        A stop that reaches a joint limit is counted and does not compete; or joints have no limits.
+    duration : float
+        Longest time to rest, s.
+    samples, seed : int
+        Random stops at the beginning of each search, no fewer than the population of its evolution; their seed.
+    max_seconds : float
+        Time limit of the search; beyond it the worst stops so far are the result, which says how much was done.
+    progress : callable, optional
+        Gets the number of stops that were computed.
+
+    Raises
+    ------
+    BadUsage
+        A mechanism with loops, a joint without a brake, or an axis of unknown speed.
+    BadNumber
+        A number that cannot be.
+    """
+    mech = model_of(mech)
+    brakes, failures = tuple(brakes or ()), tuple(failures)
+    scenario = make_scenario(
+        mech,
+        category=category,
+        brakes=brakes,
+        decelerations=decelerations,
+        tool=tool,
+        require_brakes=require_brakes,
+    )
+    scenario = replace(scenario, limits=limits, duration=duration)
+    rated = rated_payload(scenario, payload)
+    scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
+    require_compiled_stop(scenario)
+    _check(moving, payload_range, (torque_tolerance, delay_tolerance), failures, samples, seed)
+    if category == 2 and (torque_tolerance or failures):
+        raise BadUsage("tolerances of torques and failures need brakes", expected="category 0 or 1")
+    speeds = numbers(speeds, rates_of(scenario.mech))
+    decelerations = numbers(decelerations, accelerations_of(scenario.mech))
+    names = _axes(scenario, axes, speeds)
+    full = full_speeds(scenario.mech, names, speeds)
+    nominal = StopSpace(scenario, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
+    # computed a little more exactly, a stop that comes closer to a limit might reach it
+    computer = StopComputer(CompiledStopper(scenario), progress or (lambda count: None), _MARGIN)
+    rng = np.random.default_rng(seed)
+    table = stopping_table(
+        mech,
+        axes=_axes_of_table(scenario, names, speeds),
+        payload=payload,
+        speeds=full,
+        categories=(min(category, 1),),
+        brakes=brakes,
+        decelerations=decelerations,
+        tool=tool,
+    )
+    grid = [row for row in table.rows if row["joint"] in names]
+    searched: list[tuple[Objective, StopSpace, StopStart]] = []
+    budget = SearchBudget(max_seconds)
+    for space, objectives in _searches(nominal, moving):
+        points = worst_points(computer, space, objectives, _grid_points(space, grid), samples, rng, budget)
+        searched += [(o, space, space.start(x)) for o, x in zip(objectives, points, strict=True)]
+    # the values that are reported are as accurate as those of estop
+    exact = StopComputer(CompiledStopper(scenario, scenario.rtol, scenario.atol), computer.count)
+    values = ValuesOf(
+        mech if isinstance(mech, Scene) else None,
+        exact,
+        brakes,
+        decelerations,
+        payload is None,
+        grid if category < 2 else (),
+    )
+    found = tuple(values.of(*one) for one in searched)
+    choice = scenario.tool_choice.over_poses(scenario.mech, scenario.q, [names])
+    searches = Searches(budget.complete, len(searched), max_seconds)
+    return WorstStops(
+        scenario.mech.name,
+        scenario.tool,
+        moving,
+        names,
+        seed,
+        dict(sorted(computer.outcomes.items())),
+        found,
+        tuple(failed_brakes(exact, [(space, start) for _, space, start in searched], failures)),
+        (*worst_stop_assumptions(nominal, moving), *filter(None, [choice.heading, searches.heading])),
+        searches,
+        scenario.of_effort._replace(ramps=tuple(j for j in scenario.ramps_of_effort if j in names)),
+        tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
+        category,
+        choice,
+    )
+
+
+def _check(
+    moving: str,
+    payload_range: tuple[float, float],
+    tolerances: tuple[float, float],
+    failures: Sequence[Failure],
+    samples: int,
+    seed: int,
+) -> None:
+    low, high = payload_range
+    if moving not in get_args(Moving):
+        raise BadUsage(f"moving is {moving!r}", expected="one or all")
+    if not 0 <= low <= high <= 1:
+        raise BadNumber(
+            f"the payload range is {low:g} to {high:g}",
+            expected="two shares of the rated payload from 0 to 1, the smaller one first",
+        )
+    for what, value in zip(("torque", "delay"), tolerances, strict=True):
+        if not 0 <= value < 1:
+            raise BadNumber(f"the {what} tolerance is {value:g}", expected="at least 0 and below 1")
+    if not 0 <= samples <= MOST_SAMPLES or seed < 0:
+        raise BadNumber(
+            f"{samples} random stops with seed {seed} were requested",
+            expected=f"up to {MOST_SAMPLES} stops, and a seed that is not negative",
+        )
+    for failure in failures:
+        if failure.kind not in get_args(FailureKind):
+            raise BadUsage(f"a brake fails by being {failure.kind!r}", expected="dead, worn or late")
+        most = {"dead": 0.0, "worn": 1.0, "late": 10.0}[failure.kind]
+        if not 0 <= failure.amount <= most:
+            raise BadNumber(
+                f"a brake is {failure.kind} by {failure.amount:g}", expected=f"a number from 0 to {most:g}"
+            )
+
+
+def _axes(
+    scenario: Scenario, axes: Sequence[str] | None, speeds: Mapping[str, float] | None
+) -> tuple[str, ...]:
+    """Return the axes that move: the stated ones, else all to the tool of which the full speed is known."""
+    if axes is not None:
+        return table_axes(scenario.mech, scenario.tool, axes)
+    chain = [joint.pair for joint in moving_chain(scenario.mech, scenario.tool) if joint.pair is not None]
+    limited = {pair.name for pair in chain if 0 < pair.freedoms[0].velocity < np.inf}
+    known = tuple(pair.name for pair in chain if pair.name in limited or pair.name in (speeds or {}))
+    if not known:
+        raise BadUsage(
+            f"no joint between the ground and {scenario.tool!r} has a velocity limit",
+            remedy="state the full speeds",
+        )
+    return known
+
+
+def _axes_of_table(
+    scenario: Scenario, names: tuple[str, ...], speeds: Mapping[str, float] | None
+) -> tuple[str, ...]:
+    """Return the axes of the table to compare with, on which its poses depend: the usual ones where these are in it."""
+    usual = table_axes(scenario.mech, scenario.tool)
+    limited = all(0 < scenario.mech.pair_by_name[axis].freedoms[0].velocity < np.inf for axis in usual)
+    return usual if set(names) <= set(usual) and limited else names
+
+
+def _searches(nominal: StopSpace, moving: Moving) -> Iterator[tuple[StopSpace, list[Objective]]]:
+    """Yield the spaces, and what is searched in each."""
+    if moving == "one":
+        for axis in nominal.speeds:
+            yield (
+                replace(nominal, axis=axis),
+                [Objective(axis, "time"), Objective(axis, "travel"), Objective(axis, "tool_distance")],
+            )
+        return
+    travels = [Objective(axis, "travel") for axis in nominal.speeds]
+    yield nominal, [Objective(None, "time"), *travels, Objective(None, "tool_distance")]
+
+
+def _grid_points(space: StopSpace, grid: Sequence[Mapping[str, Any]]) -> Array:
+    """Return the stops of a stopping table that are in a space, (k, d)."""
+    names = space.scenario.mech.q_names
+    points = [
+        space.point(np.array([row["q"][n] for n in names]), {row["joint"]: row["sense"] * row["speed"]})
+        for row in grid
+        if space.axis in (None, row["joint"])
+    ]
+    return np.array(points).reshape(len(points), space.dimension)
+
+
+# The values of found stops, and the commands that compute them again.
+
+
+class ValuesOf:
+    """Makes the values that are reported."""
+
+    def __init__(
+        self,
+        scene: Scene | None,
+        computer: StopComputer,
+        brakes: tuple[BrakeLike, ...],
+        decelerations: Mapping[str, float],
+        of_scene: bool,
+        grid: Sequence[Mapping[str, Any]],
+    ) -> None:
+        self.scene, self.computer, self.of_scene = scene, computer, of_scene
+        self.given, self.decelerations = brakes, decelerations
+        keys = (("time", "time"), ("travel", "distance"), ("tool_distance", "tool_distance"))
+        self.grid = {(row["joint"], measure): abs(row[key]) for row in grid for measure, key in keys}
+
+    def of(self, objective: Objective, space: StopSpace, start: StopStart) -> WorstStop:
+        """Return the value of a found stop.
+
+        Raises
+        ------
+        BadNumber
+            Its numbers grow beyond all limits.
+        """
+        scenario, n = self.computer.scenario, self.computer.index_of(objective)
+        stop = self.computer.stop(space, start)
+        value = objective.value(stop, n)
+        if not np.isfinite([value, stop.time, stop.tool_distance]).all():
+            raise BadNumber(
+                "the worst stop cannot be computed: its numbers grow beyond all limits",
+                expected="speeds, masses and payloads of a machine",
+            )
+        travel = units_of(scenario.brakes[n].freedom).coordinate
+        q = dict(zip(scenario.mech.q_names, start.q.tolist(), strict=True))
+        qd = dict(zip(scenario.mech.qd_names, start.qd.tolist(), strict=True))
+        return WorstStop(
+            objective.axis,
+            objective.measure,
+            {"time": "s", "travel": travel, "tool_distance": "m"}[objective.measure],
+            value,
+            None if objective.axis is None else self.grid.get((objective.axis, objective.measure)),
+            stop.outcome,
+            stop.time,
+            stop.tool_distance,
+            q,
+            qd,
+            start.share * space.rated.mass,
+            self._factors(start.torque_factors),
+            self._factors(start.delay_factors),
+            self._command(space, start, q, {name: rate for name, rate in qd.items() if rate}),
+        )
+
+    def _factors(self, factors: Array) -> dict[str, float]:
+        """Return the factors (n,) of the brakes that are not 1."""
+        joints = [brake.joint for brake in self.computer.scenario.brakes]
+        return {j: f for j, f in zip(joints, factors.tolist(), strict=True) if f != 1.0}
+
+    def _command(
+        self, space: StopSpace, start: StopStart, q: Mapping[str, float], qd: Mapping[str, float]
+    ) -> str | None:
+        scenario = self.computer.scenario
+        varied = bool((start.torque_factors != 1).any() or (start.delay_factors != 1).any())
+        brakes = [_stated(b) for b in start.brakes(scenario.brakes)] if varied else self.given
+        command = stop_command(self.scene, scenario.tool, brakes, (), not self.of_scene)
+        carried = payload_options(space.rated, start.share, self.of_scene)
+        extra = ("--limits", "ignore") if scenario.limits == "ignore" else ()
+        if command is None or self._reacts_otherwise(start):
+            return None
+        return command.text(scenario.category, q, qd, (*carried, *extra), self.decelerations)
+
+    def _reacts_otherwise(self, start: StopStart) -> bool:
+        """Whether a ramp of the scene states the reaction of a joint, which no option of a command changes."""
+        scenario = self.computer.scenario
+        stated = any(ramp.reaction is not None for ramp in scenario.ramp_source.stated)
+        return scenario.category != 0 and stated and bool((start.delay_factors != 1).any())
+
+
+def _stated(brake: JointBrake) -> Brake:
+    """Return a brake as an option states it."""
+    law, short = brake.law, bool(brake.law.short_circuit)
+    return Brake(
+        brake.joint,
+        law.sliding,
+        law.static,
+        law.viscous,
+        None if brake.at_once else brake.delay,
+        brake.engagement,
+        short_circuit=law.short_circuit if short else None,
+        short_circuit_rate=law.short_circuit_rate if short else None,
+    )
+
+
+# The worst stops again, with one brake that fails.
+
+
+def failed_brakes(
+    computer: StopComputer, starts: Sequence[tuple[StopSpace, StopStart]], failures: Sequence[Failure]
+) -> Iterator[FailedBrake]:
+    """Yield the worst of the found stops with each brake failing in each way."""
+    nominal = computer.scenario.brakes
+    for failure in failures:
+        for n, brake in enumerate(nominal):
+            stops: list[StopSummary] = []
+            for space, start in starts:
+                own = list(start.brakes(nominal))
+                own[n] = _with_failure(own[n], failure)
+                stops.append(computer.stop_with(tuple(own), space, start))
+            rested = [stop for stop in stops if stop.outcome in ("stopped", "slipped_back")]
+            yield FailedBrake(
+                brake.joint,
+                failure,
+                max((stop.outcome for stop in stops), key=_SEVERITY.index),
+                max((stop.time for stop in rested), default=0.0),
+                max((stop.tool_distance for stop in rested), default=0.0),
+            )
+
+
+def _with_failure(brake: JointBrake, failure: Failure) -> JointBrake:
+    if failure.kind == "dead":
+        return replace(brake, law=BrakeLaw())
+    if failure.kind == "worn":
+        return replace(brake, law=brake.law.scaled(failure.amount))
+    return replace(brake, engagement=brake.engagement + failure.amount)
+
+
+# What a search for the worst stops stands on, in sentences.
+
+
+def worst_stop_assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
+    """Yield what a search stands on, one sentence each."""
+    scenario, rated = space.scenario, space.rated
+    yield "computed, not measured; a search finds a lower bound of the worst, not a proof"
+    yield (
+        "one axis moves at full speed, the others stand"
+        if moving == "one"
+        else "all axes move at once, each at up to full speed"
+    )
+    low, high = space.payload_range
+    carried = f"{low:g} to {high:g} times {rated.mass:g} kg at {rated.body}"
+    yield f"payload: {carried if rated.mass else 'none (no rated payload is stated)'}"
+    yield "full speed (rad/s, m/s): " + ", ".join(f"{axis} {v:.4g}" for axis, v in space.speeds.items())
+    pairs = [joint.pair for joint in scenario.mech.tree.joints if joint.pair is not None]
+    fixed = [p.name for p in pairs if p.kind.free and coordinate_range(p)[0] >= coordinate_range(p)[1]]
+    if fixed:
+        yield f"without limits, and so in their places: {', '.join(fixed)}"
+    yield "poses within the joint limits; the arm may meet itself or its surroundings"
+    for what, tolerance in (("torques", space.torque_tolerance), ("delays", space.delay_tolerance)):
+        if tolerance:
+            yield f"{what} of the brakes within {100 * tolerance:g} % either way, each by itself"
+    yield from scenario.stated
+    if scenario.category < 2:
+        yield from assumed_brakes(scenario.brakes)
+    if scenario.category > 0:
+        yield from _assumed_ramps(space)
+    # at the pose of the file, which is none of those searched
+    yield from (note for note in scenario.notes if note != scenario.tool_choice.heading)
+
+
+def _assumed_ramps(space: StopSpace) -> Iterator[str]:
+    """Yield a sentence for each axis whose ramp nobody stated."""
+    scenario = space.scenario
+    source = scenario.ramp_source
+    inertias = partial(inertias_at, scenario.mech, scenario.q, scenario.actions)
+    stated = {ramp.joint for ramp in source.stated} | {a.joint for a in source.actuators if a.deceleration}
+    for axis in space.speeds:
+        if axis in source.given:
+            yield f"{axis}: given deceleration {source.given[axis]:g}"
+        elif axis not in stated:
+            found = assumed_deceleration(scenario.mech, axis, inertias)
+            yield f"{axis}: category {scenario.category} decelerates with {found.source}"

@@ -1,1 +1,0 @@
-"""The worst stops of a robot: a search over poses, directions, payloads and brake tolerances."""

@@ -1,0 +1,324 @@
+"""The search: random stops first, then differential evolution and a pattern search from the worst of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from mbplugin.model.brakes import JointBrake
+from mbplugin.model.enumerations import StopMeasure
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.scene import Payload
+from mbplugin.model.spatial import AnyArray, Array, is_turn
+from mbplugin.stopping.batch import CompiledStopper, StopSummary
+from mbplugin.stopping.outcome import StopOutcome
+from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.table.rated import payload_share
+from mbplugin.stopping.worst_stops import SearchBudget
+
+#: Stops of a generation, generations, and weights and share of the mutations (Storn and Price 1997).
+_POPULATION, _GENERATIONS = 30, 30
+_WEIGHTS, _CROSSED = (0.4, 0.9), 0.8
+#: Steps of the pattern search, as fractions of the range of each quantity.
+_STEPS = (0.05, 0.02, 0.005, 0.001)
+#: Gets the number of computed stops.
+Count = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is to be the largest: a measure, of one axis or of the whole robot (None)."""
+
+    axis: str | None
+    measure: StopMeasure
+
+    def value(self, stop: StopSummary, n: int) -> float:
+        """Return its value for a stop, s, rad or m; ``n`` is the index of the axis among the brakes.
+
+        Zero for a stop that ends at a joint limit: how it would go on is not known.
+        """
+        if stop.outcome == "limit_hit":
+            return 0.0
+        if self.measure == "tool_distance":
+            return stop.tool_distance
+        if self.measure == "travel":
+            return abs(float(stop.travels[n]))
+        at_rest = stop.outcome not in ("not_stopped", "loop_opened") and self.axis is not None
+        return float(stop.times[n]) if at_rest else stop.time
+
+
+@dataclass(eq=False)
+class StopComputer:
+    """Computes the stops of a space, and counts them by outcome.
+
+    Parameters
+    ----------
+    stopper : CompiledStopper
+    count : callable
+        Gets 1 after each stop.
+    margin : float
+        A stop that comes nearer to a joint limit counts as one that reaches it, rad and m.
+    """
+
+    stopper: CompiledStopper
+    count: Count
+    margin: float = 0.0
+    outcomes: dict[StopOutcome, int] = field(default_factory=dict)
+
+    @property
+    def scenario(self) -> Scenario:
+        """What all stops have in common; its brakes are the nominal ones."""
+        return self.stopper.scenario
+
+    def stop(self, space: StopSpace, start: StopStart) -> StopSummary:
+        """Return how a stop comes out."""
+        found = self.stop_with(start.brakes(self.scenario.brakes), space, start)
+        if self.stopper.compiled.to_limits() < self.margin:
+            found = replace(found, outcome="limit_hit")
+        self.outcomes[found.outcome] = self.outcomes.get(found.outcome, 0) + 1
+        return found
+
+    def stop_with(self, brakes: tuple[JointBrake, ...], space: StopSpace, start: StopStart) -> StopSummary:
+        """Return how a stop with other brakes comes out, which is not counted among the outcomes."""
+        self.count(1)
+        return self.stopper.stop(start.q, start.qd, brakes, space.payloads(start))
+
+    def value(self, space: StopSpace, objective: Objective, x: Array) -> float:
+        """Return the value of an objective at a point x (d,) of a space."""
+        return objective.value(self.stop(space, space.start(x)), self.index_of(objective))
+
+    def index_of(self, objective: Objective) -> int:
+        """Index of an objective's axis among the brakes, 0 where it has none."""
+        joints = [brake.joint for brake in self.scenario.brakes]
+        return 0 if objective.axis is None else joints.index(objective.axis)
+
+
+def worst_points(
+    computer: StopComputer,
+    space: StopSpace,
+    objectives: Sequence[Objective],
+    known: Array,
+    samples: int,
+    rng: np.random.Generator,
+    budget: SearchBudget,
+) -> list[Array]:
+    """Return the point (d,) of the worst stop that was found for each objective, in the time that there is.
+
+    Parameters
+    ----------
+    known : (k, d) array
+        Points to begin with: what is found is at least as bad.
+    samples : int
+        Random stops, which all objectives share.
+    budget : SearchBudget
+        When it is spent, the points to begin with, or one of the random stops, are computed all the same.
+    """
+    X = np.vstack((known, rng.random((max(samples, _POPULATION), space.dimension))))
+    first = max(1, len(known))
+    stops = [
+        computer.stop(space, space.start(x)) for k, x in enumerate(X) if k < first or not budget.is_spent()
+    ]
+    found = []
+    for objective in objectives:
+        n = computer.index_of(objective)
+        values = np.array([objective.value(stop, n) for stop in stops])
+        order = np.argsort(-values, kind="stable")[:_POPULATION]
+
+        def value(x: Array, objective: Objective = objective) -> float:
+            # nothing is better than what there is when the time is over, so the search runs out
+            return -np.inf if budget.is_spent() else computer.value(space, objective, x)
+
+        if budget.is_spent():
+            found.append(X[order[0]])
+            continue
+        x, best = _evolved(value, X[order], rng)
+        found.append(_refined(value, x, best))
+        budget.end_search()
+    return found
+
+
+def _evolved(value: Callable[[Array], float], X: Array, rng: np.random.Generator) -> tuple[Array, float]:
+    """Return the best point (d,) of a differential evolution from a population X (k, d), and its value."""
+    # here, because other commands need no optimizer, which takes long to import
+    from scipy.optimize import differential_evolution
+
+    found = differential_evolution(
+        lambda x: -value(x),
+        [(0.0, 1.0)] * X.shape[1],
+        strategy="currenttobest1bin",
+        init=X,
+        maxiter=_GENERATIONS,
+        mutation=_WEIGHTS,
+        recombination=_CROSSED,
+        tol=0.0,
+        polish=False,
+        seed=rng,
+    )
+    return np.asarray(found.x), -float(found.fun)
+
+
+def _refined(value: Callable[[Array], float], x: Array, best: float) -> Array:
+    """Return where a search along each coordinate ends that begins at x (d,) with the value ``best``."""
+    x = x.copy()
+    for step in _STEPS:
+        for k in range(len(x)):
+            for sign in (1.0, -1.0):
+                trial = x.copy()
+                trial[k] = np.clip(x[k] + sign * step, 0.0, 1.0)
+                while trial[k] != x[k] and (new := value(trial)) > best:
+                    x, best = trial.copy(), new
+                    trial[k] = np.clip(x[k] + sign * step, 0.0, 1.0)
+    return x
+
+
+# The stops among which the worst ones are searched: points of a unit cube, one number for each quantity.
+
+
+@dataclass(frozen=True, eq=False)
+class StopStart:
+    """What one stop starts from.
+
+    Parameters
+    ----------
+    q, qd : (nq,), (nv,) array
+        rad and m, rad/s and m/s.
+    share : float
+        Of the rated payload.
+    torque_factors, delay_factors : (n,) array
+        Of the brakes.
+    """
+
+    q: Array
+    qd: Array
+    share: float
+    torque_factors: Array
+    delay_factors: Array
+
+    def brakes(self, nominal: tuple[JointBrake, ...]) -> tuple[JointBrake, ...]:
+        """Return the brakes with their torques and delays multiplied."""
+        factors = zip(nominal, self.torque_factors.tolist(), self.delay_factors.tolist(), strict=True)
+        return tuple(
+            replace(
+                brake,
+                law=brake.law.scaled(torque),
+                delay=late * brake.delay,
+                engagement=late * brake.engagement,
+            )
+            for brake, torque, late in factors
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StopSpace:
+    """All stops of a search.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        Of category 0, without payloads; its pose gives the coordinates that have no range.
+    rated : Payload
+    speeds : mapping of str to float
+        Full speed of each axis that moves, rad/s or m/s.
+    axis : str or None
+        The only axis that moves, at full speed; None where all move, each at up to full speed.
+    torque_tolerance, delay_tolerance : float
+        Of the brakes, relative, either way, each joint by itself.
+    payload_range : (float, float)
+        Shares of the rated payload.
+    """
+
+    scenario: Scenario
+    rated: Payload
+    speeds: Mapping[str, float]
+    axis: str | None
+    torque_tolerance: float = 0.0
+    delay_tolerance: float = 0.0
+    payload_range: tuple[float, float] = (0.0, 1.0)
+
+    @cached_property
+    def _ranges(self) -> tuple[AnyArray, Array, Array]:
+        """Indices into q (k,), and the range of each of these coordinates."""
+        where, ranges = [], []
+        for joint in self.scenario.mech.tree.joints:
+            if joint.pair is not None and joint.pair.kind.free:
+                low, high = coordinate_range(joint.pair)
+                if low < high:
+                    where.append(joint.q.start)
+                    ranges.append((low, high))
+        lows, highs = np.array(ranges, dtype=float).reshape(-1, 2).T
+        return np.array(where, dtype=int), lows, highs
+
+    @property
+    def _moving(self) -> tuple[str, ...]:
+        return tuple(self.speeds) if self.axis is None else (self.axis,)
+
+    @property
+    def _sizes(self) -> tuple[int, int, int, int, int]:
+        """How many numbers the pose, the rates, the payload, the torques and the delays take."""
+        n, (low, high) = len(self.scenario.brakes), self.payload_range
+        return (
+            len(self._ranges[0]),
+            len(self._moving),
+            int(bool(self.rated.mass) and low < high),
+            n * (self.torque_tolerance > 0),
+            n * (self.delay_tolerance > 0),
+        )
+
+    @property
+    def dimension(self) -> int:
+        """How many numbers a stop takes."""
+        return sum(self._sizes)
+
+    def start(self, x: Array) -> StopStart:
+        """Return the stop at a point x (d,) of the unit cube."""
+        pose, rates, share, torques, delays = np.split(np.clip(x, 0.0, 1.0), np.cumsum(self._sizes)[:-1])
+        s, (where, low, high) = self.scenario, self._ranges
+        q, qd = s.q.copy(), np.zeros(len(s.qd))
+        q[where] = low + pose * (high - low)
+        for axis, rate in zip(self._moving, 2.0 * rates - 1.0, strict=True):
+            # a single axis has full speed in one sense or the other
+            size = rate if self.axis is None else (1.0 if rate >= 0.0 else -1.0)
+            qd[s.rate_of(axis)] = size * self.speeds[axis]
+        least, most = self.payload_range
+        n = len(s.brakes)
+        return StopStart(
+            q,
+            qd,
+            float(least + share[0] * (most - least)) if share.size else most,
+            1.0 + self.torque_tolerance * (2.0 * torques - 1.0) if torques.size else np.ones(n),
+            1.0 + self.delay_tolerance * (2.0 * delays - 1.0) if delays.size else np.ones(n),
+        )
+
+    def point(self, q: Array, rates: Mapping[str, float]) -> Array:
+        """Return the point (d,) of a stop with nominal brakes and the largest payload.
+
+        Parameters
+        ----------
+        q : (nq,) array
+            rad and m, within the ranges.
+        rates : mapping of str to float
+            Of the moving axes, rad/s or m/s; those left out are zero.
+        """
+        where, low, high = self._ranges
+        _, _, share, torques, delays = self._sizes
+        sizes = [0.5 + 0.5 * rates.get(axis, 0.0) / self.speeds[axis] for axis in self._moving]
+        rest = ((q[where] - low) / (high - low), sizes, np.ones(share), np.full(torques + delays, 0.5))
+        return np.clip(np.concatenate(rest), 0.0, 1.0)
+
+    def payloads(self, start: StopStart) -> tuple[Payload, ...]:
+        """Return what is carried."""
+        return payload_share(self.rated, start.share)
+
+
+def coordinate_range(pair: Pair) -> tuple[float, float]:
+    """Return the range of the coordinate of a pair with one freedom, rad or m.
+
+    That of its limits; a whole turn where it has none, and none of a travel without limits.
+    """
+    freedom = pair.freedoms[0]
+    turn = np.pi if is_turn(pair.kind.free[0]) else 0.0
+    low, high = freedom.lower, freedom.upper
+    return (low, high) if np.isfinite([low, high]).all() and low < high else (-turn, turn)
