@@ -17,6 +17,7 @@ from mbplugin.analysis.catalogue import Allowed, Replacement, completed, options
 from mbplugin.analysis.mobility import Mobility, finite_mobility
 from mbplugin.analysis.uniqueness import StressedBlock, stress
 from mbplugin.constraints.rank import RankedBlock, View, rank_blocks
+from mbplugin.errors import BrokenModel, UnknownName
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, relative_pose
 from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair
@@ -366,7 +367,11 @@ def _proof_of_block(
 
 def _cures(view: View, ranked: RankedBlock, changes: Sequence[Change]) -> bool:
     """Return whether changes take the redundancy of a block and leave its mobility."""
-    mech = apply_changes(view.mech, changes)
+    try:
+        mech = apply_changes(view.mech, changes)
+    except (UnknownName, BrokenModel):
+        # a coupling, a drive or a lock names a freedom that the new type has not
+        return False
     (after,) = rank_blocks(mech, view.poses, view.columns, view.tolerance, blocks=(ranked.block,))
     released = len(ranked.reduced.labels) - len(after.reduced.labels)
     return released == ranked.redundancy and after.redundancy == 0

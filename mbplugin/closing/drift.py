@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -34,11 +34,6 @@ _STEP = 1 / 240
 DURATION = 2.0
 #: A loop that opens by more than this fraction of the largest arm has come apart.
 _APART = 0.1
-#: Engine, function and what it imports.
-_ENGINES = (
-    ("MuJoCo", "mujoco_drift", "mujoco", "pip install 'mbplugin[mjcf]'"),
-    ("PyBullet", "bullet_drift", "pybullet", "pip install 'mbplugin[bullet]'"),
-)
 _LIMITS = Limits(
     seconds=120.0,
     cpu=120,
@@ -377,12 +372,18 @@ def _can_be_held(mech: Mechanism, held: Collection[str]) -> list[str]:
     return [p.name for p in mech.pairs if p.name in held and p.kind.free and p.name not in leading]
 
 
-def _ask(task: Task, engine: str, function: str, package: str, remedy: str) -> Drift:
+def _ask(task: Task, engine: str, function: Callable[[Task], Drift], package: str, remedy: str) -> Drift:
     if find_spec(package) is None:
         return Drift(engine, reason=f"{engine} is not installed ({remedy})")
-    computed = globals()[function]
     try:
-        answer: Drift = in_own_child(engine, _LIMITS, "", os.environ, computed, task)
+        answer: Drift = in_own_child(engine, _LIMITS, "", os.environ, function, task)
     except MbPluginError as error:
         return Drift(engine, reason=str(error))
     return answer
+
+
+#: Engine, function and what it imports.
+_ENGINES = (
+    ("MuJoCo", mujoco_drift, "mujoco", "pip install 'mbplugin[mjcf]'"),
+    ("PyBullet", bullet_drift, "pybullet", "pip install 'mbplugin[bullet]'"),
+)

@@ -39,7 +39,8 @@ def _classes() -> Iterator[type[Rule]]:
     for module in pkgutil.iter_modules(rule_package.__path__):
         found = importlib.import_module(f"{rule_package.__name__}.{module.name}")
         for made in vars(found).values():
-            if isinstance(made, type) and issubclass(made, Rule) and hasattr(made, "code"):
+            own = getattr(made, "__module__", "") == found.__name__
+            if own and isinstance(made, type) and issubclass(made, Rule) and hasattr(made, "code"):
                 yield made
 
 
@@ -56,7 +57,7 @@ def rules() -> tuple[Rule, ...]:
 
 def is_built_in(rule: Rule) -> bool:
     """Return whether a rule comes with mbplugin."""
-    return type(rule).__module__.startswith("mbplugin.")
+    return any(rule is own for own in built_in_rules())
 
 
 def broken_plugins() -> tuple[BrokenPlugin, ...]:

@@ -472,6 +472,12 @@ class Mechanism:
             self._require_bodies(pfaffian.name, pfaffian.body)
             if pfaffian.body == WORLD:
                 raise BrokenModel(f"constraint {pfaffian.name!r} is on {WORLD!r}, which does not move")
+        for coupling in self.couplings:
+            if not any(term.coefficient for term in coupling.terms):
+                raise BrokenModel(
+                    f"coupling {coupling.name!r} has only coefficients of zero",
+                    remedy="give one of its joints another coefficient, or remove the coupling",
+                )
         for owner, name, freedom in self._references():
             self._require_freedom(owner, name, freedom)
 
