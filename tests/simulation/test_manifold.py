@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.simulation.options import Manifold, PoseVerdict
+from mbplugin.simulation.manifold import Manifold, PoseVerdict
 from mbplugin.visualization.gui.replay import status_lines
 
 FILES = [
@@ -139,6 +140,27 @@ def test_what_is_told() -> None:
 def test_a_door_on_two_hinges_has_one_slider() -> None:
     manifold = manifold_of(mb.load(ORACLES / "door_2_hinges.sdf"))
     assert [slider.name for slider in manifold.sliders] == ["h0"]
+
+
+def test_limits_of_any_size_take_a_bounded_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come from a file; where the range that is shown ends before them, the page says so."""
+    mech = mb.load(ORACLES / "door_2_hinges.sdf").mechanism
+    wide = (
+        replace(p, freedoms=(Freedom(lower=-2.0, upper=1e9),)) if p.name == "h0" else p for p in mech.pairs
+    )
+    manifold = manifold_of(replace(mech, pairs=tuple(wide)))
+    (slider,) = manifold.sliders
+    steps, followed = [0], manifold._followed
+
+    def counted(*args: Any) -> tuple[np.ndarray, str]:
+        steps[0] += 1
+        return followed(*args)
+
+    monkeypatch.setattr(manifold, "_followed", counted)
+    path = manifold.along(slider, manifold.view.q, 20)
+    assert steps[0] < 1000
+    assert path.high == "its limits go on to 1e+09" and "go on" not in path.low
+    assert path.values[0] == pytest.approx(-2.0, abs=1e-3) and path.values[-1] == pytest.approx(10 * np.pi)
 
 
 def test_free_bases_stay() -> None:

@@ -73,7 +73,7 @@ from mbplugin.report.picture.picture import (
     drawn_arrows,
     length,
 )
-from mbplugin.simulation.options import Manifold, SampledPath, Slider
+from mbplugin.simulation.manifold import Manifold, SampledPath, Slider
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.version import __version__
 
@@ -476,7 +476,8 @@ def _near(slider: Slider, count: int) -> Slider:
     """Return a slider with a range of some steps to each side of its start."""
     step = min(_STEP, (slider.upper - slider.lower) / 24)
     lower, upper = slider.start - count * step, slider.start + count * step
-    return replace(slider, lower=max(slider.lower, lower), upper=min(slider.upper, upper))
+    lower, upper = max(slider.lower, lower), min(slider.upper, upper)
+    return replace(slider, lower=lower, upper=upper, below="", above="")
 
 
 def _together(manifold: Manifold, q: Array) -> list[tuple[tuple[Slider, ...], AnyArray]]:

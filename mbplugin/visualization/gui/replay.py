@@ -11,7 +11,7 @@ from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.report.picture import reaction_arrows
 from mbplugin.report.record import reactions_at
-from mbplugin.simulation.options import Manifold, PoseVerdict
+from mbplugin.simulation.manifold import Manifold, PoseVerdict
 from mbplugin.visualization.scene_view import Replay
 
 if TYPE_CHECKING:

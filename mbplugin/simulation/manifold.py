@@ -1,0 +1,275 @@
+"""Motion along the constraint manifold: the prescribed coordinates, and how the others follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mbplugin.constraints.assembly import Closure
+from mbplugin.constraints.rank import View, sample_poses
+from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.lapack import pivot_order
+from mbplugin.model.mechanism.kinematics import coordinate_units, displace, rate_units
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import AnyArray, Array
+
+#: Largest and smallest step of a leading coordinate, rad or characteristic lengths.
+_STEP, _SMALLEST = 0.08, 5e-4
+#: Misfit that a pose may have, in characteristic lengths; where the start has one by rounding, more.
+_CLOSED, _ROUNDED = 1e-7, 1e-4
+#: What a coordinate may move in one step, rad or characteristic lengths: more is another assembly.
+_JUMP = 0.8
+#: Half turns, and characteristic lengths, to each side of the start that a range has at most: each takes forty steps.
+_REACHES = 10
+#: Poses at which the freedoms are counted.
+_SAMPLES = 4
+#: Which coordinates lead first: those of motors, of other joints, turns of balls.
+_MOTOR, _JOINT, _BALL = 1.0, 0.2, 0.02
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A coordinate that leads.
+
+    Parameters
+    ----------
+    rate : int
+        Its place in qd.
+    start, lower, upper : float
+        Its value at first, and its range, rad or m; of a ball, the turn about an axis since the start.
+    below, above : str
+        What is beyond the range; empty where it is that of the joint.
+    """
+
+    name: str
+    rate: int
+    start: float
+    lower: float
+    upper: float
+    below: str = ""
+    above: str = ""
+
+
+@dataclass(frozen=True)
+class PoseVerdict:
+    """What holds at a pose: redundancy p, rank of the constraint rows, and whether it is singular."""
+
+    degree_of_redundancy: int
+    rank: int
+    singular: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """Where a slider has led: the pose, how far it went, and what stopped it (empty: nothing)."""
+
+    q: Array
+    moved: float
+    stopped: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class SampledPath:
+    """Poses along one leading coordinate.
+
+    Parameters
+    ----------
+    values : (n,) array
+        Of the coordinate, rad or m, rising.
+    q : (n, nq) array
+        Closed poses.
+    start : int
+        Which of them is the first pose.
+    low, high : str
+        What ends the path before the end of the range; empty where nothing does.
+    """
+
+    values: Array
+    q: Array
+    start: int
+    low: str
+    high: str
+
+
+class Manifold:
+    """The poses that a mechanism can take without opening a loop; free bases stay where they are.
+
+    Parameters
+    ----------
+    view : View
+        The mechanism at a closed pose, with the tolerance of its analysis.
+    structural_redundancy : int
+        p at a generic pose.
+    """
+
+    def __init__(self, view: View, structural_redundancy: int) -> None:
+        self.view, self.mech, self.structural = view, view.mech, structural_redundancy
+        self.closure = Closure(view.mech, view.q)
+        exact = max(self.closure.initial.values(), default=0.0) <= _CLOSED * self.closure.length
+        self._misfit = (_CLOSED if exact else _ROUNDED) * self.closure.length
+        self._units = np.array(
+            [self.closure.length if unit == "m/s" else 1.0 for unit in rate_units(view.mech)]
+        )
+        self.sliders = self._chosen()
+        self._following = ~_held(self.mech)
+        self._following[[slider.rate for slider in self.sliders]] = False
+
+    def lead(self, slider: Slider, q: Array, way: float) -> Followed:
+        """Return where the mechanism gets when one leading coordinate moves, in small steps.
+
+        The other leading coordinates stay, all others follow.
+
+        Parameters
+        ----------
+        q : (nq,) array
+            A closed pose.
+        way : float
+            How far it is to move, rad or m.
+        """
+        unit = float(self._units[slider.rate])
+        moved, step = 0.0, _STEP * unit
+        while abs(way - moved) > 1e-9 * unit:
+            part = float(np.clip(way - moved, -step, step))
+            there, reason = self._followed(slider, q, part)
+            if not reason:
+                q, moved, step = there, moved + part, min(_STEP * unit, 2 * step)
+            elif abs(part) > _SMALLEST * unit:
+                step = 0.5 * abs(part)
+            else:
+                return Followed(q, moved, reason)
+        return Followed(q, moved)
+
+    def along(self, slider: Slider, q: Array, count: int) -> SampledPath:
+        """Return poses over the range of a leading coordinate, as far as it gets, on both sides of a pose.
+
+        Parameters
+        ----------
+        q : (nq,) array
+            The closed pose at which the coordinate has its value at the start.
+        count : int
+            Of poses on each side.
+        """
+        below, low = self._one_way(slider, q, slider.lower - slider.start, count)
+        above, high = self._one_way(slider, q, slider.upper - slider.start, count)
+        found = [*reversed(below), (slider.start, q), *above]
+        return SampledPath(
+            np.array([value for value, _ in found]),
+            np.array([pose for _, pose in found]),
+            len(below),
+            low or slider.below,
+            high or slider.above,
+        )
+
+    def _one_way(
+        self, slider: Slider, q: Array, way: float, count: int
+    ) -> tuple[list[tuple[float, Array]], str]:
+        """Return values and poses on the way from q (nq,), and what ends it."""
+        found: list[tuple[float, Array]] = []
+        value = slider.start
+        for _ in range(count if way else 0):
+            followed = self.lead(slider, q, way / count)
+            q, value = followed.q, value + followed.moved
+            if followed.moved:
+                found.append((value, q))
+            if followed.stopped:
+                return found, followed.stopped
+        return found, ""
+
+    def verdict_at(self, q: Array) -> PoseVerdict:
+        """Return redundancy and rank at a pose q (nq,)."""
+        here = self.view.at(q)
+        p = here.redundancy
+        rows = sum(len(labels) for labels in here.row_labels.values())
+        return PoseVerdict(p, rows - p, p > self.structural)
+
+    def _followed(self, slider: Slider, q: Array, part: float) -> tuple[Array, str]:
+        """Return the pose after one step from q (nq,), and why it cannot be taken (empty: it can)."""
+        lead = np.zeros(len(self.mech.qd_names))
+        lead[slider.rate] = part
+        there = displace(self.mech, q, lead)
+        if self.closure.constraints:
+            there = self.closure.solve(there, self._following)
+            if max(self.closure.residuals(there).values()) > self._misfit:
+                return q, "the loop lets it go no farther"
+            if self._largest_move(q, there) > _JUMP:
+                return q, "the loop would have to jump"
+        limited = _beyond_limit(self.mech, q, there)
+        return (q, f"{limited} is at its limit") if limited else (there, "")
+
+    def _largest_move(self, before: Array, after: Array) -> float:
+        """Return the largest change between poses ``before`` and ``after`` (nq,), in parts of a radian or of ℓ."""
+        units = [self.closure.length if unit == "m" else 1.0 for unit in coordinate_units(self.mech)]
+        return float((np.abs(after - before) / units).max(initial=0.0))
+
+    def _chosen(self) -> tuple[Slider, ...]:
+        """Return as many coordinates as there are freedoms, motors before others where they can lead."""
+        free = np.flatnonzero(~_held(self.mech))
+        if not free.size:
+            return ()
+        poses = [self.view.q, *sample_poses(self.mech, self.view.q, _SAMPLES)]
+        basis = min((self._motions(q, free) for q in poses), key=len)
+        if not len(basis):
+            return ()
+        order = pivot_order(basis * _preference(self.mech)[free])
+        leading = sorted(int(free[k]) for k in order[: len(basis)])
+        return tuple(_slider(self.mech, self.view.q, rate, self.closure.length) for rate in leading)
+
+    def _motions(self, q: Array, free: AnyArray) -> Array:
+        """Return an orthonormal basis (d, n) of the motions at q (nq,), in the scaled ``free`` (nv,) rates."""
+        if not self.closure.constraints:
+            return np.eye(free.size)
+        J = self.closure.linearise(q)[0][:, free] * self._units[free]
+        _, sigma, Vt = np.linalg.svd(J)
+        rank = int((sigma > DEFAULT_TOLERANCE * max(float(sigma.max(initial=0.0)), 1e-300)).sum())
+        return np.asarray(Vt[rank:])
+
+
+def _held(mech: Mechanism) -> AnyArray:
+    """Return which rates are those of free bases, (nv,) of bool."""
+    held = np.zeros(len(mech.qd_names), dtype=bool)
+    for joint in mech.tree.joints:
+        held[joint.qd] = joint.pair is None
+    return held
+
+
+def _preference(mech: Mechanism) -> Array:
+    """Return how readily each rate follows, (nv,)."""
+    weights = np.full(len(mech.qd_names), _JOINT)
+    for joint in mech.tree.joints:
+        if joint.q.stop - joint.q.start > joint.qd.stop - joint.qd.start:
+            weights[joint.qd] = _BALL
+        elif joint.pair is not None and any(0 < f.effort < np.inf for f in joint.pair.freedoms):
+            weights[joint.qd] = _MOTOR
+    return weights
+
+
+def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
+    """Return the slider of a joint rate, which starts at q (nq,)."""
+    (joint,) = (j for j in mech.tree.joints if j.qd.start <= rate < j.qd.stop)
+    assert joint.pair is not None
+    k = rate - joint.qd.start
+    turns_of_ball = joint.q.stop - joint.q.start > joint.qd.stop - joint.qd.start
+    start = 0.0 if turns_of_ball else float(q[joint.q.start + k])
+    reach = length if rate_units(mech)[rate] == "m/s" else np.pi
+    lower, upper = start - reach, start + reach
+    limits = joint.pair.freedoms[0] if len(joint.pair.freedoms) == 1 else None
+    if limits is not None and -np.inf < limits.lower <= limits.upper < np.inf:
+        lower, upper = min(start, limits.lower), max(start, limits.upper)
+    low, high = max(lower, start - _REACHES * reach), min(upper, start + _REACHES * reach)
+    more = (f"its limits go on to {end:.3g}" for end in (lower, upper))
+    below, above = (text if cut else "" for text, cut in zip(more, (low > lower, high < upper), strict=True))
+    return Slider(mech.qd_names[rate], rate, start, float(low), float(high), below, above)
+
+
+def _beyond_limit(mech: Mechanism, before: Array, after: Array) -> str:
+    """Return a joint that a step, ``before`` (nq,) to ``after`` (nq,), takes out of its limits or farther out."""
+    for joint in mech.tree.joints:
+        if joint.pair is None or len(joint.pair.freedoms) != 1:
+            continue
+        freedom = joint.pair.freedoms[0]
+        old, new = float(before[joint.q.start]), float(after[joint.q.start])
+        outwards = (new > freedom.upper and new > old) or (new < freedom.lower and new < old)
+        if freedom.lower <= freedom.upper and outwards:
+            return joint.pair.name
+    return ""
