@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mbplugin as mb
+from mbplugin.linter.checks.loops import _normal
 from mbplugin.linter.finding import Finding
 
 #: Of a crank of a finger: in its own frame, m, which is turned by an angle, rad; and of its rocker's place, m.
@@ -73,3 +76,20 @@ def test_what_the_finding_says_can_be_pasted(finding: Finding, tmp_path: Path) -
     analysis = mb.analyze(scene)
     assert (analysis.dof, analysis.degree_of_redundancy) == (1, 0)
     assert not {"MB128", "MB201", "MB502"} & {one.code for one in mb.lint(scene).findings}
+
+
+def test_a_loop_that_begins_with_a_slide_has_the_normal_of_its_turns(tmp_path: Path) -> None:
+    """A slide has no axis of rotation: no NaN, whichever joint comes first."""
+    text = gripper().replace('"rocker_left" type="revolute"', '"rocker_left" type="prismatic"')
+    (tmp_path / "gripper.urdf").write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        mb.lint(tmp_path / "gripper.urdf")
+
+
+def test_the_normal_of_a_plane_is_across_its_slides() -> None:
+    turn, along = np.array([0.0, 0.0, 0.0, 0.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    assert _normal([along, turn, turn]) == pytest.approx([0.0, 1.0, 0.0])
+    assert _normal([turn, np.roll(along, 1)]) is None
+    assert _normal([turn, np.roll(turn, 1)]) is None
+    assert _normal([along, along]) is None

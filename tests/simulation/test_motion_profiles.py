@@ -176,3 +176,23 @@ def test_a_profile_of_nothing_is_refused(tmp_path: Path) -> None:
     for bad, error in (([[0.0, np.inf], [1.0, 0.0]], BadNumber), ("text", BadUsage)):
         with pytest.raises(error):
             mb.MotionProfile.from_points(bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+@pytest.mark.parametrize("between", ["spline", "rest"])
+@pytest.mark.parametrize("step", [5e-324, 1e-160, 1e-80, 1e-20, 1e-3])
+def test_times_that_nearly_coincide_give_numbers_or_a_sentence(
+    columns: int, between: str, step: float
+) -> None:
+    if between == "rest" and columns > 1:
+        return
+    points = [(0.0, *(0.0,) * columns), (step, *(1.0,) * columns), (1.0, *(2.0,) * columns)]
+    try:
+        profile = mb.MotionProfile.from_points(points, between)
+    except BadNumber as error:
+        assert "points 1 and 2" in str(error) or "points 2 and 3" in str(error)
+        assert step < 1e-3
+    else:
+        assert np.isfinite([profile(t) for t in (0.0, step, 0.5, 1.0)]).all()
+        # interpolation: the motion passes through its points
+        assert profile(1.0)[0] == pytest.approx(2.0, rel=1e-6)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadScene, UnknownName
+from mbplugin.stopping.scenario.drives import Ramps
 
 SCENE = """
 gravity = [0.0, 0.0, -9.81]
@@ -90,3 +92,13 @@ def test_the_command_of_a_row_computes_it_again(tmp_path: Path) -> None:
 def test_a_ramp_that_cannot_be(tmp_path: Path, ramps: str, error: type[Exception], sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         scene(tmp_path, ramps + "\n")
+
+
+@pytest.mark.parametrize("deceleration", [5e-324, 1e-300, 1e-9])
+def test_a_ramp_that_hardly_slows_a_joint_ends_late_or_never(deceleration: float) -> None:
+    ramps = Ramps(
+        np.zeros(2), np.array([2.0, 0.0]), np.array([0.1, 0.1]), np.array([deceleration, deceleration])
+    )
+    assert ramps.ends[0] >= 1e9 and ramps.ends[1] == 0.0
+    q, rate = ramps.at(0.6)
+    assert q == pytest.approx([1.2, 0.0]) and rate == pytest.approx([2.0, 0.0])

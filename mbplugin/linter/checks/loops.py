@@ -171,9 +171,10 @@ def _replaced(
     loop = [j for pair in zip_longest(*own) for j in pair if j is not None]
     there = poses.of(mech.body_index[bodies[0]]).apply(point)
     places = [joint_axes(mech, joint, poses) for joint in loop]
-    axes = [S[3:, 0] for S, _ in places]
-    planar = all(np.linalg.norm(np.cross(axes[0], other)) < _PARALLEL for other in axes)
-    across = np.eye(3) - np.outer(axes[0], axes[0]) if planar else np.eye(3)
+    if not all(S.shape[1] == 1 for S, _ in places):
+        return None, ()
+    normal = _normal([S[:, 0] for S, _ in places])
+    across = np.eye(3) if normal is None else np.eye(3) - np.outer(normal, normal)
     rates = [across @ (S[:3, 0] + np.cross(S[3:, 0], there - p)) for S, p in places]
     needed, rows = _rank(rates), list[Array]()
     mimics = []
@@ -181,7 +182,18 @@ def _replaced(
         if joint.pair is not None and joint.pair.name in kept and _rank([*rows, rate]) > len(rows):
             rows.append(rate)
             mimics.append(joint.pair.name)
-    return (axes[0] if planar else None), (tuple(mimics) if len(mimics) == needed else ())
+    return normal, (tuple(mimics) if len(mimics) == needed else ())
+
+
+def _normal(screws: list[Array]) -> Array | None:
+    """Return the normal (3,) of the plane in which joints move, given their screws (6,); None without such a plane."""
+    turns = [S[3:] for S in screws if S[3:].any()]
+    if not turns:
+        return None
+    slides = [S[:3] for S in screws if not S[3:].any()]
+    in_plane = all(np.linalg.norm(np.cross(turns[0], other)) < _PARALLEL for other in turns[1:])
+    in_plane = in_plane and all(abs(turns[0] @ slide) < _PARALLEL for slide in slides)
+    return turns[0] if in_plane else None
 
 
 def _rank(rates: list[Array]) -> int:

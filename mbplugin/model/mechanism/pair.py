@@ -15,6 +15,7 @@ from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.spatial import (
     COMPONENTS,
+    AnyArray,
     Array,
     Pose,
     align_z,
@@ -452,6 +453,10 @@ def _checked(points: Sequence[Sequence[float]] | Array) -> Array:
     return table
 
 
+#: How far a piece may miss its end, over the largest value.
+_MISSED = 1e-6
+
+
 def _pieces(time: Array, columns: Array, between: Between) -> Array:
     """Return the coefficients (m, k) of the polynomials between times, the constant ones first, m = n − 1.
 
@@ -461,13 +466,34 @@ def _pieces(time: Array, columns: Array, between: Between) -> Array:
         s.
     columns : (n, c) array
         Values, and rates and accelerations where they are stated, rad or m and per second.
+
+    Raises
+    ------
+    BadNumber
+        A piece that has no finite coefficients or misses its end, because its points are too near in time.
     """
     # here, because only such drivers need scipy
     from scipy.interpolate import BPoly, CubicSpline, PPoly
 
-    if columns.shape[1] == 1 and between == "spline":
-        coefficients = CubicSpline(time, columns[:, 0], bc_type="clamped").c
-    else:
-        ends = np.pad(columns, ((0, 0), (0, 2))) if columns.shape[1] == 1 else columns
-        coefficients = PPoly.from_bernstein_basis(BPoly.from_derivatives(time, ends)).c
+    # powers of a very short step vanish, and what is divided by them is refused
+    with np.errstate(all="ignore"):
+        _refuse_close(time, ~np.isfinite(np.diff(columns[:, 0]) / np.diff(time)))
+        if columns.shape[1] == 1 and between == "spline":
+            coefficients = CubicSpline(time, columns[:, 0], bc_type="clamped").c
+        else:
+            ends = np.pad(columns, ((0, 0), (0, 2))) if columns.shape[1] == 1 else columns
+            coefficients = PPoly.from_bernstein_basis(BPoly.from_derivatives(time, ends)).c
+        # a piece must arrive at the next point: rounding across a very short step can miss it by its whole rise
+        arrived = sum(c * np.diff(time) ** k for k, c in enumerate(coefficients[::-1]))
+        missed = ~(np.abs(arrived - columns[1:, 0]) <= _MISSED * np.abs(columns[:, 0]).max())
+    _refuse_close(time, missed | ~np.isfinite(coefficients).all(axis=0))
     return np.asarray(coefficients[::-1].T)
+
+
+def _refuse_close(time: Array, bad: AnyArray) -> None:
+    """Refuse points at times (n,), s, where one of the pieces between them is ``bad``, (n − 1,)."""
+    for k in np.flatnonzero(bad).tolist():
+        raise BadNumber(
+            f"points {k + 1} and {k + 2} of a motion are {time[k + 1] - time[k]:g} s apart",
+            expected="times far enough apart for the motion between them to be a number",
+        )

@@ -227,8 +227,8 @@ class Problem:
 
     def solve(self, x: Array, weights: Array) -> Any:
         """Return the result of SciPy's least squares from x (p,), with weights (n, 2)."""
-        # SciPy's trust region divides by damping that may be tiny; it recovers, and the user can do nothing
-        with np.errstate(over="ignore"):
+        # SciPy's trust region multiplies and divides by steps that may be huge or tiny; it recovers
+        with np.errstate(over="ignore", invalid="ignore"):
             return least_squares(
                 lambda y: self.residuals(y, weights),
                 np.clip(x, self.lower + 1e-9, self.upper),

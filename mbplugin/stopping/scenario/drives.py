@@ -315,12 +315,18 @@ class Ramps:
     @property
     def ends(self) -> Array:
         """When each joint has come to rest (n,), s from the signal; 0 for one that rests."""
-        return np.where(self.v != 0.0, self.delay + np.abs(self.v) / self.deceleration, 0.0)
+        return np.where(self.v != 0.0, self.delay + self._slowing, 0.0)
+
+    @property
+    def _slowing(self) -> Array:
+        """How long each ramp takes (n,), s; infinite where that is beyond all numbers."""
+        with np.errstate(over="ignore"):
+            return np.asarray(np.abs(self.v) / self.deceleration)
 
     def at(self, time: float | Array) -> tuple[Array, Array]:
         """Return coordinates and rates (n,) at a time, s; (k, n) at times (k, 1)."""
         sense = np.sign(self.v)
-        led = np.minimum(np.maximum(time - self.delay, 0.0), np.abs(self.v) / self.deceleration)
+        led = np.minimum(np.maximum(time - self.delay, 0.0), self._slowing)
         before = np.where(self.v != 0.0, np.minimum(time, self.delay), 0.0)
         q = self.q + self.v * (before + led) - 0.5 * sense * self.deceleration * led**2
         rate = np.where(time >= self.ends, 0.0, self.v - sense * self.deceleration * led)

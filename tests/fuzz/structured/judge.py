@@ -70,12 +70,27 @@ def failure_of(case: Case, folder: Path) -> str:
         if failure := failure_of(first, folder):
             return failure
         damage(folder, case.damage)
+    before = _written(case, folder)
     try:
         with _in(folder):
             found = outcome(case.arguments, stdin)
     except BaseException:
         return traceback.format_exc()
-    return next(_failures(case, found, folder), "")
+    after = _written(case, folder)
+    # a run that was refused has written nothing: the report of an earlier one is still there
+    return next(_failures(case, found, after if after != before else None), "")
+
+
+def _written(case: Case, folder: Path) -> tuple[int, str] | None:
+    """Return the file of ``--output`` as it is, with the time at which it was written; None where there is none."""
+    arguments = case.arguments
+    if "--output" in arguments[:-1]:
+        # a name may be longer than any folder takes
+        with contextlib.suppress(OSError, ValueError):
+            file = folder / arguments[arguments.index("--output") + 1]
+            if file.is_file() and file.name not in case.files:
+                return file.stat().st_mtime_ns, file.read_text(errors="replace")
+    return None
 
 
 @contextlib.contextmanager
@@ -90,7 +105,7 @@ def _in(folder: Path) -> Iterator[None]:
         os.chdir(before)
 
 
-def _failures(case: Case, found: Outcome, folder: Path) -> Iterator[str]:
+def _failures(case: Case, found: Outcome, written: tuple[int, str] | None) -> Iterator[str]:
     command = case.arguments[0]
     if "Traceback" in found.err or "bug in mbplugin" in found.err:
         yield found.err.split("\nmbplugin: this is a bug")[0]
@@ -107,7 +122,7 @@ def _failures(case: Case, found: Outcome, folder: Path) -> Iterator[str]:
         # SARIF lists all rules
         reported = {code for code in _BUGS if code in found.out.replace(f'"id": "{code}"', "")}
         yield from (f"lint reports {code}: {_evidence(found.out, code)}" for code in sorted(reported))
-    yield from _bad_document(case, found, folder)
+    yield from _bad_document(case, found, written)
 
 
 def _evidence(out: str, code: str) -> str:
@@ -122,15 +137,11 @@ def _evidence(out: str, code: str) -> str:
     return next((" ".join(lines[k : k + 4])[:300] for k, line in enumerate(lines) if code in line), "")
 
 
-def _bad_document(case: Case, found: Outcome, folder: Path) -> Iterator[str]:
+def _bad_document(case: Case, found: Outcome, written: tuple[int, str] | None) -> Iterator[str]:
     command, arguments = case.arguments[0], case.arguments
     kind, text = _format(arguments), found.out
     if "--output" in arguments[:-1]:
-        # a name may be longer than any folder takes
-        with contextlib.suppress(OSError, ValueError):
-            file = folder / arguments[arguments.index("--output") + 1]
-            own = file.is_file() and file.name not in case.files
-            text = file.read_text(errors="replace") if own else ""
+        text = written[1] if written else ""
     if not text or command == "schema":
         return
     if kind in ("json", "sarif"):
