@@ -288,6 +288,12 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
             expected=f"the JSON of mbplugin {document}",
             remedy=f"write it once more with mbplugin {document} --output",
         )
+    if any("path" not in source for source in (found.get("record") or {}).get("files", ())):
+        raise BadUsage(
+            "the record of the earlier report lists a file without its path",
+            where=str(path),
+            expected=f"the JSON of mbplugin {document}",
+        )
     return EarlierReport(str(path), sha256(data).hexdigest(), found)
 
 

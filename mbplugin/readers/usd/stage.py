@@ -24,6 +24,8 @@ from mbplugin.model.spatial import Array, Pose, unit
 from mbplugin.processes.supervised import files_allowed, no_more_files
 from mbplugin.readers.common.paths import is_file, may_read, real_path
 
+#: Layers in memory have an address in their name, which is another one in every run.
+_ANONYMOUS = re.compile(r"anon:0x[0-9a-f]+:")
 #: What of a composition error is shown.
 _SHOWN = 240
 #: Layers of a stage that are looked into; a model has a few dozen.
@@ -71,7 +73,8 @@ class Stage:
             self.stage = self.layers.compose()
         except RuntimeError as error:
             raise BrokenModel(
-                f"OpenUSD cannot compose the stage: {str(error)[:_SHOWN]}", where=request.path
+                f"OpenUSD cannot compose the stage: {_ANONYMOUS.sub('', str(error))[:_SHOWN]}",
+                where=request.path,
             ) from None
         self._lines = Lines(str(self.layers.root.realPath), request.text)
         self.time = pxr.Usd.TimeCode.EarliestTime()
@@ -277,9 +280,8 @@ class Stage:
         for error in self.stage.GetCompositionErrors():
             if did_not_open(error) in self.layers.missing:
                 continue
-            text = str(error).replace(str(self.layers.root.identifier), self.request.path)
-            text = " ".join(text.split())[:_SHOWN]
-            path = str(getattr(error, "rootSite", "") or "")
+            text = " ".join(self._words(error).split())[:_SHOWN]
+            path = self._words(getattr(error, "rootSite", None) or "")
             self.defects.append(
                 Defect(
                     "MB113",
@@ -288,6 +290,10 @@ class Stage:
                     Origin(self.request.path, 0),
                 )
             )
+
+    def _words(self, told: object) -> str:
+        """Return what OpenUSD says, the model named as it was asked for and nothing by its address in memory."""
+        return _ANONYMOUS.sub("", str(told).replace(str(self.layers.root.identifier), self.request.path))
 
 
 # The files of a stage: each is checked before it is opened, and composing a stage can open no other.
@@ -540,7 +546,9 @@ def _outside(path: str, named_in: str) -> MbPluginError:
 def _broken(path: str, error: Exception | None) -> BrokenModel:
     reason = ""
     if error is not None:
-        lines = [line.split(" -- ", 1)[-1] for line in str(error).splitlines() if line.strip()]
+        lines = [
+            line.split(" -- ", 1)[-1] for line in _ANONYMOUS.sub("", str(error)).splitlines() if line.strip()
+        ]
         reason = f": {' '.join(lines)[:_LAYERS_SHOWN]}"
     return BrokenModel(
         f"OpenUSD cannot open the layer{reason}",
