@@ -46,6 +46,7 @@ from mbplugin.comparison.compare import (
     without_idle,
 )
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError
+from mbplugin.files import read_bounded
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.mechanism import WORLD, Body
 from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
@@ -573,7 +574,7 @@ def _loaded(bullet: ModuleType, client: int, path: str) -> bool:
 
 
 def _without_shapes(path: str) -> bytes:
-    tree = etree.fromstring(Path(path).read_bytes(), etree.XMLParser(resolve_entities=False, recover=True))
+    tree = etree.fromstring(read_bounded(Path(path)), etree.XMLParser(resolve_entities=False, recover=True))
     if tree is None or tree.tag != "robot":
         raise BrokenModel("PyBullet refuses to load it", where=path, expected="a URDF")
     for link in tree.iter("link"):

@@ -37,6 +37,8 @@ _NAMES = (
 _ABSENT = object()
 #: Characters of a long value.
 _LONGEST = 60
+#: Bytes of an earlier report; more takes minutes to compare, value by value.
+_LONGEST_REPORT = 16_000_000
 #: Missing keys that a message names.
 _NAMED = 4
 #: Differences below this share of the largest number under a key are rounding.
@@ -264,7 +266,7 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
     """
     if path is None:
         return None
-    data = read_bounded(path)
+    data = read_bounded(path, _LONGEST_REPORT)
     try:
         found = parse_json(data)
     except ValueError:

@@ -15,6 +15,7 @@ import resource
 import shutil
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -190,7 +191,11 @@ def _work(subject: Subject, seed: int, limits: Limits, progress, send, folders) 
             return
         place = folder / str(number)
         place.mkdir()
-        failure = subject.failure(seed, number, place) or _taken(family(me), limits, *begun[1:])
+        try:
+            failure = subject.failure(seed, number, place) or _taken(family(me), limits, *begun[1:])
+        except BaseException:
+            # of what makes the input: that must not end the campaign without a word either
+            failure = traceback.format_exc()
         if failure:
             send.send((number, told := _alike(failure)))
             if told not in known:

@@ -126,3 +126,10 @@ def test_the_reader_of_schemas_agrees_with_another_one() -> None:
     for file in sorted(KEPT.glob("*.json")):
         own = max((one for one in DOCUMENTS if file.stem.replace("_", "-").startswith(one)), key=len)
         assert violation(json.loads(file.read_text()), own) == "", file
+
+
+def test_a_report_that_takes_minutes_to_compare_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "old.json"
+    file.write_text('{"samples": [' + "0.123456789," * 1_400_000 + "0]}")
+    done = call("matrix", DOOR_2, "--against", str(file))
+    assert (done.code, done.out) == (2, "") and "larger than 16 MB" in done.err

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbplugin.dynamics.compiler.code_folder import cache_root
+from mbplugin.errors import UnreadableFile
+from mbplugin.files import read_bounded
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array
@@ -27,6 +29,8 @@ from mbplugin.readers.meshes import UnusableMesh, mesh_extent, mesh_file, read_t
 OFF = "MBPLUGIN_NO_MESH_CACHE"
 #: Of the numbers that are kept; another one makes all of them be computed again.
 _VERSION = 2
+#: Bytes of a file with kept numbers.
+_LONGEST_KEPT = 100_000
 #: Vertices that are nearer to each other than this fraction of the mesh's size are one.
 _MERGED = 1e-6
 _ODD = np.uint64(0xD6E8FEB86659FD93)
@@ -212,7 +216,7 @@ def _folder() -> Path | None:
 def _read(file: Path, key: str, count: int) -> tuple[Array | None] | None:
     """Return what a file keeps, in a tuple because it may keep that there is nothing; else None."""
     try:
-        kept = json.loads(file.read_bytes())
+        kept = json.loads(read_bounded(file, _LONGEST_KEPT))
         if kept["key"] != key:
             return None
         if kept["numbers"] is None:
@@ -221,7 +225,7 @@ def _read(file: Path, key: str, count: int) -> tuple[Array | None] | None:
         if numbers.shape != (count,) or not np.isfinite(numbers).all():
             return None
     # a file that is not ours, cut off or of another version
-    except (OSError, ValueError, TypeError, KeyError):
+    except (UnreadableFile, ValueError, TypeError, KeyError):
         return None
     return (numbers,)
 

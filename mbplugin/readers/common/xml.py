@@ -36,6 +36,8 @@ _UNLIMITED = 1e15
 #: Infinity is larger.
 _LARGEST_FLOAT = sys.float_info.max
 _DECIMAL = re.compile(r"^[+-]?(\d*)\.?(\d*)$", re.ASCII)
+#: Elements of one file.
+_MOST_ELEMENTS = 1_000_000
 #: How the names of ROS's variables begin; a model may put them into its texts, and so into reports.
 ROS_PREFIXES = ("ROS_", "AMENT_", "COLCON_", "RMW_", "GAZEBO_", "GZ_", "IGN_")
 
@@ -67,12 +69,20 @@ def parse_xml(text: str, file: str) -> Element:
     UnreadableFile
         Nothing but blanks.
     BrokenXml
-        Anything an XML parser refuses, except what is named above.
+        Anything an XML parser refuses, except what is named above; more elements than a model has.
     """
     text = text.lstrip("\ufeff")
     if not text.strip():
         raise UnreadableFile("the file is empty", where=file, expected="a model")
     refuse_entities(text, file)
+    # a robot has some thousands; each takes a hundred times its bytes in memory
+    if text.count("<") > 2 * _MOST_ELEMENTS:
+        raise BrokenXml(
+            f"the file has more than {_MOST_ELEMENTS:,} elements".replace(",", " "),
+            where=file,
+            expected="a model of a mechanism",
+            remedy="split it",
+        )
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,

@@ -337,7 +337,7 @@ def _tag(match: re.Match[str], names: dict[tuple[str, str], str]) -> str:
 def _require_utf8(path: str) -> None:
     """Refuse a file of another encoding: its names cannot be read from the compiled model."""
     file = Path(path)
-    data = file.read_bytes() if is_file(file) else b""
+    data = read_bounded(file) if is_file(file) else b""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

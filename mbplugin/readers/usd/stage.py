@@ -16,7 +16,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mbplugin.errors import BadNumber, BrokenModel, MbPluginError, MissingDependency, UnresolvedPath
+from mbplugin.errors import (
+    BadNumber,
+    BrokenModel,
+    MbPluginError,
+    MissingDependency,
+    UnreadableFile,
+    UnresolvedPath,
+)
 from mbplugin.files import read_bounded
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Defect, Origin, Request
@@ -602,12 +609,10 @@ class Lines:
 
 def _lines_of(file: Path) -> dict[str, int]:
     try:
-        with file.open("rb") as stream:
-            if stream.read(5) != b"#usda":
-                return {}
-        return prim_lines(file.read_text(encoding="utf-8", errors="replace"))
-    except OSError:
+        data = read_bounded(file)
+    except UnreadableFile:
         return {}
+    return prim_lines(data.decode("utf-8", "replace")) if data.startswith(b"#usda") else {}
 
 
 # The usd-core package, imported where a stage is read.

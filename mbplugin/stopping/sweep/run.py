@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.errors import BadUsage, MbPluginError, UnreadableFile
 from mbplugin.files import read_bounded, replacing, temporary_beside
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr, visible_one_line
@@ -428,8 +428,8 @@ def _noted_plan(note: Path) -> str | None:
     if not stat.S_ISREG(status.st_mode):
         raise BadUsage("this is no file", where=str(note), remedy="name an empty folder")
     try:
-        content = json.loads(note.read_bytes()) if status.st_size <= _LONGEST_NOTE else None
-    except (OSError, ValueError, RecursionError):
+        content = json.loads(read_bounded(note, _LONGEST_NOTE))
+    except (UnreadableFile, ValueError, RecursionError):
         return ""
     plan = content.get("plan") if isinstance(content, dict) else None
     return plan if isinstance(plan, str) else ""

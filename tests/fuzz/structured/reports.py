@@ -92,7 +92,9 @@ def _change(document: Any, dice: Dice) -> None:
     elif way == "rename" and isinstance(parent, dict):
         parent[dice.word()] = parent.pop(key)
     elif way == "number" and isinstance(node, (int, float)):
-        parent[key] = node * dice.any((-1, 1e300, 0, 1.0000001, 1e-300))
+        factor = dice.any((-1, 1e300, 0, 1.0000001, 1e-300))
+        # JSON has integers that no float holds
+        parent[key] = node * (int(factor) if abs(node) > 1e300 else factor)
     elif way == "word":
         parent[key] = dice.any(WORDS)
     else:
