@@ -32,6 +32,7 @@ _UPRIGHT, _ACROSS = 680, 1009
 #: The smallest scale that the browser prints at.
 _SMALLEST = 0.1
 _SMALL = "font-size:7.5pt;font-family:sans-serif;color:#444;width:100%;margin:0 15mm"
+_OTHERWISE_PRINT = ", or print the page of --output-format html"
 _OTHERWISE = " and install Chromium, or print the page of --output-format html"
 
 
@@ -43,7 +44,7 @@ def pdf_of_page(page: str, record: Record) -> bytes:
     Raises
     ------
     MissingDependency
-        There is no playwright, or no Chromium that starts.
+        There is no playwright, no Chromium that starts, or no room for its temporary files.
     """
     # playwright refuses a thread with a running event loop, which every notebook has
     with ThreadPoolExecutor(1) as thread:
@@ -118,7 +119,7 @@ def _browser() -> Iterator[Any]:
     Raises
     ------
     MissingDependency
-        There is none.
+        There is none, or it does not print.
     """
     api = playwright_api()
     installed = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -133,5 +134,12 @@ def _browser() -> Iterator[Any]:
             ) from None
         try:
             yield browser
+        except api.Error as error:
+            # it prints by way of a temporary file, and says of a full folder only that reading failed
+            reason = str(error).splitlines()[0]
+            raise MissingDependency(
+                f"Chromium does not print the page ({reason})",
+                remedy=f"free some space, also for temporary files (TMPDIR){_OTHERWISE_PRINT}",
+            ) from None
         finally:
             browser.close()

@@ -137,3 +137,18 @@ def test_equal_commands_print_equal_files(monkeypatch: pytest.MonkeyPatch, tmp_p
         time.sleep(1.1)
     assert found[0] == found[1]
     assert b"/CreationDate (D:20000229000000+00'00')" in found[0]
+
+
+@pytest.mark.long
+@pytest.mark.browser
+def test_a_browser_that_cannot_print_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As with a full folder for temporary files, which Chromium prints by way of."""
+    from playwright.sync_api import Error, Page
+
+    def refuse(*_: object, **__: object) -> bytes:
+        raise Error("Page.pdf: Protocol error (IO.read): Read failed\n    at somewhere")
+
+    monkeypatch.setattr(Page, "pdf", refuse)
+    done = call("reactions", FOUR_BAR, "--output", str(tmp_path / "door.pdf"))
+    assert (done.code, done.out) == (2, "") and done.err.count("\n") == 1
+    assert "Read failed" in done.err and "TMPDIR" in done.err and not list(tmp_path.iterdir())
