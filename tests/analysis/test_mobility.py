@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
+from scipy.spatial.transform import Rotation
 
 import mbplugin as mb
 from local_dimension import local_dimension
@@ -81,6 +84,45 @@ def bennett(a: float, alpha: float, beta: float, turn: float) -> tuple[Mechanism
     return built(*(("revolute", *end, frame) for end, frame in zip(ends, frames, strict=True)))
 
 
+def closed_loop(
+    links: tuple[tuple[float, float, float], ...], turns: tuple[float, ...]
+) -> tuple[Mechanism, Array]:
+    """A loop of hinges of (length, twist, offset) by Denavit and Hartenberg; all turns but the first are rough."""
+
+    def frames(rest: Array) -> list[Pose]:
+        X = [Pose.identity()]
+        for angle, (length, twist, offset) in zip((turns[0], *rest), links, strict=True):
+            turned = X[-1] @ Pose.from_xyz_rpy([0, 0, offset], [0, 0, angle])
+            X.append(turned @ Pose.from_xyz_rpy([length, 0, 0], [twist, 0, 0]))
+        return X
+
+    def gap(rest: Array) -> Array:
+        X = frames(rest)[-1]
+        return np.concatenate((X.p, Rotation.from_matrix(X.R).as_rotvec()))
+
+    found = least_squares(gap, turns[1:], xtol=1e-15, ftol=1e-15, gtol=1e-15)
+    assert np.abs(found.fun).max() < 1e-12 and np.abs(found.x - turns[1:]).max() < 0.01
+    bodies = (WORLD, *(f"b{k}" for k in range(1, len(links))), WORLD)
+    ends = pairwise(bodies)
+    return built(*(("revolute", *end, X) for end, X in zip(ends, frames(found.x), strict=False)))
+
+
+def myard() -> tuple[Mechanism, Array]:
+    """Myard's plane-symmetric loop of five hinges: two rectangular Bennett loops with a link in common."""
+    twist, right = 0.9, 0.5 * np.pi
+    a, b = 1.0, 1.0 / np.sin(twist)
+    links = ((a, twist, 0), (b, right, 0), (0, np.pi - 2 * twist, 0), (b, right, 0), (a, np.pi - twist, 0))
+    return closed_loop(links, (0.4, 2.336, 1.371, -1.771, 3.948))
+
+
+def schatz(offset: float, turns: tuple[float, ...]) -> tuple[Mechanism, Array]:
+    """Schatz's loop of six hinges, which moves the drum of the Turbula mixer."""
+    right = 0.5 * np.pi
+    middle = ((1.0, right, 0.0),) * 3
+    links = ((0.0, right, offset), *middle, (0.0, right, 0.0), (np.sqrt(3.0), 0.0, -offset))
+    return closed_loop(links, turns)
+
+
 def sarrus(count: int, spread: float = 2.0) -> tuple[Mechanism, Array]:
     """Chains of three parallel hinges, each in another plane, that carry a platform straight up."""
     joints = []
@@ -125,6 +167,9 @@ PARADOXICAL = {
     "bennett, wide": lambda: bennett(0.4, 1.2, 2.0, 2.2),
     "bennett of a file": lambda: of_file("bennett"),
     "goldberg": lambda: of_file("goldberg5"),
+    "myard": myard,
+    "schatz": lambda: schatz(0.0, (0.4, 3.789, 5.096, -4.436, 2.164, -0.869)),
+    "schatz, hinges offset": lambda: schatz(0.3, (0.4, 2.494, -1.187, -1.847, 5.306, 2.273)),
     "bricard, symmetric about a line": lambda: of_file("bricard_line"),
     "bricard, orthogonal": lambda: of_file("bricard_A04.sdf"),
     "sarrus of two chains": lambda: sarrus(2),
