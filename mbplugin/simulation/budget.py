@@ -15,7 +15,7 @@ from mbplugin.dynamics.compiler.safe_points import at_safe_points
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.record import Record
 
-#: Seconds of computing that a motion may take where nobody says.
+#: Seconds of computing that a motion, a search or a fit may take where nobody says.
 MAX_SECONDS = 600.0
 #: Memory for its samples and steps, bytes, and events.
 MOST_BYTES, MOST_EVENTS = 1_500_000_000, 100_000

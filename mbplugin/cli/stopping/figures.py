@@ -33,6 +33,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, read_bounded, read_stdin, require_folder
 from mbplugin.model.brake_law import SI
 from mbplugin.report.formats import SceneFormat
+from mbplugin.simulation.budget import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,6 +67,15 @@ CoverOption = Annotated[
     bool,
     typer.Option(
         "--cover", help="Lengthen delays until no fitted row took longer or went farther than computed."
+    ),
+]
+MaxSeconds = Annotated[
+    float,
+    typer.Option(
+        "--max-seconds",
+        metavar="S",
+        parser=opt.seconds("--max-seconds"),
+        help="Time limit of the fit, s; beyond it the command fails.",
     ),
 ]
 FormatOption = Annotated[
@@ -108,6 +118,7 @@ def calibrate_command(
     speed: FullSpeedOption = None,
     bound: BoundOption = None,
     tool: ToolOption = None,
+    max_seconds: MaxSeconds = MAX_SECONDS,
     output_format: FormatOption = "text",
     output: opt.OutputOption = None,
     against: opt.AgainstOption = None,
@@ -139,6 +150,7 @@ def calibrate_command(
             tool=tool,
             share=share,
             confidence=confidence,
+            max_seconds=max_seconds,
             progress=progress,
         )
     emit_report(_report(found, given.units), output_format, output, earlier)

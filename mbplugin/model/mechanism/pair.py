@@ -491,7 +491,7 @@ def _pieces(time: Array, columns: Array, between: Between) -> Array:
 
 
 def _refuse_close(time: Array, bad: AnyArray) -> None:
-    """Refuse points at times (n,), s, where one of the pieces between them is ``bad``, (n − 1,)."""
+    """Refuse points at ``time`` (n,), s, where ``bad`` (m,) marks a piece between them, m = n − 1."""
     for k in np.flatnonzero(bad).tolist():
         raise BadNumber(
             f"points {k + 1} and {k + 2} of a motion are {time[k + 1] - time[k]:g} s apart",

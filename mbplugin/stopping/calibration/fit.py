@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -467,6 +469,8 @@ class Bench:
     tool : str, optional
     count : callable, optional
         Gets the number of stops that were computed.
+    max_seconds : float
+        From now on, for all stops together.
 
     Raises
     ------
@@ -480,8 +484,10 @@ class Bench:
         payload: float | None = None,
         tool: str | None = None,
         count: Callable[[int], None] | None = None,
+        max_seconds: float = math.inf,
     ) -> None:
-        self.count = count or (lambda number: None)
+        self._progress = count or (lambda number: None)
+        self._max_seconds, self._end, self._computed = max_seconds, monotonic() + max_seconds, 0
         mechanism = mechanism_of(mech)
         holding = [Brake(pair.name, _HOLDING) for pair in mechanism.pairs if len(pair.kind.free) == 1]
         scenario = make_scenario(mech, brakes=holding, tool=tool)
@@ -492,6 +498,23 @@ class Bench:
         self.compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
         self.scenario = scenario
         self._poses: dict[str, ExtensionPoses] = {}
+
+    def count(self, stops: int) -> None:
+        """Count stops that were computed.
+
+        Raises
+        ------
+        BadUsage
+            The time for all stops is used up.
+        """
+        self._computed += stops
+        self._progress(stops)
+        if monotonic() > self._end:
+            raise BadUsage(
+                f"the fit is not found within {self._max_seconds:g} s ({self._computed} stops)",
+                expected="rows that few parameters describe",
+                remedy="allow more (--max-seconds, max_seconds=), or fit fewer (--parameters, parameters=)",
+            )
 
     @property
     def brakes(self) -> tuple[JointBrake, ...]:

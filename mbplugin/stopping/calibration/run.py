@@ -22,6 +22,8 @@ from mbplugin.model.scene import Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted, listed, number, visible
 from mbplugin.readers.source import ModelSource, Source, model_of, sources_of
+from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import LONGEST, require_positive
 from mbplugin.stopping.calibration.choice import (
     WITHOUT_TORQUE,
     Choice,
@@ -91,6 +93,7 @@ def calibrate(
     date: str | None = None,
     share: float = SHARE,
     confidence: float = CONFIDENCE,
+    max_seconds: float = MAX_SECONDS,
     progress: Callable[[int], None] | None = None,
 ) -> Calibration:
     """Fit brakes and ramps of a robot to measured stops of its joints.
@@ -123,6 +126,8 @@ def calibrate(
         Day of the calibration, YYYY-MM-DD; by default today.
     share, confidence : float
         Of the tolerance bounds of stops that were measured ten times or more.
+    max_seconds : float
+        Of computing, for all joints together.
     progress : callable, optional
         Gets the number of stops that were computed.
 
@@ -135,7 +140,7 @@ def calibrate(
     ------
     MbPluginError
         A file that cannot be read, names and units that do not fit the robot, repeats that contradict each
-        other, or fewer numbers than parameters; one sentence with the line.
+        other, fewer numbers than parameters, or a fit that takes longer; one sentence with the line.
     """
     mech = model_of(mech)
     mechanism = mechanism_of(mech)
@@ -143,10 +148,13 @@ def calibrate(
     rows = measurements_of(file, mechanism, numbers(speeds, rates_of(mechanism)))
     require_consistent(file, rows)
     require_bound(share, confidence)
+    require_positive("time to compute", max_seconds, "s", LONGEST)
     out = held_out(hold_out, file, rows)
     for category in (0, 1):
         requested(parameters, category)
-    bench = Bench(mech, payload, tool, progress) if any(row.category == 0 for row in rows) else None
+    bench = (
+        Bench(mech, payload, tool, progress, max_seconds) if any(row.category == 0 for row in rows) else None
+    )
     groups = _groups(rows, out, file)
     fitted = [_Group(group, mech, bench, requested(parameters, group.category), cover) for group in groups]
     joints, found = (

@@ -308,7 +308,7 @@ COMMANDS: dict[str, Command] = {
             **UNITS,
             **EARLIER,
         },
-        {},
+        {"--max-seconds": one_of("5", "1")},
         ("text", "json", "json", "toml"),
     ),
     "distance": Command(

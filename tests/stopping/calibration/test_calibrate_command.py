@@ -12,7 +12,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.errors import UnknownName
+from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.report.documents.part import schema_of
 from mbplugin.stopping.calibration.measurement import read_head
 from measured_stops import HEAD, friction, ramp, table, written
@@ -303,3 +303,14 @@ def test_all_rows_of_a_joint_held_out_is_an_error(robot: str, tmp_path: Path) ->
 def test_a_header_that_is_no_column_says_what_to_write(head: str, remedy: str) -> None:
     with pytest.raises(UnknownName, match=re.escape(remedy)):
         read_head(head, "stops.csv:1")
+
+
+def test_a_fit_ends_at_its_time_limit(robot: str, tmp_path: Path) -> None:
+    """Rows that hardly determine a brake take half a minute: with a limit the command fails in a sentence."""
+    file = written(tmp_path, table(friction(0.03, 5.0, 1.0), (0.5, 1.0, 1.5), noise=(0.02, 0.02), seed=1))
+    with pytest.raises(BadUsage, match=r"not found within 1e-06 s \(\d+ stops\)"):
+        mb.calibrate(mb.load(robot), file, max_seconds=1e-6)
+    done = call("calibrate", robot, str(file), "--max-seconds", "1e-6")
+    assert (done.code, done.out) == (2, "") and "--max-seconds" in done.err
+    assert call("calibrate", robot, str(file), "--max-seconds", "0").code == 2
+    assert call("calibrate", robot, str(file)).code == 0
