@@ -19,7 +19,7 @@ from mbplugin.linter.finding import Severity
 from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
 from mbplugin.phrases import visible
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
-from mbplugin.report.lint_formats import LintFormat, rendered
+from mbplugin.report.formats import LintFormat, rendered
 
 if TYPE_CHECKING:
     from mbplugin.linter.run import Report

@@ -27,7 +27,7 @@ from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import rules
 from mbplugin.linter.run import Report
 from mbplugin.report.ci import github_text, gitlab_text, junit_text, sarif_document
-from mbplugin.report.lint_formats import LintFormat, rendered
+from mbplugin.report.formats import LintFormat, rendered
 from places import ROOT, TESTS
 
 SCHEMAS = TESTS / "schemas"

@@ -1,14 +1,20 @@
-"""The presentations of a motion and of its comparison with PyBullet."""
+"""The presentations of motions and joint reactions, and of their comparison with other programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mbplugin.report.results.presentation import Presentation
+import numpy as np
+
+from mbplugin.model.spatial import COMPONENTS
+from mbplugin.report.results.presentation import Presentation, bars, grid
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
+    from mbplugin.comparison.side_by_side.run import SideBySide
+    from mbplugin.joint_reactions.misfit_response import MisfitResponse
+    from mbplugin.joint_reactions.values import ActuatorForces, ReactionMask, Reactions
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.html.chart import Html
     from mbplugin.report.text.layout import Line
@@ -81,6 +87,141 @@ def _agreement_chapter(found: Agreement) -> Chapter:
     return Chapter(title="Beside PyBullet", agreement=found)
 
 
+#: Components of a force, then of a moment.
+_FORCES = 3
+
+
+_WRENCH = ("constraint", "kind", "type", "component", "unit", "value", "unique", "source", "sigma")
+
+
+def _wrenches(reactions: Reactions) -> list[dict[str, Any]]:
+    return [
+        {"constraint": one.name, "kind": one.kind, "type": one.type, "component": component.name}
+        | {name: getattr(component, name) for name in _WRENCH[4:]}
+        for one in reactions.constraints
+        for component in one.components
+    ]
+
+
+def _reactions_lines(reactions: Reactions, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.reactions import reactions_lines
+
+    return reactions_lines(reactions, width)
+
+
+def _reactions_document(reactions: Reactions) -> dict[str, Any]:
+    from mbplugin.report.documents.motions import reactions_document
+
+    return reactions_document(reactions, reactions.mechanism.name, ())
+
+
+def _reactions_chapter(reactions: Reactions) -> Chapter:
+    from mbplugin.report.html.chapters import Chapter
+
+    mech = reactions.mechanism
+    return Chapter(title=f"Joint reactions of {mech.name}", model=mech, reactions=reactions)
+
+
+def _draw_reactions(reactions: Reactions, figure: Any) -> None:
+    shown = [one for one in reactions.constraints if one.wrench is not None]
+    wrenches = [np.asarray(one.wrench) for one in shown]
+    forces = [float(np.linalg.norm(wrench[:_FORCES])) for wrench in wrenches]
+    moments = [float(np.linalg.norm(wrench[_FORCES:])) for wrench in wrenches]
+    title = f"{reactions.mechanism.name}: no bar where the rigid model leaves it open"
+    series = {"force [N]": forces, "moment [N·m]": moments}
+    bars(figure, title, "N, N·m", [one.name for one in shown], series)
+
+
+def _mask_rows(mask: ReactionMask) -> list[dict[str, Any]]:
+    return [
+        {"joint": joint} | dict(zip(mask.components, row, strict=True))
+        for joint, row in zip(mask.joints, mask.mask.tolist(), strict=True)
+    ]
+
+
+def _draw_mask(mask: ReactionMask, figure: Any) -> None:
+    unique = [dict(zip(mask.components, row, strict=True)) for row in mask.mask.tolist()]
+    grid(figure, mask.name, mask.joints, unique)
+
+
+_MISFIT = ("constraint", "component", "misfit unit", "largest load per misfit")
+
+
+def _misfit_rows(response: MisfitResponse) -> list[dict[str, Any]]:
+    largest = [float(np.abs(response.entries(k)[1]).max(initial=0.0)) for k in response.stressing]
+    units = {"N": "m", "N·m": "rad"}
+    return [
+        dict(zip(_MISFIT, (*response.labels[k], units[response.units[k]], value), strict=True))
+        for k, value in zip(response.stressing, largest, strict=True)
+    ]
+
+
+def _misfit_lines(response: MisfitResponse, width: int) -> Iterator[Line]:
+    from mbplugin.report.record import loop_words
+    from mbplugin.report.results.presentation import head_lines
+    from mbplugin.report.text.layout import Line, wrapped
+
+    yield from head_lines(repr(response), width)
+    yield Line()
+    for sentence in (*loop_words(response), *response.notes):
+        yield from map(Line, wrapped(sentence, width, "  ", "      "))
+
+
+def _draw_misfits(response: MisfitResponse, figure: Any) -> None:
+    rows = _misfit_rows(response)
+    names = [f"{row['constraint']}.{row['component']}" for row in rows]
+    values = [row["largest load per misfit"] for row in rows]
+    bars(figure, "largest load of a misfit of 1 m or 1 rad", "N, N·m", names, {"load": values})
+
+
+_ACTUATOR = ("joint", "value", "unit", "unique")
+
+
+def _actuator_rows(forces: ActuatorForces) -> list[dict[str, Any]]:
+    return [{name: getattr(force, name) for name in _ACTUATOR} for force in forces.forces]
+
+
+def _draw_actuators(forces: ActuatorForces, figure: Any) -> None:
+    bars(figure, "actuator forces", "N, N·m", forces.joints, {"least norm": forces.values.tolist()})
+
+
+def _engine_rows(found: SideBySide) -> list[dict[str, Any]]:
+    return [
+        {"joint": joint.name, "component": COMPONENTS[k], "unique": bool(joint.unique[k])}
+        | {engine: float(wrench[k]) for engine, wrench in joint.wrenches.items()}
+        for joint in found.joints
+        for k in range(len(COMPONENTS))
+    ]
+
+
+def _engine_lines(found: SideBySide, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.models import engines_lines
+
+    return engines_lines(found, width)
+
+
+def _engine_document(found: SideBySide) -> dict[str, Any]:
+    from mbplugin.report.documents.models import engines_document
+
+    return engines_document(found, found.mechanism.name, ())
+
+
+def _engine_chapter(found: SideBySide) -> Chapter:
+    from mbplugin.report.html.chapters import Chapter
+
+    return Chapter(title=f"Joint forces of {found.mechanism.name}", side_by_side=found)
+
+
+def _draw_engines(found: SideBySide, figure: Any) -> None:
+    engines = list(dict.fromkeys(name for joint in found.joints for name in joint.wrenches))
+    series = {
+        name: [float(np.linalg.norm(joint.wrenches[name][:_FORCES])) for joint in found.joints]
+        for name in engines
+    }
+    names = [joint.name for joint in found.joints]
+    bars(figure, f"{found.mechanism.name}: forces in the joints", "N", names, series)
+
+
 PRESENTATIONS = {
     "Trajectory": Presentation(
         rows=_samples,
@@ -94,5 +235,26 @@ PRESENTATIONS = {
         document=_agreement_document,
         lines=_agreement_lines,
         chapter=_agreement_chapter,
+    ),
+    "Reactions": Presentation(
+        rows=_wrenches,
+        columns=_WRENCH,
+        shown=("constraint", "type", "component", "value", "unit", "unique", "source"),
+        document=_reactions_document,
+        lines=_reactions_lines,
+        chapter=_reactions_chapter,
+        draw=_draw_reactions,
+    ),
+    "ReactionMask": Presentation(rows=_mask_rows, columns=("joint", *COMPONENTS), draw=_draw_mask),
+    "MisfitResponse": Presentation(
+        rows=_misfit_rows, columns=_MISFIT, lines=_misfit_lines, draw=_draw_misfits
+    ),
+    "ActuatorForces": Presentation(rows=_actuator_rows, columns=_ACTUATOR, draw=_draw_actuators),
+    "SideBySide": Presentation(
+        rows=_engine_rows,
+        document=_engine_document,
+        lines=_engine_lines,
+        chapter=_engine_chapter,
+        draw=_draw_engines,
     ),
 }

@@ -1,4 +1,4 @@
-"""The presentations of a lint, an analysis and a constraint matrix."""
+"""The presentations of a lint, an analysis, a constraint matrix, a closed model and a comparison of two."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from mbplugin.report.results.presentation import Presentation, grid
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
+    from mbplugin.closing.values import Closing
+    from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.linter.rule import Rule
     from mbplugin.report.html.chapters import Chapter
@@ -119,6 +121,52 @@ def _rule_rows(rule: Rule) -> list[dict[str, Any]]:
     return [{name: getattr(rule, name) for name in names}]
 
 
+_CLOSURE = ("name", "type", "was", "body_a", "body_b")
+_DIFFERENCE = ("kind", "element_a", "element_b", "value_a", "value_b", "cause")
+
+
+def _closures(found: Closing) -> list[dict[str, Any]]:
+    return [
+        {name: getattr(one, name) for name in _CLOSURE}
+        | {"instead_of": one.cut.instead_of, "independence": one.cut.independence}
+        for one in found.closures
+    ]
+
+
+def _closing_lines(found: Closing, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.compared import close_lines
+
+    return close_lines(found, width)
+
+
+def _closing_document(found: Closing) -> dict[str, Any]:
+    from mbplugin.report.documents.models import close_document
+
+    return close_document(found, found.mechanism.name, (), None)
+
+
+def _differences(found: ModelDiff) -> list[dict[str, Any]]:
+    return [{name: getattr(one, name) for name in _DIFFERENCE} for one in found.differences]
+
+
+def _diff_lines(found: ModelDiff, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.models import diff_lines
+
+    return diff_lines(found, (found.a.name, found.b.name), width)
+
+
+def _diff_document(found: ModelDiff) -> dict[str, Any]:
+    from mbplugin.report.documents.models import diff_document
+
+    return diff_document(found, (found.a.name, found.b.name), ())
+
+
+def _diff_chapter(found: ModelDiff) -> Chapter:
+    from mbplugin.report.html.chapters import Chapter
+
+    return Chapter(title=f"{found.a.name} and {found.b.name}", difference=found)
+
+
 PRESENTATIONS = {
     "Rule": Presentation(rows=_rule_rows, document=_rule_document, lines=_rule_lines),
     "Report": Presentation(
@@ -140,5 +188,18 @@ PRESENTATIONS = {
     ),
     "ConstraintMatrix": Presentation(
         rows=_matrix_rows, document=_matrix_document, lines=_matrix_lines, draw=_draw_matrix
+    ),
+    "Closing": Presentation(
+        rows=_closures,
+        columns=(*_CLOSURE, "instead_of", "independence"),
+        document=_closing_document,
+        lines=_closing_lines,
+    ),
+    "ModelDiff": Presentation(
+        rows=_differences,
+        columns=_DIFFERENCE,
+        document=_diff_document,
+        lines=_diff_lines,
+        chapter=_diff_chapter,
     ),
 }
