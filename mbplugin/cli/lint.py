@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -19,7 +20,7 @@ from mbplugin.linter.finding import Severity
 from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
 from mbplugin.phrases import visible
 from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
-from mbplugin.report.formats import LintFormat, rendered
+from mbplugin.report.formats import LintFormat, ProgramFormat, serialized
 
 if TYPE_CHECKING:
     from mbplugin.linter.run import Report
@@ -356,3 +357,30 @@ def _write(
                 )
                 source = "" if known else f"{visible(report.source)}: "
                 complain(f"mbplugin lint: {source}{finding.message}")
+
+
+def rendered(
+    name: LintFormat,
+    reports: Sequence[Report],
+    explain_dca: bool = False,
+    detail: Detail = "normal",
+    command: str = "",
+) -> str | bytes:
+    """Return reports in a format.
+
+    ``explain_dca`` is of the text, ``detail`` of text and JSON; a page has a record where the command is stated.
+    """
+    if name == "text":
+        from mbplugin.report.text.lint import lint_text
+
+        return lint_text(reports, explain_dca=explain_dca, detail=detail)
+    if name == "html":
+        from mbplugin.report.html import html_page
+        from mbplugin.report.html.chapters import lint_chapter
+
+        return html_page(*(lint_chapter(report, command) for report in reports))
+    if name in get_args(ProgramFormat):
+        return str(getattr(import_module("mbplugin.report.ci"), f"{name}_text")(reports))
+    from mbplugin.report.documents.lint import lint_document
+
+    return serialized(lint_document(reports, detail == "verbose"), name)

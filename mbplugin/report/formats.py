@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from mbplugin.phrases import counted, number
 
 if TYPE_CHECKING:
     from mbplugin.linter.run import Report
-    from mbplugin.report.text.lint import Detail
 
 #: Serializations of the document of a command.
 DocumentFormat = Literal["json", "xlsx"]
@@ -20,6 +19,9 @@ PageFormat = Literal[OutputFormat, "html", "pdf"]
 TableFormat = Literal[PageFormat, "csv"]
 #: What a command writes that makes tables of a scene.
 SceneFormat = Literal[PageFormat, "toml"]
+#: Formats of other programs: ``NAME_text`` of ``ci`` beside this file writes each; and all that a lint has.
+ProgramFormat = Literal["sarif", "github", "gitlab", "junit"]
+LintFormat = Literal["text", DocumentFormat, ProgramFormat, "html"]
 #: Where each serialization is; imported when it is used.
 _SERIALIZERS: dict[str, tuple[str, str]] = {
     "json": ("mbplugin.report.documents.part", "dumps"),
@@ -111,37 +113,3 @@ def shown(value: float, largest: float = 1.0, size: float = 1.0, digits: int = 4
 def largest_of(values: Iterable[float]) -> float:
     """Return the largest size of some numbers."""
     return max(map(abs, values), default=0.0)
-
-
-# The formats of a lint.
-
-#: Formats of other programs: ``NAME_text`` of ``ci`` beside this file writes each.
-ProgramFormat = Literal["sarif", "github", "gitlab", "junit"]
-LintFormat = Literal["text", DocumentFormat, ProgramFormat, "html"]
-
-
-def rendered(
-    name: LintFormat,
-    reports: Sequence[Report],
-    explain_dca: bool = False,
-    detail: Detail = "normal",
-    command: str = "",
-) -> str | bytes:
-    """Return reports in a format.
-
-    ``explain_dca`` is of the text, ``detail`` of text and JSON; a page has a record where the command is stated.
-    """
-    if name == "text":
-        from mbplugin.report.text.lint import lint_text
-
-        return lint_text(reports, explain_dca=explain_dca, detail=detail)
-    if name == "html":
-        from mbplugin.report.html import html_page
-        from mbplugin.report.html.chapters import lint_chapter
-
-        return html_page(*(lint_chapter(report, command) for report in reports))
-    if name in get_args(ProgramFormat):
-        return str(getattr(import_module(f"{__package__}.ci"), f"{name}_text")(reports))
-    from mbplugin.report.documents.lint import lint_document
-
-    return serialized(lint_document(reports, detail == "verbose"), name)

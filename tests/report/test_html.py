@@ -169,7 +169,7 @@ def test_several_files_are_one_page(tmp_path: Path) -> None:
 
 def test_a_page_needs_no_engine() -> None:
     code = (
-        "import sys, mbplugin as mb; from mbplugin.report.formats import rendered;"
+        "import sys, mbplugin as mb; from mbplugin.cli.lint import rendered;"
         f"rendered('html', [mb.lint({FOUR_BAR!r})]);"
         "print(sorted({'pybullet', 'numba', 'matplotlib', 'mujoco'} & set(sys.modules)))"
     )
