@@ -15,11 +15,12 @@ from mbplugin.linter.deadline import Deadline
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, lint, suppress, unused
-from mbplugin.linter.targets import Target
+from mbplugin.linter.targets import BY_CONTENT, ENDINGS, Target
+from mbplugin.phrases import listed
 from mbplugin.processes.foreign import require_possible
 from mbplugin.readers.common.paths import real_path
 
-UNUSABLE, CRASHED, UNUSED, NOT_LINTED = "MB900", "MB912", "MB913", "MB915"
+UNUSABLE, UNREADABLE, CRASHED, UNUSED, NOT_LINTED = "MB900", "MB901", "MB912", "MB913", "MB915"
 #: More processes than these cannot be waited for together on Windows.
 _MOST_ON_WINDOWS = 61
 #: A process takes as long to start as some files take to lint.
@@ -35,6 +36,9 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
         A request that cannot be meant.
     """
     settings = target.settings
+    if os.path.isdir(target.file):  # noqa: PTH112
+        endings = listed([*ENDINGS, *BY_CONTENT], most=len(ENDINGS) + len(BY_CONTENT))
+        return without_verdict(target, UNREADABLE, f"no robot file in this folder; looked for {endings}")
     try:
         report = lint(
             target.file,

@@ -111,3 +111,11 @@ def test_a_file_that_only_joins_others_is_linted_and_its_parts_are_not(tmp_path:
     assert finding["severity"] == "note" and "robot.xacro includes it" in finding["message"]
     assert runs["alone.xacro"]["exit_code"] == 2 and done.code == 2
     assert call("lint", str(tmp_path / "leg.xacro")).code == 2
+
+
+def test_a_folder_without_a_robot_says_so(tmp_path: Path) -> None:
+    (tmp_path / "readme.txt").write_text("nothing here")
+    done = call("lint", str(tmp_path))
+    assert done.code == 2 and "this is a directory" not in done.out
+    text = " ".join(done.out.split())
+    assert "no robot file in this folder; looked for .urdf, .sdf, .world" in text and "MB901" in text

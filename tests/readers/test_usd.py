@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import time
 from pathlib import Path
 
@@ -544,6 +545,24 @@ def test_what_is_no_mechanism_is_one_sentence(tmp_path: Path, text: str, error: 
     with pytest.raises(error, match=said) as caught:
         mb.load(written(tmp_path, text))
     assert str(caught.value).count("\n") == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["upAxis", "metersPerUnit", "kilogramsPerUnit", "defaultPrim", "timeCodesPerSecond"]
+)
+@pytest.mark.parametrize(
+    "value", ["{}", '{ string a = "b" }', '"W"', "3", "-1", "nan", "[1]", '["Z"]', "None", "@a@"]
+)
+def test_a_stage_states_itself_in_any_type(tmp_path: Path, name: str, value: str) -> None:
+    """What OpenUSD itself lets pass: dictionaries for names and numbers."""
+    text = re.sub(rf"^.*\b{name} = .*$", "", four_bar(), flags=re.MULTILINE)
+    path = written(tmp_path, text.replace("(\n", f"(\n    {name} = {value}\n", 1))
+    try:
+        mech = mb.load(path).mechanism
+    except (BrokenModel, BadNumber) as error:
+        assert str(error).count("\n") == 0 and "\t" not in str(error)
+    else:
+        assert np.isfinite(mech.gravity).all() and all(body.mass > 0.0 for body in mech.bodies)
 
 
 def test_binary_rubbish_and_missing_files(tmp_path: Path) -> None:

@@ -11,8 +11,10 @@ import pytest
 import fuzz.structured.judge as judge
 from failing_inputs import HELD, Greedy
 from fuzz.campaign import Limits, run_campaign
+from fuzz.structured import reports
 from fuzz.structured.case import Case, case
 from fuzz.structured.commands import COMMANDS
+from fuzz.structured.dice import Dice
 from fuzz.structured.judge import Outcome, outcome
 from fuzz.structured.target import Structured
 
@@ -30,6 +32,13 @@ def test_structured_cases_end_with_answers_or_sentences(inputs: int, tmp_path: P
 def test_seed_and_number_alone_decide_a_case() -> None:
     assert case(3, 5) == case(3, 5) != case(3, 6)
     assert case(4, 5) != case(3, 5)
+
+
+def test_damaging_a_report_leaves_what_others_are_damaged_with() -> None:
+    before = repr(reports._OTHERS)
+    for number in range(3000):
+        reports.damaged_json({"a": [{"b": 1, "c": [2, 3]}, {"b": 4}], "d": {"e": "f"}}, Dice(f"{number}"))
+    assert repr(reports._OTHERS) == before
 
 
 @pytest.mark.long

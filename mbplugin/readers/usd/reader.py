@@ -38,7 +38,6 @@ LIMITS = Limits(seconds=60.0, cpu=60, memory=4 << 30)
 _GRAVITY = 9.81
 #: Distance and angle between the frames of a joint beyond what single precision loses, m and rad.
 _APART = 1e-4
-_UP = {"X": 0, "Y": 1, "Z": 2}
 _ACTUATORS = {"MjcActuator": "mjc:target", "NewtonActuator": "newton:targets"}
 #: Lengths that single precision cannot tell apart.
 _EQUAL = 1e-6
@@ -151,13 +150,13 @@ def _without_bodies(stage: Stage) -> BrokenModel:
 
 
 def _name(stage: Stage) -> str:
-    default = stage.stage.GetDefaultPrim()
+    default = stage.default_prim
     return str(default.GetName()) if default else Path(stage.request.path).stem
 
 
 def _gravity(stage: Stage) -> Array:
     """Return gravity (3,), m/s²: that of the first physics scene, else of the Earth against the up axis."""
-    up = np.eye(3)[_UP.get(str(stage.pxr.UsdGeom.GetStageUpAxis(stage.stage)), 1)]
+    up = np.eye(3)["XYZ".index(stage.up_axis)]
     scenes = [p for p in stage.prims if p.IsA(stage.pxr.UsdPhysics.Scene)]
     if not scenes:
         return np.asarray(-_GRAVITY * up)

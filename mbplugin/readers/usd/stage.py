@@ -119,12 +119,47 @@ class Stage:
         """Kilograms per unit of mass."""
         return self._unit("kilogramsPerUnit", 1.0)
 
+    @property
+    def up_axis(self) -> str:
+        """The axis against which gravity pulls where no scene says: X, Y or Z.
+
+        Raises
+        ------
+        BrokenModel
+            The stage states anything else.
+        """
+        axis = self._stated("upAxis", "Y")
+        if axis not in ("X", "Y", "Z"):
+            raise BrokenModel("upAxis is no axis", where=self.request.path, expected='"X", "Y" or "Z"')
+        return str(axis)
+
+    @property
+    def default_prim(self) -> Any:
+        """The prim that the stage names as its default; an invalid one where it names none.
+
+        Raises
+        ------
+        BrokenModel
+            What it states is no name.
+        """
+        if not isinstance(self._stated("defaultPrim", ""), str):
+            raise BrokenModel(
+                "defaultPrim is no name", where=self.request.path, expected="that of a root prim"
+            )
+        return self.stage.GetDefaultPrim()
+
     def _unit(self, name: str, default: float) -> float:
-        root = self.stage.GetPseudoRoot()
-        value = float(root.GetMetadata(name)) if root.HasAuthoredMetadata(name) else default
-        if not 0 < value <= LARGEST:
-            raise BadNumber(f"{name} is {value:g}", where=self.request.path, expected="a positive number")
+        value = self._stated(name, default)
+        if not isinstance(value, float) or not 0 < value <= LARGEST:
+            said = f"{value:g}" if isinstance(value, float) else "no number"
+            raise BadNumber(f"{name} is {said}", where=self.request.path, expected="a positive number")
         return value
+
+    def _stated(self, name: str, default: str | float) -> Any:
+        """Return what the stage states of itself, of any type."""
+        root = self.stage.GetPseudoRoot()
+        value = root.GetMetadata(name) if root.HasAuthoredMetadata(name) else default
+        return float(value) if isinstance(value, int) else value
 
     def place(self, prim: Any) -> Origin:
         """Return where a prim is written; in instances, where their prototype is."""
@@ -556,7 +591,7 @@ def _broken(path: str, error: Exception | None) -> BrokenModel:
         lines = [
             line.split(" -- ", 1)[-1] for line in _ANONYMOUS.sub("", str(error)).splitlines() if line.strip()
         ]
-        reason = f": {' '.join(lines)[:_LAYERS_SHOWN]}"
+        reason = f": {' '.join(' '.join(lines).split())[:_LAYERS_SHOWN]}"
     return BrokenModel(
         f"OpenUSD cannot open the layer{reason}",
         where=path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from functools import cache
 from pathlib import Path
@@ -88,7 +89,7 @@ def _change(document: Any, dice: Dice) -> None:
     if way == "drop":
         del parent[key]
     elif way == "double" and isinstance(parent, list):
-        parent.append(node)
+        parent.append(copy.deepcopy(node))
     elif way == "rename" and isinstance(parent, dict):
         parent[dice.word()] = parent.pop(key)
     elif way == "number" and isinstance(node, (int, float)):
@@ -98,7 +99,8 @@ def _change(document: Any, dice: Dice) -> None:
     elif way == "word":
         parent[key] = dice.any(WORDS)
     else:
-        parent[key] = dice.any(_OTHERS)
+        # a later change must not change what the next inputs are made of
+        parent[key] = copy.deepcopy(dice.any(_OTHERS))
 
 
 def damage(folder: Path, seed: str) -> None:
