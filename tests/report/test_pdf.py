@@ -139,7 +139,7 @@ def test_equal_commands_print_equal_files(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert b"/CreationDate (D:20000229000000+00'00')" in found[0]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_browser_that_cannot_print_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As with a full folder for temporary files, which Chromium prints by way of."""
