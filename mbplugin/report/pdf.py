@@ -32,8 +32,8 @@ _UPRIGHT, _ACROSS = 680, 1009
 #: The smallest scale that the browser prints at.
 _SMALLEST = 0.1
 _SMALL = "font-size:7.5pt;font-family:sans-serif;color:#444;width:100%;margin:0 15mm"
-_OTHERWISE_PRINT = ", or print the page of --output-format html"
-_OTHERWISE = " and install Chromium, or print the page of --output-format html"
+_PRINT_PAGE = ", or print the page of --output-format html"
+_OTHERWISE = f" and install Chromium{_PRINT_PAGE}"
 
 
 def pdf_of_page(page: str, record: Record) -> bytes:
@@ -60,16 +60,23 @@ def _printed(page: str, record: Record) -> bytes:
         # paper cannot be unfolded
         tab.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
         landscape, scale = _fit(tab)
-        data: bytes = tab.pdf(
-            format="A4",
-            landscape=landscape,
-            scale=scale,
-            print_background=True,
-            display_header_footer=True,
-            header_template="<span></span>",
-            footer_template=_foot(record),
-            margin=_MARGIN,
-        )
+        try:
+            data: bytes = tab.pdf(
+                format="A4",
+                landscape=landscape,
+                scale=scale,
+                print_background=True,
+                display_header_footer=True,
+                header_template="<span></span>",
+                footer_template=_foot(record),
+                margin=_MARGIN,
+            )
+        except playwright_api().Error as error:
+            # it prints by way of a temporary file, and says of a full folder only that reading failed
+            raise MissingDependency(
+                f"Chromium does not print the page ({str(error).splitlines()[0]})",
+                remedy=f"free some space, also for temporary files (TMPDIR){_PRINT_PAGE}",
+            ) from None
     # the date of the report in place of the present one, as long as it: offsets in the file stay
     made = time_of_report().strftime("D:%Y%m%d%H%M%S+00'00'").encode()
     return re.sub(
@@ -119,7 +126,7 @@ def _browser() -> Iterator[Any]:
     Raises
     ------
     MissingDependency
-        There is none, or it does not print.
+        There is none.
     """
     api = playwright_api()
     installed = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -134,12 +141,5 @@ def _browser() -> Iterator[Any]:
             ) from None
         try:
             yield browser
-        except api.Error as error:
-            # it prints by way of a temporary file, and says of a full folder only that reading failed
-            reason = str(error).splitlines()[0]
-            raise MissingDependency(
-                f"Chromium does not print the page ({reason})",
-                remedy=f"free some space, also for temporary files (TMPDIR){_OTHERWISE_PRINT}",
-            ) from None
         finally:
             browser.close()

@@ -196,3 +196,21 @@ def test_times_that_nearly_coincide_give_numbers_or_a_sentence(
         assert np.isfinite([profile(t) for t in (0.0, step, 0.5, 1.0)]).all()
         # interpolation: the motion passes through its points
         assert profile(1.0)[0] == pytest.approx(2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["any", "zero", "far"])
+def test_points_that_are_apart_are_passed_whatever_they_state(columns: int, kind: str) -> None:
+    """Values of zero with rates, and values far from zero: what rounding leaves is no miss."""
+    rng = np.random.default_rng([columns, len(kind)])
+    for _ in range(200):
+        time = np.concatenate(([0.0], np.cumsum(rng.uniform(1e-3, 2.0, rng.integers(1, 5)))))
+        points = rng.normal(size=(len(time), columns))
+        if kind != "any":
+            points[:, 0] = 0.0 if kind == "zero" else 1e6
+        profile = mb.MotionProfile.from_points(np.column_stack((time, points)))
+        found = np.array([profile(t)[:columns] for t in time[:-1]])
+        np.testing.assert_allclose(found[:, 0], points[:-1, 0], rtol=1e-9, atol=1e-9)
+        # far from zero, what rounding leaves of a value is divided by steps of a millisecond, twice
+        if kind != "far":
+            np.testing.assert_allclose(found, points[:-1], rtol=1e-6, atol=1e-6)

@@ -42,6 +42,8 @@ _PARALLEL = 1e-9
 #: What passes between points that state values only.
 Between = Literal["spline", "rest"]
 MOST_POINTS = 10_000
+#: How far a piece may miss its end, over what it moves; and what is rounding, over the largest value.
+_MISSED, _ROUNDING = 1e-6, 1e-12
 
 
 # Joint coordinates of a pair: X_PS(q), its motion subspace, and q from a relative pose.
@@ -453,10 +455,6 @@ def _checked(points: Sequence[Sequence[float]] | Array) -> Array:
     return table
 
 
-#: How far a piece may miss its end, over the largest value.
-_MISSED = 1e-6
-
-
 def _pieces(time: Array, columns: Array, between: Between) -> Array:
     """Return the coefficients (m, k) of the polynomials between times, the constant ones first, m = n − 1.
 
@@ -484,8 +482,13 @@ def _pieces(time: Array, columns: Array, between: Between) -> Array:
             ends = np.pad(columns, ((0, 0), (0, 2))) if columns.shape[1] == 1 else columns
             coefficients = PPoly.from_bernstein_basis(BPoly.from_derivatives(time, ends)).c
         # a piece must arrive at the next point: rounding across a very short step can miss it by its whole rise
-        arrived = sum(c * np.diff(time) ** k for k, c in enumerate(coefficients[::-1]))
-        missed = ~(np.abs(arrived - columns[1:, 0]) <= _MISSED * np.abs(columns[:, 0]).max())
+        terms = coefficients[::-1] * np.diff(time) ** np.arange(len(coefficients))[:, None]
+        rates = sum(
+            (np.abs(columns[:-1, k]) + np.abs(columns[1:, k])) * np.diff(time) ** k
+            for k in range(1, columns.shape[1])
+        )
+        bound = _MISSED * (np.ptp(columns[:, 0]) + rates) + _ROUNDING * np.abs(columns[:, 0]).max()
+        missed = ~(np.abs(terms.sum(axis=0) - columns[1:, 0]) <= bound)
     _refuse_close(time, missed | ~np.isfinite(coefficients).all(axis=0))
     return np.asarray(coefficients[::-1].T)
 

@@ -76,7 +76,7 @@ def parse_xml(text: str, file: str) -> Element:
         raise UnreadableFile("the file is empty", where=file, expected="a model")
     refuse_entities(text, file)
     # a robot has some thousands; each takes a hundred times its bytes in memory
-    if text.count("<") > 2 * _MOST_ELEMENTS:
+    if text.count("<") - text.count("</") > _MOST_ELEMENTS:
         raise BrokenXml(
             f"the file has more than {_MOST_ELEMENTS:,} elements".replace(",", " "),
             where=file,

@@ -644,10 +644,12 @@ class Lines:
 
 def _lines_of(file: Path) -> dict[str, int]:
     try:
-        data = read_bounded(file)
-    except UnreadableFile:
+        with file.open("rb") as stream:
+            if stream.read(5) != b"#usda":
+                return {}
+        return prim_lines(read_bounded(file).decode("utf-8", "replace"))
+    except (OSError, UnreadableFile):
         return {}
-    return prim_lines(data.decode("utf-8", "replace")) if data.startswith(b"#usda") else {}
 
 
 # The usd-core package, imported where a stage is read.

@@ -155,12 +155,11 @@ def _bad_document(case: Case, found: Outcome, written: tuple[int, str] | None) -
         if kind == "json":
             # of thousands of samples, which are all alike, the validator looks at some: it is slower than the commands
             yield from _unlike_schema(command, _shortened(document) if len(text) > _LONG else document)
-    # an earlier report may hold the text nan, which is quoted
+    # a comparison quotes what an earlier report holds, which may be the text nan
     elif (
         command not in ("lint", "config", "rule")
-        and "--against" not in arguments
         and kind != "html"
-        and (place := _NO_NUMBER.search(text))
+        and (place := _NO_NUMBER.search(text := text.replace("nan → ", "→ ")))
     ):
         yield f"{command} prints nan: {text[max(0, place.start() - 80) : place.end() + 20]!r}"
 
