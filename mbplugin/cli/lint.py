@@ -108,11 +108,8 @@ RuleSeconds = Annotated[
 ]
 MaxSeconds = Annotated[
     float,
-    typer.Option(
-        "--max-seconds",
-        metavar="S",
-        parser=opt.seconds("--max-seconds"),
-        help="Time limit of the whole run, s; files not linted by then are reported (MB915), exit code 2.",
+    opt.time_limit(
+        "Time limit of the whole run, s; files not linted by then are reported (MB915), exit code 2."
     ),
 ]
 WriteScene = Annotated[

@@ -104,14 +104,14 @@ def _parser(option: str, dimension: str) -> Callable[[str | float], float]:
     return parsed
 
 
+def time_limit(help: str) -> Any:
+    """Return the option ``--max-seconds`` of a command, with what happens beyond it."""
+    return typer.Option("--max-seconds", metavar="S", parser=seconds("--max-seconds"), help=help)
+
+
 MaxSecondsOption = Annotated[
     float,
-    typer.Option(
-        "--max-seconds",
-        metavar="S",
-        parser=seconds("--max-seconds"),
-        help="Time limit, s; beyond it the outcome is budget_spent.",
-    ),
+    time_limit("Time limit, s; beyond it the outcome is budget_spent."),
 ]
 
 

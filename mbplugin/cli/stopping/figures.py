@@ -71,12 +71,7 @@ CoverOption = Annotated[
 ]
 MaxSeconds = Annotated[
     float,
-    typer.Option(
-        "--max-seconds",
-        metavar="S",
-        parser=opt.seconds("--max-seconds"),
-        help="Time limit of the fit, s; beyond it the command fails.",
-    ),
+    opt.time_limit("Time limit of the fit, s; beyond it the command fails."),
 ]
 FormatOption = Annotated[
     SceneFormat,

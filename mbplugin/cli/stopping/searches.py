@@ -91,12 +91,7 @@ Samples = Annotated[int, typer.Option(metavar="N", help="Random stops with which
 Seed = Annotated[int, typer.Option(metavar="S", help="Seed of the search.")]
 MaxSeconds = Annotated[
     float,
-    typer.Option(
-        "--max-seconds",
-        metavar="S",
-        parser=opt.seconds("--max-seconds"),
-        help="Time limit of the search, s; beyond it the worst stops so far are reported.",
-    ),
+    opt.time_limit("Time limit of the search, s; beyond it the worst stops so far are reported."),
 ]
 Commands = Annotated[
     bool, typer.Option("--commands", help="In text output, print the estop command of each stop.")
