@@ -123,6 +123,15 @@ def test_density_of_a_material_and_of_nothing() -> None:
         assert np.isclose(load(text).mechanism.bodies[0].mass, density * volume)
 
 
+@pytest.mark.parametrize("mass", ["", "float physics:mass = 2\n"])
+@pytest.mark.parametrize("size", ["1e-90", "1e-100", "1e-107", "1e-160", "1e-300"])
+def test_a_collider_of_no_size_has_no_mass(size: str, mass: str) -> None:
+    cube = solid("Cube", f"double size = {size}\n{mass}", more=', "PhysicsMassAPI"')
+    kept = body("b", at=xform((1, 0, 0)), mass="float physics:mass = 1\n")
+    found = load(stage(group("robot", body("a", cube), kept), metres=1e-9)).mechanism.bodies
+    assert np.isfinite([b.mass for b in found]).all() and found[1].mass == 1.0
+
+
 def test_density_in_centimetres_and_grams() -> None:
     """8 g/cm³ in a stage of centimetres and grams is 8000 kg/m³."""
     cube = solid("Cube", "double size = 10")
@@ -538,8 +547,9 @@ def test_missing_layers_and_cycles_are_findings(tmp_path: Path) -> None:
         (stage(group("robot", body("a", at=xform((1e60, 0, 0))))), BadNumber, "cannot be used"),
         (stage(group("robot", body("a", at=xform(scale=0)))), BrokenModel, "the scale is zero"),
         (four_bar().replace("metersPerUnit = 1.0", "metersPerUnit = 0"), BadNumber, "metersPerUnit is 0"),
+        (four_bar().replace("metersPerUnit = 1.0", "metersPerUnit = 1e-160"), BadNumber, "is 1e-160"),
     ],
-    ids=["text", "no bodies", "nan", "far", "scale", "unit"],
+    ids=["text", "no bodies", "nan", "far", "scale", "unit", "small unit"],
 )
 def test_what_is_no_mechanism_is_one_sentence(tmp_path: Path, text: str, error: type, said: str) -> None:
     with pytest.raises(error, match=said) as caught:

@@ -140,6 +140,9 @@ def _colliders_of(stage: Stage, body: Any, X_WL: Pose, colliders: Sequence[Any])
             raise BadNumber("the collider is too large for a mass", where=stage.where(prim))
         A, p = stage.matrix(prim)
         solid = solid.mapped(stage.metre * X_LW.R @ A, X_LW.apply(stage.metre * p))
+        # in metres a tiny one may have none
+        if solid.volume == 0.0:
+            continue
         own = _stated_mass(stage, prim)
         # a negative density is as little one as zero
         density = own / solid.volume if own > 0 else _density_of(stage, body, prim)

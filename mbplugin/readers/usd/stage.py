@@ -39,6 +39,8 @@ _SHOWN = 240
 _MOST_LAYERS = 10_000
 #: Prims of a composed stage; instances of instances can have any number.
 MOST_PRIMS = 200_000
+#: Smallest and largest unit in SI, of lengths and masses: OpenUSD names nanometres and light-years.
+_UNITS = (1e-30, 1e30)
 #: What of an error of OpenUSD is shown.
 _LAYERS_SHOWN = 300
 #: How OpenUSD says what it did not get; a name may hold any of these marks.
@@ -150,9 +152,11 @@ class Stage:
 
     def _unit(self, name: str, default: float) -> float:
         value = self._stated(name, default)
-        if not isinstance(value, float) or not 0 < value <= LARGEST:
+        smallest, largest = _UNITS
+        if not isinstance(value, float) or not smallest <= value <= largest:
             said = f"{value:g}" if isinstance(value, float) else "no number"
-            raise BadNumber(f"{name} is {said}", where=self.request.path, expected="a positive number")
+            expected = f"a number from {smallest:g} to {largest:g}"
+            raise BadNumber(f"{name} is {said}", where=self.request.path, expected=expected)
         return value
 
     def _stated(self, name: str, default: str | float) -> Any:
