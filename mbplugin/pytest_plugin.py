@@ -72,7 +72,7 @@ class ModelFile(pytest.File):
 
 def _settings(node: pytest.File | pytest.Item) -> Settings:
     """Return what is in force for a model: the configuration that was named, or the nearest."""
-    from mbplugin.linter.config import named_settings, settings_for
+    from mbplugin.linter.targets import named_settings, settings_for
 
     named = node.config.getoption("--mbplugin-config")
     return named_settings(Path(named)) if named else settings_for(node.path)

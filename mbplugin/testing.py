@@ -88,8 +88,7 @@ def lint_as_configured(
         Of ``mbplugin.lint``.
     """
     from mbplugin.linter.batch import lint_target
-    from mbplugin.linter.config import settings_for
-    from mbplugin.linter.targets import target_of
+    from mbplugin.linter.targets import settings_for, target_of
 
     settings = settings_for(Path(path)).overridden(requested or {})
     return lint_target(target_of(os.fspath(path), settings), options)

@@ -78,7 +78,7 @@ def config_command(
     output: opt.OutputOption = None,
 ) -> None:
     """Print the settings that a lint of FILE uses, and the origin of each setting."""
-    from mbplugin.linter.config import settings_for
+    from mbplugin.linter.targets import settings_for
 
     settings = settings_for(file)
     if output_format == "text":

@@ -28,9 +28,10 @@ from mbplugin.errors import (
 from mbplugin.linter.finding import SEVERITIES, Finding, Severity
 from mbplugin.linter.registry import Selection, broken_plugins, find_rule, is_built_in, rules, text_of
 from mbplugin.linter.rule import Rule
+from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import Origin, Scene, as_scene, with_coordinates
+from mbplugin.model.scene import Origin, Scene, as_scene
 from mbplugin.phrases import counted, names_of, one_line, visible
 from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
 from mbplugin.readers.common.paths import lookups_kept, real_path

@@ -6,10 +6,10 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, TimeoutError, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,25 +24,36 @@ if TYPE_CHECKING:
     from mbplugin.linter.targets import Target
 
 
+#: Lints one file; it is found by its name in the process, after that has been prepared.
+Work = Callable[["Target", Mapping[str, Any]], "Report"]
+
+
+@dataclass(frozen=True)
+class NoReport:
+    """Why a file has no report: its process failed, or (no reason) the time was over before."""
+
+    reason: str = ""
+
+
 def side_by_side(
-    targets: Sequence[Target], options: Mapping[str, Any], workers: int, deadline: Deadline
-) -> Iterator[Report]:
+    targets: Sequence[Target], options: Mapping[str, Any], work: Work, workers: int, deadline: Deadline
+) -> Iterator[Report | NoReport]:
     """Yield the reports of files in their order, from so many processes; options of ``lint``.
 
-    At the deadline the processes are ended; what they have not linted by then is reported as such.
+    At the deadline the processes are ended; what they have not linted by then has no report.
     """
     left = list(targets)
     while left:
         done = 0
         with _pool(workers) as pool:
             with _starting():
-                futures = [pool.submit(_work, target, options) for target in left]
+                futures = [pool.submit(work, target, options) for target in left]
             try:
-                for target, future in zip(left, futures, strict=True):
+                for future in futures:
                     if not wait([future], deadline.left).done:
                         # from now on only what is there already
                         _end(pool)
-                    yield _result(target, future, deadline)
+                    yield _result(future, deadline)
                     done += 1
             except BrokenProcessPool:
                 pass
@@ -52,7 +63,7 @@ def side_by_side(
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         # one file ended its process and the pool with it; most likely one of those that were under way
-        yield from (_alone(target, options, deadline) for target in left[done : done + workers])
+        yield from (_alone(target, options, work, deadline) for target in left[done : done + workers])
         left = left[done + workers :]
 
 
@@ -62,36 +73,30 @@ def _end(pool: ProcessPoolExecutor) -> None:
         process.kill()
 
 
-def _result(target: Target, future: Future[Report], deadline: Deadline) -> Report:
-    from mbplugin.linter.batch import not_linted
-
+def _result(future: Future[Report], deadline: Deadline) -> Report | NoReport:
     try:
         return future.result(deadline.left)
     except (BrokenProcessPool, TimeoutError):
         if deadline.passed:
-            return not_linted(target, deadline.seconds or 0.0)
+            return NoReport()
         raise
     # a report that cannot be sent, made by somebody's rule
     except Exception as error:
-        from mbplugin.linter.batch import CRASHED, without_verdict
-
-        return without_verdict(target, CRASHED, f"{type(error).__name__}: {error}")
+        return NoReport(f"{type(error).__name__}: {error}")
 
 
-def _alone(target: Target, options: Mapping[str, Any], deadline: Deadline) -> Report:
-    from mbplugin.linter.batch import CRASHED, not_linted, without_verdict
-
+def _alone(target: Target, options: Mapping[str, Any], work: Work, deadline: Deadline) -> Report | NoReport:
     if deadline.passed:
-        return not_linted(target, deadline.seconds or 0.0)
+        return NoReport()
     with _pool(1) as pool:
         with _starting():
-            future = pool.submit(_work, target, options)
+            future = pool.submit(work, target, options)
         if not wait([future], deadline.left).done:
             _end(pool)
         try:
-            return _result(target, future, deadline)
+            return _result(future, deadline)
         except BrokenProcessPool:
-            return without_verdict(target, CRASHED, "the process that linted it was killed")
+            return NoReport("the process that linted it was killed")
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
@@ -133,11 +138,3 @@ def _start(folder: str, seconds: float | None) -> None:
     # read when numpy is imported, which no import of this module has done
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"
-
-
-def _work(target: Target, options: Mapping[str, Any]) -> Report:
-    from mbplugin.linter.batch import lint_one_of_many
-
-    report = lint_one_of_many(target, options)
-    # the documents are for the rules, and to send them takes a fifth of the time of a lint
-    return replace(report, scene=report.scene and replace(report.scene, documents=()))

@@ -108,6 +108,13 @@ def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = Non
     return found
 
 
+def with_coordinates(scene: Scene, values: Mapping[str, float | str]) -> Scene:
+    """Return the scene with some joint coordinates (rad, m) given; they are held when loops close."""
+    q = stated_coordinates(scene.mechanism, values, scene.state.q)
+    named = scene.state.named | set(values)
+    return replace(scene, state=replace(scene.state, q=q, given=scene.state.given | named, named=named))
+
+
 def warn_of(sentences: Iterable[str]) -> None:
     """Warn the one who called the package of implausible values, one sentence each.
 

@@ -533,15 +533,6 @@ def option_of(model: Scene | Mechanism, name: str, default: Any) -> Any:
     return default if value is None else value
 
 
-def with_coordinates(scene: Scene, values: Mapping[str, float | str]) -> Scene:
-    """Return the scene with some joint coordinates (rad, m) given; they are held when loops close."""
-    from mbplugin.model.brakes import stated_coordinates
-
-    q = stated_coordinates(scene.mechanism, values, scene.state.q)
-    named = scene.state.named | set(values)
-    return replace(scene, state=replace(scene.state, q=q, given=scene.state.given | named, named=named))
-
-
 # Loads, payloads and misfits, given as values or as tables, and checked.
 
 

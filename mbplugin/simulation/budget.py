@@ -8,12 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from mbplugin.dynamics.compiler.safe_points import at_safe_points
-
-if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory.record import Record
 
 #: Seconds of computing that a motion, a search or a fit may take where nobody says.
 MAX_SECONDS = 600.0
@@ -45,16 +41,16 @@ class Budget:
         """How many samples and steps there is memory for."""
         return MOST_BYTES // (_OVERHEAD + 8 * self.sample_numbers)
 
-    def spent(self, record: Record, time: float) -> str:
-        """Return which budget is used up at an instant of the motion (s), as a sentence; empty: none."""
+    def spent(self, samples: int, events: int, time: float) -> str:
+        """Return which budget a motion has used up at an instant (s), as a sentence; empty: none."""
         used = monotonic() - self.begun
         if used > self.max_seconds:
             self.out_of_time = True
             what = f"{self.max_seconds:g} s of computing"
             return _sentence(time, what, "it is interpolated between its samples; allow more (--max-seconds)")
-        if record.count > self.most_samples:
+        if samples > self.most_samples:
             return _sentence(time, f"{self.most_samples} steps", "take longer steps or a shorter duration")
-        if len(record.events) > MOST_EVENTS:
+        if events > MOST_EVENTS:
             return _sentence(time, f"{MOST_EVENTS} events", "take a shorter duration")
         return ""
 

@@ -13,12 +13,12 @@ from mbplugin.errors import BadNumber, MbPluginError
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import Budget, ctrl_c_waits
-from mbplugin.simulation.integrators.contract import Chunk, Step
+from mbplugin.simulation.integrators.contract import Chunk, State, Step
 from mbplugin.simulation.integrators.registry import find_integrator
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import Limits, Schedule, joint_limits, passing, passings
 from mbplugin.simulation.problem import GapWatch, Opened, Problem
-from mbplugin.simulation.steppers.absolute_accelerations import State, Stepper
+from mbplugin.simulation.steppers.absolute_accelerations import Stepper
 from mbplugin.simulation.steppers.kernel_state import (
     LOOK,
     MASSLESS,
@@ -130,7 +130,7 @@ class Runner:
 
     def _budget_spent(self) -> bool:
         """Whether the motion may not go on; says why."""
-        self.failure = self.budget.spent(self.record, self.state.t)
+        self.failure = self.budget.spent(self.record.count, len(self.record.events), self.state.t)
         return bool(self.failure)
 
     def _keep(self) -> None:

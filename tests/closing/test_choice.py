@@ -13,8 +13,9 @@ import mbplugin as mb
 from mbplugin import readers
 from mbplugin.closing.choice import close, driven_joints
 from mbplugin.errors import BadUsage, CannotClose, UnknownName
+from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
-from mbplugin.model.scene import Actuator, Scene, State, with_coordinates
+from mbplugin.model.scene import Actuator, Scene, State
 from mbplugin.model.spatial import Pose
 from mbplugin.writers.written import ENDINGS
 from models import four_bar

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from command_line import ASSETS, SAMPLE, call
-from mbplugin.linter.config import settings_for
+from mbplugin.linter.targets import settings_for
 from mbplugin.report.documents.part import schema_of
 
 BAR, GRIPPER = "robots/four_bar.sdf", "robots/gripper.urdf"

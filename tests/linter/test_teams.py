@@ -18,8 +18,7 @@ from lxml import etree
 
 from command_line import ROOT, SAMPLE, call
 from github_annotations import annotations
-from mbplugin.linter.config import read_config
-from mbplugin.linter.targets import BY_CONTENT, ENDINGS
+from mbplugin.linter.targets import BY_CONTENT, ENDINGS, read_config
 
 if sys.version_info >= (3, 11):
     import tomllib

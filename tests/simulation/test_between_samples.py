@@ -18,8 +18,8 @@ from mbplugin.model.mechanism import WORLD, Driver, Freedom, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.spatial import Array
+from mbplugin.simulation.integrators.contract import State
 from mbplugin.simulation.options import Profile
-from mbplugin.simulation.steppers.absolute_accelerations import State
 from mbplugin.simulation.trajectory.axis import body_motions
 from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.resampling import drawn

@@ -255,7 +255,7 @@ def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
     if reading.units is not None:
         units = read_units(opt.split([reading.units]), "--units")
     else:
-        from mbplugin.linter.config import settings_for
+        from mbplugin.linter.targets import settings_for
 
         settings = settings_for(Path() if file == opt.STDIN else Path(file))
         units = settings.units

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.model.brake_law import SI, Units
-from mbplugin.model.scene import with_coordinates
+from mbplugin.model.brakes import with_coordinates
 from mbplugin.readers.source import sources_of
 from mbplugin.report.record import judged, reactions_at_rest, record_of
 from mbplugin.stopping.scenario.scenario import (

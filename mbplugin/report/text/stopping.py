@@ -20,12 +20,18 @@ from mbplugin.stopping.worst_stops import worst_in_units
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration.intervals import ComparedRow, Parameter
-    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, RepeatedStop
+    from mbplugin.stopping.calibration.values import (
+        CalibratedRow,
+        Calibration,
+        FittedJoint,
+        MeasuredRow,
+        MeasuredStops,
+        RepeatedStop,
+    )
     from mbplugin.stopping.outcome import JointStop, PeakWrench, StopReport
     from mbplugin.stopping.scenario.scenario import ToolChoice
     from mbplugin.stopping.sweep.run import SweepReport
     from mbplugin.stopping.sweep.swept import Swept
-    from mbplugin.stopping.table.run import MeasuredRow, MeasuredStops
     from mbplugin.stopping.table.values import StoppingTable
     from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops
     from mbplugin.stopping.zones.distance import Distance

@@ -19,6 +19,7 @@ from mbplugin.simulation.active_set.stick_slip import (
 )
 from mbplugin.simulation.events import EVENT_FUNCTION, ROW_RATE, compiled_watch
 from mbplugin.simulation.impact import all_impulses, contradict, grip, gripped, is_singular
+from mbplugin.simulation.integrators.contract import State
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import (
     BRAKE,
@@ -31,7 +32,7 @@ from mbplugin.simulation.passing_marks import (
     release_words,
 )
 from mbplugin.simulation.problem import Problem, jump_rates
-from mbplugin.simulation.steppers.absolute_accelerations import State, Stepper
+from mbplugin.simulation.steppers.absolute_accelerations import Stepper
 from mbplugin.simulation.steppers.kernel_state import (
     FACTORIZE,
     KINEMATICS,

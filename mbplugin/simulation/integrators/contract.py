@@ -22,20 +22,34 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from mbplugin.model.spatial import AnyArray, Array
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.steppers.absolute_accelerations import State
     from mbplugin.simulation.steppers.kernel_state import KernelState
-    from mbplugin.simulation.steppers.python import PythonStepper
 
 #: dy/dt at (t, y), y stacking increment, rates and works.
 Derivative = Callable[[float, Array], Array]
+
+
+@dataclass(eq=False)
+class State:
+    """Where a motion is: time, coordinates, rates, accelerations, works, and the next step."""
+
+    t: float
+    q: Array
+    qd: Array
+    qdd: Array
+    work: Array = field(default_factory=lambda: np.zeros(3))
+    h: float = 0.0
+
+    def copy(self) -> State:
+        """Return a state that later steps do not change."""
+        return State(self.t, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.work.copy(), self.h)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,9 +141,37 @@ class Control(NamedTuple):
     evaluate: tuple[int, int] | None = None
 
 
+class StepperInPython(Protocol):
+    """What a step in Python asks of the stepper that runs it.
+
+    Attributes
+    ----------
+    counts : (2,) array
+        Adds up evaluations and rejected steps.
+    """
+
+    counts: Array
+
+    @property
+    def control(self) -> Callable[[float, Array, Array], None]:
+        """Adds a controller's forces at (t, q, q̇) to ``tau``, and their power."""
+
+    def prescribe(self, kernel_state: KernelState, t: float, begun: float | None = None) -> None:
+        """Set the prescribed motions that are callables at a time, s, of a step that has begun at one."""
+
+    def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
+        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
+
+    def derivative(self, kernel_state: KernelState, state: State) -> Derivative:
+        """Return dy/dt, y stacking increment, rates and works."""
+
+    def finish(self, kernel_state: KernelState, state: State, h: float, new: Array) -> None:
+        """Put a state to the end of a step and settle it; ``new`` (2 nv + 3,) stacks increment, rates and works."""
+
+
 #: A step in Python, taken in place by (kernel state, state, control, dense output (d, 2, nv) to fill): its
 #: length, s; 0 where it becomes too small, −1 where a rejected one is not to be tried again.
-PythonStep = Callable[["KernelState", "State", Control, Array], float]
+PythonStep = Callable[["KernelState", State, Control, Array], float]
 
 
 class Integrator(ABC):
@@ -169,5 +211,5 @@ class Integrator(ABC):
         """
 
     @abstractmethod
-    def in_python(self, stepper: PythonStepper) -> PythonStep:
+    def in_python(self, stepper: StepperInPython) -> PythonStep:
         """Return the step in Python, for one run of a stepper."""

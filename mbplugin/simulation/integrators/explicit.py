@@ -23,9 +23,8 @@ from mbplugin.simulation.integrators.tableau import Tableau
 from mbplugin.simulation.steppers.kernel_state import evaluate_address, place_of
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.steppers.absolute_accelerations import State
+    from mbplugin.simulation.integrators.contract import State, StepperInPython
     from mbplugin.simulation.steppers.kernel_state import KernelState
-    from mbplugin.simulation.steppers.python import PythonStepper
 
 #: Weights of earlier stages, and of those of the dense output in ``A_EXTRA``.
 A: tuple[tuple[float, ...], ...] = (
@@ -334,7 +333,7 @@ class ExplicitIntegrator(Integrator):
         )
         return int(status), int(kept)
 
-    def in_python(self, stepper: PythonStepper) -> PythonStep:
+    def in_python(self, stepper: StepperInPython) -> PythonStep:
         """Return the step of this method in Python."""
         return ExplicitStep(self.tableau, stepper)
 
@@ -348,7 +347,7 @@ class ExplicitStep:
     ``first`` (n,) is the derivative at the start.
     """
 
-    def __init__(self, tableau: Tableau, stepper: PythonStepper) -> None:
+    def __init__(self, tableau: Tableau, stepper: StepperInPython) -> None:
         self._tableau, self._stepper = tableau, stepper
         self._of = tableau.coefficients
 

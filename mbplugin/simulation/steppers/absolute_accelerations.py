@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
@@ -30,7 +30,7 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, locate_first_change
-from mbplugin.simulation.integrators.contract import Chunk, Control, Step, make_chunk
+from mbplugin.simulation.integrators.contract import Chunk, Control, State, Step, make_chunk
 from mbplugin.simulation.integrators.registry import find_integrator
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem, project_state
@@ -113,22 +113,6 @@ def inside(kernel_state: KernelState, step: Step, time: float) -> State:
 
 
 # One call for all loops: take steps from a state until something happens.
-
-
-@dataclass(eq=False)
-class State:
-    """Where a motion is: time, coordinates, rates, accelerations, works, and the next step."""
-
-    t: float
-    q: Array
-    qd: Array
-    qdd: Array
-    work: Array = field(default_factory=lambda: np.zeros(3))
-    h: float = 0.0
-
-    def copy(self) -> State:
-        """Return a state that later steps do not change."""
-        return State(self.t, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.work.copy(), self.h)
 
 
 class Stepper(Protocol):

@@ -33,12 +33,12 @@ from mbplugin.simulation.events import (
     mark_overloaded,
     sign_changes,
 )
-from mbplugin.simulation.integrators.contract import Chunk, Derivative, Step, make_chunk
+from mbplugin.simulation.integrators.contract import Chunk, Derivative, State, Step, make_chunk
 from mbplugin.simulation.integrators.explicit_loop import is_motion
 from mbplugin.simulation.integrators.registry import find_integrator, integrator_names
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem, project_state
-from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteAccelerations, State, control_of
+from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteAccelerations, control_of
 from mbplugin.simulation.steppers.kernel_state import (
     DONE,
     FACTORIZE,

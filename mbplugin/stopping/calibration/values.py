@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,11 +10,12 @@ from typing import Literal
 
 from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.enumerations import CoordinateUnit
-from mbplugin.phrases import counted, one_line, one_line_repr
+from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.readers.source import Source
 from mbplugin.rendering import Result
 from mbplugin.stopping.calibration.intervals import ComparedRow, Margin, Parameter
 from mbplugin.stopping.order_statistics import ToleranceBound
+from mbplugin.stopping.outcome import StopOutcome
 
 #: A computed value explains a measured one up to this share of it.
 TOLERANCE = 0.10
@@ -174,3 +175,63 @@ class Calibration(Result):
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
         """Return what writes the tables of a scene."""
         return {".toml": partial(Path.write_text, data=self.toml, encoding="utf-8")}
+
+
+# Measured stops beside those that a stopping table's brakes and ramps give: nothing is fitted.
+
+
+@dataclass(frozen=True)
+class MeasuredRow(ComparedRow):
+    """A measured stop beside the one that the table's brakes and ramps give.
+
+    Parameters
+    ----------
+    outcome : StopOutcome
+        Of the computed stop.
+    """
+
+    outcome: StopOutcome
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredStops:
+    """Measured stops beside computed ones.
+
+    Parameters
+    ----------
+    source : Source
+        The file of measured stops.
+    rows : tuple of MeasuredRow
+        In its order.
+    """
+
+    source: Source
+    rows: tuple[MeasuredRow, ...]
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that were stopped."""
+        return tuple(dict.fromkeys(row.joint for row in self.rows))
+
+    @property
+    def sentence(self) -> str:
+        """How many of them took longer or went farther than computed, and the most that is missing."""
+        count = counted(len(self.rows), "measured stop")
+        missed = [row for row in self.rows if not row.covered]
+        if not missed:
+            return f"none of {count} took longer or went farther than computed"
+        shortest = min(_shortfalls(missed))
+        lines = listed([str(row.line) for row in missed], most=len(missed))
+        return (
+            f"TOO SHORT: of {count}, {len(missed)} took longer or went farther than computed (line {lines});"
+            f" the computed value is too short by up to {-100 * shortest[0]:.1f} % ({shortest[1]}, line"
+            f" {shortest[2]})"
+        )
+
+
+def _shortfalls(rows: list[MeasuredRow]) -> Iterator[tuple[float, str, int]]:
+    """Yield deviation, quantity and line of what was measured."""
+    for row in rows:
+        for name, gap in (("time", row.time_deviation), ("distance", row.distance_deviation)):
+            if gap is not None:
+                yield gap, name, row.line

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,14 +16,13 @@ from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, 
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
-from mbplugin.phrases import counted, listed
 from mbplugin.readers.source import ModelSource, Source, model_of
 from mbplugin.stopping.batch import CompiledStop, StopSummary, require_compiled_stop
 from mbplugin.stopping.calibration.fit import Bench
-from mbplugin.stopping.calibration.intervals import ComparedRow, known
+from mbplugin.stopping.calibration.intervals import known
 from mbplugin.stopping.calibration.measured import measurements_of, read_measured, require_consistent
 from mbplugin.stopping.calibration.measurement import Measurement
-from mbplugin.stopping.outcome import StopOutcome
+from mbplugin.stopping.calibration.values import MeasuredRow, MeasuredStops
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.decelerations import (
     assumed_deceleration,
@@ -427,55 +426,6 @@ def grid_of(given: Mapping[str, Sequence[int]] | None) -> Grid:
 # Measured stops beside those that a stopping table's brakes and ramps give: nothing is fitted.
 
 
-@dataclass(frozen=True)
-class MeasuredRow(ComparedRow):
-    """A measured stop beside the one that the table's brakes and ramps give.
-
-    Parameters
-    ----------
-    outcome : StopOutcome
-        Of the computed stop.
-    """
-
-    outcome: StopOutcome
-
-
-@dataclass(frozen=True, eq=False)
-class MeasuredStops:
-    """Measured stops beside computed ones.
-
-    Parameters
-    ----------
-    source : Source
-        The file of measured stops.
-    rows : tuple of MeasuredRow
-        In its order.
-    """
-
-    source: Source
-    rows: tuple[MeasuredRow, ...]
-
-    @property
-    def joints(self) -> tuple[str, ...]:
-        """The joints that were stopped."""
-        return tuple(dict.fromkeys(row.joint for row in self.rows))
-
-    @property
-    def sentence(self) -> str:
-        """How many of them took longer or went farther than computed, and the most that is missing."""
-        count = counted(len(self.rows), "measured stop")
-        missed = [row for row in self.rows if not row.covered]
-        if not missed:
-            return f"none of {count} took longer or went farther than computed"
-        shortest = min(_shortfalls(missed))
-        lines = listed([str(row.line) for row in missed], most=len(missed))
-        return (
-            f"TOO SHORT: of {count}, {len(missed)} took longer or went farther than computed (line {lines});"
-            f" the computed value is too short by up to {-100 * shortest[0]:.1f} % ({shortest[1]}, line"
-            f" {shortest[2]})"
-        )
-
-
 def measured_stops(
     mech: Scene | Mechanism,
     measured: str | Path,
@@ -536,11 +486,3 @@ def _row(row: Measurement, bench: Bench, stop_of: StopOf, compiled: CompiledStop
         distance,
         stop.outcome,
     )
-
-
-def _shortfalls(rows: list[MeasuredRow]) -> Iterator[tuple[float, str, int]]:
-    """Yield deviation, quantity and line of what was measured."""
-    for row in rows:
-        for name, gap in (("time", row.time_deviation), ("distance", row.distance_deviation)):
-            if gap is not None:
-                yield gap, name, row.line

@@ -19,9 +19,9 @@ from mbplugin.stopping.scenario.scenario import NO_EFFORT_LIMITS, NO_TOOL, Effor
 if TYPE_CHECKING:
     from mbplugin.model.scene import Payload
     from mbplugin.stopping.batch import StopSummary
+    from mbplugin.stopping.calibration.values import MeasuredStops
     from mbplugin.stopping.scenario.scenario import Scenario
     from mbplugin.stopping.table.extension import ExtensionPose
-    from mbplugin.stopping.table.run import MeasuredStops
     from mbplugin.stopping.worst_stops import WorstStops
     from mbplugin.stopping.zones.zone import StopMotion
 

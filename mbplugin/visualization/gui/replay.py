@@ -1,9 +1,13 @@
-"""The window with a replay: pause, steps, speed, again from the start."""
+"""The process of a window, run isolated, with a pickled request on its input: a replay, or sliders."""
 
 from __future__ import annotations
 
+import os
+import pickle
+import sys
 import time
-from typing import TYPE_CHECKING
+import traceback
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -12,19 +16,64 @@ from mbplugin.constraints.rows import plane_columns
 from mbplugin.report.picture import reaction_arrows
 from mbplugin.report.record import reactions_at
 from mbplugin.simulation.manifold import Manifold, PoseVerdict
+from mbplugin.visualization.gui.show import BUG, ENDED, OPENED, Window
+from mbplugin.visualization.gui.window import SIZE, DebugWindow
 from mbplugin.visualization.scene_view import Replay
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.model.spatial import Array
     from mbplugin.report.picture import ReactionArrow
-    from mbplugin.visualization.gui.window import DebugWindow
 
 _BUTTONS = ("pause / play", "step >", "< step", "to the start")
 #: Range of the speed, beside that at first.
 _SLOWER, _FASTER = 0.1, 4.0
 #: How long the end is seen, and between two texts of the clock, s.
 _REST, _CLOCK = 1.0, 0.5
+
+#: What is off: panels with previews of pictures, shadows, dragging with the mouse, single letters as commands.
+_OFF = (
+    "COV_ENABLE_RGB_BUFFER_PREVIEW",
+    "COV_ENABLE_DEPTH_BUFFER_PREVIEW",
+    "COV_ENABLE_SEGMENTATION_MARK_PREVIEW",
+    "COV_ENABLE_GUI",
+    "COV_ENABLE_SHADOWS",
+    "COV_ENABLE_MOUSE_PICKING",
+    "COV_ENABLE_KEYBOARD_SHORTCUTS",
+)
+
+
+def main() -> None:
+    """Show the window that the input asks for; the first output is that it is open."""
+    status_lines = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    try:
+        _run(pickle.loads(sys.stdin.buffer.read()), status_lines)
+    except Exception:
+        traceback.print_exc()
+        sys.stderr.flush()
+        # PyBullet's threads would go on
+        os._exit(BUG)
+
+
+def _run(window: Window, status_lines: IO[bytes]) -> None:
+    import pybullet
+
+    white = " ".join(f"--background_color_{c}=1" for c in ("red", "green", "blue"))
+    client = pybullet.connect(pybullet.GUI, options=f"--width={SIZE[0]} --height={SIZE[1]} {white}")
+    status_lines.write(OPENED)
+    for name in _OFF:
+        pybullet.configureDebugVisualizer(getattr(pybullet, name), 0, physicsClientId=client)
+    view = DebugWindow(pybullet, client, window)
+    if window.replay is not None:
+        play(view, window.replay, window.loop)
+    elif window.analysis is not None:
+        lead(view, window.analysis)
+    status_lines.write(ENDED)
+    pybullet.disconnect(client)
+
+
+# The window with a replay: pause, steps, speed, again from the start.
 
 
 def play(shown: DebugWindow, replay: Replay, loop: bool) -> None:
@@ -151,3 +200,7 @@ def status_lines(verdict: PoseVerdict, why: str = "") -> list[tuple[str, str]]:
     lines = [(f"p = {p}, rank {verdict.rank}", "non-unique" if p else "unique")]
     lines.append(("singular pose", "non-unique") if verdict.singular else ("", ""))
     return [*lines, (why, "naive" if why else "")]
+
+
+if __name__ == "__main__":
+    main()

@@ -287,7 +287,7 @@ def in_window(window: Window) -> str:
     """
     with tempfile.TemporaryFile() as printed:
         process = subprocess.Popen(
-            isolated_command("mbplugin.visualization.gui.window"),
+            isolated_command("mbplugin.visualization.gui.replay"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=printed,

@@ -1,22 +1,17 @@
-"""The process of a window: run isolated, with a pickled request on its input."""
+"""A window of PyBullet with a robot in it: what is drawn, its controls and texts."""
 
 from __future__ import annotations
 
-import os
-import pickle
-import sys
 import time
-import traceback
 from dataclasses import replace
 from types import ModuleType
-from typing import IO
 
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array
 from mbplugin.report.picture import ReactionArrow
 from mbplugin.report.picture.picture import LEGEND
 from mbplugin.visualization.gui.controls import Controls, Screen, TextOverlay
-from mbplugin.visualization.gui.show import BUG, ENDED, OPENED, Window
+from mbplugin.visualization.gui.show import Window
 from mbplugin.visualization.render import camera_for
 from mbplugin.visualization.scene_view import (
     Surface,
@@ -30,55 +25,11 @@ from mbplugin.visualization.scene_view import (
     robot_surfaces,
 )
 
-_SIZE = (1280, 760)
+SIZE = (1280, 760)
 #: Of the distance for pictures: the window has a wider angle.
 _NEARER = 0.75
-#: What is off: panels with previews of pictures, shadows, dragging with the mouse, single letters as commands.
-_OFF = (
-    "COV_ENABLE_RGB_BUFFER_PREVIEW",
-    "COV_ENABLE_DEPTH_BUFFER_PREVIEW",
-    "COV_ENABLE_SEGMENTATION_MARK_PREVIEW",
-    "COV_ENABLE_GUI",
-    "COV_ENABLE_SHADOWS",
-    "COV_ENABLE_MOUSE_PICKING",
-    "COV_ENABLE_KEYBOARD_SHORTCUTS",
-)
 #: Time between two looks at sliders and buttons, s.
 PAUSE = 0.02
-
-
-def main() -> None:
-    """Show the window that the input asks for; the first output is that it is open."""
-    status_lines = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)
-    try:
-        _run(pickle.loads(sys.stdin.buffer.read()), status_lines)
-    except Exception:
-        traceback.print_exc()
-        sys.stderr.flush()
-        # PyBullet's threads would go on
-        os._exit(BUG)
-
-
-def _run(window: Window, status_lines: IO[bytes]) -> None:
-    import pybullet
-
-    white = " ".join(f"--background_color_{c}=1" for c in ("red", "green", "blue"))
-    client = pybullet.connect(pybullet.GUI, options=f"--width={_SIZE[0]} --height={_SIZE[1]} {white}")
-    status_lines.write(OPENED)
-    for name in _OFF:
-        pybullet.configureDebugVisualizer(getattr(pybullet, name), 0, physicsClientId=client)
-    view = DebugWindow(pybullet, client, window)
-    if window.replay is not None:
-        from mbplugin.visualization.gui.replay import play
-
-        play(view, window.replay, window.loop)
-    elif window.analysis is not None:
-        from mbplugin.visualization.gui.replay import lead
-
-        lead(view, window.analysis)
-    status_lines.write(ENDED)
-    pybullet.disconnect(client)
 
 
 class DebugWindow:
@@ -101,7 +52,7 @@ class DebugWindow:
         extra = (
             arrow_points(window.seen) if window.replay is None else replay_points(window.seen, window.replay)
         )
-        camera = camera_for(window.seen, _SIZE, cloud_W=extra)
+        camera = camera_for(window.seen, SIZE, cloud_W=extra)
         bullet.resetDebugVisualizerCamera(
             _NEARER * camera.distance,
             camera.yaw,
@@ -160,7 +111,3 @@ class DebugWindow:
     def _keys(self) -> set[str]:
         keys = {entry.key for entry in self.window.seen.legend}
         return keys | {surface.key for surface in self._beside()}
-
-
-if __name__ == "__main__":
-    main()

@@ -65,8 +65,7 @@ from mbplugin.stopping.table.values import HTML_CELLS, StoppingTable, head_in_un
 from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, worst_in_units
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
-    from mbplugin.stopping.table.run import MeasuredStops
+    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, MeasuredStops
 
 #: Heads of the table of poses.
 POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")

@@ -31,9 +31,8 @@ from mbplugin.simulation.problem import project_state
 from mbplugin.simulation.steppers.kernel_state import compiled_evaluate
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.steppers.absolute_accelerations import State
+    from mbplugin.simulation.integrators.contract import State, StepperInPython
     from mbplugin.simulation.steppers.kernel_state import KernelState
-    from mbplugin.simulation.steppers.python import PythonStepper
 
 
 class VariationalIntegrator(Integrator):
@@ -65,7 +64,7 @@ class VariationalIntegrator(Integrator):
         )
         return int(status), int(kept)
 
-    def in_python(self, stepper: PythonStepper) -> PythonStep:
+    def in_python(self, stepper: StepperInPython) -> PythonStep:
         """Return the step in Python."""
         return _StepInParts(stepper)
 
@@ -73,7 +72,7 @@ class VariationalIntegrator(Integrator):
 class _StepInParts:
     """Steps in Python, in parts where the equations of a whole one are not solved."""
 
-    def __init__(self, stepper: PythonStepper) -> None:
+    def __init__(self, stepper: StepperInPython) -> None:
         self._stepper = stepper
         #: The part of a step that is tried next, and the time up to which the last has come, s.
         self._part, self._reached = 1.0, 0.0
