@@ -353,13 +353,14 @@ def _served(served: object, asked: Any) -> tuple[str, Any]:
         answer = getattr(served, method)
     # a process over which a file has won asks whatever it likes
     except (AttributeError, TypeError, ValueError):
-        return "raise", PermissionError(1, "nobody answers this")
+        return "raise", (PermissionError, (1, "nobody answers this"))
     try:
         return "value", answer(*args)
     except MbPluginError as error:
         return "error", (type(error), fields_of(error))
     except (OSError, LookupError, TypeError, ValueError, Refusal) as error:
-        return "raise", error
+        # not as pickle would do it: others teach it to send tracebacks, for which the child has no library
+        return "raise", error.__reduce__()[:2]
 
 
 class Parent:
@@ -385,7 +386,8 @@ class Parent:
         # the parent is trusted, and what it serves comes from its own methods
         kind, value = pickle.loads(answer)
         if kind == "raise":
-            raise value
+            kind, args = value
+            raise kind(*args)
         return _value((kind, value), "the parent")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from pathlib import Path
 
 import numpy as np
@@ -302,6 +303,20 @@ def test_a_file_that_is_not_there_is_named_once(body: str, said: str, tmp_path: 
     sentence = str(caught.value)
     assert said in sentence.replace(f"{tmp_path}/", "") and sentence.count("gone") == 1
     assert "Errno" not in sentence and "--xacro-arg" not in sentence
+
+
+def _unknown_to_a_child() -> None:
+    raise AssertionError
+
+
+def test_how_others_pickle_exceptions_is_no_matter_of_the_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask teaches pickle to send tracebacks with a library that the isolated process does not have."""
+    reduced = (_unknown_to_a_child, ())
+    monkeypatch.setitem(copyreg.dispatch_table, FileNotFoundError, lambda error: reduced)
+    with pytest.raises(UnresolvedPath, match="no such file or directory"):
+        load(arm(tmp_path, '<xacro:include filename="gone.xacro"/>'))
 
 
 @pytest.mark.parametrize(
