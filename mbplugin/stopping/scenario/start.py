@@ -21,6 +21,8 @@ from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 
 State = tuple[Array, Array, Array]
+#: Of the longest time between two samples: the shortest that leaves a spline its digits.
+_LEAST_SPACING = 1e-10
 
 
 class Start(Protocol):
@@ -252,6 +254,7 @@ def read_recording(path: Path, names: Sequence[str]) -> Recording:
     if (np.diff(time) < 0).any() or keep.sum() < 2 or not np.isfinite(values[:, read]).all():
         raise BadNumber("the times do not increase", where=str(path), expected="two rows or more")
     time = time[keep]
+    _require_spline(path, time)
     _require_possible(path, [heads[k] for k in read[1:]], time, values[keep][:, read[1:]])
     return Recording(
         str(path),
@@ -259,6 +262,17 @@ def read_recording(path: Path, names: Sequence[str]) -> Recording:
         {name: values[keep, k] for name, k in q.items()},
         {name: values[keep, k] for name, k in qd.items()},
     )
+
+
+def _require_spline(path: Path, time: Array) -> None:
+    """Require that a spline can be computed through samples at times (T,), s."""
+    shortest, longest = float(np.diff(time).min()), float(np.diff(time).max())
+    if shortest < _LEAST_SPACING * longest:
+        raise BadNumber(
+            f"the samples are {shortest:g} to {longest:g} s apart",
+            where=str(path),
+            expected=f"distances that differ by less than a factor of {1 / _LEAST_SPACING:g}",
+        )
 
 
 def _require_possible(path: Path, heads: Sequence[str], time: Array, values: Array) -> None:

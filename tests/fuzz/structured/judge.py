@@ -159,7 +159,7 @@ def _bad_document(case: Case, found: Outcome, written: tuple[int, str] | None) -
     elif (
         command not in ("lint", "config", "rule")
         and kind != "html"
-        and (place := _NO_NUMBER.search(text := text.replace("nan → ", "→ ")))
+        and (place := _NO_NUMBER.search(text := re.sub(r"nan → |(gone|new) nan\b", "→ ", text)))
     ):
         yield f"{command} prints nan: {text[max(0, place.start() - 80) : place.end() + 20]!r}"
 
