@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -293,7 +294,8 @@ def crosscheck_command(
             from mbplugin.stopping.run import estop
 
             report = estop(
-                scene,
+                # PyBullet lets a base fall that nobody fixes
+                replace(scene, base_open=False),
                 *state,
                 category=stop,
                 payload=payloads,
@@ -384,6 +386,7 @@ def engines_command(
     the load.
     """
     from mbplugin.comparison.side_by_side.run import engines
+    from mbplugin.readers.standing import taken_in
 
     earlier = earlier_report(against, "engines")
     scene = read_scene(file, (output,), reading, also=(against,))
@@ -398,6 +401,7 @@ def engines_command(
         only=None if engine is None else opt.split(engine),
         tolerance=tolerance,
     )
+    scene = taken_in(scene, found.mechanism)
     emit_report(_engines_report(found, scene, file), output_format, output, earlier)
     if not found.agrees:
         raise typer.Exit(1)

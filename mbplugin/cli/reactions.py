@@ -105,6 +105,7 @@ def reactions_command(
     for unusable input, wrong usage, or a mechanism that moves under the load.
     """
     from mbplugin.joint_reactions.run import reactions
+    from mbplugin.readers.standing import taken_in
 
     if actuated is not None and hold is not None:
         raise BadUsage(
@@ -147,6 +148,7 @@ def reactions_command(
             planar=planar,
         )
         result = replace(result, actuation=forces)
+    scene = taken_in(scene, result.mechanism)
     emit_report(_report(result, scene, file, axes, frames), output_format, output, earlier)
 
 

@@ -98,7 +98,7 @@ Plot = Annotated[Path | None, typer.Option(metavar="FILE", help="Also draw all s
 @reads_model
 def simulate_command(
     file: opt.FileArgument,
-    duration: Duration,
+    duration: Duration = 1.0,
     q: opt.QOption = None,
     qd: opt.QdOption = None,
     load: LoadOption = None,

@@ -88,7 +88,7 @@ def view_command(
     pixels, angles = _size(size), _camera(camera)
     scene = read_scene(file, (output,), reading)
     given = quantities_of(scene, file, reading)
-    replayed = _replay(scene, given.coordinates(q), given.rates(qd), motion, category, speed, stop)
+    scene, replayed = _replay(scene, given.coordinates(q), given.rates(qd), motion, category, speed, stop)
     from mbplugin.visualization.gui.show import open_or_draw
 
     with count_bar("pictures") if film is not None else nullcontext() as progress:
@@ -122,16 +122,20 @@ def _replay(
     category: int,
     speed: float | None,
     stop: bool,
-) -> Replay | None:
+) -> tuple[Scene, Replay | None]:
+    """Return the scene as it is replayed, and the replay."""
     from mbplugin.visualization.scene_view import replay_of
 
     if motion is not None:
-        return replay_of(scene, motion, speed)
+        return scene, replay_of(scene, motion, speed)
     if not stop:
-        return None
+        return scene, None
+    from mbplugin.readers.standing import taken_in
     from mbplugin.stopping.run import estop
 
-    return replay_of(scene, estop(scene, q, qd, category=category), speed)
+    report = estop(scene, q, qd, category=category)
+    scene = taken_in(scene, report.scenario.mech)
+    return scene, replay_of(scene, report, speed)
 
 
 def _check(motion: Path | None, stop: bool, rates: bool, film: Path | None) -> None:

@@ -31,7 +31,8 @@ from mbplugin.model.mechanism.mechanism import Lock
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene, read_payloads
 from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, names_of
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers.source import ModelSource
+from mbplugin.readers.standing import standing
 
 #: Entries of a unit vector of shares below this are zero.
 _ZERO = 1e-9
@@ -89,7 +90,7 @@ def inverse_dynamics(
     CannotClose
         A loop that cannot be closed.
     """
-    model = model_of(model)
+    model = standing(model, q, qd, qdd)
     # drivers lead here even where no rates are given
     state = closed_state(model, q, qd, {} if qdd is None else qdd, tolerance, planar)
     motion = JointMotion(replace(state.mech, drivers=()), state.q, state.motion.poses, state.motion.columns)

@@ -82,7 +82,8 @@ from mbplugin.model.scene import (
 )
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers.source import ModelSource
+from mbplugin.readers.standing import standing
 
 #: Beside the largest multiplier, what is smaller is 0; 1.570796327 rad in a file leaves up to 1e-11.
 _ROUNDING = 1e-11
@@ -165,7 +166,7 @@ def reactions(
     CannotClose
         A loop that cannot be closed.
     """
-    model = model_of(model)
+    model = standing(model, q, qd, qdd)
     asked = StiffnessRequest(stiffness, estimate, material)
     state = closed_state(model, q, qd, qdd, tolerance, planar)
     applied = applied_to(state, model, loads, payload)

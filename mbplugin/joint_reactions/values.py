@@ -25,7 +25,8 @@ from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Driver, Loc
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.phrases import counted, one_line, one_line_repr
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers.source import ModelSource
+from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 
 #: Beside what counts as zero in one self-stress, for sums of several.
@@ -139,7 +140,7 @@ def reaction_mask(
         A loop that cannot be closed.
     """
     require_axes(axes)
-    model = model_of(model)
+    model = standing(model, q)
     state = closed_state(model, q, None, None, tolerance, planar)
     actuated = tuple(a.joint for a in getattr(model, "actuators", ()))
     held = held_joints(state.motion, hold, actuated, state.tolerance)

@@ -446,6 +446,8 @@ class Scene:
         Joints with an explicit drive in the file: a transmission, a command interface, an actuator.
     documents : tuple of Document
         The elements of the URDFs as written.
+    base_open : bool
+        Whether it is not stated what holds the root: the format cannot, and the caller did not.
     """
 
     mechanism: Mechanism
@@ -469,6 +471,7 @@ class Scene:
     misfits: tuple[Misfit, ...] = ()
     limits: tuple[Limit, ...] = ()
     holds: tuple[TimedConstraint, ...] = ()
+    base_open: bool = False
 
     def __repr__(self) -> str:
         facts = (

@@ -477,6 +477,16 @@ class StopReport(Result):
         return self.time - self.reaction_time
 
     @property
+    def falls(self) -> bool:
+        """Whether the robot falls freely at the end, as nothing holds its base: such a stop has no distance."""
+        mech, motion = self.scenario.mech, self.trajectory
+        pull = float(np.linalg.norm(mech.gravity))
+        if self.outcome != "not_stopped" or not pull:
+            return False
+        rates = [motion.qd[-1, joint.qd][:3] for joint in mech.tree.joints if joint.pair is None]
+        return any(float(v @ mech.gravity) > 0.5 * pull**2 * motion.time[-1] for v in rates)
+
+    @property
     def events(self) -> tuple[Event, ...]:
         """Brakes that engage, joints that stick, slip and lock, with impulses if rates jump."""
         return self.trajectory.events

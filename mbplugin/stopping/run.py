@@ -26,7 +26,7 @@ from mbplugin.model.brakes import (
     warn_of,
     weightless,
 )
-from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers, accelerations_of, numbers
+from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers, accelerations_of, follows, numbers
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import (
     LoadLike,
@@ -38,8 +38,10 @@ from mbplugin.model.scene import (
     read_loads,
     read_payloads,
 )
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import Array, is_turn
+from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers.standing import standing
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
@@ -145,7 +147,7 @@ def estop(
     BadUsage, UnknownName, BadNumber
         Something in the request that cannot be.
     """
-    mech = model_of(mech)
+    mech = standing(mech, q, qd)
     scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(
         mech,
@@ -223,6 +225,7 @@ def make_scenario(
     notes += [*brakeless(mechanism, fitted), *unbraked_for_freedoms(mechanism)]
     notes += weightless(scene) if scene else ()
     stated = stated_state(mech, q, qd, mechanism, plausible=False)
+    stated, taken = _within_limits(mechanism, stated)
     q0, qd0 = stated.q, stated.qd
     qdd0: Array = np.zeros(len(qd0))
     if start is not None:
@@ -264,10 +267,34 @@ def make_scenario(
         named=tuple(sorted(stated.named)) if start is None else (),
         named_rates=tuple(sorted(stated.given_rates)) if start is None else (),
         tool_choice=choice,
+        taken=taken if start is None else (),
     )
     if require_brakes:
         scenario.of_effort.require_none()
     return replace(scenario, notes=(*scenario.warnings, *scenario.notes, *choose_drives(scenario).notes))
+
+
+def _within_limits(mech: Mechanism, stated: State) -> tuple[State, tuple[str, ...]]:
+    """Return a state whose joints are within their limits where nobody states them, and a sentence on those moved.
+
+    Zero, where a file is drawn, may lie outside of a joint's range; the middle of the range is a pose that it has.
+    Loops are left as they are: their joints have no range of their own.
+    """
+    q, moved = stated.q.copy(), []
+    for joint in mech.tree.joints if not mech.tree.cut else ():
+        if joint.pair is None or len(joint.pair.kind.free) != 1 or follows(mech, joint.pair):
+            continue
+        (freedom,), k = joint.pair.freedoms, joint.q.start
+        name, unit = mech.q_names[k], "rad" if is_turn(joint.pair.kind.free[0]) else "m"
+        if name in stated.given or freedom.lower <= q[k] <= freedom.upper or freedom.lower > freedom.upper:
+            continue
+        ends = [end for end in (freedom.lower, freedom.upper) if isfinite(end)]
+        q[k] = sum(ends) / len(ends)
+        moved.append(f"{name} at {q[k]:.4g} {unit}")
+    if not moved:
+        return stated, ()
+    what = f"The pose of the file is outside the limits; it starts with {listed(moved, 6)}: --q (q) states another."
+    return replace(stated, q=q), (what,)
 
 
 def moving_joints(mech: Mechanism, qd: Array) -> tuple[str, ...]:

@@ -15,13 +15,15 @@ from mbplugin.model.brake_law import Brake, BrakeLaw
 from mbplugin.model.brakes import BrakeLike, JointBrake
 from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
-from mbplugin.model.scene import Scene
+from mbplugin.model.scene import Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers.source import ModelSource
+from mbplugin.readers.standing import standing
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.batch import CompiledStopper, StopSummary, require_compiled_stop
 from mbplugin.stopping.outcome import StopOutcome
-from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.run import make_scenario, tool_name
+from mbplugin.stopping.scenario.arm import with_rigid_rest
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
 from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes
 from mbplugin.stopping.table.extension import moving_chain, table_axes
@@ -163,8 +165,9 @@ def worst_stop(
     BadNumber
         A number that cannot be.
     """
-    mech = model_of(mech)
+    mech = standing(mech)
     brakes, failures = tuple(brakes or ()), tuple(failures)
+    mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool), brakes)
     scenario = make_scenario(
         mech,
         category=category,
@@ -173,7 +176,8 @@ def worst_stop(
         tool=tool,
         require_brakes=require_brakes,
     )
-    scenario = replace(scenario, limits=limits, duration=duration)
+    taken = (*rigid, *scenario.taken)
+    scenario = replace(scenario, limits=limits, duration=duration, taken=taken)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     require_compiled_stop(scenario)

@@ -54,12 +54,18 @@ def test_a_stop_with_assumed_brakes_is_amber_and_the_same_one_with_stated_brakes
         "brakes": ["j"],
         "ramps": [],
         "delays": [],
+        "taken": [],
     }
 
     text, page, document = documents(*command, "--brake", STATED)
     assert text.startswith("arm: agrees.") and "ASSUMED" not in text
     assert 'class="verdict good"' in page and 'class="alarm"' not in page
-    assert document["assumed"] == [] and document["of_effort"] == {"brakes": [], "ramps": [], "delays": []}
+    assert document["assumed"] == [] and document["of_effort"] == {
+        "brakes": [],
+        "ramps": [],
+        "delays": [],
+        "taken": [],
+    }
 
 
 @pytest.mark.bullet

@@ -180,7 +180,7 @@ def test_a_distance_from_assumed_brakes_says_so_before_its_value(documents: Path
 def test_a_distance_from_stated_brakes_has_no_warning() -> None:
     brakes = [{"joint": f"j{k}", "torque": 900, "delay": 0.01} for k in range(1, 7)]
     stop = mb.estop(mb.load(ARM), qd={"j1": 1.0}, brakes=brakes)
-    assert mb.separation_distance(stop, **S).stop.of_effort.warning == ""
+    assert mb.separation_distance(stop, **S).stop.of_effort.warnings == ()
 
 
 def test_the_document_of_the_command_follows_its_schema(documents: Path) -> None:

@@ -284,8 +284,10 @@ def test_a_loop_whose_only_brake_is_where_it_closes() -> None:
 
 @pytest.mark.bullet
 def test_a_robot_with_a_free_base_is_said_to_fall() -> None:
-    stop = mb.estop(IIWA, qd={"lbr_iiwa_joint_1": 0.1}, duration=0.2)
-    assert stop.outcome == "not_stopped"
+    stop = mb.estop(mb.load(IIWA, base="free"), qd={"lbr_iiwa_joint_1": 0.1}, duration=0.2)
+    assert stop.outcome == "not_stopped" and stop.falls
+    assert "falls: nothing holds its base" in str(stop) and "along its path" not in str(stop)
+    assert "falls: nothing holds its base" in stop.to_html()
     assert stop.notes[-1].endswith("base is free (base='fixed' or --base fixed bolts it down)")
 
 

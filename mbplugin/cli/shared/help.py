@@ -89,11 +89,11 @@ COMMANDS = {
         "matrix": "mbplugin matrix robot.urdf --save C.npz",
     },
     "Compute stops": {
-        "estop": "mbplugin estop robot.urdf --base fixed --qd j1=90deg/s --payload 5",
-        "stop-table": "mbplugin stop-table robot.urdf --base fixed --payload 5 --output stops.html",
-        "worst-stop": "mbplugin worst-stop robot.urdf --base fixed --payload 5",
-        "sweep": "mbplugin sweep robot.urdf --base fixed --out stops --number 99 --qd j1=1",
-        "calibrate": "mbplugin calibrate robot.urdf measured.csv --base fixed",
+        "estop": "mbplugin estop robot.urdf --qd j1=90deg/s --payload 5",
+        "stop-table": "mbplugin stop-table robot.urdf --payload 5 --output stops.html",
+        "worst-stop": "mbplugin worst-stop robot.urdf --payload 5",
+        "sweep": "mbplugin sweep robot.urdf --out stops --number 99 --qd j1=1",
+        "calibrate": "mbplugin calibrate robot.urdf measured.csv",
         "distance": "mbplugin distance stop.json --term K=1.6,t1=0.1,D_DS=0.1,Z=0.1",
     },
     "Compare": {

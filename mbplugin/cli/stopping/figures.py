@@ -129,7 +129,9 @@ def calibrate_command(
     earlier = earlier_report(against, "calibrate")
     share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
     _require_order(file, measured)
-    scene = read_scene(file, (output,), reading, also=(measured, against))
+    from mbplugin.readers.standing import bolted_down
+
+    scene = bolted_down(read_scene(file, (output,), reading, also=(measured, against)))
     given = quantities_of(scene, file, reading)
     from mbplugin.stopping.calibration.run import calibrate
 

@@ -161,7 +161,9 @@ def worst_stop_command(
     """
     require_folder(output)
     earlier = earlier_report(against, "worst-stop")
-    scene = read_scene(file, (output,), reading, also=(against,))
+    from mbplugin.readers.standing import bolted_down
+
+    scene = bolted_down(read_scene(file, (output,), reading, also=(against,)))
     given = quantities_of(scene, file, reading)
     speeds = given.rates(speed, "--speed")
     from mbplugin.stopping.worst import worst_stop
@@ -288,6 +290,7 @@ def sweep_command(
     scene = read_scene(file, (output, *(zone or ())), reading, also=(trajectory, against))
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
+    from mbplugin.readers.standing import taken_in
     from mbplugin.stopping.sweep.run import sweep
     from mbplugin.stopping.sweep.swept import Swept, sweep_plan
 
@@ -328,6 +331,7 @@ def sweep_command(
         complain(f"mbplugin: interrupted; the same command goes on in {out}.")
         raise typer.Exit(exit_code_of(interrupt)) from None
     _tell_replaced(report)
+    scene = taken_in(scene, plan.scenario.mech)
     requested.write(scene, plan)
     swept = Swept(report, plan, str(out), {} if share is None else report.bounds(*share))
     emit_report(_sweep_report(swept, scene, file, given.units, trajectory), output_format, output, earlier)

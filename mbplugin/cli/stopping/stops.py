@@ -141,6 +141,7 @@ def estop_command(
     scene = read_scene(file, (output, *(zone or ())), reading, also=(trajectory, against))
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
+    from mbplugin.readers.standing import taken_in
     from mbplugin.stopping.run import estop
 
     with time_bar() as progress:
@@ -163,6 +164,7 @@ def estop_command(
             max_seconds=max_seconds,
             progress=progress,
         )
+    scene = taken_in(scene, report.scenario.mech)
     requested.write(scene, report)
     written = _report(report, scene, file, given.units, trajectory)
     emit_report(written, output_format, output, earlier)
@@ -237,7 +239,9 @@ def stop_table_command(
     """
     require_folder(output)
     earlier = earlier_report(against, "stop-table")
-    scene = read_scene(file, (output, *(zone or ())), reading, also=(against, measured))
+    from mbplugin.readers.standing import bolted_down
+
+    scene = bolted_down(read_scene(file, (output, *(zone or ())), reading, also=(against, measured)))
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.stopping.table.run import stopping_table

@@ -37,9 +37,10 @@ from mbplugin.model.scene import (
     read_payloads,
 )
 from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, Array, Pose, cross, half_of
-from mbplugin.phrases import counted, one_line, one_line_repr
+from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers.source import ModelSource
+from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 from mbplugin.version import __version__
 
@@ -127,7 +128,7 @@ def engines(
     CannotClose
         A loop that cannot be closed.
     """
-    model = model_of(model)
+    model = standing(model, q, qd)
     chosen = _chosen(only)
     instant, system, state = instant_of(model, q, qd, loads, payload, hold, tolerance)
     answers = [_ours(model, instant, system), *(_ask(name, instant) for name in chosen)]
@@ -401,6 +402,8 @@ def instant_of(
         )
     else:
         holders += held_joints(asked.motion, hold or (), (), asked.tolerance)
+    following = _following(mech, {holder.joint for holder in holders})
+    holders += map(Lock, following)
     fixed = with_fixed(mech, asked.motion.poses, holders)
     scene = replace(model, mechanism=fixed) if isinstance(model, Scene) else fixed
     state = _at_fixed(asked, fixed, tuple(dict.fromkeys(h.joint for h in holders)))
@@ -409,6 +412,9 @@ def instant_of(
     own: tuple[Sequence[Load], Sequence[Payload]] = ((), ())
     if isinstance(scene, Scene):
         own = scene.loads, scene.payloads
+    if following:
+        what = f"{listed(following)} would follow what is held by its coupling; it is held itself"
+        state = replace(state, notes=(*state.notes, what))
     acting = (*own[0], *springs, *read_loads(fixed, loads))
     carried = (*own[1], *read_payloads(fixed, payloads))
     system = build_system(fixed, state.q, state.motion.poses, state.motion.columns, state.tolerance)
@@ -420,6 +426,18 @@ def instant_of(
         system,
         state,
     )
+
+
+def _following(mech: Mechanism, held: Collection[str]) -> list[str]:
+    """Return the joints that couplings to held ones leave no freedom."""
+    still, found = set(held), list[str]()
+    for _ in mech.couplings:
+        for coupling in mech.couplings:
+            left = {term.joint for term in coupling.terms} - still
+            if len(left) == 1:
+                found += left
+                still |= left
+    return found
 
 
 def _at_fixed(asked: ClosedState, fixed: Mechanism, held: tuple[str, ...]) -> ClosedState:
@@ -651,14 +669,19 @@ def with_fixed(mech: Mechanism, poses: BodyPoses, holders: Collection[Driver | L
                 expected="joints that are held as a whole",
                 remedy=f"hold {name!r}",
             )
+    couplings = []
     for coupling in mech.couplings:
-        if both := [term.joint for term in coupling.terms if term.joint in held]:
+        own = {term.joint for term in coupling.terms}
+        if own <= held.keys():
+            continue
+        if both := own & held.keys():
             raise BadUsage(
-                f"joint {both[0]!r} is held, and coupled by {coupling.name!r}",
+                f"joint {min(both)!r} is held, and coupled by {coupling.name!r}",
                 remedy="hold a joint that is not coupled",
             )
+        couplings.append(coupling)
     pairs = tuple(_fixed(mech, poses, p) if p.name in held else p for p in mech.pairs)
-    return replace(mech, pairs=pairs, drivers=(), locks=())
+    return replace(mech, pairs=pairs, couplings=tuple(couplings), drivers=(), locks=())
 
 
 def _fixed(mech: Mechanism, poses: BodyPoses, pair: Pair) -> Pair:

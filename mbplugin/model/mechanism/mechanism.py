@@ -13,7 +13,7 @@ from mbplugin.model.brake_law import SI
 from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, breadth_first, freedom_name
 from mbplugin.model.mechanism.pair import PAIR_TYPES, MotionProfile, Pair
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, one_line, one_line_repr
+from mbplugin.phrases import counted, listed, one_line, one_line_repr
 
 _QUATERNION = ("qx", "qy", "qz", "qw")
 #: The name of the ground, which is not a body.
@@ -429,6 +429,15 @@ class Body:
 Constraint = Pair | Coupling | Driver | Lock | Pfaffian
 
 
+def base_sentence(assumed_fixed: Sequence[str]) -> tuple[str, ...]:
+    """Return what is assumed of the base, and what changes it, in a sentence; nothing where nothing is."""
+    if not assumed_fixed:
+        return ()
+    return (
+        f"{listed(assumed_fixed)} is taken as fixed to the ground: --base free (base='free') changes that.",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """Bodies and constraints of a mechanism: any graph, with loops, several roots, several models.
@@ -443,6 +452,8 @@ class Mechanism:
         Constraints in file order; rows follow it, holonomic ones first.
     gravity : (3,) array
         m/s², world axes.
+    assumed_fixed : tuple of str
+        Roots that a command takes as fixed to the ground although it is not stated.
 
     Raises
     ------
@@ -460,6 +471,7 @@ class Mechanism:
     locks: tuple[Lock, ...] = ()
     pfaffians: tuple[Pfaffian, ...] = ()
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    assumed_fixed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique("body", [WORLD, *(body.name for body in self.bodies)])

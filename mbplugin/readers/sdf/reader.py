@@ -97,6 +97,7 @@ def read_sdf(text: str, request: Request) -> Scene:
         actuators=tuple(joints.actuators),
         springs=springs,
         request=request,
+        base_open=request.base is None,
     )
 
 

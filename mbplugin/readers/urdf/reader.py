@@ -112,6 +112,7 @@ def _scene(robot: Element, request: Request) -> Scene:
         request=request,
         actuated=tuple(dict.fromkeys((*driven_joints(robot, draft), *_motors(extension, draft)))),
         documents=(document_of(robot, "urdf"),),
+        base_open=request.base is None,
     )
 
 

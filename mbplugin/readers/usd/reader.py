@@ -136,6 +136,7 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
         actuators=tuple(joints.actuators),
         request=request,
         actuated=_actuated(stage, joints),
+        base_open=request.base is None,
     )
 
 

@@ -395,6 +395,9 @@ class EnginesOutput(Recorded):
     q: dict[str, float] = key("of the joints that are not held, rad and m")
     qd: dict[str, float]
     held: list[str]
+    assumed_fixed: list[str] = key(
+        "roots that are taken as fixed to the ground", read="mechanism.assumed_fixed", optional=True
+    )
     degree_of_redundancy: Count = key("with the held joints")
     agrees: bool = key("whether all engines have the same value of every component that is unique")
     largest_unique_difference: Size = key("as a fraction of size")

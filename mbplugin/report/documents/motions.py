@@ -405,6 +405,9 @@ class ReactionsOutput(Recorded):
     model: PlanarModel
     mode: Mode
     gravity: Three = key("m/s², world axes", read="mechanism.gravity")
+    assumed_fixed: list[str] = key(
+        "roots that are taken as fixed to the ground", read="mechanism.assumed_fixed", optional=True
+    )
     q: ByName = key("the closed pose, rad and m")
     qd: ByName = key("rates that agree with the constraints, rad/s and m/s")
     qdd: ByName = key("accelerations that agree with the constraints, rad/s² and m/s²")

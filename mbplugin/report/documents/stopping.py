@@ -99,6 +99,7 @@ class EffortLimits(Part):
     brakes: list[str]
     ramps: list[str] = key("decelerations")
     delays: list[str] = key("brakes of which no time is stated: they grip with the signal", optional=True)
+    taken: list[str] = key("what else is assumed of the robot", optional=True)
 
 
 class ToolChoice(Part):

@@ -9,6 +9,7 @@ import numpy as np
 
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.brakes import with_coordinates
+from mbplugin.model.mechanism.mechanism import base_sentence
 from mbplugin.readers.source import sources_of
 from mbplugin.report.record import judged, reactions_at_rest, record_of
 from mbplugin.stopping.scenario.scenario import (
@@ -246,6 +247,8 @@ class Chapter:
             return self.distance.stop.of_effort
         if self.motion is not None:
             return brakes_of_effort(self.motion.actions.brakes)
+        if (standing := self.reactions or self.side_by_side) is not None:
+            return NO_EFFORT_LIMITS._replace(taken=base_sentence(standing.mechanism.assumed_fixed))
         own = self.table or self.worst or self.agreement
         return NO_EFFORT_LIMITS if own is None else own.of_effort
 
@@ -265,7 +268,7 @@ class Chapter:
     def warnings(self) -> tuple[str, ...]:
         """What stands above the numbers where some of them are assumed."""
         searched = "" if self.worst is None else self.worst.searches.warning
-        return tuple(filter(None, (self.of_effort.warning, self.tool_choice.warning, searched)))
+        return tuple(filter(None, (*self.of_effort.warnings, self.tool_choice.warning, searched)))
 
     @property
     def moving(self) -> Trajectory | None:

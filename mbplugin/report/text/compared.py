@@ -28,7 +28,7 @@ def crosscheck_lines(
     found: Agreement, name: str, width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the report of one cross-check, with angles and lengths in some units."""
-    yield from warning_lines(found.of_effort.warning, width)
+    yield from warning_lines(found.of_effort.warnings, width)
     style = "bold yellow" if found.agrees and found.assumed else _STYLES.get(found.verdict, "bold yellow")
     for text in wrapped(f"{name}: {found.verdict}. {_sentence(found.reason)}", width, "", "  "):
         yield Line(text, style)

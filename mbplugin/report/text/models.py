@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.model.mechanism.mechanism import base_sentence
 from mbplugin.phrases import counted, listed
 from mbplugin.report.formats import shown
 from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, wrapped
@@ -181,6 +182,7 @@ def decided_texts(found: ModelDiff) -> Iterator[str]:
 
 def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the table, and what it says in a sentence above."""
+    yield from warning_lines(base_sentence(found.mechanism.assumed_fixed), width)
     style = ("bold green" if found.compared else "bold yellow") if found.agrees else "bold red"
     for text in wrapped(f"{found.mechanism.name}: {engines_verdict(found)}", width, "", "  "):
         yield Line(text, style)
@@ -249,9 +251,9 @@ def wrench_cell(value: float, size: float) -> str:
 # Blocks that several reports have: warnings, notes, sentences under a title, events.
 
 
-def warning_lines(warning: str, width: int) -> Iterator[Line]:
-    """Yield what stands on top of a report in amber, nothing where there is no warning."""
-    if warning:
+def warning_lines(warnings: Iterable[str], width: int) -> Iterator[Line]:
+    """Yield what stands on top of a report in amber, each in a paragraph; an empty one is none."""
+    for warning in filter(None, warnings):
         yield from (Line(text, "bold yellow") for text in wrapped(warning, width, "! ", "! "))
         yield Line()
 

@@ -10,6 +10,7 @@ import numpy as np
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.mechanism.kinematics import coordinate_units
+from mbplugin.model.mechanism.mechanism import base_sentence
 from mbplugin.model.spatial import COMPONENTS, units_of
 from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.report.formats import largest_of, shown
@@ -70,6 +71,7 @@ def reactions_lines(
     frames : bool
         Whether to print the point and the axes of every joint frame.
     """
+    yield from warning_lines(base_sentence(result.mechanism.assumed_fixed), width)
     yield from (Line(text, "bold") for text in wrapped(_headline(result), width, "", "  "))
     yield from world_table(result, width) if axes == "world" else _table(result, width)
     yield from _others(result, width)
@@ -254,7 +256,7 @@ def simulate_lines(
     motion: Trajectory, pairs: Sequence[str] = (), width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the report of one motion, with the reactions of some pairs; coordinates in some units."""
-    yield from warning_lines(brakes_of_effort(motion.actions.brakes).warning, width)
+    yield from warning_lines(brakes_of_effort(motion.actions.brakes).warnings, width)
     yield from (Line(text, "bold") for text in wrapped(_simulate_headline(motion), width, "", "  "))
     yield from _coordinates(motion, width, units)
     yield from _independent(motion, width)

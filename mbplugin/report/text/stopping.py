@@ -75,8 +75,7 @@ def stop_table_lines(
     table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the table, by category and axis; optionally with the command that computes each row again."""
-    for warning in table.warnings:
-        yield from warning_lines(warning, width)
+    yield from warning_lines(table.warnings, width)
     title = f"{table.model}: stopping table, tool {table.tool}; computed, not measured"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     for sentence in table.assumptions[1:]:
@@ -152,9 +151,8 @@ def worst_stop_lines(
     worst: WorstStops, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the worst stops; optionally with the command that computes each again."""
-    yield from warning_lines(worst.of_effort.warning, width)
-    yield from warning_lines(worst.tool_choice.warning, width)
-    yield from warning_lines(worst.searches.warning, width)
+    said = (*worst.of_effort.warnings, worst.tool_choice.warning, worst.searches.warning)
+    yield from warning_lines(said, width)
     title = (
         f"{worst.model}: worst of {counted(worst.count, 'stop')} of category {worst.category}, seed"
         f" {worst.seed}, tool {worst.tool}; computed, not measured"
@@ -237,8 +235,7 @@ def failure_cells(failed: FailedBrake, length: str) -> list[str]:
 def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
     """Yield the report of one sweep, with angles and lengths in some units."""
     scenario = swept.plan.scenario
-    yield from warning_lines(scenario.of_effort.warning, width)
-    yield from warning_lines(scenario.tool_choice.warning, width)
+    yield from warning_lines((*scenario.of_effort.warnings, scenario.tool_choice.warning), width)
     stops = counted(swept.report.count, "stop")
     title = (
         f"{scenario.mech.name}: {stops} of category {scenario.category}, seed {swept.plan.seed}, tool"
@@ -462,8 +459,9 @@ def row_cells(row: ComparedRow, units: Units) -> tuple[str, ...]:
 
 def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
     """Yield the report of one stop, with angles and lengths in some units."""
-    yield from warning_lines(report.scenario.of_effort.warning, width)
-    yield from warning_lines(report.scenario.tool_choice.warning, width)
+    yield from warning_lines(
+        (*report.scenario.of_effort.warnings, report.scenario.tool_choice.warning), width
+    )
     yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
     yield from _joints(report, width, units)
     yield from _tool(report, width, units)
@@ -476,10 +474,20 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
 
 
 def _headline(report: StopReport) -> str:
+    if report.falls:
+        return falling_sentence(report)
     return (
         f"{report.scenario.mech.name}: stop of category {report.scenario.category},"
         f" {OUTCOME_WORDS[report.outcome]} after {report.time:.4g} s ({report.reaction_time:.4g} s until"
         f" braking starts); computed, not measured"
+    )
+
+
+def falling_sentence(report: StopReport) -> str:
+    """Return that a robot falls, and what holds it."""
+    return (
+        f"{report.scenario.mech.name} falls: nothing holds its base, so that it has no stopping distance;"
+        " --base fixed (base='fixed') holds it"
     )
 
 
@@ -511,6 +519,12 @@ def tool_sentences(report: StopReport, units: Units = SI) -> tuple[str, str, str
     """Return how the tool stops, what the arm sweeps, and the usual simplification, without full stops."""
     tool, naive, corridor = report.tool, report.naive, report.corridor
     size, m = units.shown("m")
+    if report.falls:
+        return (
+            f"tool {tool.body}: {shown(tool.speed, size=size)} {m}/s at the signal; it falls with the robot",
+            "",
+            "",
+        )
     edges = [f"{size * edge:.{3 if units.is_si else 5}g}" for edge in (corridor.upper - corridor.lower)]
     distances = (tool.speed, tool.distance, tool.reaction_distance, tool.braking_distance, tool.displacement)
     speed, way, before, braking, straight = (f"{shown(value, size=size)} {m}" for value in distances)
@@ -608,8 +622,7 @@ def tool_words(choice: ToolChoice) -> tuple[str, str]:
 
 def distance_lines(distance: Distance, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the report of one distance."""
-    yield from warning_lines(distance.stop.of_effort.warning, width)
-    yield from warning_lines(distance.tool_choice.warning, width)
+    yield from warning_lines((*distance.stop.of_effort.warnings, distance.tool_choice.warning), width)
     title = (
         f"{distance.stop.model}: {distance.symbol} = {distance.value:.4f} m by {distance.standard};"
         " computed, not measured"

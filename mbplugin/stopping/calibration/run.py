@@ -17,11 +17,12 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.brakes import warn_of
 from mbplugin.model.mechanism.kinematics import NamedNumbers, numbers, rates_of
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.mechanism import Mechanism, base_sentence
 from mbplugin.model.scene import Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted, listed, number, visible
-from mbplugin.readers.source import ModelSource, Source, model_of, sources_of
+from mbplugin.readers.source import ModelSource, Source, sources_of
+from mbplugin.readers.standing import standing
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.options import LONGEST, require_positive
 from mbplugin.stopping.calibration.choice import (
@@ -71,6 +72,8 @@ from mbplugin.stopping.order_statistics import (
     require_bound,
     tolerance_bound,
 )
+from mbplugin.stopping.run import tool_name
+from mbplugin.stopping.scenario.arm import with_rigid_rest
 from mbplugin.version import __version__
 
 #: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
@@ -142,7 +145,8 @@ def calibrate(
         A file that cannot be read, names and units that do not fit the robot, repeats that contradict each
         other, fewer numbers than parameters, or a fit that takes longer; one sentence with the line.
     """
-    mech = model_of(mech)
+    mech = standing(mech)
+    mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool))
     mechanism = mechanism_of(mech)
     file = read_measured(Path(measured))
     rows = measurements_of(file, mechanism, numbers(speeds, rates_of(mechanism)))
@@ -173,7 +177,7 @@ def calibrate(
         hold_out,
         tuple(joints),
         tuple(found),
-        _assumptions(bench),
+        (*base_sentence(mechanism.assumed_fixed), *rigid, *_assumptions(bench)),
         toml_of(joints, found, source, robot, date, hold_out),
         repeated_stops(rows, found, share, confidence),
     )

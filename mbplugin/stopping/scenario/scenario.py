@@ -20,7 +20,7 @@ from mbplugin.model.brakes import (
 )
 from mbplugin.model.enumerations import StopCategory, StopLimits
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes
-from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
+from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint, base_sentence
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array, is_turn
 from mbplugin.phrases import listed, one_line_repr
@@ -44,11 +44,22 @@ CATEGORIES: tuple[StopCategory, ...] = get_args(StopCategory)
 
 
 class EffortLimits(NamedTuple):
-    """The joints whose brake, or whose deceleration, is the effort limit, and those whose brake grips at once."""
+    """What is assumed of a robot because it is not stated.
+
+    Parameters
+    ----------
+    brakes, ramps : tuple of str
+        Joints whose brake, or whose deceleration, is the effort limit.
+    delays : tuple of str
+        Joints whose brake grips at once.
+    taken : tuple of str
+        What else is assumed, a sentence each.
+    """
 
     brakes: tuple[str, ...] = ()
     ramps: tuple[str, ...] = ()
     delays: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -61,8 +72,11 @@ class EffortLimits(NamedTuple):
         return f"ASSUMED, NOT STATED: {self._what()}" if self.joints else ""
 
     @property
-    def warning(self) -> str:
-        """What stands on top of a report; empty where everything is stated."""
+    def warnings(self) -> tuple[str, ...]:
+        """What stands on top of a report; nothing where everything is stated."""
+        return tuple(filter(None, (*self.taken, self._of_joints())))
+
+    def _of_joints(self) -> str:
         if not self.joints:
             return ""
         low, high = PUBLISHED_OVER_DEFAULT
@@ -263,7 +277,7 @@ def _gyration(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, axis: Array, 
         mass += link.mass
         inertia += float(own @ link.I_C @ own) + link.mass * float(way @ way - (way @ axis) ** 2)
     # what is on the axis has the rounding of a difference, which may be negative
-    return float(np.sqrt(max(inertia, 0.0) / mass)) if mass else 0.0
+    return float(np.sqrt(max(inertia, 0.0) / mass)) if mass > 0.0 else 0.0
 
 
 @one_line_repr
@@ -295,6 +309,8 @@ class Scenario:
         What was assumed and changed, one sentence each.
     ramps_of_effort : tuple of str
         Joints that decelerate with their effort limit, since nothing is stated.
+    taken : tuple of str
+        What else is assumed of the robot besides its base, a sentence each.
     tolerance : float
         Relative rank tolerance.
     max_seconds : float
@@ -330,6 +346,7 @@ class Scenario:
     named: tuple[str, ...] = ()
     named_rates: tuple[str, ...] = ()
     tool_choice: ToolChoice = NO_TOOL
+    taken: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.category not in CATEGORIES:
@@ -366,7 +383,9 @@ class Scenario:
     def of_effort(self) -> EffortLimits:
         """The brakes and the decelerations of the stop that are effort limits."""
         own = brakes_of_effort(() if self.category == 2 else self.brakes)
-        return own._replace(ramps=self.ramps_of_effort)
+        return own._replace(
+            ramps=self.ramps_of_effort, taken=(*base_sentence(self.mech.assumed_fixed), *self.taken)
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:

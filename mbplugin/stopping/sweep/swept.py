@@ -13,6 +13,7 @@ from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
 from mbplugin.model.scene import LoadLike
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.source import ModelSource
+from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.order_statistics import ToleranceBound
@@ -150,7 +151,7 @@ def sweep_plan(
 ) -> SweepPlan:
     """Return the plan of a sweep; arguments as for :func:`sweep`."""
     scenario = make_scenario(
-        mech,
+        standing(mech, q, qd),
         q,
         qd,
         category=category,

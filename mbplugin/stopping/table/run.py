@@ -16,14 +16,16 @@ from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, 
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
-from mbplugin.readers.source import ModelSource, Source, model_of
+from mbplugin.readers.source import ModelSource, Source
+from mbplugin.readers.standing import standing
 from mbplugin.stopping.batch import CompiledStop, StopSummary, require_compiled_stop
 from mbplugin.stopping.calibration.fit import Bench
 from mbplugin.stopping.calibration.intervals import known
 from mbplugin.stopping.calibration.measured import measurements_of, read_measured, require_consistent
 from mbplugin.stopping.calibration.measurement import Measurement
 from mbplugin.stopping.calibration.values import MeasuredRow, MeasuredStops
-from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.run import make_scenario, tool_name
+from mbplugin.stopping.scenario.arm import with_rigid_rest
 from mbplugin.stopping.scenario.decelerations import (
     assumed_deceleration,
     checked_decelerations,
@@ -104,9 +106,11 @@ def stopping_table(
         A share of the grid that is no percent.
     """
     points = grid_of(grid)
-    mech = model_of(mech)
-    scene, brakes = mech if isinstance(mech, Scene) else None, tuple(brakes or ())
+    mech, brakes = standing(mech), tuple(brakes or ())
+    mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool), brakes)
+    scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
+    scenario = replace(scenario, taken=(*rigid, *scenario.taken))
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     require_compiled_stop(scenario)

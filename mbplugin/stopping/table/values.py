@@ -312,7 +312,7 @@ class StoppingTable(Result):
     def warnings(self) -> tuple[str, ...]:
         """What stands above the numbers where some of them are assumed or not searched to the end."""
         searched = "" if self.worst is None else self.worst.searches.warning
-        return tuple(filter(None, (self.of_effort.warning, self.tool_choice.warning, searched)))
+        return tuple(filter(None, (*self.of_effort.warnings, self.tool_choice.warning, searched)))
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
         return {".csv": lambda path: path.write_text(self._csv(), encoding="utf-8", newline="\n")}

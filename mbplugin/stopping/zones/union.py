@@ -155,7 +155,7 @@ def _motions_of(
 def _warnings(stops: StopReport | StoppingTable | SweepPlan) -> Iterator[str]:
     """Yield what is assumed in the stops."""
     own = stops if isinstance(stops, StoppingTable) else stops.scenario
-    yield from filter(None, (own.of_effort.warning, own.tool_choice.warning))
+    yield from filter(None, (*own.of_effort.warnings, own.tool_choice.warning))
 
 
 def _require_same(scene: Scene, name: str, q_names: tuple[str, ...] | None = None) -> None:

@@ -138,9 +138,13 @@ def replay(
         An unusable motion or speed, a window that cannot be opened, a file that cannot be written, or a
         crash of PyBullet.
     """
+    from mbplugin.readers.standing import taken_in
+    from mbplugin.stopping.outcome import StopReport
     from mbplugin.visualization.scene_view import replay_of
 
     mech = model_of(mech)
+    if isinstance(mech, Scene) and isinstance(motion, StopReport):
+        mech = taken_in(mech, motion.scenario.mech)
     made = replay_of(mech, motion, speed)
     return open_or_draw(
         mech, replay=made, loop=loop, picture=picture, film=film, size=size, camera=camera

@@ -30,7 +30,7 @@ from mbplugin.report.picture.picture import legend_of
 from mbplugin.report.text.lint import analysis_verdict, verdict
 from mbplugin.report.text.models import engines_verdict
 from mbplugin.report.text.reactions import ENERGIES
-from mbplugin.report.text.stopping import OUTCOME_WORDS
+from mbplugin.report.text.stopping import OUTCOME_WORDS, falling_sentence
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
@@ -285,6 +285,8 @@ def sentence(chapter: Chapter) -> str:
     """Return the verdict in one line."""
     if chapter.stop is not None:
         stop = chapter.stop
+        if stop.falls:
+            return falling_sentence(stop)
         joint = f"{stop.impact.joint} " if stop.impact is not None else ""
         return (
             f"{stop.scenario.mech.name}: stop of category {stop.scenario.category},"

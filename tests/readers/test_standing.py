@@ -1,0 +1,166 @@
+"""The base of a robot whose file cannot state one: arms are bolted down in questions about standing robots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from command_line import call
+from mbplugin import readers
+from mbplugin.readers.standing import bolted_down, standing
+
+LINK = (
+    '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    "</link>"
+)
+
+
+def joint(name: str, kind: str, parent: str, child: str, xyz: str, axis: str) -> str:
+    limit = (
+        "" if kind in ("continuous", "fixed") else '<limit lower="-2" upper="2" effort="40" velocity="2"/>'
+    )
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{xyz}"/><axis xyz="{axis}"/>{limit}</joint>'
+    )
+
+
+def robot(*joints: tuple[str, str, str, str, str, str]) -> str:
+    links = dict.fromkeys(name for row in joints for name in row[2:4] if name != "world")
+    world = '<link name="world"/>' if any("world" in row for row in joints) else ""
+    return f'<robot name="r">{world}{"".join(map(LINK.format, links))}{"".join(joint(*row) for row in joints)}</robot>'
+
+
+ARM = (
+    ("a", "revolute", "bottom", "upper", "0 0 0.2", "0 0 1"),
+    ("b", "revolute", "upper", "lower", "0 0 0.3", "0 1 0"),
+    ("c", "continuous", "lower", "hand", "0.3 0 0", "1 0 0"),
+)
+#: What is bolted down, and what is not.
+BOLTED = {
+    "arm": ARM,
+    "two arms": (
+        *ARM,
+        *((f"{n}2", k, f"{p}2" if p != "bottom" else p, f"{c}2", x, a) for n, k, p, c, x, a in ARM),
+    ),
+    "hand": tuple((f"f{k}", "revolute", "palm", f"tip{k}", f"0 0.0{k} 0.1", "0 1 0") for k in range(5)),
+    "shoulder in the chain": (("ship_1", "revolute", "bottom", "chip", "0 0 1", "0 1 0"),),
+}
+LEFT = {
+    "fixed by the file": (("base", "fixed", "world", "bottom", "0 0 0", "0 0 1"), *ARM),
+    "floating": (("base", "floating", "world", "bottom", "0 0 0", "0 0 1"), *ARM),
+    "on wheels": (
+        *ARM,
+        *((f"w{k}", "continuous", "bottom", f"disc{k}", f"0 {k} 0", "0 1 0") for k in range(4)),
+    ),
+    "wheels by name": (*ARM, ("x", "revolute", "bottom", "left_wheel", "0 1 0", "0 1 0")),
+    "by camel case": (*ARM, ("x", "revolute", "bottom", "LeftFoot", "0 0 1", "0 1 0")),
+    "on legs": tuple((f"l{k}", "revolute", "trunk", f"shank{k}", f"{k} 0 -0.4", "0 1 0") for k in range(4)),
+    "rotors": tuple((f"p{k}", "continuous", "trunk", f"blade{k}", f"{k} 0 0.1", "0 0 1") for k in range(4)),
+    "one body": (("weld", "fixed", "a", "b", "0 0 1", "0 0 1"),),
+}
+
+
+def load(rows: tuple[tuple[str, str, str, str, str, str], ...], **options: str) -> mb.Scene:
+    return readers.load("r.urdf", text=robot(*rows), **options)
+
+
+@pytest.mark.parametrize("name", BOLTED)
+def test_an_arm_is_bolted_down(name: str) -> None:
+    scene = load(BOLTED[name])
+    fixed, stated = bolted_down(scene), load(BOLTED[name], base="fixed")
+    root = scene.mechanism.tree.joints[0].outer
+    assert fixed.mechanism.assumed_fixed == (root,) and stated.mechanism.assumed_fixed == ()
+    assert fixed.mechanism.q_names == stated.mechanism.q_names
+    assert np.array_equal(fixed.state.q, stated.state.q) and len(fixed.state.qd) == len(stated.state.qd)
+    assert bolted_down(fixed) is fixed and bolted_down(stated) is stated
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_states_its_base_or_rolls_walks_and_flies_is_left_alone(name: str) -> None:
+    scene = load(LEFT[name])
+    assert bolted_down(scene) is scene
+
+
+def test_a_free_base_that_is_stated_stays_free() -> None:
+    scene = load(ARM, base="free")
+    assert bolted_down(scene) is scene
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("estop",),
+        ("stop-table",),
+        ("worst-stop", "--samples", "1", "--max-seconds", "2"),
+        ("reactions",),
+        ("engines",),
+    ],
+    ids=lambda command: command[0],
+)
+def test_the_first_line_says_so_and_the_numbers_are_those_of_a_fixed_base(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_text(robot(*ARM[:2]))
+    taken, fixed, page = (
+        call(command[0], str(file), *command[1:], *more)
+        for more in ((), ("--base", "fixed"), ("--output-format", "html"))
+    )
+    first, _, rest = taken.out.partition("\n\n")
+    assert taken.code == fixed.code == page.code == 0
+    assert " ".join(first.split()) == (
+        "! bottom is taken as fixed to the ground: --base free (base='free') changes that."
+    )
+    assert rest == fixed.out
+    assert "bottom is taken as fixed to the ground" in page.out
+
+
+def test_what_a_call_states_of_the_base_leaves_it_free() -> None:
+    scene = load(ARM)
+    nq, nv = len(scene.mechanism.q_names), len(scene.mechanism.qd_names)
+    for stated in ({"bottom.vz": 1.0, "a": 1.0}, np.zeros(nq), np.zeros(nv)):
+        assert standing(scene, None, stated) is scene
+    assert standing(scene, {"a": 1.0}, None).mechanism.assumed_fixed == ("bottom",)
+    assert mb.reactions(scene).mechanism.assumed_fixed == ("bottom",)
+    assert mb.estop(scene, qd={"bottom.wz": 1.0}, duration=0.1).scenario.mech.assumed_fixed == ()
+
+
+def test_a_pose_outside_the_limits_starts_in_the_middle_of_the_range(tmp_path: Path) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_text(robot(*ARM[:2]).replace('lower="-2" upper="2"', 'lower="0.5" upper="2"', 1))
+    stop = mb.estop(mb.load(file), qd={"b": 0.5})
+    assert stop.scenario.q[0] == 1.25 and "a at 1.25 rad: --q (q) states another" in stop.scenario.taken[0]
+    for command in (("estop",), ("stop-table",), ("worst-stop", "--samples", "1", "--max-seconds", "1")):
+        assert "it starts with a at 1.25 rad" in " ".join(
+            call(command[0], str(file), *command[1:]).out.split()
+        )
+    stated = mb.estop(mb.load(file), q={"a": 0.7}, qd={"b": 0.5})
+    assert stated.scenario.q[0] == 0.7 and not stated.scenario.taken
+    refused = call("estop", str(file), "--q", "a=0.1", "--qd", "b=1")
+    assert refused.code == 2 and "below its lower limit" in refused.err
+
+
+def test_fingers_that_follow_each_other_are_rigid_in_tables_and_not_in_single_stops(tmp_path: Path) -> None:
+    """Their numbers are those of the arm with the fingers welded to it."""
+    fingers = (
+        ("left", "prismatic", "lower", "jaw_left", "0 0 0.4", "0 1 0"),
+        ("right", "prismatic", "lower", "jaw_right", "0 0 0.4", "0 1 0"),
+    )
+    text = robot(*ARM[:2], *fingers)
+    mimic = '<mimic joint="left" multiplier="-1"/></joint></robot>'
+    file, welded = tmp_path / "r.urdf", tmp_path / "welded.urdf"
+    file.write_text(text.replace("</joint></robot>", mimic))
+    welded.write_text(text.replace('type="prismatic"', 'type="fixed"'))
+    found, expected = (
+        mb.stopping_table(mb.load(path, base="fixed"), tool="lower") for path in (file, welded)
+    )
+    assert "left, right: taken as rigid in their pose" in found.warnings[0]
+    for a, b in zip(found.rows, expected.rows, strict=True):
+        assert a["joint"] == b["joint"] and np.isclose(a["time"], b["time"], rtol=1e-9, atol=0)
+        assert np.isclose(a["tool_distance"], b["tool_distance"], rtol=1e-9)
+    assert {j.name for j in mb.estop(mb.load(file), qd={"a": 1}).joints} >= {"a", "b", "left"}
+    assert mb.engines(mb.load(file)).agrees
