@@ -254,8 +254,8 @@ def read_recording(path: Path, names: Sequence[str]) -> Recording:
     if (np.diff(time) < 0).any() or keep.sum() < 2 or not np.isfinite(values[:, read]).all():
         raise BadNumber("the times do not increase", where=str(path), expected="two rows or more")
     time = time[keep]
-    _require_spline(path, time)
     _require_possible(path, [heads[k] for k in read[1:]], time, values[keep][:, read[1:]])
+    _require_spline(path, time)
     return Recording(
         str(path),
         time,
