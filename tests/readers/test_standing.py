@@ -164,3 +164,10 @@ def test_fingers_that_follow_each_other_are_rigid_in_tables_and_not_in_single_st
         assert np.isclose(a["tool_distance"], b["tool_distance"], rtol=1e-9)
     assert {j.name for j in mb.estop(mb.load(file), qd={"a": 1}).joints} >= {"a", "b", "left"}
     assert mb.engines(mb.load(file)).agrees
+
+
+def test_a_lint_says_which_freedoms_are_those_of_the_base(tmp_path: Path) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_text(robot(*ARM))
+    assert "mobility 9 (3 of the joints, 6 of the free base)" in " ".join(call("lint", str(file)).out.split())
+    assert call("lint", str(file), "--base", "fixed").out.startswith("r: no redundant constraint, mobility 3\n")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mbplugin.analysis.remedies import at_singular_pose, no_remedy
+from mbplugin.model.mechanism.mechanism import WORLD
 from mbplugin.phrases import counted, listed
 from mbplugin.report.formats import findings_summary, ignored_lines, runs_summary
 from mbplugin.report.record import consequence_words, loop_words, rounding_words
@@ -91,7 +92,18 @@ def analysis_verdict(analysis: Analysis) -> str:
         redundancy += f" at this singular pose ({ps} elsewhere)"
     formula = "" if analysis.gruebler == analysis.dof else f" (Grübler: {analysis.gruebler})"
     plane = f" in the {analysis.planar} plane" if analysis.planar else ""
-    return f"{analysis.mechanism.name}: {redundancy}, {analysis.mobility.words}{formula}{plane}"
+    return f"{analysis.mechanism.name}: {redundancy}, {analysis.mobility.words}{_of_base(analysis)}{formula}{plane}"
+
+
+def _of_base(analysis: Analysis) -> str:
+    """Return which freedoms are those of a base that nothing ties to the ground; empty where something does."""
+    mech = analysis.mechanism
+    free = sum(joint.pair is None for joint in mech.tree.joints)
+    tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
+    if not free or tied or analysis.planar or len(mech.bodies) == free:
+        return ""
+    own, base = analysis.dof - 6 * free, "the free base" if free == 1 else f"{free} free bases"
+    return f" ({own} of the joints, {6 * free} of {base})"
 
 
 def _run(report: Report, width: int, detail: Detail) -> Iterator[Line]:
