@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.linter.rule import Rule
-    from mbplugin.model.enumerations import Base
+    from mbplugin.model.enumerations import Base, Massless
     from mbplugin.model.mechanism.kinematics import JointValues
     from mbplugin.model.scene import Scene
     from mbplugin.readers.source import ModelSource
@@ -101,6 +101,7 @@ def load(
     base: Base | None = None,
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
+    massless: Massless = "zero",
 ) -> Scene:
     """Read a model file, a scene file or a live PyBullet client; what was read before is its scene.
 
@@ -117,6 +118,8 @@ def load(
         Expand xacro as the program does, whatever it runs or reads.
     xacro_args : mapping of str to str, optional
         Values of xacro's arguments, as ``name:=value`` states them for the program.
+    massless : "zero" or "pybullet"
+        What links of a URDF without ``<inertial>`` weigh: nothing, or 1 kg with 1 kg·m² as in PyBullet.
 
     Raises
     ------
@@ -131,7 +134,7 @@ def load(
     from mbplugin.readers.source import loaded
 
     if isinstance(source, Scene | Mechanism):
-        if package_dirs or base or xacro_unsafe or xacro_args:
+        if package_dirs or base or xacro_unsafe or xacro_args or massless != "zero":
             raise BadUsage("options of reading were given for a model that was read", remedy="give its file")
         return as_scene(source)
     return loaded(
@@ -140,6 +143,7 @@ def load(
         package_dirs=tuple(map(str, package_dirs)),
         xacro_unsafe=xacro_unsafe,
         xacro_args=xacro_args,
+        massless=massless,
     )
 
 

@@ -32,7 +32,7 @@ ALIASES = {
 #: Names that other libraries have for what is meant, where letters alone lead to something else.
 _ELSEWHERE = {"dq": "qd", "qvel": "qd", "v": "qd", "ddq": "qdd", "qacc": "qdd", "a": "qdd", "qpos": "q"}
 #: What only the reading of a file needs: functions that take a mechanism have no such parameter.
-_OF_LOADING = ("base", "package_dirs", "xacro_args", "xacro_unsafe")
+_OF_LOADING = ("base", "massless", "package_dirs", "xacro_args", "xacro_unsafe")
 _SHORT = 40
 #: What annotations call by a name of their own. A class is known by its name, so that none is imported.
 _NAMED = {

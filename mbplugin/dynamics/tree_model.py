@@ -450,7 +450,9 @@ def massless_joint(model: TreeModel, rates: AnyArray | None = None) -> BrokenMod
     joint = next(joint for joint in model.mech.tree.joints if joint.qd.start <= rate < joint.qd.stop)
     if joint.pair is not None:
         return BrokenModel(
-            f"joint rate {name!r} moves no mass", remedy="give what it moves a mass or an armature"
+            f"joint rate {name!r} moves no mass",
+            remedy="give what it moves a mass or an armature, or take links without <inertial> as PyBullet does, 1 kg,"
+            " with --massless pybullet (massless='pybullet')",
         )
     return BrokenModel(
         f"the base {joint.outer!r} is free, and its rate {name!r} moves no mass",

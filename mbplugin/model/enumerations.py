@@ -12,6 +12,9 @@ NamedPlane = Literal[Plane, "yx", "zy", "xz"]
 #: Bases of a root link.
 Base = Literal["fixed", "free"]
 
+#: What a link without ``<inertial>`` weighs: nothing, or 1 kg with 1 kg·m² as in PyBullet.
+Massless = Literal["zero", "pybullet"]
+
 ConstraintKind = Literal["pair", "closure", "coupling", "driver", "pfaffian", "lock"]
 
 #: Whether the rigid model determines a reaction; a method may leave it undecided.

@@ -15,7 +15,7 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import EXAMPLES, LARGEST, SI, Brake, Limit, Misfit, Ramp
-from mbplugin.model.enumerations import Base, Simulator
+from mbplugin.model.enumerations import Base, Massless, Simulator
 from mbplugin.model.mechanism.identity import RowLabel, pair_and_freedom
 from mbplugin.model.mechanism.mechanism import WORLD, Lock, Mechanism, TimedConstraint
 from mbplugin.model.mechanism.pair import Pair
@@ -256,6 +256,8 @@ class Request:
         Expand xacro as the program does, whatever it runs or reads.
     xacro_args : tuple of (str, str)
         Names and values of xacro's arguments.
+    massless : "zero" or "pybullet"
+        What links of a URDF without ``<inertial>`` weigh: nothing, or 1 kg with 1 kg·m² as in PyBullet.
     """
 
     path: str
@@ -265,6 +267,7 @@ class Request:
     snap_angles: bool = False
     xacro_unsafe: bool = False
     xacro_args: tuple[tuple[str, str], ...] = ()
+    massless: Massless = "zero"
 
     @property
     def folder(self) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
 from mbplugin.files import read_bounded
-from mbplugin.model.enumerations import Base
+from mbplugin.model.enumerations import Base, Massless
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.common.paths import read_text, require_few_links, require_ordinary_size
 from mbplugin.readers.common.xml import root_name
@@ -41,6 +41,7 @@ def load(
     snap_angles: bool = False,
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
+    massless: Massless = "zero",
 ) -> Scene:
     """Return the scene of a URDF, xacro, SDF, MJCF, USD or scene file.
 
@@ -60,6 +61,8 @@ def load(
         Expand xacro as the program does, whatever it runs or reads; see ``docs/trust.md``.
     xacro_args : mapping of str to str, optional
         Values of xacro's arguments, as ``name:=value`` states them for the program.
+    massless : "zero" or "pybullet"
+        What links of a URDF without ``<inertial>`` weigh: nothing, or 1 kg with 1 kg·m² as in PyBullet.
 
     Raises
     ------
@@ -69,9 +72,11 @@ def load(
     name = os.fspath(path)
     if base not in (None, "fixed", "free"):
         raise BadUsage(f"the base cannot be {base!r}", expected="fixed or free")
+    if massless not in ("zero", "pybullet"):
+        raise BadUsage(f"massless links cannot be {massless!r}", expected="zero or pybullet")
     folders = tuple(os.fspath(folder) for folder in package_dirs)
     arguments = tuple((xacro_args or {}).items())
-    return _read(Request(name, text, folders, base, snap_angles, xacro_unsafe, arguments))
+    return _read(Request(name, text, folders, base, snap_angles, xacro_unsafe, arguments, massless))
 
 
 def reload(scene: Scene, *, snap_angles: bool) -> Scene:

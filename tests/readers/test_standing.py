@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin import readers
+from mbplugin.errors import BadUsage
 from mbplugin.readers.standing import bolted_down, standing
 
 LINK = (
@@ -95,7 +97,7 @@ def test_a_free_base_that_is_stated_stays_free() -> None:
     [
         ("estop",),
         ("stop-table",),
-        ("worst-stop", "--samples", "1", "--max-seconds", "2"),
+        ("worst-stop", "--samples", "1"),
         ("reactions",),
         ("engines",),
     ],
@@ -170,4 +172,33 @@ def test_a_lint_says_which_freedoms_are_those_of_the_base(tmp_path: Path) -> Non
     file = tmp_path / "r.urdf"
     file.write_text(robot(*ARM))
     assert "mobility 9 (3 of the joints, 6 of the free base)" in " ".join(call("lint", str(file)).out.split())
-    assert call("lint", str(file), "--base", "fixed").out.startswith("r: no redundant constraint, mobility 3\n")
+    assert call("lint", str(file), "--base", "fixed").out.startswith(
+        "r: no redundant constraint, mobility 3\n"
+    )
+
+
+@pytest.mark.bullet
+def test_links_without_inertial_weigh_what_they_do_in_pybullet(tmp_path: Path) -> None:
+    import pybullet
+
+    file = tmp_path / "r.urdf"
+    file.write_text(robot(*ARM).replace(LINK.format("upper"), '<link name="upper"/>'))
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        flags = pybullet.URDF_USE_INERTIA_FROM_FILE
+        body = pybullet.loadURDF(str(file), flags=flags, physicsClientId=client)
+        mass, _, inertia, *_ = pybullet.getDynamicsInfo(body, 0, physicsClientId=client)
+    finally:
+        pybullet.disconnect(client)
+    upper = mb.load(file, massless="pybullet").mechanism.bodies[1]
+    assert upper.mass == mass == 1.0 and np.array_equal(np.diag(upper.I_C), inertia)
+    assert mb.load(file).mechanism.bodies[1].mass == 0.0
+    assert "kg·m" in call("estop", "--help").out
+    stated, plain = (
+        json.loads(call("estop", str(file), *more, "--output-format", "json").out)
+        for more in (("--massless", "pybullet"), ())
+    )
+    assert stated["peaks"] != plain["peaks"]
+    assert call("estop", str(file), "--massless", "heavy").code == 2
+    with pytest.raises(BadUsage, match="massless is"):
+        mb.load(file, massless="heavy")  # type: ignore[arg-type]

@@ -78,7 +78,6 @@ def test_saved_and_drawn(tmp_path: Path) -> None:
         (("--duration", "nan"), "the duration is nan"),
         (("--duration", "inf"), "the duration is inf"),
         (("--duration", "soon"), "--duration is 'soon'"),
-        ((), "--duration"),
         ((*SHORT, "--step", "0"), "the step is 0"),
         ((*SHORT, "--rtol", "0"), "the rtol is 0"),
         ((*SHORT, "--atol", "nan"), "the atol is nan"),

@@ -36,6 +36,7 @@ _WORDS = (
 _OPTIONS = {
     "Model": (
         *("--base", "--package-dir", "--xacro-unsafe", "--xacro-arg", "--units", "--planar", "--tolerance"),
+        "--massless",
         *("--snap-angles", "--config", "--no-mesh-cache"),
     ),
     "State and motion": (

@@ -13,7 +13,7 @@ import typer
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_stdin
-from mbplugin.model.enumerations import Base, Plane
+from mbplugin.model.enumerations import Base, Massless, Plane
 from mbplugin.report.formats import OutputFormat, PageFormat
 
 STDIN = "-"
@@ -38,6 +38,13 @@ QdOption = Annotated[
 ]
 BaseOption = Annotated[
     Base | None, typer.Option("--base", help="Fix or free the root links, whatever the file states.")
+]
+MasslessOption = Annotated[
+    Massless,
+    typer.Option(
+        "--massless",
+        help="What links of a URDF without <inertial> weigh: nothing, or 1 kg with 1 kg·m², as PyBullet takes them.",
+    ),
 ]
 PlanarOption = Annotated[Plane | None, typer.Option("--planar", help="Restrict the mechanism to this plane.")]
 ToleranceOption = Annotated[

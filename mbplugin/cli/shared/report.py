@@ -166,6 +166,7 @@ class Reading:
     xacro_unsafe : bool
     units : str, optional
         Of angles and lengths that are written without one, and in the text that is printed.
+    massless : "zero" or "pybullet"
     """
 
     base: opt.BaseOption = None
@@ -173,6 +174,7 @@ class Reading:
     xacro_unsafe: opt.XacroUnsafeOption = False
     xacro_arg: opt.XacroArgOption = None
     units: opt.UnitsOption = None
+    massless: opt.MasslessOption = "zero"
 
 
 #: No option is given.
@@ -236,6 +238,7 @@ def read_scene(
         snap_angles=snap_angles,
         xacro_unsafe=reading.xacro_unsafe,
         xacro_args=opt.parse_xacro_args(reading.xacro_arg),
+        massless=reading.massless,
     )
     refuse_overwriting(outputs, file, scene, also)
     return scene

@@ -105,6 +105,7 @@ def _read_model(source: SceneSource, index: int, table: ModelTable, request: Req
         snap_angles=request.snap_angles,
         xacro_unsafe=request.xacro_unsafe,
         xacro_args=dict(request.xacro_args),
+        massless=request.massless,
     )
     X_WM = source.pose("model", index, table.xyz, table.rpy, "rpy")
     return table.name or scene.mechanism.name, placed(_with_meshes_beside(scene, file), X_WM)

@@ -357,7 +357,7 @@ def read_links(robot: Element, draft: Draft) -> None:
 def _links_body(name: str, link: Element, draft: Draft) -> Body:
     inertial = child(link, "inertial")
     if inertial is None:
-        return Body(name)
+        return Body(name) if draft.request.massless == "zero" else Body(name, 1.0, I_C=np.eye(3))
     # snapping is for joint geometry; a rounded inertial frame moves nothing
     place = child(inertial, "origin")
     X_LC = pose_of_origin(place, snap=False)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from mbplugin.constraints.assembly.assemble import assemble
-from mbplugin.model.brakes import BrakeLike, read_brakes, robot_brakes
+from mbplugin.model.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
@@ -23,7 +23,7 @@ from mbplugin.phrases import listed
 
 
 def with_rigid_rest(
-    model: Scene | Mechanism, tool: str, brakes: Iterable[BrakeLike] = ()
+    model: Scene | Mechanism, tool: str, brakes: Iterable[BrakeLike] | None = None
 ) -> tuple[Scene | Mechanism, tuple[str, ...]]:
     """Return a robot whose joints beside the arm are rigid where they are no arm's, and a sentence that names them.
 
@@ -31,17 +31,18 @@ def with_rigid_rest(
     ----------
     tool : str
         The body to which the arm leads.
-    brakes : iterable of Brake or mapping
-        Those of a call; their joints move.
+    brakes : iterable of Brake or mapping, optional
+        Those of a call; their joints move. None: it is no matter which joints have a brake.
     """
     scene = as_scene(model)
     mech = scene.mechanism
-    given = tuple(brakes)
-    braked = {brake.joint for brake in robot_brakes(mech, (*given, *scene.brakes))}
+    given = tuple(brakes or ())
     moving = {brake.joint for brake in read_brakes(mech, given)}
-    moving |= {joint.pair.name for joint in mech.tree.way_in(tool) if joint.pair is not None}
     rigid: set[str] = set()
-    for group in (*_coupled(mech), *_loops(mech), *_without_brake(mech, braked)):
+    own = [brake for brake in scene.brakes if brake.joint not in moving]
+    passive = () if brakes is None else _without_brake(mech, robot_brakes(mech, (*given, *own)))
+    moving |= {joint.pair.name for joint in mech.tree.way_in(tool) if joint.pair is not None}
+    for group in (*_coupled(mech), *_loops(mech), *passive):
         if not moving & set(group):
             rigid |= set(group)
     if not rigid:
@@ -114,8 +115,9 @@ def _loops(mech: Mechanism) -> Iterator[tuple[str, ...]]:
         yield (cut.name, *(ways[0] ^ ways[1]))
 
 
-def _without_brake(mech: Mechanism, braked: Collection[str]) -> Iterator[tuple[str, ...]]:
+def _without_brake(mech: Mechanism, brakes: Iterable[JointBrake]) -> Iterator[tuple[str, ...]]:
     """Yield the moving joints of the tree that have no brake, one by one."""
+    braked = {brake.joint for brake in brakes}
     for joint in mech.tree.joints:
         if joint.pair is not None and joint.pair.kind.free and joint.pair.name not in braked:
             yield (joint.pair.name,)

@@ -265,7 +265,7 @@ def read_recording(path: Path, names: Sequence[str]) -> Recording:
 
 
 def _require_spline(path: Path, time: Array) -> None:
-    """Require that a spline can be computed through samples at times (T,), s."""
+    """Require that a spline can be computed through samples at ``time`` (T,), s."""
     shortest, longest = float(np.diff(time).min()), float(np.diff(time).max())
     if shortest < _LEAST_SPACING * longest:
         raise BadNumber(

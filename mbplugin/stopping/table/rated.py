@@ -331,6 +331,7 @@ def stop_command(
     head += ["--xacro-unsafe"] if request.xacro_unsafe else []
     for name, value in request.xacro_args:
         head += ["--xacro-arg", f"{name}:={value}"]
+    head += ["--massless", request.massless] if request.massless != "zero" else []
     tail = ["--tool", tool]
     tail += ["--payload-share", "0"] if drops_payloads and scene.payloads else []
     for brake in given:
