@@ -84,13 +84,17 @@ _REMEDIES: dict[Simulator, str] = {
 }
 
 
+#: Where no simulator is named: this is a plug-in for PyBullet.
+_DEFAULT_TARGETS: tuple[Simulator, ...] = ("pybullet",)
+
+
 class IgnoredBySimulator(Rule):
     """A simulator ignores a mimic or a loop closure of the file.
 
     What it does
     ------------
-    For each simulator that is named with ``--target``, lists the mimics and loop closures of the file that are
-    ignored or an error there. Without ``--target`` it reports nothing.
+    For each simulator that is named with ``--target``, else for PyBullet, lists the mimics and loop closures of the
+    file that are ignored or an error there.
 
     Why it matters
     --------------
@@ -116,8 +120,8 @@ class IgnoredBySimulator(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per simulator."""
-        stated = tuple(stated_constraints(scene)) if scene.options.targets else ()
-        for simulator in scene.options.targets:
+        stated = tuple(stated_constraints(scene))
+        for simulator in scene.options.targets or _DEFAULT_TARGETS:
             treatments = [
                 (UNSUPPORTED.get((kind, one.written), {}).get(simulator), one) for kind, one in stated
             ]
