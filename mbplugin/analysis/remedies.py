@@ -19,8 +19,9 @@ from mbplugin.analysis.uniqueness import StressedBlock, stress
 from mbplugin.constraints.rank import RankedBlock, View, rank_blocks
 from mbplugin.errors import BrokenModel, UnknownName
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, relative_pose
-from mbplugin.model.mechanism.mechanism import Lock, Mechanism
+from mbplugin.model.mechanism.mechanism import WORLD, Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, listed, one_line_repr
 
 #: First choices that are tried, times p: larger blocks get fewer.
@@ -433,3 +434,83 @@ def _mobility(view: View) -> int:
 
 def _rows(view: View) -> int:
     return sum(len(components) for components in view.row_labels.values())
+
+
+# Loops that lock: a closure that is stronger than the real joint takes all motion of its loop.
+
+#: Pairs of a loop for which a closure is sought: of more it is a truss, or the search too long.
+_LONGEST_LOOP = 40
+#: What a closure may be instead, from strong to weak.
+_WEAKER = {"fixed": ("revolute", "spherical"), "revolute": ("universal", "spherical")}
+
+
+@one_line_repr
+@dataclass(frozen=True)
+class Freeing:
+    """A weaker closure with which a locked loop moves, proved by its finite mobility.
+
+    Parameters
+    ----------
+    dof : int
+        Mobility of the mechanism after the change.
+    """
+
+    change: Change
+    dof: int
+
+
+def freeing_change(here: View, constraints: Sequence[str], finite: int) -> Freeing | None:
+    """Return the strongest closure with which a loop that has no mobility moves; None where it is a structure.
+
+    Parameters
+    ----------
+    here : View
+        At the pose that is judged.
+    constraints : sequence of str
+        Those of the loop.
+    finite : int
+        The mobility in fact before the change.
+    """
+    if len(constraints) > _LONGEST_LOOP:
+        return None
+    for change in _weaker_closures(here, constraints):
+        there = _changed(here, [change])
+        dof = finite_mobility(there, _mobility(there)).finite
+        if dof is not None and dof > finite:
+            return Freeing(change, dof)
+    return None
+
+
+def _weaker_closures(here: View, constraints: Sequence[str]) -> Iterator[Change]:
+    """Yield the weaker types of the closures among some constraints, the strongest first; hinges about given axes."""
+    mech, poses = here.mech, here.poses
+    pairs = [mech.pair_by_name[name] for name in constraints if name in mech.pair_by_name]
+    axes_W = _axes_of([p for p in pairs if p.type in ("revolute", "continuous")], mech, poses)
+    for rank in (0, 1):
+        for pair in pairs:
+            options = _WEAKER.get(pair.type, ())
+            if not pair.closure or len(options) <= rank:
+                continue
+            new, R_WP = (
+                options[rank],
+                poses.R_WL[mech.body_index[pair.body_a]] if pair.body_a != WORLD else np.eye(3),
+            )
+            if new == "spherical":
+                yield Change(pair.name, pair.type, new)
+                continue
+            for axis_W in axes_W:
+                x, y, z = (float(a) for a in np.round(pair.X_AP.R.T @ R_WP.T @ axis_W, 12) + 0.0)
+                if new == "universal" and abs(z) > 1 - 1e-6:
+                    # its other axis is the hinge itself
+                    continue
+                yield Change(pair.name, pair.type, new, (x, y, z))
+
+
+def _axes_of(hinges: Sequence[Pair], mech: Mechanism, poses: BodyPoses) -> list[Array]:
+    """Return the directions (3,) of some hinges in world axes, each once."""
+    found: list[Array] = []
+    for pair in hinges:
+        axis = (poses.of(mech.body_index[pair.body_b]) @ pair.X_BS).R[:, 2]
+        if all(abs(axis @ other) < 1 - 1e-6 for other in found):
+            found.append(axis)
+    return found

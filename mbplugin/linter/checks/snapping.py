@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mbplugin.analysis import Analysis
-from mbplugin.analysis.remedies import Change, Obstacle
+from mbplugin.analysis.remedies import Change, Freeing, Obstacle, freeing_change
 from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.matrix import Spectrum, gaps_of_rounding, spectrum
-from mbplugin.constraints.rank import RankedBlock
+from mbplugin.constraints.rank import RankedBlock, View
 from mbplugin.constraints.reduction.reduce import reduce_block
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
@@ -143,6 +143,18 @@ def undeclared_blocks(scene: Scene, analysis: Analysis | None) -> Iterator[Ranke
 def redundant_blocks(analysis: Analysis) -> Iterator[RankedBlock]:
     """Yield the blocks with p > 0."""
     yield from (ranked for ranked in analysis.blocks if ranked.redundancy)
+
+
+@lru_cache(maxsize=1)
+def locked_loops(analysis: Analysis) -> tuple[tuple[RankedBlock, Freeing], ...]:
+    """Return the loops whose closures take away all motion, each with the closure that gives it back."""
+    finite = analysis.mobility.finite
+    rigid = [b for b in analysis.blocks if b.rank and b.redundancy and b.reduced.shape[1] == b.rank]
+    if finite is None or not rigid:
+        return ()
+    here = View(analysis.mechanism, analysis.q, plane_columns(analysis.planar), analysis.tolerance)
+    found = ((block, freeing_change(here, block.block.constraints, finite)) for block in rigid)
+    return tuple((block, freeing) for block, freeing in found if freeing is not None)
 
 
 def non_unique(analysis: Analysis, ranked: RankedBlock) -> list[ConstraintVerdict]:

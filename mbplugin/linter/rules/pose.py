@@ -19,6 +19,7 @@ from mbplugin.linter.checks.snapping import (
     RoundedLiteral,
     block_place,
     largest_gap,
+    locked_loops,
     made_by_rounding,
     rounded_literals,
     suspect_values,
@@ -496,4 +497,72 @@ class ShakyLoop(Rule):
                 f"{listed([j for j in joints if j in restored], 4)} move"
                 if restored.intersection(joints)
                 else "model it as one rigid body if it is a structure; else correct the dimensions that stop it",
+            )
+
+
+class LockedLoop(Rule):
+    """A closure takes away all motion that the joints of its loop have.
+
+    What it does
+    ------------
+    Reports every loop without any mobility whose closure, made weaker, lets it move: a weld that should be a hinge or
+    a ball joint, a hinge that should be a universal or a ball joint. The strongest closure that gives motion is
+    found by trial, and proved by the mobility in fact of the changed mechanism.
+
+    Why it matters
+    --------------
+    A loop of three hinges that a weld closes is a rigid body with three joints drawn on it. No drive moves it, and a
+    simulator answers a motor in it with forces that have no meaning. Most often the file's format had no other word:
+    a fixed joint, or ``<weld>`` in the place of ``<connect>``.
+
+    Example
+    -------
+    A four-bar of three hinges, closed by ``<weld>``.
+
+    Remedy
+    ------
+    Give the closure the weaker type that the finding names. If the loop is meant as a structure, model it as one body.
+
+    References
+    ----------
+    wojtyra2013 (6); docs/theory.md, mobility to first order and in fact.
+    """
+
+    code, name = "MB507", "locked-loop"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per loop."""
+        if analysis is None:
+            return
+        pairs = analysis.mechanism.pair_by_name
+        for ranked, freeing in locked_loops(analysis):
+            members, change = ranked.block.constraints, freeing.change
+            joints = [
+                name
+                for name in members
+                if name in pairs and pairs[name].kind.free and not pairs[name].closure
+            ]
+            element, origin = block_place(scene, [change.constraint])
+            axis = (
+                ""
+                if change.axis is None
+                else f" about ({', '.join(f'{a:g}' for a in change.axis)}) of its frame"
+            )
+            mjcf = " (<connect> in place of <weld>)" * (format_of(scene) == "mjcf")
+            yield make_finding(
+                self,
+                self.severity,
+                f"this loop cannot move: its closure {change.constraint!r} is {change.old}, which locks"
+                f" {listed(joints, 6)}",
+                element=element,
+                origin=origin,
+                evidence={
+                    "constraints": list(members),
+                    "joints": joints,
+                    "toml": change.toml(),
+                    "mobility": freeing.dof,
+                },
+                help=f"make it {change.new}{axis}{mjcf}: then the mobility is {freeing.dof}; if the loop is a"
+                " structure, model it as one body",
             )

@@ -13,6 +13,7 @@ from mbplugin.linter.checks.simulators import format_of
 from mbplugin.linter.checks.snapping import (
     block_place,
     closures_of,
+    locked_loops,
     non_unique,
     obstacles_to,
     proposed_changes,
@@ -76,6 +77,7 @@ class RedundantConstraints(Rule):
             stresses = [s for s in analysis.self_stresses if s.constraints[0] in own]
             loaded = {name for s in stresses for name in s.constraints}
             changes, obstacles = proposed_changes(analysis, ranked), obstacles_to(analysis, ranked)
+            locked = any(block is ranked for block, _ in locked_loops(analysis))
             shaky = any(block.constraints == members for block in analysis.mobility.shaky)
             element, origin = block_place(scene, [name for name in members if name in loaded])
             yield make_finding(
@@ -93,7 +95,9 @@ class RedundantConstraints(Rule):
                     "toml": "\n\n".join(change.toml() for change in changes),
                     "obstacles": {obstacle.constraint: list(obstacle.duties) for obstacle in obstacles},
                 },
-                help=remedy_sentence(changes, obstacles, closures_of(scene), mjcf=format_of(scene) == "mjcf")
+                help="its closure takes away all motion of this loop: see MB507"
+                if locked
+                else remedy_sentence(changes, obstacles, closures_of(scene), mjcf=format_of(scene) == "mjcf")
                 if changes or not shaky
                 else "weaker pairs would make a mechanism of this rigid loop: see MB506",
             )
