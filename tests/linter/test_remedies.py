@@ -102,6 +102,7 @@ APART = {
     "MB115": "below: a scene",
     "MB116": "below: lines to paste into the scene",
     "MB128": "below: a scene",
+    "MB129": "needs OpenUSD: tests/test_usd.py",
     "MB161": "below: each simulator has its own",
     "MB162": "a scene: its ok case",
     "MB163": "a scene: its ok case",
@@ -117,7 +118,10 @@ def copied(code: str, folder: Path) -> list[Path]:
 def findings(code: str, folder: Path) -> tuple[Finding, ...]:
     opt_in = [code] if find_rule(code).opt_in else []
     return mb.lint(
-        main_file(code, folder), package_dirs=[str(folder / "packages")], extend_select=opt_in
+        main_file(code, folder),
+        package_dirs=[str(folder / "packages")],
+        extend_select=opt_in,
+        ignore=[] if code == "MB161" else ["MB161"],
     ).findings
 
 

@@ -27,6 +27,7 @@ CASES = ROOT / "tests" / "cases"
 SECTIONS = ("What it does", "Why it matters", "Example", "Remedy", "References")
 #: Rules without fixtures, and why.
 WITHOUT_CASE = {
+    "MB129": "needs OpenUSD: tests/test_usd.py",
     "MB900": "for errors that are none of the others; no reader raises it",
     "MB909": "needs an environment in which an optional package is missing",
     "MB911": "needs a rule that fails: tests/test_own_rules.py",
@@ -60,8 +61,14 @@ def case(folder: str, rule: Rule) -> Path:
 
 def run(folder: str, rule: Rule) -> Report:
     switched_on = [rule.code] if rule.opt_in else []
+    # mimics and loops of a URDF are nothing to PyBullet, whatever else is wrong
+    apart = [] if rule.code == "MB161" else ["MB161"]
     return mb.lint(
-        case(folder, rule), package_dirs=[str(CASES / folder)], fail_on="note", extend_select=switched_on
+        case(folder, rule),
+        package_dirs=[str(CASES / folder)],
+        fail_on="note",
+        extend_select=switched_on,
+        ignore=apart,
     )
 
 

@@ -534,6 +534,35 @@ def test_missing_layers_and_cycles_are_findings(tmp_path: Path) -> None:
     assert {"MB906", "MB113"} <= {f.code for f in report.findings}
 
 
+@pytest.mark.parametrize("root", ["robot", "body", "elsewhere", "none"])
+@pytest.mark.parametrize("excluded", [False, True])
+def test_a_loop_inside_an_articulation_is_found(tmp_path: Path, root: str, excluded: bool) -> None:
+    """PhysX takes articulations for trees; a joint that is excluded, or a loop outside of any, is right."""
+    api = 'prepend apiSchemas = ["PhysicsArticulationRootAPI"]'
+    text = four_bar()
+    if root == "robot":
+        text = re.sub(r'def Xform "robot"\s*', f'def Xform "robot" ({api})\n', text, count=1)
+    elif root == "body":
+        text = re.sub(
+            r'("rocker" \([^)]*\["PhysicsRigidBodyAPI")', r'\1, "PhysicsArticulationRootAPI"', text, count=1
+        )
+    elif root == "elsewhere":
+        text += f'def Xform "other" ({api})\n{{\n}}\n'
+    assert text.count("PhysicsArticulationRootAPI") == (root != "none")
+    if not excluded:
+        text = text.replace("excludeFromArticulation = 1", "excludeFromArticulation = 0")
+    report = mb.lint(written(tmp_path, text))
+    found = [finding for finding in report.findings if finding.code == "MB129"]
+    if excluded or root in ("elsewhere", "none"):
+        assert found == []
+    else:
+        (finding,) = found
+        assert finding.element == "j3" and text.splitlines()[finding.line - 1].startswith(
+            "def PhysicsRevoluteJoint"
+        )
+        assert "excludeFromArticulation = true" in finding.help and report.exit_code == 1
+
+
 @pytest.mark.parametrize(
     ("text", "error", "said"),
     [

@@ -326,3 +326,34 @@ class UnresolvedPath(NotedByReader):
     code, name = "MB906", "unresolved-path"
     severity: Severity = "error"
     help = "pass --package-dir DIR with the folder that holds it"
+
+
+class LoopInArticulation(NotedByReader):
+    """A joint closes a loop inside an articulation of a USD stage.
+
+    What it does
+    ------------
+    Reports joints that close a loop, join bodies of an articulation, and do not state
+    ``physics:excludeFromArticulation``.
+
+    Why it matters
+    --------------
+    An articulation is a tree. PhysX simulates none that has a loop; other programs cut the loop at a
+    joint of their own choice.
+
+    Example
+    -------
+    The fourth hinge of a four-bar below a prim with ``PhysicsArticulationRootAPI``.
+
+    Remedy
+    ------
+    State ``uniform bool physics:excludeFromArticulation = true`` in the joint that closes the loop.
+
+    References
+    ----------
+    OpenUSD: UsdPhysics, articulations; PhysX: articulations are trees.
+    """
+
+    code, name = "MB129", "loop-in-articulation"
+    severity: Severity = "error"
+    help = "add uniform bool physics:excludeFromArticulation = true to the joint"

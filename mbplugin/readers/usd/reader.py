@@ -125,6 +125,7 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
     elif request.base == "free":
         require_free_root(mech, request.path)
     _note_apart(stage, mech, poses, joints)
+    _note_loops(stage, mech, joints)
     stage.defects += unread_defects(stage)
     return Scene(
         mechanism=mech,
@@ -138,6 +139,30 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
         actuated=_actuated(stage, joints),
         base_open=request.base is None,
     )
+
+
+def _note_loops(stage: Stage, mech: Mechanism, joints: Joints) -> None:
+    """Note joints that close a loop inside an articulation, which is a tree by definition."""
+    roots = [
+        prim.GetPath() for prim in stage.prims if "PhysicsArticulationRootAPI" in prim.GetAppliedSchemas()
+    ]
+    if not roots:
+        return
+    for path, steps in joints.steps.items():
+        prim = stage.stage.GetPrimAtPath(path)
+        pairs = [pair.name for pair, _ in steps if mech.pair_by_name[pair.name].closure]
+        if not pairs or stage.value(prim, "physics:excludeFromArticulation") is True:
+            continue
+        ends = [prim.GetPath(), *_targets(prim)]
+        if any(end.HasPrefix(root) for end in ends for root in roots):
+            message = f"joint {pairs[0]!r} closes a loop inside an articulation: PhysX simulates none that has a loop"
+            stage.defects.append(Defect("MB129", pairs[0], message, stage.place(prim)))
+
+
+def _targets(prim: Any) -> list[Any]:
+    """Return the paths of the bodies that a joint joins."""
+    names = ("physics:body0", "physics:body1")
+    return [path for name in names if (found := prim.GetRelationship(name)) for path in found.GetTargets()]
 
 
 def _without_bodies(stage: Stage) -> BrokenModel:

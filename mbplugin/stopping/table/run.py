@@ -127,12 +127,13 @@ def stopping_table(
     speeds = numbers(speeds, rates_of(scenario.mech))
     full = full_speeds(scenario.mech, names, speeds)
     stops = TableStops(compiled, names, rated, full, points, ramps, payload is None, command)
-    computed = [one for category in categories for one in stops.rows(category)]
     beside = None
+    # first, as its file may be wrong
     if measured is not None:
         beside = measured_stops(
             mech, measured, stops.stop, compiled, payload=payload, speeds=speeds, tool=tool
         )
+    computed = [one for category in categories for one in stops.rows(category)]
     rows, motions = [row for row, _ in computed], [motion for _, motion in computed]
     of_effort = scenario.of_effort._replace(ramps=tuple(stops.ramps_of_effort))
     if require_brakes:
