@@ -252,3 +252,16 @@ def test_the_document_has_the_columns_of_the_table_in_their_order() -> None:
     """Value, type and meaning of a column are one entry."""
     row = schema_of("stop-table")["$defs"]["TableRow"]
     assert list(row["properties"]) == [*COLUMNS, "command"]
+
+
+def test_a_table_ends_at_its_time_limit(tmp_path: Path) -> None:
+    refused = call("stop-table", str(ASSETS / "arm_6r.scene.toml"), "--payload", "5", "--max-seconds", "1e-6")
+    assert refused.code == 2 and "the table is not computed within 1e-06 s" in refused.err
+    assert "--grid" in refused.err
+    # what is measured is read before anything is computed
+    measured = tmp_path / "measured.csv"
+    measured.write_text("joint,category\n")
+    unread = call(
+        "stop-table", str(ASSETS / "arm_6r.scene.toml"), "--measured", str(measured), "--max-seconds", "1e-6"
+    )
+    assert unread.code == 2 and "measured.csv: " in unread.err and "within" not in unread.err

@@ -209,6 +209,10 @@ def _start(
 
 # ``mbplugin stop-table``: stopping times and distances as in the manual of a manufacturer.
 
+TableSeconds = Annotated[
+    float, opt.time_limit("Time limit of the table, s; one that takes longer is an error.")
+]
+
 
 @reads_model
 def stop_table_command(
@@ -224,6 +228,7 @@ def stop_table_command(
     grid: GridOption = None,
     measured: MeasuredOption = None,
     worst: WorstOption = False,
+    max_seconds: TableSeconds = MAX_SECONDS,
     commands: Commands = False,
     zone: ZoneOption = None,
     zone_resolution: ZoneResolutionOption = None,
@@ -259,6 +264,7 @@ def stop_table_command(
         tool=tool,
         grid=_grid(grid),
         measured=measured,
+        max_seconds=max_seconds,
     )
     requested.write(scene, table)
     if worst:

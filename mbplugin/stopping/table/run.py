@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 
@@ -18,6 +20,8 @@ from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource, Source
 from mbplugin.readers.standing import standing
+from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import LONGEST, require_positive
 from mbplugin.stopping.batch import CompiledStop, StopSummary, require_compiled_stop
 from mbplugin.stopping.calibration.fit import Bench
 from mbplugin.stopping.calibration.intervals import known
@@ -71,6 +75,7 @@ def stopping_table(
     require_brakes: bool = False,
     grid: Mapping[str, Sequence[int]] | None = None,
     measured: str | Path | None = None,
+    max_seconds: float = MAX_SECONDS,
 ) -> StoppingTable:
     """Compute the stopping table of an arm: one axis moves at a time.
 
@@ -97,6 +102,8 @@ def stopping_table(
     measured : path, optional
         A CSV file of measured stops as for :func:`mbplugin.calibrate`: each stands beside the stop that these brakes
         and decelerations give.
+    max_seconds : float
+        Of computing; a table that takes longer is an error.
 
     Raises
     ------
@@ -106,6 +113,8 @@ def stopping_table(
         A share of the grid that is no percent.
     """
     points = grid_of(grid)
+    require_positive("time to compute", max_seconds, "s", LONGEST)
+    budget = (monotonic() + max_seconds, max_seconds)
     mech, brakes = standing(mech), tuple(brakes or ())
     mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool), brakes)
     scene = mech if isinstance(mech, Scene) else None
@@ -126,7 +135,7 @@ def stopping_table(
     compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
     speeds = numbers(speeds, rates_of(scenario.mech))
     full = full_speeds(scenario.mech, names, speeds)
-    stops = TableStops(compiled, names, rated, full, points, ramps, payload is None, command)
+    stops = TableStops(compiled, names, rated, full, points, ramps, payload is None, command, budget)
     beside = None
     # first, as its file may be wrong
     if measured is not None:
@@ -239,7 +248,9 @@ class TableStops:
         ramps: Mapping[str, Ramp],
         of_scene: bool,
         command: StopCommand | None,
+        budget: tuple[float, float] = (math.inf, math.inf),
     ) -> None:
+        self._end, self._max_seconds = budget
         self.compiled, self.axes, self.rated, self.speeds = compiled, axes, rated, speeds
         self.grid, self.ramps, self.of_scene, self.command = grid, ramps, of_scene, command
         compiled.set_payloads(payload_share(rated, 1.0))
@@ -297,6 +308,12 @@ class TableStops:
         self, category: int, axis: str, q: Array, qd: Array
     ) -> tuple[StopSummary, dict[str, float], float | None]:
         """Return a stop from q (nq,) and qd (nv,), the reaction times (s), and the deceleration of category 1."""
+        if monotonic() > self._end:
+            raise BadUsage(
+                f"the table is not computed within {self._max_seconds:g} s",
+                expected="a table of fewer stops, or brakes of a lower viscous torque",
+                remedy="allow more (--max-seconds, max_seconds=), or ask for fewer rows (--grid, grid=)",
+            )
         brakes = self.compiled.scenario.brakes
         if category == 0:
             reactions = {brake.joint: brake.engagement_time for brake in brakes}

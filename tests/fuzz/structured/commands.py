@@ -183,7 +183,7 @@ COMMANDS: dict[str, Command] = {
             "--measured": lambda a: a.file("measured.csv"),
             "--grid": one_of("speed=100", "extension=33,66,100", "payload=0,100"),
         },
-        {"--payload": any_of(1.0, 2.0)},
+        {"--payload": any_of(1.0, 2.0), "--max-seconds": any_of(2, 1e-6)},
         ("text", "json", "csv", "html"),
     ),
     "worst-stop": Command(
