@@ -264,4 +264,4 @@ def test_a_table_ends_at_its_time_limit(tmp_path: Path) -> None:
     unread = call(
         "stop-table", str(ASSETS / "arm_6r.scene.toml"), "--measured", str(measured), "--max-seconds", "1e-6"
     )
-    assert unread.code == 2 and "measured.csv: " in unread.err and "within" not in unread.err
+    assert unread.code == 2 and "measured.csv:1: " in unread.err and "within" not in unread.err

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -70,9 +70,11 @@ class RedundantConstraints(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per redundant block."""
+        repeated = {later.name for later, _ in repeated_closures(scene)}
         for ranked in undeclared_blocks(scene, analysis):
             assert analysis is not None
             members = ranked.block.constraints
+            twice = [name for name in members if name in repeated]
             own = frozenset(members)
             stresses = [s for s in analysis.self_stresses if s.constraints[0] in own]
             loaded = {name for s in stresses for name in s.constraints}
@@ -95,7 +97,9 @@ class RedundantConstraints(Rule):
                     "toml": "\n\n".join(change.toml() for change in changes),
                     "obstacles": {obstacle.constraint: list(obstacle.duties) for obstacle in obstacles},
                 },
-                help="its closure takes away all motion of this loop: see MB507"
+                help=f"{', '.join(_removed(scene, name) for name in twice)}: see MB205"
+                if twice
+                else "its closure takes away all motion of this loop: see MB507"
                 if locked
                 else remedy_sentence(changes, obstacles, closures_of(scene), mjcf=format_of(scene) == "mjcf")
                 if changes or not shaky
@@ -291,7 +295,7 @@ class DuplicateClosure(Rule):
     What it does
     ------------
     Compares every closure with the other joints between its two bodies: type, position and axis, within 1e-3 of
-    the mechanism's length and 1e-3 rad.
+    the mechanism's length and 1e-3 rad. Beside a fixed joint between the same bodies any closure is one too many.
 
     Why it matters
     --------------
@@ -316,19 +320,46 @@ class DuplicateClosure(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per closure that repeats an earlier joint."""
-        groups: dict[frozenset[str], list[Pair]] = {}
-        for pair in scene.mechanism.pairs:
-            groups.setdefault(frozenset(pair.bodies), []).append(pair)
-        repeated: set[str] = set()
-        tolerance = _SAME * _length(scene)
-        for first, second in (two for group in groups.values() for two in combinations(group, 2)):
-            later, earlier = (second, first) if second.closure else (first, second)
-            if later.closure and later.name not in repeated and _same(first, second, tolerance):
-                repeated.add(later.name)
-                yield _finding(self, scene, later, earlier)
+        for later, earlier in repeated_closures(scene):
+            yield _finding(self, scene, later, earlier)
+
+
+def repeated_closures(scene: Scene) -> Iterator[tuple[Pair, Pair]]:
+    """Yield the closures that add nothing to another joint between their two bodies, with that joint."""
+    groups: dict[frozenset[str], list[Pair]] = {}
+    for pair in scene.mechanism.pairs:
+        groups.setdefault(frozenset(pair.bodies), []).append(pair)
+    repeated: set[str] = set()
+    tolerance = _SAME * _length(scene) if any(len(group) > 1 for group in groups.values()) else 0.0
+    for first, second in (two for group in groups.values() for two in combinations(group, 2)):
+        later, earlier = (second, first) if second.closure else (first, second)
+        if later.type == "fixed" and earlier.type != "fixed" and earlier.closure:
+            later, earlier = earlier, later
+        same = earlier.type == "fixed" != later.type or _same(first, second, tolerance)
+        if later.closure and later.name not in repeated and same:
+            repeated.add(later.name)
+            yield later, earlier
+
+
+def _removed(scene: Scene, name: str) -> str:
+    """Return how a closure is removed: in a live client, by a call."""
+    number = name.removeprefix("constraint ")
+    live = scene.request is None and number != name and number.isdecimal()
+    return f"removeConstraint({number})" if live else f"remove {name!r}"
 
 
 def _finding(rule: Rule, scene: Scene, later: Pair, earlier: Pair) -> Finding:
+    if later.type != earlier.type:
+        return make_finding(
+            rule,
+            rule.severity,
+            f"closure {later.name!r} adds nothing: {earlier.name!r} fixes {later.body_a!r} and {later.body_b!r} to each"
+            f" other; its {len(later.kind.constrained)} rows are redundant",
+            element=later.name,
+            origin=constraint_place(scene, later.name),
+            evidence={"same_as": earlier.name, "also_at": "", "rows": len(later.kind.constrained)},
+            help=_removed(scene, later.name),
+        )
     place, other = constraint_place(scene, later.name), constraint_place(scene, earlier.name)
     return make_finding(
         rule,
@@ -339,7 +370,9 @@ def _finding(rule: Rule, scene: Scene, later: Pair, earlier: Pair) -> Finding:
         element=later.name,
         origin=place,
         evidence={"same_as": earlier.name, "also_at": str(other or ""), "rows": len(later.kind.constrained)},
-        help=f"remove {later.name!r} or {earlier.name!r}",
+        help=f"{_removed(scene, later.name)} or {_removed(scene, earlier.name).removeprefix('remove ')}"
+        if scene.request is not None
+        else _removed(scene, later.name),
     )
 
 
