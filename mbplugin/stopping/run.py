@@ -56,6 +56,7 @@ from mbplugin.stopping.scenario.scenario import (
     Scenario,
     ToolChoice,
     assumed_brakes,
+    placeholder_efforts,
     vector_of,
     wide_axes_through,
 )
@@ -248,6 +249,7 @@ def make_scenario(
         ramps = source.decelerations(
             mechanism, fitted, (q0, qd0, qdd0), lambda: inertias_at(mechanism, q0, actions)
         )
+    by_effort = () if category == 2 and not ramps.of_effort else fitted
     scenario = Scenario(
         mechanism,
         actions,
@@ -267,7 +269,7 @@ def make_scenario(
         named=tuple(sorted(stated.named)) if start is None else (),
         named_rates=tuple(sorted(stated.given_rates)) if start is None else (),
         tool_choice=choice,
-        taken=taken if start is None else (),
+        taken=(*(taken if start is None else ()), *placeholder_efforts(mechanism, by_effort, q0)),
     )
     if require_brakes:
         scenario.of_effort.require_none()

@@ -202,3 +202,19 @@ def test_links_without_inertial_weigh_what_they_do_in_pybullet(tmp_path: Path) -
     assert call("estop", str(file), "--massless", "heavy").code == 2
     with pytest.raises(BadUsage, match="massless is"):
         mb.load(file, massless="heavy")  # type: ignore[arg-type]
+
+
+def test_effort_limits_of_no_drive_are_called_placeholders(tmp_path: Path) -> None:
+    file = tmp_path / "r.urdf"
+    text = robot(*ARM[:2])
+    file.write_text(text.replace('effort="40"', 'effort="4000"'))
+    stop = mb.estop(mb.load(file), qd={"a": 1.0})
+    (said,) = [one for one in stop.scenario.of_effort.warnings if "placeholders" in one]
+    # b carries 1 kg at its own joint, a besides that one at 0.3 m
+    assert "that of a, 4000 N·m, is 1359 times the 2.94 N·m that holds what it carries" in said
+    assert said in str(stop).replace("\n! ", " ")
+    for changed in ({"brakes": [{"joint": j, "torque": 20, "delay": 0.01} for j in "ab"]}, {"category": 2}):
+        quiet = mb.estop(mb.load(file), qd={"a": 1.0}, decelerations={"a": 5.0, "b": 5.0}, **changed)
+        assert "placeholders" not in str(quiet)
+    file.write_text(text)
+    assert "placeholders" not in str(mb.estop(mb.load(file), qd={"a": 1.0}))

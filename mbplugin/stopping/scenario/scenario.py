@@ -144,6 +144,50 @@ def brakes_of_effort(brakes: Iterable[JointBrake | BrakeForce]) -> EffortLimits:
     )
 
 
+#: How many times what holds a robot against gravity its weakest effort limit is at most; of arms it is 2 to 20.
+_PLAUSIBLE = 50.0
+
+
+def placeholder_efforts(mech: Mechanism, brakes: Iterable[JointBrake], q: Array) -> tuple[str, ...]:
+    """Return a sentence on effort limits that no drive of such a robot has, where these stand for brakes; q (nq,).
+
+    The joint whose limit is the smallest multiple of the weight it carries, at the longest lever that its links allow,
+    decides: wrists are stronger than their own hand needs, as they are made for a payload.
+    """
+    poses = forward(mech, q)
+    pull = float(np.linalg.norm(mech.gravity))
+    ratios: list[tuple[float, str, float, float, str]] = []
+    for brake in brakes:
+        joint = mech.tree.joint_of_pair.get(brake.joint)
+        if not brake.assumed or joint is None or joint.pair is None:
+            continue
+        effort, turns = joint.pair.freedoms[0].effort, is_turn(joint.pair.kind.free[0])
+        _, on_axis = joint_axes(mech, joint, poses)
+        load = 0.0
+        for name in sorted(_carried(mech, joint)):
+            i = mech.body_index[name]
+            lever = float(np.linalg.norm(poses.p_WC[i] - on_axis)) if turns else 1.0
+            load += max(mech.bodies[i].mass, 0.0) * pull * lever
+        if load > 0.0:
+            ratios.append((effort / load, brake.joint, effort, load, "N·m" if turns else "N"))
+    if not ratios or min(ratios)[0] <= _PLAUSIBLE:
+        return ()
+    ratio, joint_name, effort, load, unit = min(ratios)
+    return (
+        f"The effort limits look like placeholders: that of {joint_name}, {effort:g} {unit}, is {ratio:.0f} times the"
+        f" {load:.3g} {unit} that holds what it carries; stops with real brakes are longer and softer.",
+    )
+
+
+def _carried(mech: Mechanism, joint: TreeJoint) -> set[str]:
+    """Return the bodies that a joint moves."""
+    carried = {joint.outer}
+    for other in mech.tree.joints:
+        if other.inner in carried:
+            carried.add(other.outer)
+    return carried
+
+
 def assumed_brakes(brakes: Iterable[JointBrake | BrakeForce]) -> tuple[str, ...]:
     """Return what brakes leave out, one sentence for each joint."""
     return tuple(f"{brake.joint}: {', '.join(said)}" for brake in brakes if (said := _said(brake)))
@@ -266,11 +310,8 @@ def _axes(mech: Mechanism, body: str, point: Array, q: Array) -> list[tuple[str,
 
 def _gyration(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, axis: Array, on_axis: Array) -> float:
     """Return the radius of gyration, m, of all that a joint turns; axis (3,) and on_axis (3,) are in the world."""
-    carried, mass, inertia = {joint.outer}, 0.0, 0.0
-    for other in mech.tree.joints:
-        if other.inner in carried:
-            carried.add(other.outer)
-    for name in carried:
+    mass, inertia = 0.0, 0.0
+    for name in sorted(_carried(mech, joint), key=mech.body_index.__getitem__):
         i = mech.body_index[name]
         link, way = mech.bodies[i], poses.p_WC[i] - on_axis
         own = poses.R_WL[i].T @ axis
