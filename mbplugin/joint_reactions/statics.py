@@ -27,9 +27,12 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of
 from mbplugin.model.mechanism.mechanism import Constraint, Driver, Mechanism
 from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, one_line_repr
+from mbplugin.readers.standing import feet
 
 #: Joints that a sentence names.
 _NAMED = 6
+#: Of the largest rate of a body: that of a joint which moves with rounding only.
+_ROUNDING = 1e-9
 #: A joint takes no part in a motion below this fraction of the one that moves most.
 _TAKES_PART = 1e-3
 #: A coefficient below this fraction of the largest of its row is rounding.
@@ -135,7 +138,18 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
     raise BadUsage(
         said,
         expected="a load that the held joints can carry",
-        remedy=remedy or "fix the base (base='fixed' or --base fixed) or balance the loads",
+        remedy=remedy or f"fix the base (base='fixed' or --base fixed) or balance the loads{_stance(system)}",
+    )
+
+
+def _stance(system: System) -> str:
+    """Return how a robot on legs stands; empty for another."""
+    ends = feet(system.mech, system.poses)
+    if not ends:
+        return ""
+    return (
+        "; a robot that stands is held at its feet: in a scene, a [[closure]] with type = 'spherical',"
+        f" body_a = 'world' and xyz_b = [0, 0, 0], for each body_b of {listed(ends, _NAMED)}"
     )
 
 
@@ -155,7 +169,9 @@ def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[s
             found.append((name, rate, units_of(freedom).coordinate))
     size = {unit: max((abs(r) for _, r, u in found if u == unit), default=0.0) for unit in ("rad", "m")}
     largest = max(size["rad"], size["m"] / system.length)
-    if largest == 0:
+    # of a base that falls as a whole, rounding is all that the joints have
+    whole = float(np.abs(twists.reshape(-1, 2, 3) / [[system.length], [1.0]]).max(initial=0.0))
+    if largest <= _ROUNDING * whole:
         return []
     unit = size["rad"] if size["rad"] > _TAKES_PART * largest else size["m"]
     kept = [

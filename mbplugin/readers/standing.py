@@ -20,7 +20,7 @@ from math import isinf
 
 import numpy as np
 
-from mbplugin.model.mechanism.kinematics import JointValues, follows, forward, rigid_groups
+from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, follows, forward, rigid_groups
 from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
@@ -126,6 +126,26 @@ def _is_vehicle(scene: Scene, root: str) -> bool:
     margin = _LOWER * (max(heights.values()) - min(heights.values()))
     legs = sum(min(heights[pair.body_b] for pair in limb) < lowest - margin for limb in limbs)
     return wheels >= 2 or rotors >= 3 or legs >= 2
+
+
+def feet(mech: Mechanism, poses: BodyPoses) -> tuple[str, ...]:
+    """Return the ends of the legs of a robot with a free base: the lowest body of each limb that reaches below it."""
+    roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
+    if len(roots) != 1 or not mech.gravity.any():
+        return ()
+    up = -mech.gravity / np.linalg.norm(mech.gravity)
+    heights = {body.name: float(up @ poses.of(i).p) for i, body in enumerate(mech.bodies)}
+    lowest = min(heights[name] for name in rigid_groups(mech)[roots[0]])
+    found = []
+    for limb in _limbs(mech, roots[0]):
+        carried = {pair.body_b for pair in limb}
+        for joint in mech.tree.joints:
+            if joint.inner in carried:
+                carried.add(joint.outer)
+        end = min(sorted(carried), key=heights.__getitem__)
+        if heights[end] < lowest - _LOWER * (max(heights.values()) - min(heights.values())):
+            found.append(end)
+    return tuple(found) if len(found) >= 2 else ()
 
 
 def _limbs(mech: Mechanism, root: str) -> Iterator[list[Pair]]:

@@ -218,3 +218,33 @@ def test_effort_limits_of_no_drive_are_called_placeholders(tmp_path: Path) -> No
         assert "placeholders" not in str(quiet)
     file.write_text(text)
     assert "placeholders" not in str(mb.estop(mb.load(file), qd={"a": 1.0}))
+
+
+def test_a_robot_on_legs_is_told_where_to_hold_it(tmp_path: Path) -> None:
+    """The remedy of the refusal gives reactions: the feet carry the weight."""
+    from mbplugin.errors import BadUsage
+
+    legs = [
+        row
+        for k, (x, y) in enumerate(((0.2, 0.1), (0.2, -0.1), (-0.2, 0.1), (-0.2, -0.1)))
+        for row in (
+            (f"hip{k}", "revolute", "trunk", f"upper{k}", f"{x} {y} 0", "0 1 0"),
+            (f"knee{k}", "revolute", f"upper{k}", f"end{k}", "0.05 0 -0.3", "0 1 0"),
+            (f"sole{k}", "fixed", f"end{k}", f"tip{k}", "-0.05 0 -0.3", "0 1 0"),
+        )
+    ]
+    file = tmp_path / "dog.urdf"
+    file.write_text(robot(*legs))
+    with pytest.raises(BadUsage, match=r"nothing holds trunk.*each body_b of tip0, tip1, tip2, tip3"):
+        mb.reactions(mb.load(file))
+    closures = "".join(
+        f'[[closure]]\nname = "s{k}"\ntype = "spherical"\nbody_a = "world"\nbody_b = "tip{k}"\n'
+        "xyz_b = [0, 0, 0]\n"
+        for k in range(4)
+    )
+    scene = tmp_path / "stands.scene.toml"
+    scene.write_text(f'[[model]]\nfile = "dog.urdf"\n{closures}')
+    found = mb.reactions(mb.load(scene))
+    weight = 9.81 * sum(body.mass for body in found.mechanism.bodies)
+    carried = sum(found[f"s{k}"].world.wrench[2] for k in range(4))
+    assert carried == pytest.approx(weight, rel=1e-9)
