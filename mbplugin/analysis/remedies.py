@@ -485,11 +485,14 @@ def _weaker_closures(here: View, constraints: Sequence[str]) -> Iterator[Change]
     """Yield the weaker types of the closures among some constraints, the strongest first; hinges about given axes."""
     mech, poses = here.mech, here.poses
     pairs = [mech.pair_by_name[name] for name in constraints if name in mech.pair_by_name]
+    # what a coupling, a drive or a lock names keeps its freedoms
+    named = {term.joint for coupling in mech.couplings for term in coupling.terms}
+    named |= {driver.joint for driver in mech.drivers} | {lock.joint for lock in mech.locks}
     axes_W = _axes_of([p for p in pairs if p.type in ("revolute", "continuous")], mech, poses)
     for rank in (0, 1):
         for pair in pairs:
             options = _WEAKER.get(pair.type, ())
-            if not pair.closure or len(options) <= rank:
+            if not pair.closure or pair.name in named or len(options) <= rank:
                 continue
             new, R_WP = (
                 options[rank],

@@ -397,7 +397,7 @@ def engines_command(
         given.rates(qd) if qd else None,
         loads=given.loads(load),
         payload=given.payloads(payload) or (),
-        hold=None if hold is None else opt.split(hold),
+        hold=None if hold is None else given.joints(hold, "--hold"),
         only=None if engine is None else opt.split(engine),
         tolerance=tolerance,
     )

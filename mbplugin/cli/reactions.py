@@ -111,10 +111,10 @@ def reactions_command(
         raise BadUsage(
             "--actuated and --hold are given together", expected="one of them: motors hold as well"
         )
-    motors = None if actuated is None else opt.split(actuated)
     earlier = earlier_report(against, "reactions")
     scene = read_scene(file, (output,), reading, also=(against,))
     given = quantities_of(scene, file, reading)
+    motors = None if actuated is None else given.joints(actuated, "--actuated")
     motion = (
         given.coordinates(q),
         given.rates(qd) if qd else None,
@@ -126,7 +126,7 @@ def reactions_command(
         *motion,
         loads=loads,
         payload=payloads,
-        hold=motors if hold is None else opt.split(hold),
+        hold=motors if hold is None else given.joints(hold, "--hold"),
         misfit=given.misfits(misfit),
         misfit_sigma=given.misfits(misfit_sigma, "--misfit-sigma"),
         limits=given.limits(limit),

@@ -56,6 +56,17 @@ def test_the_redundancy_of_a_locked_loop_points_there() -> None:
     assert found["MB201"].help.endswith("see MB507")
 
 
+@pytest.mark.parametrize("table", ["[[lock]]\njoint = ", "[[driver]]\nrate = 1\njoint = "])
+def test_a_closure_that_something_names_keeps_its_freedoms(table: str) -> None:
+    from mbplugin import readers
+
+    text = LOCKED.read_text(encoding="utf-8").replace('type = "fixed"', 'type = "revolute"\naxis = [1, 0, 0]')
+    analysis = mb.analyze(readers.load("t.scene.toml", text=text))
+    assert [freeing.change.constraint for _, freeing in locked_loops(analysis)] == ["C"]
+    named = mb.analyze(readers.load("t.scene.toml", text=f'{text}\n{table}"C"\n'))
+    assert locked_loops(named) == ()
+
+
 @pytest.mark.parametrize("closing", ["revolute", "spherical"])
 def test_a_triangle_of_bars_is_a_structure(closing: str) -> None:
     """Three bars between two pins of the ground: no closure that a hinge could be instead gives it motion."""

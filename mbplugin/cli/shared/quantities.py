@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbplugin.cli.shared.options import put_once, split
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import DIMENSION_OF, SI, Units, dimension_of
 from mbplugin.model.mechanism.kinematics import (
     accelerations_of,
+    follows,
     forces_of,
     limits_of,
     misfit_dimension,
@@ -45,19 +47,23 @@ class Quantities:
 
     def coordinates(self, texts: Sequence[str] | None, option: str = "--q") -> dict[str, float]:
         """Return coordinates by name, rad and m."""
-        return named(texts, option, lambda name: self._coordinates.get(name, ""), self.units)
+        dimension = self._coordinates
+        return named(
+            texts, option, lambda name: dimension.get(name, ""), self.units, self._leading(dimension)
+        )
 
     def rates(self, texts: Sequence[str] | None, option: str = "--qd") -> dict[str, float]:
         """Return rates by name, rad/s and m/s."""
-        return named(texts, option, self._rates, self.units)
+        return named(texts, option, self._rates, self.units, self._leading(self.mech.qd_names))
 
     def accelerations(self, texts: Sequence[str] | None, option: str) -> dict[str, float]:
         """Return accelerations by name, rad/s² and m/s²."""
-        return named(texts, option, accelerations_of(self.mech), self.units)
+        known = self._leading(self.mech.qd_names)
+        return named(texts, option, accelerations_of(self.mech), self.units, known)
 
     def torques(self, texts: Sequence[str] | None, option: str = "--torque") -> dict[str, float]:
         """Return torques and forces on rates, by name, N·m and N."""
-        return named(texts, option, forces_of(self.mech), self.units)
+        return named(texts, option, forces_of(self.mech), self.units, self._leading(self.mech.qd_names))
 
     def misfits(self, texts: Sequence[str] | None, option: str = "--misfit") -> dict[str, float]:
         """Return gaps by ``NAME.COMPONENT``, rad and m."""
@@ -69,11 +75,15 @@ class Quantities:
 
     def brakes(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
         """Return the brakes that ``--brake`` describes."""
-        return [self._brake(text) for text in texts or ()]
+        return [brake for text in texts or () for brake in self._brakes(text)]
+
+    def joints(self, texts: Sequence[str] | None, option: str) -> tuple[str, ...]:
+        """Return the joints, or ``joint.freedom``, that comma-separated names and patterns state."""
+        return tuple(name for part in split(texts) for name in matching(part, self._joints, option))
 
     def locks(self, texts: Sequence[str] | None) -> list[Lock]:
         """Return the locks that ``--lock`` describes."""
-        return [self._lock(text) for text in texts or ()]
+        return [lock for text in texts or () for lock in self._locks(text)]
 
     def holds(self, texts: Sequence[str] | None) -> list[TimedConstraint]:
         """Return the constraints that ``--hold`` describes."""
@@ -82,8 +92,11 @@ class Quantities:
         found = []
         for text in texts or ():
             name, at, times = text.rpartition("@")
-            parts = (self.units.value(t, "time", f"--hold {text!r} has") for t in times.split(":", 1))
-            found.append(TimedConstraint(name, *parts) if at else TimedConstraint(text))
+            parts = [self.units.value(t, "time", f"--hold {text!r} has") for t in times.split(":", 1) if at]
+            found += [
+                TimedConstraint(one, *parts) if at else TimedConstraint(one)
+                for one in matching(name if at else text, self._joints, "--hold")
+            ]
         return found
 
     def loads(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
@@ -106,24 +119,24 @@ class Quantities:
         """Return the point (3,), m, that ``X,Y,Z`` states."""
         return None if text is None else np.array(self._point(option, text, text))
 
-    def _brake(self, text: str) -> dict[str, Any]:
-        joint, colon, values = text.rpartition(":")
-        if not colon or not joint.strip():
+    def _brakes(self, text: str) -> Iterator[dict[str, Any]]:
+        joints, colon, values = text.rpartition(":")
+        if not colon or not joints.strip():
             raise BadUsage(f"--brake has {text!r}", expected="JOINT:KEY=VALUE,…")
-        slides = self._rates(joint.strip()) == "speed"
-        return {
-            "joint": joint.strip(),
-            **named([values], "--brake", lambda key: dimension_of(key, slides), self.units),
-        }
+        for joint in matching(joints.strip(), self._joints, "--brake"):
+            dimension = partial(dimension_of, slides=self._rates(joint) == "speed")
+            yield {"joint": joint, **named([values], "--brake", dimension, self.units)}
 
-    def _lock(self, text: str) -> Lock:
+    def _locks(self, text: str) -> Iterator[Lock]:
         from mbplugin.model.mechanism.mechanism import Lock
 
-        joint, at, times = text.rpartition("@")
+        joints, at, times = text.rpartition("@")
         if not at:
-            return Lock(text)
+            yield from (Lock(joint) for joint in matching(text, self._joints, "--lock"))
+            return
         begin, *end = (self.units.value(t, "time", f"--lock {text!r} has") for t in times.split(":", 1))
-        return Lock(joint, begin, until=end[0] if end else None)
+        for joint in matching(joints, self._joints, "--lock"):
+            yield Lock(joint, begin, until=end[0] if end else None)
 
     def _load(self, text: str) -> dict[str, Any]:
         body, values, point = self._parts("--load", text, _LOAD)
@@ -168,12 +181,27 @@ class Quantities:
         return dict(zip(self.mech.q_names, units, strict=True))
 
     @cached_property
+    def _joints(self) -> tuple[str, ...]:
+        """The joints that a pattern stands for: those that move, and by themselves."""
+        pairs = (joint.pair for joint in self.mech.tree.joints)
+        return tuple(p.name for p in pairs if p is not None and p.kind.free and not follows(self.mech, p))
+
+    def _leading(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the coordinates or rates that a pattern stands for: those of joints that move by themselves."""
+        own = set(self._joints)
+        return tuple(name for name in names if name in own)
+
+    @cached_property
     def _rates(self) -> Callable[[str], str]:
         return rates_of(self.mech)
 
 
 def named(
-    texts: Sequence[str] | None, option: str, dimension: Callable[[str], str], units: Units = SI
+    texts: Sequence[str] | None,
+    option: str,
+    dimension: Callable[[str], str],
+    units: Units = SI,
+    known: Sequence[str] = (),
 ) -> dict[str, float]:
     """Return values by name from ``NAME=VALUE,…``, in SI units.
 
@@ -181,6 +209,8 @@ def named(
     ----------
     dimension : callable
         Returns the dimension of a name; empty where any unit is accepted.
+    known : sequence of str
+        The names for which a pattern with ``*`` or ``?`` stands.
 
     Raises
     ------
@@ -193,6 +223,25 @@ def named(
         name = name.strip()
         if not equals or not name:
             raise BadUsage(f"{option} has {part!r}", expected="NAME=VALUE,…")
-        value = units.value(text, dimension(name), f"{option} gives {name!r} the value")
-        put_once(values, name, value, option)
+        for one in matching(name, known, option):
+            value = units.value(text, dimension(one), f"{option} gives {one!r} the value")
+            put_once(values, one, value, option)
     return values
+
+
+def matching(name: str, known: Sequence[str], option: str) -> tuple[str, ...]:
+    """Return the known names that a pattern with ``*`` or ``?`` stands for; another name is itself.
+
+    Raises
+    ------
+    UnknownName
+        A pattern that stands for none.
+    """
+    if not known or name in known or not set("*?") & set(name):
+        return (name,)
+    found = tuple(one for one in known if fnmatchcase(one, name))
+    if not found:
+        raise UnknownName(
+            f"{option} names {name!r}, which no joint matches", remedy=suggestion(name, tuple(known))
+        )
+    return found

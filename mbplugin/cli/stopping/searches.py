@@ -171,7 +171,7 @@ def worst_stop_command(
     with total_bar("stops") as progress:
         worst = worst_stop(
             scene,
-            axes=opt.split(axes) or None,
+            axes=given.joints(axes, "--axes") or None,
             category=category,
             moving=moving,
             payload=payload,

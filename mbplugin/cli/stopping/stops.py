@@ -254,7 +254,7 @@ def stop_table_command(
     speeds, brakes = given.rates(speed, "--speed"), given.brakes(brake)
     table = stopping_table(
         scene,
-        axes=opt.split(axes) or None,
+        axes=given.joints(axes, "--axes") or None,
         payload=payload,
         speeds=speeds,
         categories=_categories(category),
