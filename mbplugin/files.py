@@ -19,6 +19,8 @@ from typing import Any
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.stamps import stamp
 
+#: How the file begins that Git LFS leaves in the place of one that was not fetched.
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 #: The one bound of what is read, bytes: of a file, of stdin, and of what a pipe sends. Some kinds have a smaller one.
 LONGEST = 200_000_000
 #: Values of a JSON document: each needs up to a hundred times its bytes.

@@ -12,7 +12,7 @@ from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.model.enumerations import Base, Massless
 from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.common.paths import read_text, require_few_links, require_ordinary_size
+from mbplugin.readers.common.paths import read_text, refuse_pointer, require_few_links, require_ordinary_size
 from mbplugin.readers.common.xml import root_name
 
 Reader = Callable[[str, Request], Scene]
@@ -101,7 +101,7 @@ def reload(scene: Scene, *, snap_angles: bool) -> Scene:
 
 def _read(request: Request) -> Scene:
     if _is_usd(request):
-        read_bounded(Path(request.path))
+        refuse_pointer(read_bounded(Path(request.path)), request.path)
         return _reader("usd")("", request)
     text = read_text(request.path) if request.text is None else request.text
     if not text.strip():

@@ -21,7 +21,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from mbplugin.files import note_read
+from mbplugin.files import LFS_POINTER, note_read
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import Array
@@ -38,7 +38,6 @@ FORMATS = ("stl", "obj", "ply", "off", "dae", "glb", "gltf")
 #: Packages by which trimesh reads some formats: their module, and what they are.
 _MODULES = {"dae": "collada"}
 _READERS = {"dae": "a reader of COLLADA files: pip install pycollada"}
-LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 Triangles = tuple[Array, NDArray[np.int64]]
 _STL_HEADER, _STL_TRIANGLE = 84, 50
 _STL = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])

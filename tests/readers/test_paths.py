@@ -172,3 +172,29 @@ def test_unresolved_says_what_to_pass(tmp_path) -> None:
 def test_pybullet_data_is_found_without_importing_it() -> None:
     found = find("r2d2.urdf", Request("nowhere/r.urdf"))
     assert found is not None and Path(found).parent.name == "pybullet_data"
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["file://{}/my%20robot/a.stl", "file://localhost{}/my%20robot/a.stl", "file://{}/my robot/a.stl"],
+)
+def test_addresses_of_files_are_read_as_addresses(written: str, tmp_path: Path) -> None:
+    folder = tmp_path / "my robot"
+    folder.mkdir()
+    (tmp_path / ".git").mkdir()
+    (folder / "a.stl").write_bytes(b"solid a\nendsolid a\n")
+    request = Request(str(folder / "r.urdf"))
+    assert str(resolve(written.format(tmp_path), request, "x")) == str(folder / "a.stl")
+    # a percent sign may be one
+    (folder / "b%20.stl").write_bytes(b"solid b\nendsolid b\n")
+    assert str(resolve(f"file://{folder}/b%20.stl", request, "x")) == str(folder / "b%20.stl")
+    with pytest.raises(UnresolvedPath, match="outside"):
+        resolve(f"file://{folder}/%2e%2e/%2e%2e/secret.stl", request, "x")
+
+
+@pytest.mark.parametrize("ending", ["urdf", "sdf", "xml", "usda", "xacro", "scene.toml"])
+def test_a_pointer_of_git_lfs_is_called_one(ending: str, tmp_path: Path) -> None:
+    file = tmp_path / f"robot.{ending}"
+    file.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 1234\n")
+    with pytest.raises(UnreadableFile, match=r"a pointer of Git LFS.*run git lfs pull"):
+        load(file)

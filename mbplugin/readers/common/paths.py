@@ -10,9 +10,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 from mbplugin.errors import BrokenModel, MbPluginError, UnreadableFile, UnresolvedPath
-from mbplugin.files import LONGEST, read_bounded
+from mbplugin.files import LFS_POINTER, LONGEST, read_bounded
 from mbplugin.model.scene import Defect, Origin, Request
 
 #: What lies at the root of a package.
@@ -47,12 +48,30 @@ def read_text(path: str | os.PathLike[str], most: int = LONGEST) -> str:
     data = data.rstrip(b"\0 \t\r\n")
     if not data:
         raise UnreadableFile("the file is empty", where=str(path), expected="a model")
+    refuse_pointer(data, path)
     if b"\0" in data:
         raise UnreadableFile("the file is binary", where=str(path), expected="a model as text")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+def refuse_pointer(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Refuse what Git LFS leaves in the place of a file that was not fetched.
+
+    Raises
+    ------
+    UnreadableFile
+        A pointer.
+    """
+    if data.startswith(LFS_POINTER):
+        raise UnreadableFile(
+            "this is a pointer of Git LFS, not the file itself",
+            where=str(path),
+            expected="a model",
+            remedy="run git lfs pull",
+        )
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
@@ -242,7 +261,9 @@ def is_file(path: Path) -> bool:
 def _candidates(name: str, request: Request) -> Iterator[tuple[Path, Path | None]]:
     """Yield the paths that a name may mean, and the root that each was looked up in."""
     if name.startswith("file://"):
-        yield Path(name.removeprefix("file://")), None
+        written = name.removeprefix("file://").removeprefix("localhost")
+        # as an address, or as written by somebody who did not know that it is one
+        yield from ((Path(text), None) for text in dict.fromkeys((unquote(written), written)))
         return
     for scheme in ("package://", "model://"):
         if name.startswith(scheme):
