@@ -150,7 +150,7 @@ def _damage_sweep(stops: Path, dice: Dice) -> None:
         if note.is_file():
             try:
                 note.write_bytes(damaged_json(json.loads(note.read_bytes()), dice))
-            except ValueError:
+            except (ValueError, RecursionError):
                 note.write_bytes(b"null")
     elif way == "other":
         (stops / dice.any(("part-000001.parquet", "part-x.parquet", "part-000099.parquet"))).write_bytes(
