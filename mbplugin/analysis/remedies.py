@@ -459,7 +459,13 @@ class Freeing:
     dof: int
 
 
-def freeing_change(here: View, constraints: Sequence[str], finite: int) -> Freeing | None:
+def freeing_change(
+    here: View,
+    constraints: Sequence[str],
+    finite: int,
+    groups: Mapping[str, frozenset[str]],
+    allowed: Allowed = any_type,
+) -> Freeing | None:
     """Return the strongest closure with which a loop that has no mobility moves; None where it is a structure.
 
     Parameters
@@ -470,19 +476,54 @@ def freeing_change(here: View, constraints: Sequence[str], finite: int) -> Freei
         Those of the loop.
     finite : int
         The mobility in fact before the change.
+    groups : mapping of body name to frozenset of str
+        The bodies that are rigid with each, as of :func:`~mbplugin.model.mechanism.kinematics.rigid_groups`.
+    allowed : callable
+        Whether a pair may become of a type.
     """
     if len(constraints) > _LONGEST_LOOP:
         return None
-    for change in _weaker_closures(here, constraints):
-        there = _changed(here, [change])
-        dof = finite_mobility(there, _mobility(there)).finite
-        if dof is not None and dof > finite:
-            return Freeing(change, dof)
+    alone = _alone(here, frozenset(constraints), groups)
+    before = finite_mobility(alone, _mobility(alone)).finite
+    for change in _weaker_closures(here, constraints) if before is not None else ():
+        if not allowed(here.mech.pair_by_name[change.constraint], change.new):
+            continue
+        there = _changed(alone, [change])
+        after = finite_mobility(there, _mobility(there)).finite
+        if before is not None and after is not None and after > before:
+            return Freeing(change, finite + after - before)
     return None
 
 
+def _alone(here: View, constraints: frozenset[str], groups: Mapping[str, frozenset[str]]) -> View:
+    """Return the view of some constraints with the bodies they join, and what is rigid with these."""
+    mech = here.mech
+    joined = {body for pair in mech.pairs if pair.name in constraints for body in pair.bodies}
+    joined |= {pfaffian.body for pfaffian in mech.pfaffians if pfaffian.name in constraints}
+    bodies = frozenset[str]({WORLD}).union(*(groups[body] for body in joined))
+    rows = [i for i, body in enumerate(mech.bodies) if body.name in bodies]
+    pairs = tuple(
+        pair
+        for pair in mech.pairs
+        if pair.name in constraints or (pair.type == "fixed" and bodies.issuperset(pair.bodies))
+    )
+    names = {pair.name for pair in pairs}
+    part = replace(
+        mech,
+        bodies=tuple(mech.bodies[i] for i in rows),
+        pairs=pairs,
+        couplings=tuple(c for c in mech.couplings if names.issuperset(term.joint for term in c.terms)),
+        drivers=tuple(driver for driver in mech.drivers if driver.joint in names),
+        locks=tuple(lock for lock in mech.locks if lock.joint in names),
+        pfaffians=tuple(pfaffian for pfaffian in mech.pfaffians if pfaffian.name in constraints),
+    )
+    poses = here.poses
+    q = coordinates_of(part, BodyPoses(poses.R_WL[rows], poses.p_WL[rows], poses.p_WC[rows]))
+    return replace(here, mech=part, q=q)
+
+
 def _weaker_closures(here: View, constraints: Sequence[str]) -> Iterator[Change]:
-    """Yield the weaker types of the closures among some constraints, the strongest first; hinges about given axes."""
+    """Yield weaker types of the closures of a loop, the strongest first, about the axes of its hinges."""
     mech, poses = here.mech, here.poses
     pairs = [mech.pair_by_name[name] for name in constraints if name in mech.pair_by_name]
     # what a coupling, a drive or a lock names keeps its freedoms
@@ -494,15 +535,13 @@ def _weaker_closures(here: View, constraints: Sequence[str]) -> Iterator[Change]
             options = _WEAKER.get(pair.type, ())
             if not pair.closure or pair.name in named or len(options) <= rank:
                 continue
-            new, R_WP = (
-                options[rank],
-                poses.R_WL[mech.body_index[pair.body_a]] if pair.body_a != WORLD else np.eye(3),
-            )
+            new = options[rank]
             if new == "spherical":
                 yield Change(pair.name, pair.type, new)
                 continue
             for axis_W in axes_W:
-                x, y, z = (float(a) for a in np.round(pair.X_AP.R.T @ R_WP.T @ axis_W, 12) + 0.0)
+                R_WP = (poses.of(mech.body_index[pair.body_a]) @ pair.X_AP).R
+                x, y, z = (float(a) for a in np.round(R_WP.T @ axis_W, 12) + 0.0)
                 if new == "universal" and abs(z) > 1 - 1e-6:
                     # its other axis is the hinge itself
                     continue

@@ -520,6 +520,23 @@ def state_at_home(mech: Mechanism) -> State:
     return State(home(mech), np.zeros(len(mech.qd_names)))
 
 
+def in_coordinates_of(mech: Mechanism, before: Mechanism, state: State) -> State:
+    """Return a state of a mechanism in the coordinates of one that has some of its joints only."""
+    q, qd = (
+        dict(zip(names, values, strict=True))
+        for names, values in ((before.q_names, state.q), (before.qd_names, state.qd))
+    )
+    coordinates, rates = frozenset(mech.q_names), frozenset(mech.qd_names)
+    return State(
+        np.array([q[name] for name in mech.q_names]),
+        np.array([qd[name] for name in mech.qd_names]),
+        state.given & coordinates,
+        state.named & coordinates,
+        state.given_rates & rates,
+        state.named_rates & rates,
+    )
+
+
 def as_scene(model: Scene | Mechanism) -> Scene:
     """Return a scene as it is, and a mechanism as a scene at home, at rest."""
     return model if isinstance(model, Scene) else Scene(model, state_at_home(model))

@@ -4,39 +4,54 @@ A URDF has no word for the base: the same file describes an arm on a table and o
 unless its caller says otherwise. Nobody asks for a stop or the reactions of an arm that falls, so that these
 take an arm as bolted down, and say so. The rule:
 
-1. Nobody states the base, in the file or in the call, and nothing ties the robot to the ground.
+1. Neither the file nor the call states the base, and nothing ties the robot to the ground.
 2. All of it hangs together and has one root. A limb is what moves on the group of bodies that is rigid with the root.
-3. It is no vehicle. No name speaks of wheels, legs or rotors; no two limbs are wheels (a last joint without limits
-   about a horizontal axis, at most one joint after the root); no three limbs are single vertical axes without limits;
-   and no two limbs reach lower than the root's group at the pose of the file, as legs do.
+3. It is no vehicle. No name speaks of wheels, legs, rotors or thrusters; no two limbs end in wheels; no three limbs are
+   single vertical axes without limits; and no two limbs reach lower than the root's group at the pose of the file, as
+   legs do and the fingers of a hand may.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from math import isinf
 
 import numpy as np
 
-from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, follows, forward, rigid_groups
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
-from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import Scene
+from mbplugin.model.mechanism.kinematics import (
+    BodyPoses,
+    JointValues,
+    follows,
+    forward,
+    home,
+    joint_axes,
+    rigid_groups,
+)
+from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
+from mbplugin.model.scene import Scene, in_coordinates_of
+from mbplugin.model.spatial import Array
 from mbplugin.readers.common.unread import with_fixed_roots
 from mbplugin.readers.source import ModelSource, model_of
 
-#: Words in names of what rolls, walks or flies.
+#: Words in names of what rolls, walks, flies or swims.
 _VEHICLE = {
     *("wheel", "wheels", "caster", "castor", "footprint", "propeller", "rotor", "thruster", "flying"),
     *("leg", "legs", "foot", "feet", "hip", "thigh", "calf", "shin", "knee", "ankle", "toe"),
 }
+#: Words in names of the first bodies of a hand, whose fingers may hang down as legs do.
+_HAND = {"finger", "fingers", "fingertip", "thumb", "index", "pinky", "knuckle", "jaw", "gripper"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-#: Cosines of the angle to the vertical: below, an axis is horizontal, and above the other one vertical.
-_HORIZONTAL, _VERTICAL = 0.3, 0.95
+#: The axis of a rotor is vertical: this is the cosine of its largest angle with gravity.
+_VERTICAL = 0.95
 #: Of the robot's height: how much lower than its base a leg reaches.
 _LOWER = 0.05
+#: A wheel is balanced: its centre of mass is on its axis up to this distance, m.
+_BALANCED = 1e-3
+#: The axis of a wheel is level: this is the cosine of its least angle with gravity.
+_LEVEL = 0.5
+#: Joints that may lead to a wheel, that of the base among them: it steers and spins.
+_MOST_JOINTS = 3
 
 
 def standing(source: ModelSource, *stated: JointValues) -> Scene | Mechanism:
@@ -58,15 +73,10 @@ def standing(source: ModelSource, *stated: JointValues) -> Scene | Mechanism:
 def _names_base(mech: Mechanism, values: JointValues) -> bool:
     if values is None:
         return False
-    if isinstance(values, Mapping):
-        return any(names_free_root(mech, name) for name in values)
-    return len(values) in (len(mech.q_names), len(mech.qd_names))
-
-
-def names_free_root(mech: Mechanism, text: str) -> bool:
-    """Return whether a name, or what an option states, is about a coordinate or rate of a free root."""
+    if not isinstance(values, Mapping):
+        return len(values) in (len(mech.q_names), len(mech.qd_names))
     roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
-    return any(text == root or text.startswith(f"{root}.") for root in roots)
+    return any(name == root or name.startswith(f"{root}.") for name in values for root in roots)
 
 
 def taken_in(scene: Scene, mech: Mechanism) -> Scene:
@@ -81,92 +91,146 @@ def bolted_down(scene: Scene) -> Scene:
     """
     mech = scene.mechanism
     roots = [joint for joint in mech.tree.joints if joint.pair is None]
-    if not scene.base_open or len(roots) != 1 or any(WORLD in pair.bodies for pair in mech.pairs):
+    tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
+    if not scene.base_open or len(roots) != 1 or tied:
         return scene
-    own = scene.state.given & {*mech.q_names[roots[0].q]}
-    if own or scene.state.qd[roots[0].qd].any() or _is_vehicle(scene, roots[0].outer):
+    stated = scene.state.given & {*mech.q_names[roots[0].q]}
+    if stated or scene.state.qd[roots[0].qd].any() or _is_vehicle(scene, roots[0].outer):
         return scene
     root = roots[0].outer
     pose = forward(mech, scene.state.q).of(mech.body_index[root])
     fixed = replace(with_fixed_roots(mech, {root: pose}), assumed_fixed=(root,))
-    q = dict(zip(mech.q_names, scene.state.q, strict=True))
-    qd = dict(zip(mech.qd_names, scene.state.qd, strict=True))
-    state = replace(
-        scene.state,
-        q=np.array([q[name] for name in fixed.q_names]),
-        qd=np.array([qd[name] for name in fixed.qd_names]),
-    )
     origin = dict(scene.origin)
     if ("body", root, "") in origin:
         origin["constraint", fixed.pairs[0].name, ""] = origin["body", root, ""]
+    state = in_coordinates_of(fixed, mech, scene.state)
     return replace(scene, mechanism=fixed, state=state, origin=origin, base_open=False)
 
 
 def _is_vehicle(scene: Scene, root: str) -> bool:
     mech = scene.mechanism
     names = (*(body.name for body in mech.bodies), *(pair.name for pair in mech.pairs))
-    if any(word.lower() in _VEHICLE for name in names for word in _WORD.findall(name)):
+    if _speaks_of(_VEHICLE, names):
         return True
     limbs = list(_limbs(mech, root))
-    if not limbs:
-        return True
-    up = -mech.gravity / np.linalg.norm(mech.gravity) if mech.gravity.any() else np.array([0.0, 0.0, 1.0])
     poses = forward(mech, scene.state.q)
-    heights = {b.name: float(up @ poses.of(i).p) for i, b in enumerate(mech.bodies)}
+    wheels = [body for body in likely_wheels(mech) if not _follows(mech, mech.tree.joint_of_body[body])]
+    rotors = [limb for limb in limbs if len(limb) == 1 and _is_rotor(mech, limb[0], poses)]
+    return not limbs or len(wheels) >= 2 or len(rotors) >= 3 or len(feet(mech, poses)) >= 2
 
-    def slope(pair: Pair) -> float:
-        """Return the cosine between a joint's axis and the vertical."""
-        X_WS = poses.of(mech.body_index[pair.body_b]) @ pair.X_BS
-        return abs(float(up @ X_WS.R[:, 2]))
 
-    turning = [(limb, limb[-1]) for limb in limbs if len(limb) <= 2 and _turns_without_limit(mech, limb[-1])]
-    wheels = sum(slope(last) < _HORIZONTAL for _, last in turning)
-    rotors = sum(len(limb) == 1 and slope(last) > _VERTICAL for limb, last in turning)
-    lowest = min(heights[name] for name in rigid_groups(mech)[root])
-    margin = _LOWER * (max(heights.values()) - min(heights.values()))
-    legs = sum(min(heights[pair.body_b] for pair in limb) < lowest - margin for limb in limbs)
-    return wheels >= 2 or rotors >= 3 or legs >= 2
+def _speaks_of(words: Collection[str], names: Iterable[str]) -> bool:
+    return any(word.lower() in words for name in names for word in _WORD.findall(name))
+
+
+def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:
+    """Yield the joints of every limb that moves, from the root outwards."""
+    base = rigid_groups(mech)[root]
+    limbs: list[list[TreeJoint]] = []
+    limb_of: dict[str, list[TreeJoint]] = {}
+    for joint in mech.tree.joints:
+        if joint.pair is None or joint.outer in base:
+            continue
+        if joint.inner in base:
+            limbs.append([])
+        limb = limb_of[joint.outer] = limbs[-1] if joint.inner in base else limb_of[joint.inner]
+        limb.append(joint)
+    yield from limbs
+
+
+def _is_rotor(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> bool:
+    if joint.pair is None or joint.pair.type != "continuous" or _follows(mech, joint):
+        return False
+    S, _ = joint_axes(mech, joint, poses)
+    return abs(float(S[3:, 0] @ _up(mech))) > _VERTICAL
+
+
+def _follows(mech: Mechanism, joint: TreeJoint) -> bool:
+    return joint.pair is not None and follows(mech, joint.pair)
+
+
+def _up(mech: Mechanism) -> Array:
+    """Return the direction (3,) against gravity, z where there is none."""
+    return -mech.gravity / np.linalg.norm(mech.gravity) if mech.gravity.any() else np.array([0.0, 0.0, 1.0])
 
 
 def feet(mech: Mechanism, poses: BodyPoses) -> tuple[str, ...]:
-    """Return the ends of the legs of a robot with a free base: the lowest body of each limb that reaches below it."""
+    """Return the ends of the legs of a robot with a free base: the lowest body of each limb that reaches below it.
+
+    None where fewer than two do.
+    """
     roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
-    if len(roots) != 1 or not mech.gravity.any():
+    if len(roots) != 1:
         return ()
-    up = -mech.gravity / np.linalg.norm(mech.gravity)
+    up = _up(mech)
     heights = {body.name: float(up @ poses.of(i).p) for i, body in enumerate(mech.bodies)}
-    lowest = min(heights[name] for name in rigid_groups(mech)[roots[0]])
-    found = []
-    for limb in _limbs(mech, roots[0]):
-        carried = {pair.body_b for pair in limb}
-        for joint in mech.tree.joints:
-            if joint.inner in carried:
-                carried.add(joint.outer)
-        end = min(sorted(carried), key=heights.__getitem__)
-        if heights[end] < lowest - _LOWER * (max(heights.values()) - min(heights.values())):
-            found.append(end)
-    return tuple(found) if len(found) >= 2 else ()
+    lowest = min(heights[name] for name in rigid_groups(mech)[roots[0]] if name != WORLD)
+    lowest -= _LOWER * (max(heights.values()) - min(heights.values()))
+    limbs = [[joint.outer for joint in limb] for limb in _limbs(mech, roots[0])]
+    if _speaks_of(_HAND, (bodies[0] for bodies in limbs)):
+        return ()
+    ends = (min(bodies, key=heights.__getitem__) for bodies in limbs)
+    found = tuple(end for end in ends if heights[end] < lowest)
+    return found if len(found) >= 2 else ()
 
 
-def _limbs(mech: Mechanism, root: str) -> Iterator[list[Pair]]:
-    """Yield the moving joints of every limb, from the root outwards."""
-    base = rigid_groups(mech)[root]
-    limb_of: dict[str, list[Pair]] = {}
-    for joint in mech.tree.joints:
-        pair = joint.pair
-        if pair is None or joint.outer in base:
-            continue
-        limb = limb_of.setdefault(joint.inner, []) if joint.inner not in base else []
-        limb_of[joint.outer] = limb
-        if pair.type != "fixed":
-            limb.append(pair)
-    seen: set[int] = set()
-    for limb in limb_of.values():
-        if limb and id(limb) not in seen:
-            seen.add(id(limb))
-            yield limb
+# The wheels of a robot: those that are stated to touch the ground, else what looks like one.
 
 
-def _turns_without_limit(mech: Mechanism, pair: Pair) -> bool:
-    endless = pair.type == "continuous" or (pair.type == "revolute" and isinf(pair.freedoms[0].upper))
-    return endless and not follows(mech, pair)
+def stated_wheels(mech: Mechanism) -> tuple[str, ...]:
+    """Return the bodies with a wheel or a knife edge on the ground."""
+    return tuple(dict.fromkeys(pfaffian.body for pfaffian in mech.pfaffians))
+
+
+def likely_wheels(mech: Mechanism) -> tuple[str, ...]:
+    """Return what turns without end about a level axis through its centre of mass at the zero pose, on a mobile base.
+
+    URDF does not state which bodies touch the ground.
+    """
+    poses = forward(mech, home(mech))
+    in_loops = {body for pair in mech.tree.cut for body in pair.bodies}
+    return tuple(
+        joint.outer
+        for joint in mech.tree.joints
+        if joint.pair is not None
+        and joint.pair.type == "continuous"
+        and in_loops.isdisjoint(carried := _carried(mech, joint))
+        and _on_mobile_base(mech, joint)
+        and _is_balanced_and_level(mech, joint, poses, carried)
+    )
+
+
+def moves(joint: TreeJoint) -> bool:
+    """Whether a joint of the tree has a freedom; that of a free root has six."""
+    return joint.pair is None or bool(joint.pair.kind.free)
+
+
+def _carried(mech: Mechanism, joint: TreeJoint) -> list[str]:
+    """Return the body of a joint and those fixed to it; none where something moves on it."""
+    found = [joint.outer]
+    for other in mech.tree.joints:
+        if other.inner in found:
+            if moves(other):
+                return []
+            found.append(other.outer)
+    return found
+
+
+def _on_mobile_base(mech: Mechanism, joint: TreeJoint) -> bool:
+    """Whether a joint is near a body that moves freely, or in a plane."""
+    way = [j for j in mech.tree.way_in(joint.outer) if moves(j)]
+    root = way[-1].pair
+    return len(way) <= _MOST_JOINTS and (root is None or root.type in ("planar", "floating"))
+
+
+def _is_balanced_and_level(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, carried: list[str]) -> bool:
+    """Whether the axis of a joint is level and the bodies that it carries have their centre of mass on it."""
+    if not carried:
+        return False
+    S, on_axis = joint_axes(mech, joint, poses)
+    axis, down = S[3:, 0], mech.gravity
+    rows = [mech.body_index[name] for name in carried]
+    masses = np.array([mech.bodies[i].mass for i in rows])
+    off = np.average(poses.p_WC[rows], axis=0, weights=masses) - on_axis if masses.sum() > 0 else np.zeros(3)
+    balanced = np.linalg.norm(np.cross(axis, off)) < _BALANCED
+    return bool(balanced and abs(axis @ down) <= _LEVEL * np.linalg.norm(down))

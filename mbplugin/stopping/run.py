@@ -148,7 +148,8 @@ def estop(
     BadUsage, UnknownName, BadNumber
         Something in the request that cannot be.
     """
-    mech = standing(mech, q, qd)
+    mech = model_of(mech)
+    mech = standing(mech, q, qd, *(start.stated(mechanism_of(mech)) if start is not None else ()))
     scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(
         mech,

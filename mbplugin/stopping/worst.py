@@ -12,10 +12,10 @@ import numpy as np
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brake_law import Brake, BrakeLaw
-from mbplugin.model.brakes import BrakeLike, JointBrake
+from mbplugin.model.brakes import BrakeLike, JointBrake, with_coordinates
 from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
-from mbplugin.model.scene import Scene, mechanism_of
+from mbplugin.model.scene import Scene, as_scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource
 from mbplugin.readers.standing import standing
@@ -62,6 +62,7 @@ def with_worst_stops(
     table: StoppingTable,
     mech: ModelSource,
     *,
+    q: NamedNumbers | None = None,
     payload: float | None = None,
     speeds: Mapping[str, float] | None = None,
     brakes: Iterable[BrakeLike] | None = None,
@@ -73,7 +74,7 @@ def with_worst_stops(
     ----------
     table : StoppingTable
         Made of the same model with the same payload, speeds and brakes.
-    mech, payload, speeds, brakes
+    mech, q, payload, speeds, brakes
         As for :func:`mbplugin.stopping_table`.
     progress : callable, optional
         Gets the number of stops that were computed.
@@ -85,6 +86,7 @@ def with_worst_stops(
     """
     worst = worst_stop(
         mech,
+        q=q,
         axes=table.axes,
         payload=payload,
         speeds=speeds,
@@ -99,6 +101,7 @@ def with_worst_stops(
 def worst_stop(
     mech: ModelSource,
     *,
+    q: NamedNumbers | None = None,
     axes: Sequence[str] | None = None,
     category: int = 0,
     moving: Moving = "one",
@@ -129,6 +132,8 @@ def worst_stop(
     ----------
     mech : path, PyBullet client, Scene or Mechanism
         A tree of joints with one freedom each.
+    q : mapping, optional
+        Coordinates of joints that the search leaves where they are, rad and m; else the scene's.
     axes : sequence of str, optional
         Joints that move; by default all between the ground and the tool that have a velocity limit.
     category : 0, 1 or 2
@@ -165,7 +170,7 @@ def worst_stop(
     BadNumber
         A number that cannot be.
     """
-    mech = standing(mech)
+    mech = with_coordinates(as_scene(standing(mech, q)), q or {})
     brakes, failures = tuple(brakes or ()), tuple(failures)
     mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool), brakes)
     scenario = make_scenario(

@@ -13,6 +13,8 @@ from command_line import call
 from mbplugin import readers
 from mbplugin.errors import BadUsage
 from mbplugin.readers.standing import bolted_down, standing
+from mbplugin.stopping.scenario.start import Recorded
+from mbplugin.stopping.sweep.swept import sweep_plan
 
 LINK = (
     '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -49,6 +51,10 @@ BOLTED = {
         *((f"{n}2", k, f"{p}2" if p != "bottom" else p, f"{c}2", x, a) for n, k, p, c, x, a in ARM),
     ),
     "hand": tuple((f"f{k}", "revolute", "palm", f"tip{k}", f"0 0.0{k} 0.1", "0 1 0") for k in range(5)),
+    "hand that hangs down": tuple(
+        (f"f{k}", "revolute", "wrist", f"left_{name}_1", f"0 0.0{k} -0.1", "0 1 0")
+        for k, name in enumerate(("thumb", "index", "middle", "ring"))
+    ),
     "shoulder in the chain": (("ship_1", "revolute", "bottom", "chip", "0 0 1", "0 1 0"),),
 }
 LEFT = {
@@ -248,3 +254,110 @@ def test_a_robot_on_legs_is_told_where_to_hold_it(tmp_path: Path) -> None:
     weight = 9.81 * sum(body.mass for body in found.mechanism.bodies)
     carried = sum(found[f"s{k}"].world.wrench[2] for k in range(4))
     assert carried == pytest.approx(weight, rel=1e-9)
+
+
+def test_wheels_that_a_scene_states_leave_the_base_free(tmp_path: Path) -> None:
+    file = tmp_path / "r.urdf"
+    file.write_text(robot(*ARM))
+    scene = tmp_path / "rolls.scene.toml"
+    model = '[[model]]\nfile = "r.urdf"\n'
+    scene.write_text(
+        f'{model}[[pfaffian]]\nname = "p"\ntype = "knife_edge"\nbody = "bottom"\ndirection = [0, 1, 0]\n'
+    )
+    assert bolted_down(mb.load(scene)).mechanism.assumed_fixed == ()
+    scene.write_text(model)
+    assert bolted_down(mb.load(scene)).mechanism.assumed_fixed == ("bottom",)
+
+
+@pytest.mark.parametrize("ending", ["csv", "npz"])
+def test_a_recorded_motion_of_the_base_is_not_dropped(ending: str, tmp_path: Path) -> None:
+    """A stop from a motion of a free robot goes on with it; one of joints alone is that of a bolted arm."""
+    file = tmp_path / "r.urdf"
+    file.write_text(robot(*ARM[:2]))
+    motions = {}
+    for base in ("free", "fixed"):
+        motion = mb.simulate(
+            mb.load(file, base=base), 0.2, qd={"a": 0.5, **({"bottom.wz": 1.0} if base == "free" else {})}
+        )
+        motions[base] = tmp_path / f"{base}.{ending}"
+        motion.save(motions[base])
+    for base, path in motions.items():
+        found = json.loads(
+            call("estop", str(file), "--trajectory", str(path), "--at", "0.1", "--output-format", "json").out
+        )
+        assert found["falls"] is (base == "free")
+        plan = sweep_plan(mb.load(file), 2, trajectory=path)
+        assert bool(plan.scenario.mech.assumed_fixed) is (base == "fixed")
+        assert plan.states is not None
+        if base == "free":
+            column = len(plan.scenario.q) + plan.scenario.mech.qd_names.index("bottom.wz")
+            assert plan.states[0, column] == pytest.approx(1.0)
+    # the state at the signal is that of the motion, its base included
+    start = Recorded(motions["free"], 0.1)
+    stop = mb.estop(mb.load(file), start=start)
+    there = mb.simulate(mb.load(file, base="free"), 0.1, qd={"a": 0.5, "bottom.wz": 1.0})
+    assert np.allclose(stop.scenario.q, there.q[-1], atol=1e-4) and np.allclose(
+        stop.scenario.qd, there.qd[-1], atol=1e-3
+    )
+
+
+def test_a_recorded_base_without_its_rates_is_refused(tmp_path: Path) -> None:
+    file, motion = tmp_path / "r.urdf", tmp_path / "m.csv"
+    file.write_text(robot(*ARM[:2]))
+    motion.write_text("time,a,bottom.z\n0,0,1\n0.1,0.1,0.9\n0.2,0.2,0.8\n")
+    refused = call("estop", str(file), "--trajectory", str(motion), "--at", "0.1")
+    assert refused.code == 2 and "'bottom.z' is recorded, and no rate 'bottom.vx'" in refused.err
+
+
+def test_a_fall_is_the_first_line_and_no_distance() -> None:
+    stop = mb.estop(load(ARM, base="free"), qd={"a": 1.0}, duration=1.0)
+    assert str(stop).startswith("r falls: nothing holds its base, so that it has no stopping distance")
+    assert "along its path" not in str(stop) and stop.to_dict()["falls"] is True
+    assert mb.estop(load(ARM, base="fixed"), qd={"a": 1.0}).to_dict()["falls"] is False
+
+
+def test_a_finger_whose_brake_is_given_is_not_parted_from_the_one_it_leads(tmp_path: Path) -> None:
+    fingers = (
+        ("left", "prismatic", "lower", "jaw_left", "0 0 0.4", "0 1 0"),
+        ("right", "prismatic", "lower", "jaw_right", "0 0 0.4", "0 1 0"),
+    )
+    file = tmp_path / "r.urdf"
+    mimic = '<mimic joint="left" multiplier="-1"/></joint></robot>'
+    file.write_text(robot(*ARM[:2], *fingers).replace("</joint></robot>", mimic))
+    refused = call("stop-table", str(file), "--tool", "lower", "--brake", "left:torque=5")
+    assert refused.code == 2 and "couples the joints right, left" in refused.err
+
+
+def test_a_pose_of_the_rest_can_be_stated_in_tables_and_searches(tmp_path: Path) -> None:
+    """The wrist lies beside the arm to its tool, and leans on it as it stands."""
+    file = tmp_path / "r.urdf"
+    wrist = ("w", "revolute", "lower", "end", "0 0 0.5", "1 0 0")
+    file.write_text(robot(*ARM[:2], wrist, ("t", "fixed", "end", "tip", "0 0.3 0.2", "0 0 1")))
+    rows = {}
+    for q in (None, {"w": 1.2}):
+        table = mb.stopping_table(mb.load(file), q=q, tool="lower")
+        rows[str(q)] = [row["time"] for row in table.rows]
+        assert {row["q"].get("w", 0.0) for row in table.rows} == {1.2 if q else 0.0}
+    assert rows["None"] != rows["{'w': 1.2}"]
+    for command in ("stop-table", "worst-stop --samples 1 --max-seconds 1"):
+        words = command.split()
+        assert call(words[0], str(file), *words[1:], "--tool", "lower", "--q", "w=1.2").code == 0
+        refused = call(words[0], str(file), *words[1:], "--q", "nothing=1")
+        assert refused.code == 2 and "nothing" in refused.err
+
+
+def test_freedoms_of_joints_are_not_counted_where_they_are_false() -> None:
+    """A free body that carries a stretched strut: 7 freedoms to first order, 6 in fact, and none is a joint's."""
+    body = '[[body]]\nname = "{}"\nmass = 1\nxyz = [{}, 0, 0]\ninertia = [0.01, 0.01, 0.01]\n'
+    pair = '[[pair]]\nname = "{}"\ntype = "revolute"\nbody_a = "{}"\nbody_b = "{}"\nxyz_a = [{}, 0, 0]\n'
+    text = "".join(
+        (
+            *(body.format(*row) for row in (("base", 0), ("a", 0), ("b", 0.3))),
+            *(pair.format(*row) for row in (("A", "base", "a", 0), ("B", "a", "b", 0.3))),
+            '[[closure]]\nname = "C"\ntype = "revolute"\nbody_a = "base"\nbody_b = "b"\nxyz_a = [0.5, 0, 0]\n',
+        )
+    )
+    report = mb.lint("t.scene.toml", text=text)
+    assert (report.analysis.dof, report.analysis.mobility.finite) == (7, 6)
+    said = " ".join(str(report).split())
+    assert "mobility 7 to first order, 6 in fact" in said and "of the joints" not in said

@@ -45,6 +45,7 @@ def test_a_stop_that_no_brake_makes_is_not_reported_as_one(option: tuple[str, st
     ("cells", "said"),
     [
         ("0,0 0.01,1e300 0.02,0", "column j1 is 1e+300 at 0.01 s; expected magnitudes up to 1e+30"),
+        ("0,0 0.01,0.1 1e16,0.2", "the samples are 0.01 to 1e+16 s apart"),
         ("0,0 1e-300,1 0.02,0", "column j1 changes by 1e+300 per second at 0 s"),
         ("0,0 1e-310,1 0.02,0", "column j1 changes by inf per second at 0 s"),
     ],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import re
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,3 +209,15 @@ def test_a_motion_beside_a_stop_is_refused_and_rounding_is_a_zero_in_notebooks(p
     joint = replace(stop.joints[0], rate=-1.9224e-22)
     cells = replace(stop, joints=(joint,))._repr_html_()
     assert "e-22" not in cells and "<td>0</td>" in cells
+
+
+def test_a_mass_below_zero_has_no_radius_of_gyration(tmp_path: Path) -> None:
+    """The tool's choice looks at what an axis turns; a root of a negative number would be no radius."""
+    arm = ASSETS / "arm_6r.urdf"
+    text = arm.read_text(encoding="utf-8")
+    file = tmp_path / "arm.urdf"
+    file.write_text(re.sub(r'(<mass value=")', r"\1-", text), encoding="utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        outcome = call("stop-table", str(file), "--max-seconds", "30")
+    assert outcome.code in (0, 2) and "Traceback" not in outcome.err

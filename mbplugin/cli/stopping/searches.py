@@ -131,6 +131,7 @@ Address = Annotated[
 @reads_model
 def worst_stop_command(
     file: opt.FileArgument,
+    q: opt.QOption = None,
     axes: Axes = None,
     category: CategoryOption = 0,
     moving: MovingOption = "one",
@@ -171,6 +172,7 @@ def worst_stop_command(
     with total_bar("stops") as progress:
         worst = worst_stop(
             scene,
+            q=given.coordinates(q),
             axes=given.joints(axes, "--axes") or None,
             category=category,
             moving=moving,

@@ -217,6 +217,7 @@ TableSeconds = Annotated[
 @reads_model
 def stop_table_command(
     file: opt.FileArgument,
+    q: opt.QOption = None,
     axes: Axes = None,
     payload: RatedPayloadOption = None,
     speed: FullSpeedOption = None,
@@ -252,8 +253,10 @@ def stop_table_command(
     from mbplugin.stopping.table.run import stopping_table
 
     speeds, brakes = given.rates(speed, "--speed"), given.brakes(brake)
+    pose = given.coordinates(q)
     table = stopping_table(
         scene,
+        q=pose,
         axes=given.joints(axes, "--axes") or None,
         payload=payload,
         speeds=speeds,
@@ -272,7 +275,7 @@ def stop_table_command(
 
         with total_bar("stops") as progress:
             table = with_worst_stops(
-                table, scene, payload=payload, speeds=speeds, brakes=brakes, progress=progress
+                table, scene, q=pose, payload=payload, speeds=speeds, brakes=brakes, progress=progress
             )
     emit_report(
         _stop_table_report(table, scene, given.units, commands, measured), output_format, output, earlier

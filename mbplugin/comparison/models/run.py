@@ -52,7 +52,7 @@ from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.mechanism import WORLD, Coupling, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, home
 from mbplugin.model.mechanism.pair import PAIR_TYPES
-from mbplugin.model.scene import Origin, Scene, State, as_scene
+from mbplugin.model.scene import Origin, Scene, State, as_scene, in_coordinates_of
 from mbplugin.model.spatial import Array, Pose, units_of
 from mbplugin.phrases import counted
 from mbplugin.readers.common.unread import with_fixed_roots
@@ -169,9 +169,7 @@ def _bases(a: Scene, b: Scene) -> tuple[Scene, Scene, list[Found]]:
     mech = loose.mechanism
     roots = {j.outer: poses.of(mech.body_index[j.outer]) for j in mech.tree.joints if j.pair is None}
     fixed = with_fixed_roots(mech, roots)
-    value = dict(zip(mech.q_names, loose.state.q, strict=True))
-    q = np.array([value[name] for name in fixed.q_names])
-    state = replace(loose.state, q=q, qd=np.zeros(len(fixed.qd_names)))
+    state = replace(in_coordinates_of(fixed, mech, loose.state), qd=np.zeros(len(fixed.qd_names)))
     held = replace(loose, mechanism=fixed, state=state)
     kind = loose.request.path.lower() if loose.request is not None else ""
     said = "first" if free[0] else "second"

@@ -22,7 +22,14 @@ from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joint
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
 from mbplugin.model.mechanism import WORLD, Pair
-from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward, relative_pose
+from mbplugin.model.mechanism.kinematics import (
+    BodyPoses,
+    JointValues,
+    coordinates_of,
+    fixed_at,
+    forward,
+    relative_pose,
+)
 from mbplugin.model.mechanism.mechanism import Driver, Lock, Mechanism
 from mbplugin.model.mechanism.pair import motion_subspace
 from mbplugin.model.scene import (
@@ -36,7 +43,7 @@ from mbplugin.model.scene import (
     read_loads,
     read_payloads,
 )
-from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, Array, Pose, cross, half_of
+from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, Array, cross, half_of
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers.source import ModelSource
@@ -431,12 +438,19 @@ def instant_of(
 def _following(mech: Mechanism, held: Collection[str]) -> list[str]:
     """Return the joints that couplings to held ones leave no freedom."""
     still, found = set(held), list[str]()
-    for _ in mech.couplings:
-        for coupling in mech.couplings:
-            left = {term.joint for term in coupling.terms} - still
-            if len(left) == 1:
-                found += left
-                still |= left
+    left = {c.name: {term.joint for term in c.terms} - still for c in mech.couplings}
+    of_joint: dict[str, list[str]] = {}
+    for name, joints in left.items():
+        for joint in joints:
+            of_joint.setdefault(joint, []).append(name)
+    due = [name for name, joints in left.items() if len(joints) == 1]
+    while due:
+        for joint in left[due.pop()] - still:
+            still.add(joint)
+            found.append(joint)
+            for name in of_joint[joint]:
+                left[name].discard(joint)
+                due += [name] * (len(left[name]) == 1)
     return found
 
 
@@ -680,11 +694,5 @@ def with_fixed(mech: Mechanism, poses: BodyPoses, holders: Collection[Driver | L
                 remedy="hold a joint that is not coupled",
             )
         couplings.append(coupling)
-    pairs = tuple(_fixed(mech, poses, p) if p.name in held else p for p in mech.pairs)
+    pairs = tuple(fixed_at(p, relative_pose(mech, p, poses)) if p.name in held else p for p in mech.pairs)
     return replace(mech, pairs=pairs, couplings=tuple(couplings), drivers=(), locks=())
-
-
-def _fixed(mech: Mechanism, poses: BodyPoses, pair: Pair) -> Pair:
-    X_PS = relative_pose(mech, pair, poses)
-    travel, turn = Pose(np.eye(3), X_PS.p), Pose(X_PS.R.T, np.zeros(3))
-    return replace(pair, type="fixed", freedoms=(), X_AP=pair.X_AP @ travel, X_BS=pair.X_BS @ turn, lead=0.0)

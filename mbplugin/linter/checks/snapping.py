@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mbplugin.analysis import Analysis
-from mbplugin.analysis.remedies import Change, Freeing, Obstacle, freeing_change
+from mbplugin.analysis.remedies import Change, Freeing, Obstacle, any_type, freeing_change
 from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.matrix import Spectrum, gaps_of_rounding, spectrum
@@ -17,7 +17,8 @@ from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.rule import listed
 from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.kinematics import forward, rigid_groups
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Origin, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, shortened
@@ -146,15 +147,24 @@ def redundant_blocks(analysis: Analysis) -> Iterator[RankedBlock]:
 
 
 @lru_cache(maxsize=1)
-def locked_loops(analysis: Analysis) -> tuple[tuple[RankedBlock, Freeing], ...]:
-    """Return the loops whose closures take away all motion, each with the closure that gives it back."""
+def locked_loops(analysis: Analysis, balls_only: bool = False) -> tuple[tuple[RankedBlock, Freeing], ...]:
+    """Return the loops whose closures take away all motion, each with the closure that gives it back.
+
+    ``balls_only`` says that the format has no other closure than a ball joint, as MJCF has ``<connect>``.
+    """
     finite = analysis.mobility.finite
     rigid = [b for b in analysis.blocks if b.rank and b.redundancy and b.reduced.shape[1] == b.rank]
     if finite is None or not rigid:
         return ()
     here = View(analysis.mechanism, analysis.q, plane_columns(analysis.planar), analysis.tolerance)
-    found = ((block, freeing_change(here, block.block.constraints, finite)) for block in rigid)
+    allowed = _ball if balls_only else any_type
+    groups = rigid_groups(analysis.mechanism)
+    found = ((b, freeing_change(here, b.block.constraints, finite, groups, allowed)) for b in rigid)
     return tuple((block, freeing) for block, freeing in found if freeing is not None)
+
+
+def _ball(pair: Pair, type: str) -> bool:
+    return type == "spherical"
 
 
 def non_unique(analysis: Analysis, ranked: RankedBlock) -> list[ConstraintVerdict]:

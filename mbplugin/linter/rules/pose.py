@@ -535,8 +535,8 @@ class LockedLoop(Rule):
         """Yield one finding per loop."""
         if analysis is None:
             return
-        pairs = analysis.mechanism.pair_by_name
-        for ranked, freeing in locked_loops(analysis):
+        pairs, mjcf = analysis.mechanism.pair_by_name, format_of(scene) == "mjcf"
+        for ranked, freeing in locked_loops(analysis, mjcf):
             members, change = ranked.block.constraints, freeing.change
             joints = [
                 name
@@ -544,12 +544,9 @@ class LockedLoop(Rule):
                 if name in pairs and pairs[name].kind.free and not pairs[name].closure
             ]
             element, origin = block_place(scene, [change.constraint])
-            axis = (
-                ""
-                if change.axis is None
-                else f" about ({', '.join(f'{a:g}' for a in change.axis)}) of its frame"
-            )
-            mjcf = " (<connect> in place of <weld>)" * (format_of(scene) == "mjcf")
+            axis = ", ".join(f"{a:g}" for a in change.axis or ())
+            way = f"{change.new} about ({axis}) in its joint frame" if axis else change.new
+            way += ", <connect> in place of <weld>" * mjcf
             yield make_finding(
                 self,
                 self.severity,
@@ -563,6 +560,6 @@ class LockedLoop(Rule):
                     "toml": change.toml(),
                     "mobility": freeing.dof,
                 },
-                help=f"make it {change.new}{axis}{mjcf}: then the mobility is {freeing.dof}; if the loop is a"
+                help=f"make it {way}: then the mobility is {freeing.dof}; if the loop is a"
                 " structure, model it as one body",
             )

@@ -79,7 +79,7 @@ class RedundantConstraints(Rule):
             stresses = [s for s in analysis.self_stresses if s.constraints[0] in own]
             loaded = {name for s in stresses for name in s.constraints}
             changes, obstacles = proposed_changes(analysis, ranked), obstacles_to(analysis, ranked)
-            locked = any(block is ranked for block, _ in locked_loops(analysis))
+            locked = any(block is ranked for block, _ in locked_loops(analysis, format_of(scene) == "mjcf"))
             shaky = any(block.constraints == members for block in analysis.mobility.shaky)
             element, origin = block_place(scene, [name for name in members if name in loaded])
             yield make_finding(
@@ -97,7 +97,7 @@ class RedundantConstraints(Rule):
                     "toml": "\n\n".join(change.toml() for change in changes),
                     "obstacles": {obstacle.constraint: list(obstacle.duties) for obstacle in obstacles},
                 },
-                help=f"{', '.join(_removed(scene, name) for name in twice)}: see MB205"
+                help=f"{', '.join(_removal(scene, name) for name in twice)}: see MB205"
                 if twice
                 else "its closure takes away all motion of this loop: see MB507"
                 if locked
@@ -336,12 +336,12 @@ def repeated_closures(scene: Scene) -> Iterator[tuple[Pair, Pair]]:
         if later.type == "fixed" and earlier.type != "fixed" and earlier.closure:
             later, earlier = earlier, later
         same = earlier.type == "fixed" != later.type or _same(first, second, tolerance)
-        if later.closure and later.name not in repeated and same:
+        if later.closure and later.kind.constrained and later.name not in repeated and same:
             repeated.add(later.name)
             yield later, earlier
 
 
-def _removed(scene: Scene, name: str) -> str:
+def _removal(scene: Scene, name: str) -> str:
     """Return how a closure is removed: in a live client, by a call."""
     number = name.removeprefix("constraint ")
     live = scene.request is None and number != name and number.isdecimal()
@@ -358,7 +358,7 @@ def _finding(rule: Rule, scene: Scene, later: Pair, earlier: Pair) -> Finding:
             element=later.name,
             origin=constraint_place(scene, later.name),
             evidence={"same_as": earlier.name, "also_at": "", "rows": len(later.kind.constrained)},
-            help=_removed(scene, later.name),
+            help=_removal(scene, later.name),
         )
     place, other = constraint_place(scene, later.name), constraint_place(scene, earlier.name)
     return make_finding(
@@ -370,9 +370,7 @@ def _finding(rule: Rule, scene: Scene, later: Pair, earlier: Pair) -> Finding:
         element=later.name,
         origin=place,
         evidence={"same_as": earlier.name, "also_at": str(other or ""), "rows": len(later.kind.constrained)},
-        help=f"{_removed(scene, later.name)} or {_removed(scene, earlier.name).removeprefix('remove ')}"
-        if scene.request is not None
-        else _removed(scene, later.name),
+        help=f"remove {later.name!r} or {earlier.name!r}" if scene.request else _removal(scene, later.name),
     )
 
 

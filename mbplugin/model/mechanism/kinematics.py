@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 import numpy as np
@@ -188,6 +188,12 @@ def relative_pose(mech: Mechanism, pair: Pair, poses: BodyPoses) -> Pose:
     """Return X_PS of a pair, tree or cut."""
     X_WP = poses.of(mech.body_index[pair.body_a]) @ pair.X_AP
     return X_WP.inverse() @ poses.of(mech.body_index[pair.body_b]) @ pair.X_BS
+
+
+def fixed_at(pair: Pair, X_PS: Pose) -> Pair:
+    """Return a pair as a fixed one at a pose; the axes of P and the origin of S stay where they are."""
+    travel, turn = Pose(np.eye(3), X_PS.p), Pose(X_PS.R.T, np.zeros(3))
+    return replace(pair, type="fixed", freedoms=(), X_AP=pair.X_AP @ travel, X_BS=pair.X_BS @ turn, lead=0.0)
 
 
 def frames_apart(mech: Mechanism, poses: BodyPoses) -> Iterator[tuple[TreeJoint, Pair, float, float]]:

@@ -71,6 +71,14 @@ class SpanningTree:
         """The tree joint of each pair that is not cut."""
         return {joint.pair.name: joint for joint in self.joints if joint.pair is not None}
 
+    def carried(self, body: str) -> tuple[str, ...]:
+        """Return a body and all that it carries, outwards."""
+        found = {body: None}
+        for joint in self.joints:
+            if joint.inner in found:
+                found[joint.outer] = None
+        return tuple(found)
+
     def way_in(self, body: str) -> Iterator[TreeJoint]:
         """Yield the joints from a body to the ground."""
         while body != WORLD:

@@ -143,9 +143,9 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
 
 def _note_loops(stage: Stage, mech: Mechanism, joints: Joints) -> None:
     """Note joints that close a loop inside an articulation, which is a tree by definition."""
-    roots = [
+    roots = {
         prim.GetPath() for prim in stage.prims if "PhysicsArticulationRootAPI" in prim.GetAppliedSchemas()
-    ]
+    }
     if not roots:
         return
     for path, steps in joints.steps.items():
@@ -154,7 +154,7 @@ def _note_loops(stage: Stage, mech: Mechanism, joints: Joints) -> None:
         if not pairs or stage.value(prim, "physics:excludeFromArticulation") is True:
             continue
         ends = [prim.GetPath(), *_targets(prim)]
-        if any(end.HasPrefix(root) for end in ends for root in roots):
+        if any(above in roots for end in ends for above in end.GetPrefixes()):
             message = f"joint {pairs[0]!r} closes a loop inside an articulation: PhysX simulates none that has a loop"
             stage.defects.append(Defect("MB129", pairs[0], message, stage.place(prim)))
 

@@ -252,6 +252,7 @@ class EstopOutput(Recorded):
     category: StopCategory
     tolerance: Size = key("relative rank tolerance")
     outcome: StopOutcome
+    falls: bool = key("whether nothing holds the robot, so that its distances mean nothing", optional=True)
     time: Size = key("from the signal to rest, s")
     reaction_time: Size = key("until the first brake grips or drive leads, s")
     braking_time: float = key("s")

@@ -100,7 +100,8 @@ def _of_base(analysis: Analysis) -> str:
     mech = analysis.mechanism
     free = sum(joint.pair is None for joint in mech.tree.joints)
     tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
-    if not free or tied or analysis.planar or len(mech.bodies) == free:
+    in_fact = analysis.mobility.finite == analysis.dof
+    if not free or tied or analysis.planar or not in_fact or len(mech.bodies) == free:
         return ""
     own, base = analysis.dof - 6 * free, "the free base" if free == 1 else f"{free} free bases"
     return f" ({own} of the joints, {6 * free} of {base})"

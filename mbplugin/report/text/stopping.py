@@ -459,10 +459,14 @@ def row_cells(row: ComparedRow, units: Units) -> tuple[str, ...]:
 
 def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
     """Yield the report of one stop, with angles and lengths in some units."""
-    yield from warning_lines(
-        (*report.scenario.of_effort.warnings, report.scenario.tool_choice.warning), width
-    )
-    yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
+    warnings = (*report.scenario.of_effort.warnings, report.scenario.tool_choice.warning)
+    if report.falls:
+        # before what is assumed of its brakes, which do not matter then
+        yield from (Line(text, "bold red") for text in wrapped(falling_sentence(report), width, "", "  "))
+        yield Line()
+    yield from warning_lines(warnings, width)
+    if not report.falls:
+        yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
     yield from _joints(report, width, units)
     yield from _tool(report, width, units)
     yield from _peaks(report, width)
@@ -474,8 +478,6 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
 
 
 def _headline(report: StopReport) -> str:
-    if report.falls:
-        return falling_sentence(report)
     return (
         f"{report.scenario.mech.name}: stop of category {report.scenario.category},"
         f" {OUTCOME_WORDS[report.outcome]} after {report.time:.4g} s ({report.reaction_time:.4g} s until"

@@ -164,7 +164,7 @@ def placeholder_efforts(mech: Mechanism, brakes: Iterable[JointBrake], q: Array)
         effort, turns = joint.pair.freedoms[0].effort, is_turn(joint.pair.kind.free[0])
         _, on_axis = joint_axes(mech, joint, poses)
         load = 0.0
-        for name in sorted(_carried(mech, joint)):
+        for name in mech.tree.carried(joint.outer):
             i = mech.body_index[name]
             lever = float(np.linalg.norm(poses.p_WC[i] - on_axis)) if turns else 1.0
             load += max(mech.bodies[i].mass, 0.0) * pull * lever
@@ -177,15 +177,6 @@ def placeholder_efforts(mech: Mechanism, brakes: Iterable[JointBrake], q: Array)
         f"The effort limits look like placeholders: that of {joint_name}, {effort:g} {unit}, is {ratio:.0f} times the"
         f" {load:.3g} {unit} that holds what it carries; stops with real brakes are longer and softer.",
     )
-
-
-def _carried(mech: Mechanism, joint: TreeJoint) -> set[str]:
-    """Return the bodies that a joint moves."""
-    carried = {joint.outer}
-    for other in mech.tree.joints:
-        if other.inner in carried:
-            carried.add(other.outer)
-    return carried
 
 
 def assumed_brakes(brakes: Iterable[JointBrake | BrakeForce]) -> tuple[str, ...]:
@@ -311,7 +302,7 @@ def _axes(mech: Mechanism, body: str, point: Array, q: Array) -> list[tuple[str,
 def _gyration(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, axis: Array, on_axis: Array) -> float:
     """Return the radius of gyration, m, of all that a joint turns; axis (3,) and on_axis (3,) are in the world."""
     mass, inertia = 0.0, 0.0
-    for name in sorted(_carried(mech, joint), key=mech.body_index.__getitem__):
+    for name in mech.tree.carried(joint.outer):
         i = mech.body_index[name]
         link, way = mech.bodies[i], poses.p_WC[i] - on_axis
         own = poses.R_WL[i].T @ axis

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
@@ -32,6 +32,10 @@ class Start(Protocol):
         """Return coordinates, rates and accelerations; ``q`` (nq,) is the pose of what is not moved."""
         ...
 
+    def stated(self, mech: Mechanism) -> tuple[JointValues, ...]:
+        """Return the coordinates that it states, whatever their values."""
+        ...
+
 
 @one_line_repr
 @dataclass(frozen=True)
@@ -53,7 +57,11 @@ class Recorded:
 
     def state(self, mech: Mechanism, q: Array) -> State:
         """Return the state of a cubic spline through the samples, with the rates if they are recorded; q (nq,)."""
-        return read_recording(Path(self.file), mech.q_names).state(mech, q, self.at)
+        return read_recording(Path(self.file), mech.q_names, mech.qd_names).state(mech, q, self.at)
+
+    def stated(self, mech: Mechanism) -> tuple[JointValues, ...]:
+        """Return the coordinates that have a column."""
+        return (recorded_coordinates(Path(self.file), mech),)
 
 
 @one_line_repr
@@ -102,6 +110,10 @@ class Move:
             k = mech.qd_names.index(mech.q_names[i])
             qd[k], qdd[k] = rate * change[i], acceleration * change[i]
         return first + s * change, qd, qdd
+
+    def stated(self, mech: Mechanism) -> tuple[JointValues, ...]:
+        """Return both poses."""
+        return (self.start, self.goal)
 
     def _speed(self, mech: Mechanism, i: int) -> float:
         name = mech.q_names[i]
@@ -166,7 +178,8 @@ class Recording:
     time : (T,) array
         s, increasing.
     q, qd : dict of str to (T,) array
-        Coordinates and, where they were recorded, their rates, rad and m, per second.
+        Coordinates and, where they were recorded, their rates, rad and m, per second; those of a free base and of
+        other joints whose coordinates are no rates have names of their own.
     """
 
     file: str
@@ -199,6 +212,13 @@ class Recording:
             if name in mech.qd_names:
                 k = mech.qd_names.index(name)
                 qd[k], qdd[k] = spline(at, 1), spline(at, 2)
+        for k, values in self._own_rates(mech):
+            spline = CubicSpline(time, values)
+            qd[k], qdd[k] = spline(at), spline(at, 1)
+        for joint in mech.tree.joints:
+            if joint.q.stop - joint.q.start > joint.qd.stop - joint.qd.start:
+                turn = slice(joint.q.stop - 4, joint.q.stop)
+                out[turn] /= np.linalg.norm(out[turn])
         return out, qd, qdd
 
     def states(self, mech: Mechanism, q: Array) -> Array:
@@ -219,11 +239,43 @@ class Recording:
                 rates = self.qd.get(name)
                 k = len(q) + mech.qd_names.index(name)
                 out[:, k] = CubicSpline(self.time, values)(self.time, 1) if rates is None else rates
+        for k, values in self._own_rates(mech):
+            out[:, len(q) + k] = values
         return out
 
+    def _own_rates(self, mech: Mechanism) -> Iterator[tuple[int, Array]]:
+        """Yield the rates (T,) that have names of their own, as those of a free base, each with its index.
 
-def read_recording(path: Path, names: Sequence[str]) -> Recording:
-    """Return what a file tells of some coordinates.
+        Raises
+        ------
+        BadUsage
+            The joint's coordinates are recorded and these are not: they do not follow from each coordinate by itself.
+        """
+        for joint in mech.tree.joints:
+            names = mech.q_names[joint.q]
+            stated = [name for name in names if name in self.q]
+            for k in range(joint.qd.start, joint.qd.stop):
+                rate = mech.qd_names[k]
+                if rate in names:
+                    continue
+                if rate in self.qd:
+                    yield k, self.qd[rate]
+                elif stated:
+                    raise BadUsage(
+                        f"{stated[0]!r} is recorded, and no rate {rate!r}",
+                        where=self.file,
+                        expected=f"a column 'qd {rate}'",
+                        remedy="record it, or leave the coordinates of that joint out",
+                    )
+
+
+def recorded_coordinates(path: Path, mech: Mechanism) -> dict[str, float | str]:
+    """Return the coordinates of a mechanism that a file has a column of, whatever their values."""
+    return dict.fromkeys(read_recording(path, mech.q_names).q, 0.0)
+
+
+def read_recording(path: Path, names: Sequence[str], rates: Sequence[str] = ()) -> Recording:
+    """Return what a file tells of some coordinates, and of rates with names of their own.
 
     Parameters
     ----------
@@ -239,7 +291,7 @@ def read_recording(path: Path, names: Sequence[str]) -> Recording:
     """
     heads, values = _arrays(path) if path.suffix == ".npz" else _table(path)
     q = {name: heads.index(h) for name in names for h in (name, f"q {name}") if h in heads}
-    qd = {name: heads.index(f"qd {name}") for name in q if f"qd {name}" in heads}
+    qd = {name: heads.index(f"qd {name}") for name in dict.fromkeys((*q, *rates)) if f"qd {name}" in heads}
     if "time" not in heads or not q:
         missing = "time" if "time" not in heads else "the coordinate of a joint"
         raise UnknownName(

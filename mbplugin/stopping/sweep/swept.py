@@ -10,15 +10,15 @@ from mbplugin.arguments import checked
 from mbplugin.model.brakes import BrakeLike, warn_of
 from mbplugin.model.enumerations import Backend, StopLimits
 from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
-from mbplugin.model.scene import LoadLike
+from mbplugin.model.scene import LoadLike, mechanism_of
 from mbplugin.phrases import counted, one_line
-from mbplugin.readers.source import ModelSource
+from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.run import PayloadValue, make_scenario
-from mbplugin.stopping.scenario.start import read_recording
+from mbplugin.stopping.scenario.start import read_recording, recorded_coordinates
 from mbplugin.stopping.sweep.plan import SweepPlan, connected, joblib_with
 from mbplugin.stopping.sweep.run import SweepReport
 from mbplugin.stopping.sweep.run import sweep as run_plan
@@ -150,8 +150,10 @@ def sweep_plan(
     max_seconds: float = MAX_SECONDS,
 ) -> SweepPlan:
     """Return the plan of a sweep; arguments as for :func:`sweep`."""
+    mech = model_of(mech)
+    stated = () if trajectory is None else (recorded_coordinates(Path(trajectory), mechanism_of(mech)),)
     scenario = make_scenario(
-        standing(mech, q, qd),
+        standing(mech, q, qd, *stated),
         q,
         qd,
         category=category,
@@ -165,7 +167,7 @@ def sweep_plan(
     warn_of(scenario.warnings)
     states, names = None, tuple[str, ...]()
     if trajectory is not None:
-        recorded = read_recording(Path(trajectory), scenario.mech.q_names)
+        recorded = read_recording(Path(trajectory), scenario.mech.q_names, scenario.mech.qd_names)
         states, names = recorded.states(scenario.mech, scenario.q), tuple(sorted(recorded.q))
     return SweepPlan(
         replace(scenario, limits=limits, duration=duration, max_seconds=max_seconds),

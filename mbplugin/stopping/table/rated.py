@@ -12,22 +12,16 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import LARGEST, Brake
 from mbplugin.model.brakes import BrakeLike, brake_in_si
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward, home, joint_axes
 from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.phrases import listed
+from mbplugin.readers.standing import likely_wheels, moves, stated_wheels
 from mbplugin.stopping.scenario.scenario import Scenario
 
 #: Moving joints of an arm, at least: a head or a gripper on a cart has fewer.
 _ARM = 3
 #: Where a model that was handed over as text stands on a command line.
 _STDIN = "-"
-#: A wheel is balanced: its centre of mass is on its axis up to this distance, m.
-_BALANCED = 1e-3
-#: The axis of a wheel is level: this is the cosine of its least angle with gravity.
-_LEVEL = 0.5
-#: Joints that may lead to a wheel, that of the base among them: it steers and spins.
-_MOST_JOINTS = 3
 
 
 # The default tool of a robot: the end of its arm, in front of the fingers of a gripper, or the base on its
@@ -94,7 +88,7 @@ class _Tree:
         self._mech, self._joints = mech, mech.tree.joints
         self._hub, self._moving, self._depth = {WORLD: WORLD}, {WORLD: 0}, {WORLD: 0}
         for joint in self._joints:
-            free = _moves(joint)
+            free = moves(joint)
             self._hub[joint.outer] = joint.outer if free else self._hub.get(joint.inner, joint.inner)
             self._moving[joint.outer] = self._moving.get(joint.inner, 0) + free
             self._depth[joint.outer] = self._depth.get(joint.inner, 0) + (0 if free else 1)
@@ -112,7 +106,7 @@ class _Tree:
 
     def hubs_to(self, body: str) -> list[str]:
         """Return the hubs that joints move, from the ground to a body."""
-        return [self._hub[j.outer] for j in self._mech.tree.way_in(body) if _moves(j)][::-1]
+        return [self._hub[j.outer] for j in self._mech.tree.way_in(body) if moves(j)][::-1]
 
     def hub(self, body: str) -> str:
         """Return the innermost of the bodies that are fixed to a body."""
@@ -126,42 +120,30 @@ class _Tree:
 
     def longest_branch(self, hub: str, without: set[str]) -> int:
         """Return how many moving joints the longest branch of a hub has that carries none of some bodies."""
-        branches = (self._beyond(j.outer) for j in self._branches(hub))
+        branches = (set(self._mech.tree.carried(j.outer)) for j in self._branches(hub))
         free = [bodies for bodies in branches if bodies.isdisjoint(without)]
         return max((self._moving[body] - self._moving[hub] for bodies in free for body in bodies), default=0)
 
     def _branches(self, hub: str) -> list[TreeJoint]:
         """Return the moving joints that leave a hub."""
-        return [j for j in self._joints if _moves(j) and self._hub.get(j.inner) == hub]
+        return [j for j in self._joints if moves(j) and self._hub.get(j.inner) == hub]
 
     def fingers(self, hub: str) -> list[TreeJoint]:
         """Return the joints at which the fingers of a gripper leave a hub, none where it carries none."""
         branches = self._branches(hub)
         lengths = []
         for branch in branches:
-            bodies = self._beyond(branch.outer)
+            bodies = set(self._mech.tree.carried(branch.outer))
             if self._closes_elsewhere(bodies, hub):
                 return []
             lengths.append(max(self._moving[body] for body in bodies) - self._moving[hub])
         return branches if len(branches) > 1 and max(lengths) < self._moving[hub] else []
-
-    def _beyond(self, body: str) -> set[str]:
-        """Return a body and all that it carries."""
-        found = {body}
-        for joint in self._joints:
-            if joint.inner in found:
-                found.add(joint.outer)
-        return found
 
     def _closes_elsewhere(self, bodies: set[str], hub: str) -> bool:
         """Whether a loop of these bodies goes through others than the hub."""
         near = bodies | self.fixed_to(hub)
         ends = (pair.bodies for pair in self._mech.tree.cut)
         return any((a in bodies or b in bodies) and not {a, b} <= near for a, b in ends)
-
-
-def _moves(joint: TreeJoint) -> bool:
-    return joint.pair is None or bool(joint.pair.kind.free)
 
 
 def rated_payload(scenario: Scenario, payload: float | None) -> Payload:
@@ -361,60 +343,3 @@ def _listed(values: Mapping[str, float]) -> str:
 def _writable(name: str) -> bool:
     """Whether a name survives ``NAME=VALUE,…``."""
     return "," not in name and name == name.strip()
-
-
-# The wheels of a robot: those that are stated to touch the ground, else what looks like one.
-
-
-def stated_wheels(mech: Mechanism) -> tuple[str, ...]:
-    """Return the bodies with a wheel or a knife edge on the ground."""
-    return tuple(dict.fromkeys(pfaffian.body for pfaffian in mech.pfaffians))
-
-
-def likely_wheels(mech: Mechanism) -> tuple[str, ...]:
-    """Return what turns without end about a level axis through its centre of mass at the zero pose, on a mobile base.
-
-    URDF does not state which bodies touch the ground.
-    """
-    poses = forward(mech, home(mech))
-    in_loops = {body for pair in mech.tree.cut for body in pair.bodies}
-    return tuple(
-        joint.outer
-        for joint in mech.tree.joints
-        if joint.pair is not None
-        and joint.pair.type == "continuous"
-        and in_loops.isdisjoint(carried := _carried(mech, joint))
-        and _on_mobile_base(mech, joint)
-        and _is_balanced_and_level(mech, joint, poses, carried)
-    )
-
-
-def _carried(mech: Mechanism, joint: TreeJoint) -> list[str]:
-    """Return the body of a joint and those fixed to it; none where something moves on it."""
-    found = [joint.outer]
-    for other in mech.tree.joints:
-        if other.inner in found:
-            if _moves(other):
-                return []
-            found.append(other.outer)
-    return found
-
-
-def _on_mobile_base(mech: Mechanism, joint: TreeJoint) -> bool:
-    """Whether a joint is near a body that moves freely, or in a plane."""
-    way = [j for j in mech.tree.way_in(joint.outer) if _moves(j)]
-    root = way[-1].pair
-    return len(way) <= _MOST_JOINTS and (root is None or root.type in ("planar", "floating"))
-
-
-def _is_balanced_and_level(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, carried: list[str]) -> bool:
-    """Whether the axis of a joint is level and the bodies that it carries have their centre of mass on it."""
-    if not carried:
-        return False
-    S, on_axis = joint_axes(mech, joint, poses)
-    axis, down = S[3:, 0], mech.gravity
-    rows = [mech.body_index[name] for name in carried]
-    masses = np.array([mech.bodies[i].mass for i in rows])
-    off = np.average(poses.p_WC[rows], axis=0, weights=masses) - on_axis if masses.sum() > 0 else np.zeros(3)
-    balanced = np.linalg.norm(np.cross(axis, off)) < _BALANCED
-    return bool(balanced and abs(axis @ down) <= _LEVEL * np.linalg.norm(down))

@@ -13,10 +13,10 @@ import numpy as np
 from mbplugin.arguments import checked, known_as
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brake_law import Ramp
-from mbplugin.model.brakes import BrakeLike, implausible, stated_brakes, warn_of
+from mbplugin.model.brakes import BrakeLike, implausible, stated_brakes, warn_of, with_coordinates
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import Payload, Scene, mechanism_of
+from mbplugin.model.scene import Payload, Scene, as_scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource, Source
 from mbplugin.readers.standing import standing
@@ -65,6 +65,7 @@ StopOf = Callable[[int, str, Array, Array], StopSummary]
 def stopping_table(
     mech: ModelSource,
     *,
+    q: NamedNumbers | None = None,
     axes: Sequence[str] | None = None,
     payload: float | None = None,
     speeds: NamedNumbers | None = None,
@@ -86,6 +87,8 @@ def stopping_table(
     ----------
     mech : path, PyBullet client, Scene or Mechanism
         A tree of joints with one freedom each.
+    q : mapping, optional
+        Coordinates of joints that no row poses, rad and m; else the scene's.
     axes : sequence of str, optional
         Joints, by default the first three that are not roll axes along the arm.
     payload : float, optional
@@ -115,7 +118,7 @@ def stopping_table(
     points = grid_of(grid)
     require_positive("time to compute", max_seconds, "s", LONGEST)
     budget = (monotonic() + max_seconds, max_seconds)
-    mech, brakes = standing(mech), tuple(brakes or ())
+    mech, brakes = with_coordinates(as_scene(standing(mech, q)), q or {}), tuple(brakes or ())
     mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool), brakes)
     scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
