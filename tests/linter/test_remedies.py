@@ -89,6 +89,7 @@ REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "MB145": (('"0.05"', '"0.5"'),),
+    "MB146": (("0 -1 0", "0 1 0"),),
     "MB150": (("amr", "arm"), ("<gazebo[^>]*>", "")),
     "MB151": (
         ('<robot name="[^"]*">', r'\g<0><material name="orange"><color rgba="1 0.5 0 1"/></material>'),

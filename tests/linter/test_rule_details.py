@@ -333,3 +333,91 @@ def test_a_placeholder_that_is_turned_is_one() -> None:
     text = (ERR / "mb104.urdf").read_text()
     turned = text.replace("<inertial>", '<inertial><origin rpy="0.3 1.1 -0.7"/>')
     assert [f.code for f in mb.lint("turned.urdf", text=turned, select=["MB10"]).findings] == ["MB104"]
+
+
+def with_axis(axis: str, rpy: str = "0 0 0") -> str:
+    """Return twins whose right axis is another one, in a frame of its own."""
+    left, right = (OK / "mb145.urdf").read_text().rsplit('<axis xyz="0 1 0"/>', 1)
+    left, place = left.rsplit('<origin xyz="0 -0.1 0"/>', 1)
+    return f'{left}<origin xyz="0 -0.1 0" rpy="{rpy}"/>{place}<axis xyz="{axis}"/>{right}'
+
+
+@pytest.mark.parametrize(
+    ("axis", "rpy", "found"),
+    [
+        ("0 1 0", "0 0 0", False),
+        # the sense is not compared
+        ("0 -1 0", "0 0 0", False),
+        ("0 0 1", "0 0 0", True),
+        ("1 0 0", "0 0 0", True),
+        ("0 0.998 0.0628", "0 0 0", False),
+        ("0 0.99 0.14", "0 0 0", True),
+        # the frame counts, not the numbers of the file
+        ("0 1 0", "1.5707963 0 0", True),
+        ("0 0 1", "-1.5707963 0 0", False),
+    ],
+)
+def test_the_axes_of_twins_are_compared_at_the_zero_pose(
+    axis: str, rpy: str, found: bool, tmp_path: Path
+) -> None:
+    messages = [finding.message for finding in lint_text(with_axis(axis, rpy), "MB145", tmp_path)]
+    assert bool(messages) == found
+    assert all("'hip_left' and 'hip_right' in axis at the zero pose" in message for message in messages)
+
+
+def test_mirrored_axes_are_equal(tmp_path: Path) -> None:
+    """Mirrored at y = 0: the axis of a rotation is an axial vector, but its sense does not count."""
+    text = with_axis("0.3 1 0.2")
+    left, right = text.split('<axis xyz="0 1 0"/>')
+    for mirrored in ("0.3 -1 0.2", "-0.3 1 -0.2"):
+        assert not lint_text(f'{left}<axis xyz="{mirrored}"/>{right}', "MB145", tmp_path)
+    assert lint_text(f'{left}<axis xyz="0.3 0.2 1"/>{right}', "MB145", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("size", "moment", "found"),
+    [
+        # 1 kg at the corners of 0.2 × 0.1 × 0.1 m: 0.0125 kg·m² about y and z
+        ("0.2 0.1 0.1", 0.0125, ""),
+        ("0.2 0.1 0.1", 0.0187, ""),
+        ("0.2 0.1 0.1", 0.0190, "iyy 0.019 kg·m², at most 0.0125 in its shape"),
+    ],
+)
+def test_no_inertia_exceeds_that_of_the_corners_of_the_box(
+    size: str, moment: float, found: str, tmp_path: Path
+) -> None:
+    text = on_a_rail(f'<box size="{size}"/>', "0 0 0", (0.005, moment, moment))
+    messages = [finding.message for finding in lint_text(text, "MB105", tmp_path)]
+    assert [found in message for message in messages] == ([True] if found else [])
+    assert not any("origin" in message for message in messages)
+
+
+def test_an_inertia_about_the_joint_is_recognised(tmp_path: Path) -> None:
+    """A rod of 1 kg and 0.3 m from its joint: m l²/12 about its centre of mass, m l²/3 about the joint."""
+    about_center, about_joint = 0.3**2 / 12, 0.3**2 / 3
+    for moment, found in ((about_center, False), (about_joint, True)):
+        text = on_a_rail('<box size="0.3 0.02 0.02"/>', "0.15 0 0", (1e-4, moment, moment))
+        messages = [finding.message for finding in lint_text(text, "MB105", tmp_path)]
+        assert [": about its origin?" in message for message in messages] == [True] * found
+
+
+def on_a_rail(shape: str, center: str, moments: tuple[float, float, float]) -> str:
+    """Return a link of 1 kg that slides."""
+    ixx, iyy, izz = moments
+    return f"""<robot name="r"><link name="world"/><link name="a"><inertial><origin xyz="{center}"/><mass value="1"/>
+<inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/></inertial>
+<collision><origin xyz="{center}"/><geometry>{shape}</geometry></collision></link>
+<joint name="j" type="prismatic"><parent link="world"/><child link="a"/><axis xyz="1 0 0"/>{LIMIT}</joint></robot>"""
+
+
+@pytest.mark.parametrize(("apart", "found"), [(0.05, False), (0.009, True)])
+def test_spheres_apart_from_each_other_are_contact_points(apart: float, found: bool, tmp_path: Path) -> None:
+    """Four spheres of 4.2 cm³ under a foot of 2 kg have 120 000 kg/m³; where they touch, they are its body."""
+    spheres = "".join(
+        f'<collision><origin xyz="{x} {y} 0"/><geometry><sphere radius="0.01"/></geometry></collision>'
+        for x in (0, apart)
+        for y in (0, apart)
+    )
+    text = on_a_rail('<sphere radius="1"/>', "0 0 0", (0.01, 0.01, 0.01))
+    text = re.sub("<collision>.*</collision>", spheres, text).replace('value="1"', 'value="2"')
+    assert bool(lint_text(text, "MB140", tmp_path)) == found

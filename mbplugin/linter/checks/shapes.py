@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +23,9 @@ from mbplugin.phrases import median
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, mesh_path, read_mesh
 
 _FACTOR = 10.0
+#: How far a moment may exceed that of all mass in the corners of the box, as shapes leave out cables and screws; and
+#: where it would fit if it were about the origin of the link. A rod about its end has 4/3.
+_CORNERS, _ABOUT_ORIGIN = 1.5, 1.2
 #: Decades of a ratio that a number holds.
 _LARGEST = 300.0
 #: kg/m³; many models of MuJoCo state a density of 5, from which the quotient differs by rounding.
@@ -100,7 +103,7 @@ def _comparison(scene: Scene, body: Body, suspects: Collection[str], whole: floa
     }
     # another rule names inertias that nobody has measured; a centre of mass is stated all the same
     explained = placeholder(body) or body.name in suspects
-    far = "" if explained else _far(stated, expected)
+    far = "" if explained else _far(stated, expected) or _beyond(body, scene)
     near = distance <= _FACTOR * max(size, whole)
     if near and (far or explained):
         outside = ""
@@ -121,6 +124,37 @@ def _far(stated: AnyArray, expected: AnyArray) -> str:
     ratio = f"{10**size:.3g}" if size < _LARGEST else f"1e{size:.0f}"
     how = f"{ratio} times" if decades[k] > 0 else f"1/{ratio} of"
     return f"{stated[k]:.3g} kg·m², {how} {expected[k]:.3g}"
+
+
+def _beyond(body: Body, scene: Scene) -> str:
+    """Return by how much a moment exceeds that of all mass in the corners of the box; nothing where it does not.
+
+    About an axis of the link, nothing within the box around its shapes has more.
+    """
+    shapes = scene.shapes[body.name]
+    lower, upper = np.full(3, np.inf), np.full(3, -np.inf)
+    for role in ("collision", "visual"):
+        # the visual meshes are large, and most often not needed
+        if (solid := solid_of([shape for shape in shapes if shape.role == role], scene.request)) is not None:
+            lower, upper = np.minimum(lower, solid.lower), np.maximum(upper, solid.upper)
+            largest = _moments_of_corners(body.mass, upper - lower)
+            if (np.diag(body.I_C) <= _ABOUT_ORIGIN * largest).all():
+                return ""
+    with np.errstate(divide="ignore", over="ignore"):
+        k = int(np.argmax(np.diag(body.I_C) / largest))
+    shown = f"i{'xyz'[k] * 2} {body.I_C[k, k]:.3g} kg·m², at most {largest[k]:.3g} in its shape"
+    d = body.p_LC
+    moved = replace(body, I_C=body.I_C - body.mass * (d @ d * np.eye(3) - np.outer(d, d)))
+    fits = d.any() and possible(moved) and (np.diag(moved.I_C) <= largest).all()
+    if fits:
+        return f"{shown}: about its origin?"
+    return shown if body.I_C[k, k] > _CORNERS * largest[k] else ""
+
+
+def _moments_of_corners(mass: float, edges: Array) -> Array:
+    """Return the moments (3,) about the axes of a box with all mass in its corners, kg·m²."""
+    x, y, z = np.square(edges / 2)
+    return mass * np.array([y + z, x + z, x + y])
 
 
 def _outside(body: Body, solid: Solid) -> float:
@@ -162,7 +196,7 @@ def _density(scene: Scene, body: Body) -> float | None:
     for role in ("collision", "visual"):
         shapes = [shape for shape in scene.shapes.get(body.name, ()) if shape.role == role]
         box = box_volume(scene, body.name, shapes)
-        if not box:
+        if not box or _are_contact_points(shapes):
             continue
         if _LEAST <= body.mass / box <= _BOXED:
             return None
@@ -171,6 +205,16 @@ def _density(scene: Scene, body: Body) -> float | None:
             return None
         densities.append(body.mass / solid.volume)
     return densities[-1] if densities else None
+
+
+def _are_contact_points(shapes: Sequence[Shape]) -> bool:
+    """Return whether shapes are spheres apart from each other, as under a foot: they say where it touches."""
+    if len(shapes) < 2 or any(shape.kind != "sphere" for shape in shapes):
+        return False
+    return all(
+        np.linalg.norm(a.X_LS.p - b.X_LS.p) > abs(a.size[0]) + abs(b.size[0])
+        for a, b in combinations(shapes, 2)
+    )
 
 
 # The meshes that links show, each with its place in the file.

@@ -349,13 +349,16 @@ class InertiaFarFromMesh(Rule):
     What it does
     ------------
     Assumes that the link's collision shapes (else the visual ones) are solid, with uniform density and the stated
-    mass. Reports a principal moment that differs by more than a factor of 10, and a centre of mass that
+    mass. Reports a principal moment that differs by more than a factor of 10, a moment about an axis of the link
+    that no body within the box around its shapes can have (by a factor of 1.5; of 1.2 where it would fit if it were
+    about the origin of the link), and a centre of mass that
     lies outside the shape's bounding box by more than the size of the box. Meshes that cannot be read, and
     inertias that another rule reports, are skipped. All links of a file are one finding for each of the two.
 
     Why it matters
     --------------
-    Frequent causes are millimetres read as metres, an inertia about the wrong point, or a missing digit.
+    Frequent causes are millimetres read as metres, an inertia about the joint instead of the centre of mass, or a
+    missing digit.
 
     Example
     -------
@@ -368,6 +371,7 @@ class InertiaFarFromMesh(Rule):
     References
     ----------
     Moments of inertia of box, ball, cylinder and capsule in closed form; of meshes as sums over their triangles.
+    Largest moment of a body in a box of edges a, b, c about an axis through its centre: m (b² + c²)/4.
     """
 
     code, name = "MB105", "inertia-far-from-mesh"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from math import cos, radians
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from mbplugin.linter.checks.simulators import number, urdf_documents, written_jo
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.rule import Rule, body_place, constraint_place, make_finding
 from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism.kinematics import forward, home, joint_axes
 from mbplugin.model.scene import Origin, Scene
+from mbplugin.model.spatial import Array
 
 
 class ImplausibleDensity(Rule):
@@ -32,7 +35,8 @@ class ImplausibleDensity(Rule):
     ------------
     Divides the mass of a link by the volume of its collision shape, else of its visual one, and lists links
     below 5 or above 25 000 kg/m³. Where a link has both kinds of shapes, both must say so. Shapes below 2
-    cm³, which mark a place, and links with less than 1 % of the mass that they are fixed to are omitted.
+    cm³, which mark a place, spheres that do not touch each other, which are the contact points of a foot, and
+    links with less than 1 % of the mass that they are fixed to are omitted.
     Meshes that are not closed count as their convex hull.
 
     Why it matters
@@ -274,8 +278,8 @@ class InertiaOnRoot(Rule):
                     )
 
 
-#: Relative differences of masses, of moments, of limits, and of places.
-_MASS, _MOMENTS, _LIMITS, _PLACE = 0.05, 0.10, 0.01, 0.02
+#: Relative differences of masses, of moments, of limits, and of places; and the cosine between axes.
+_MASS, _MOMENTS, _LIMITS, _PLACE, _PARALLEL = 0.05, 0.10, 0.01, 0.02, cos(radians(5))
 
 
 #: Lengths below this are rounding, m.
@@ -289,8 +293,9 @@ class TwinsDiffer(Rule):
     ------------
     Pairs links and joints whose names differ by a side only (left and right, FL and FR, l_ and r_), and
     compares them: mass and principal moments of links by 5 and 10 %, limits of joints (as they are or
-    mirrored), and their origins (mirrored, or at the same distance from the parent frame). Only joints that
-    move are compared. One finding lists all differences.
+    mirrored), their origins (mirrored, or at the same distance from the parent frame), and their axes at the
+    zero pose (parallel, or mirrored at a plane, by 5°; the sense does not count). Only joints that move are
+    compared. One finding lists all differences.
 
     Why it matters
     --------------
@@ -341,7 +346,7 @@ def _links(scene: Scene) -> Iterator[Instance]:
                 yield Instance(
                     right, body_place(scene, right, "mass", "inertial"), _shown(left, right, words)
                 )
-        elif (words := _moments(a, b)) and not _one_of(odd, left, right):
+        elif (words := _moments(a, b)) and odd.isdisjoint((left, right)):
             yield Instance(right, body_place(scene, right, "inertia", "inertial"), _shown(left, right, words))
 
 
@@ -368,13 +373,15 @@ def _joints(scene: Scene) -> Iterator[Instance]:
     pairs = {pair.name: pair for pair in scene.mechanism.pairs if len(pair.freedoms) == 1}
     elements = {joint.name: joint for joint in written_joints(scene)}
     parents = _parents(scene.mechanism)
+    axes = _placed_axes(scene.mechanism)
     for left, right in twins(pairs):
         a, b = pairs[left], pairs[right]
         if a.type != b.type or a.closure or b.closure:
             continue
         if _in_line(parents, a.body_b, b.body_b):
             continue
-        for tag, what in (("limit", _limits(a, b)), ("origin", _places(a, b))):
+        turned = _turned(axes.get(left), axes.get(right))
+        for tag, what in (("limit", _limits(a, b)), ("origin", _places(a, b)), ("axis", turned)):
             if what:
                 element = elements[right].child(tag) if right in elements else None
                 place: Origin | None = element.origin if element else constraint_place(scene, right)
@@ -431,5 +438,86 @@ def _places(left: Pair, right: Pair) -> str:
     return f"place ({shown[0]}, {shown[1]} m)"
 
 
+def _placed_axes(mech: Mechanism) -> dict[str, tuple[Array, Array]]:
+    """Return a point (3,), m, and the direction (3,) of each axis of a tree joint at the zero pose, world axes."""
+    poses = forward(mech, home(mech))
+    found = {}
+    for joint in mech.tree.joints:
+        if joint.pair is not None and joint.pair.kind.free in (("rz",), ("z",)):
+            S, point = joint_axes(mech, joint, poses)
+            sense = -1.0 if joint.reversed else 1.0
+            found[joint.pair.name] = point, sense * (S[3:, 0] if S[3:].any() else S[:3, 0])
+    return found
+
+
+def _turned(left: tuple[Array, Array] | None, right: tuple[Array, Array] | None) -> str:
+    """Return how two axes differ, mirrored or not; nothing where they do not."""
+    if left is None or right is None:
+        return ""
+    (p, a), (other, b) = left, right
+    # the plane of symmetry is that between both, or one of the planes of the file
+    normals = [*np.eye(3), *([(other - p) / np.linalg.norm(other - p)] if (other != p).any() else [])]
+    images = (a, *(a - 2 * (n @ a) * n for n in normals))
+    if max(abs(float(image @ b)) for image in images) >= _PARALLEL:
+        return ""
+    return f"axis at the zero pose ({_direction(a)}, {_direction(b)})"
+
+
+def _direction(axis: Array) -> str:
+    return "(" + ", ".join(f"{value:.3g}" for value in np.round(axis, 3) + 0.0) + ")"
+
+
 def _apart(a: float, b: float, relative: float) -> bool:
     return abs(a - b) > relative * max(abs(a), abs(b))
+
+
+class WheelsOppose(Rule):
+    """The axes of a left and a right wheel point in opposite directions.
+
+    What it does
+    ------------
+    Pairs the joints without limits whose names say ``wheel`` and differ by a side only, and compares their axes at
+    the zero pose. Lists the pairs whose axes are parallel and of opposite sense. Wheels whose axes are not parallel
+    are MB145.
+
+    Why it matters
+    --------------
+    A positive rate rolls one of them forwards and the other backwards. A controller of a differential drive that
+    sends both the same rate turns the robot on the spot.
+
+    Example
+    -------
+    ``<axis xyz="0 1 0"/>`` on the left wheel, and ``<axis xyz="0 -1 0"/>`` on the right one.
+
+    Remedy
+    ------
+    Turn one axis round, or keep it and let the controller invert one side.
+
+    References
+    ----------
+    ros2_controllers, diff_drive_controller: both wheels roll forwards at a positive rate.
+    """
+
+    code, name = "MB146", "wheels-oppose"
+    severity: Severity = "note"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per model."""
+        axes = _placed_axes(scene.mechanism)
+        turning = [p.name for p in scene.mechanism.pairs if p.type == "continuous" and "wheel" in p.name.lower()]
+        elements = {joint.name: joint for joint in written_joints(scene)}
+        found = []
+        for left, right in twins(turning):
+            if left in axes and right in axes and float(axes[left][1] @ axes[right][1]) <= -_PARALLEL:
+                axis = elements[right].child("axis") if right in elements else None
+                place = axis.origin if axis else constraint_place(scene, right)
+                shown = f"{left!r} {_direction(axes[left][1])} and {right!r} {_direction(axes[right][1])}"
+                found.append(Instance(right, place, shown))
+        yield from joined_finding(
+            self,
+            self.severity,
+            found,
+            "axes of a left and a right wheel point in opposite directions",
+            so="the same rate rolls one forwards and the other backwards",
+            help="turn one axis round, or let the controller invert one side",
+        )
