@@ -332,8 +332,8 @@ class TwinsDiffer(Rule):
 def _links(scene: Scene) -> Iterator[Instance]:
     # what other rules report of one of them is not reported again as a difference
     heavy = set(impossible_densities(scene))
-    odd = heavy | {body.name for body in repeated_inertias(scene)} | set(implausible_radii(scene))
-    odd |= {comparison.body.name for comparison in compared_with_shapes(scene) if comparison.far}
+    far = {comparison.body.name for comparison in compared_with_shapes(scene) if comparison.far}
+    odd = heavy | {body.name for body in repeated_inertias(scene)} | set(implausible_radii(scene)) | far
     bodies = {body.name: body for body in scene.mechanism.bodies if possible(body)}
     parents = _parents(scene.mechanism)
     for left, right in twins(bodies):
@@ -346,7 +346,7 @@ def _links(scene: Scene) -> Iterator[Instance]:
                 yield Instance(
                     right, body_place(scene, right, "mass", "inertial"), _shown(left, right, words)
                 )
-        elif (words := _moments(a, b)) and odd.isdisjoint((left, right)):
+        elif (words := _moments(a, b)) and not _one_of(odd, left, right) and far.isdisjoint((left, right)):
             yield Instance(right, body_place(scene, right, "inertia", "inertial"), _shown(left, right, words))
 
 
@@ -504,7 +504,9 @@ class WheelsOppose(Rule):
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
         axes = _placed_axes(scene.mechanism)
-        turning = [p.name for p in scene.mechanism.pairs if p.type == "continuous" and "wheel" in p.name.lower()]
+        turning = [
+            p.name for p in scene.mechanism.pairs if p.type == "continuous" and "wheel" in p.name.lower()
+        ]
         elements = {joint.name: joint for joint in written_joints(scene)}
         found = []
         for left, right in twins(turning):
