@@ -275,6 +275,7 @@ def test_words_of_mujoco_and_pybullet_in_a_urdf_are_notes() -> None:
     extension = '<mujoco><compiler meshdir="m"/></mujoco>'
     ball = joint("spherical", "base", "arm").replace('upper="1"', 'upper="1" twist="0.3"')
     found = findings(link("base", 1), link("arm", 1), extension, ball, select="MB113")
+    found += findings(link("base", 1), extension, select="MB153")
     assert {f.severity for f in found} == {"note"} and {f.element for f in found} == {"robot", "base-arm"}
 
 

@@ -95,6 +95,7 @@ REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
         ('<robot name="[^"]*">', r'\g<0><material name="orange"><color rgba="1 0.5 0 1"/></material>'),
     ),
     "MB152": (('value="2"', 'value="0.5"'),),
+    "MB153": (("<transmission.*</transmission>", ""),),
     "MB160": (("hinge-1", "hinge_1"),),
 }
 #: Rules about the model without an entry above, and why.

@@ -179,7 +179,9 @@ def test_the_extent_of_a_mesh_is_that_of_its_vertices(tmp_path: Path) -> None:
 def test_settings_of_gazebo_ask_for_nothing(tmp_path: Path) -> None:
     text = (OK / "mb131.urdf").read_text()
     settings = '<gazebo reference="arm"><mu1>0.2</mu1><kp>1e6</kp></gazebo></robot>'
-    (finding,) = lint_text(text.replace("</robot>", settings), "MB113", tmp_path)
+    text = text.replace("</robot>", settings)
+    assert not lint_text(text, "MB113", tmp_path)
+    (finding,) = mb.lint(tmp_path / "robot.urdf", select=["MB153"]).findings
     assert finding.severity == "note" and finding.help.startswith("leave it")
 
 

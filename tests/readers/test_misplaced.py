@@ -15,7 +15,7 @@ INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" 
 
 
 def unread(text: str) -> list[Defect]:
-    return [defect for defect in load("file", text=text).defects if defect.code == "MB113"]
+    return [defect for defect in load("file", text=text).defects if defect.code in ("MB113", "MB153")]
 
 
 def urdf(inner: str) -> str:

@@ -371,3 +371,39 @@ def test_a_file_may_include_itself_as_long_as_that_ends(tmp_path: Path) -> None:
         f'<xacro:if value="${{n > 0}}">{count}{again}</xacro:if>',
     )
     assert bodies(file) == ["a3", "a2", "a1", "a0"]
+
+
+#: A chain whose links are named by a list that each call of the macro shortens.
+SHORTENED = """<xacro:property name="rows" value="${'1,2,3,4'.split(',')}"/>
+<xacro:macro name="chain" params="parent"><xacro:if value="${rows}">
+<xacro:property name="row" value="${rows.pop(INDEX)}" lazy_eval="false"/>
+<link name="l${row}of${len(rows)}"/>
+<joint name="j${row}" type="continuous"><parent link="${parent}"/><child link="l${row}of${len(rows)}"/></joint>
+<xacro:chain parent="l${row}of${len(rows)}"/></xacro:if></xacro:macro>
+<link name="base"/><xacro:chain parent="base"/>"""
+
+
+@pytest.mark.parametrize("index", ["0", "", "len(rows) // 2"])
+def test_a_list_that_macros_shorten_is_as_short_as_in_xacro(index: str, tmp_path: Path) -> None:
+    import xacro
+
+    file = arm(tmp_path, SHORTENED.replace("INDEX", index))
+    links = xacro.process_file(str(file)).getElementsByTagName("link")
+    names = bodies(file)
+    assert len(names) == 5
+    assert names == [link.getAttribute("name") for link in links]
+
+
+def test_taking_from_an_empty_list_is_an_error_of_the_expression(tmp_path: Path) -> None:
+    with pytest.raises(BrokenModel, match="pop from empty list"):
+        load(arm(tmp_path, '<link name="a${[].pop()}"/>'))
+
+
+def test_a_macro_that_is_called_without_its_prefix_is_named(tmp_path: Path) -> None:
+    file = arm(tmp_path, LEG + '<link name="a"/>\n<leg name="b"/>\n<lg name="c"/>\n')
+    called, unknown = (finding for finding in lint(file, select=["MB113"]).findings)
+    assert called.line == 6 and called.help == "write <xacro:leg …>"
+    assert called.message.endswith("is not read: 'leg' is a macro of xacro that is called without its prefix")
+    assert unknown.line == 7 and "macro" not in unknown.message
+    file.write_text(file.read_text().replace("<leg ", "<xacro:leg "))
+    assert bodies(file) == ["a", "b"]

@@ -25,7 +25,8 @@ class NotRead(Rule):
     What it does
     ------------
     Reports elements and attributes that cannot be part of the mechanism, and names that the format does not
-    define. All of one kind give one finding; it is a note for settings of a simulator's solver or controller.
+    define. All of one kind give one finding; it is a note for what changes loads at most. Settings that no mechanism
+    depends on are MB153, which is off by default.
 
     Why it matters
     --------------
@@ -51,7 +52,46 @@ class NotRead(Rule):
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield what the reader noted."""
         for finding in defects_noted(self, scene, "state it in a scene file, or remove it"):
-            yield replace(finding, help=_OF_NOTES) if finding.severity == "note" else finding
+            remedy = str(
+                finding.evidence.get("remedy", _OF_NOTES if finding.severity == "note" else finding.help)
+            )
+            yield replace(finding, help=remedy)
+
+
+class SimulatorSetting(Rule):
+    """A setting of one simulator or controller is not read.
+
+    What it does
+    ------------
+    Reports what MB113 leaves out because no mechanism depends on it: contact parameters, ``<transmission>``,
+    ``<ros2_control>``, ``<safety_controller>``, ``<mujoco>``, solver settings. Off by default:
+    ``--extend-select MB153``.
+
+    Why it matters
+    --------------
+    It seldom does: the simulator or controller that the setting is for reads it. Select the rule to see all that a file
+    says and no analysis uses.
+
+    Example
+    -------
+    ``<mu1>`` in ``<gazebo reference="foot">``.
+
+    Remedy
+    ------
+    Leave it.
+
+    References
+    ----------
+    The formats' specifications.
+    """
+
+    code, name = "MB153", "simulator-setting"
+    severity: Severity = "note"
+    opt_in = True
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield what the reader noted."""
+        yield from defects_noted(self, scene, "leave it")
 
 
 #: Distance of the joint from a body over the length of the mechanism.

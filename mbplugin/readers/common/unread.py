@@ -110,6 +110,9 @@ class Unread:
         The value that says as much as nothing; it is no finding.
     note : bool
         Whether the finding is a hint, no warning.
+    setting : bool
+        Whether it is a setting of one simulator or controller that no mechanism depends on: MB153, which is off by
+        default.
     joined : bool
         Whether all elements of this use are one finding, not one per name.
     """
@@ -117,6 +120,7 @@ class Unread:
     why: str = ""
     default: str | None = None
     note: bool = False
+    setting: bool = False
     joined: bool = False
 
 
@@ -136,7 +140,7 @@ LABEL = Idle("a label that nothing refers to")
 SENSOR = Idle("a sensor measures and moves nothing")
 
 
-TOUCH = Unread("bodies do not touch here", note=True)
+TOUCH = Unread("bodies do not touch here", setting=True)
 
 
 PROGRAM = Unread("what a program does to the model is not known", note=True)
@@ -372,12 +376,12 @@ def _defect(group: list[_Seen]) -> Defect:
         end = f"{strange} {verb} not read{'' if strange else ' there'}; {first.instead}"
     lines = [int(seen.element.sourceline or 0) for seen in group]
     return Defect(
-        "MB113",
+        "MB153" if first.use.setting else "MB113",
         first.owner,
         f"{what}{whose}{said}{end}",
         origin(first.element),
         {"values": [seen.value for seen in group], "owners": owners, "lines": lines},
-        "note" if first.use.note else "",
+        "note" if first.use.note or first.use.setting else "",
     )
 
 

@@ -18,7 +18,7 @@ from mbplugin.readers.common.unread import (
     entry,
 )
 
-_SOLVER = Unread("a setting of the simulator's solver; constraints are rigid here", note=True)
+_SOLVER = Unread("a setting of the simulator's solver; constraints are rigid here", setting=True)
 _MODELS = "model link joint frame include drake:joint drake:ball_constraint plugin"
 
 
@@ -150,7 +150,7 @@ _JOINT_PARTS: dict[str, Use | str] = {
     "drake:parent": "text",
     "drake:child": "text",
     "drake:axis": "sdf_axis",
-    "drake:controller_gains": Unread("drives and their control are not modelled", note=True),
+    "drake:controller_gains": Unread("drives and their control are not modelled", setting=True),
 }
 
 _JOINT: dict[str, Entry] = {

@@ -66,7 +66,7 @@ AXIAL = ("revolute", "continuous", "prismatic", "planar", "screw", "cylindrical"
 #: The name of each pair that mimics, and its ``<mimic>``.
 Mimics = list[tuple[str, Element]]
 _COLOUR = Idle("colours and textures")
-_CONTROL = Unread("drives and their control are not modelled", note=True)
+_CONTROL = Unread("drives and their control are not modelled", setting=True)
 _PROGRAM = Unread("what a program does to the robot is not known", note=True)
 _ORIGIN = entry("xyz rpy quat_xyzw")
 _VALUE = entry("value")
@@ -140,7 +140,7 @@ _MECHANICAL: dict[str, Use | str] = {
     "drake:mimic": Unread("write <mimic>"),
 }
 _JOINT: dict[str, Entry] = {
-    "joint": entry("name type", {}, _MECHANICAL),
+    "joint": entry("name type", {"dont_collapse": Idle("fixed joints are never merged here")}, _MECHANICAL),
     "end": entry("link"),
     "axis": entry("xyz"),
     "limit": entry(
@@ -161,7 +161,7 @@ _JOINT: dict[str, Entry] = {
         "",
         each(
             "soft_lower_limit soft_upper_limit k_position k_velocity",
-            Unread("limits of a controller are not modelled", note=True),
+            Unread("limits of a controller are not modelled", setting=True),
         ),
     ),
     "loop_joint": entry(
@@ -190,7 +190,7 @@ _JOINT: dict[str, Entry] = {
     "body_name": entry("name", text=READ),
     "point": entry("value", text=READ),
 }
-_FOR_GAZEBO = Unread("settings of Gazebo's contacts and solver", note=True, joined=True)
+_FOR_GAZEBO = Unread("settings of Gazebo's contacts and solver", setting=True, joined=True)
 _GRAVITY_OF_ONE = Unread("gravity acts on every body here", default="true")
 _GAZEBO = {
     "gazebo": entry(
@@ -261,7 +261,7 @@ URDF: Vocabulary = {
             "drake:distance_constraint": Unread("state it as a [[closure]] of type distance"),
             "force_element": Unread("state it as [[spring]] or [[load]] in a scene file"),
             "actuator": _CONTROL,
-            "mujoco": Unread("MuJoCo alone reads it", note=True),
+            "mujoco": Unread("MuJoCo alone reads it", setting=True),
             "frame": Unread("frames that no joint uses are left out", note=True),
             "drake:collision_filter_group": TOUCH,
             "self_collision_checking": TOUCH,

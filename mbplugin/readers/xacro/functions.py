@@ -416,7 +416,8 @@ METHODS: Mapping[type, Mapping[str, Function]] = {
         "join": Function(_joined),
         "replace": Function(_replaced),
     },
-    list: {"index": Function(list.index), "count": Function(list.count)},
+    # pop shortens a list in place, as real xacro does: nothing here lengthens one
+    list: {"index": Function(list.index), "count": Function(list.count), "pop": Function(list.pop)},
     tuple: {"index": Function(tuple.index), "count": Function(tuple.count)},
     dict: {
         "get": Function(dict.get),

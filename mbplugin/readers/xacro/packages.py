@@ -30,6 +30,8 @@ _MOST = 20_000
 _COMPARED = 100_000
 _MAGIC = re.compile(r"[*?[]")
 _KEY = "written at"
+#: How a message begins about an element that the format does not know, up to its verb.
+_STRANGE = re.compile(r"<([\w.-]+)> in <.*? (?:is|are)(?= not part of the format and )")
 #: What xacro calls the element that it works on.
 _WORKED_ON = ("node", "elt")
 #: File, as an index, and line.
@@ -274,11 +276,14 @@ class Expansion:
         Every file of macros that was read, the first one first.
     places : tuple of (int, int) or None
         For each element of the text, in its order, the index of the file and the line from 1.
+    macros : frozenset of str
+        The names of the macros that the files define.
     """
 
     text: str
     files: tuple[str, ...]
     places: tuple[Place | None, ...]
+    macros: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)
@@ -287,13 +292,16 @@ class Marks:
 
     files: list[str] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
+    macros: set[str] = field(default_factory=set)
 
     def document(self, text: str | bytes, file: str) -> Any:
         """Return the document of a file's text, whose elements carry where they stand."""
         if file not in self.files:
             self.files.append(file)
             self.texts[file] = text if isinstance(text, str) else text.decode("utf-8", "replace")
-        return _Builder(self.files.index(file)).parseString(text)
+        document = _Builder(self.files.index(file)).parseString(text)
+        self.macros |= {macro.getAttribute("name") for macro in document.getElementsByTagName("xacro:macro")}
+        return document
 
     def places(self, document: minidom.Document) -> tuple[Place | None, ...]:
         """Return the place of each element in document order.
@@ -335,7 +343,7 @@ class Written:
     """
 
     def __init__(self, expansion: Expansion, name: str, file: str) -> None:
-        self._name, self._file = name, file
+        self._name, self._file, self._macros = name, file, expansion.macros
         self._mention = re.compile(re.escape(name) + r"(?::(\d+))?")
         self._places: dict[int, tuple[str, int]] = {}
         for line, place in _lines(expansion, name):
@@ -359,7 +367,16 @@ class Written:
         if isinstance(evidence.get("lines"), list):
             evidence["lines"] = [self.origin(Origin(self._name, line)).line for line in evidence["lines"]]
         place = defect.origin and self.origin(defect.origin)
-        return replace(defect, origin=place, message=self.message(defect.message), evidence=evidence)
+        called = _STRANGE.match(defect.message)
+        if called and called[1] in self._macros:
+            # whatever the macro makes is missing from the robot
+            message = (
+                f"{called[0]} not read: {called[1]!r} is a macro of xacro that is called without its prefix"
+            )
+            evidence["remedy"] = f"write <xacro:{called[1]} …>"
+        else:
+            message = self.message(defect.message)
+        return replace(defect, origin=place, message=message, evidence=evidence)
 
     def scene(self, scene: Scene) -> Scene:
         """Return a scene with its origins, defects and documents where they were written."""

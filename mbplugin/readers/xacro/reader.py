@@ -165,7 +165,7 @@ def expand(request: Request, variables: frozenset[str], folder: str = "") -> Exp
             where=request.path,
             expected=f"at most {_LONGEST}",
         )
-    return Expansion(text, tuple(gate.marks.files), places)
+    return Expansion(text, tuple(gate.marks.files), places, frozenset(gate.marks.macros))
 
 
 def _xacro(request: Request) -> ModuleType:
