@@ -53,6 +53,7 @@ _TABLE = ("tool", "mbplugin")
 #: Why files of a folder are skipped.
 MACROS = "xacro files that only define macros or properties"
 OUTSIDE = "links that lead out of the repository"
+DESCRIBED = "models of scenes that are linted"
 #: The run, the code and the element: numbers and lines may change, the finding stays the same.
 Known = Counter[tuple[str, str, str]]
 #: What assembling moves less is rounding, rad or m.
@@ -167,7 +168,25 @@ def _expanded(
             linted.append(file)
         else:
             skipped.append((file, reason))
-    return linted or [name]
+    described = _described([file for file in linted if file.endswith(".scene.toml")])
+    skipped += [(file, DESCRIBED) for file in linted if real_path(file) in described]
+    return [file for file in linted if real_path(file) not in described] or [name]
+
+
+def _described(scenes: Iterable[str]) -> set[Path]:
+    """Return the files of the models of scenes: each is one robot with its scene, and is linted there."""
+    found = set()
+    for scene in scenes:
+        try:
+            models = tomllib.loads(_head(scene)).get("model", [])
+        except (tomllib.TOMLDecodeError, RecursionError):
+            # its own run says what is wrong with it
+            continue
+        for model in models if isinstance(models, list) else ():
+            name = model.get("file") if isinstance(model, dict) else None
+            if isinstance(name, str) and "://" not in name and "\0" not in name:
+                found.add(real_path(Path(scene).parent / name))
+    return found
 
 
 def _below(folder: str) -> Iterator[str]:

@@ -119,3 +119,27 @@ def test_a_folder_without_a_robot_says_so(tmp_path: Path) -> None:
     assert done.code == 2 and "this is a directory" not in done.out
     text = " ".join(done.out.split())
     assert "no robot file in this folder; looked for .urdf, .sdf, .world" in text and "MB901" in text
+
+
+def test_a_scene_and_its_robot_are_linted_once(tmp_path: Path) -> None:
+    """The scene's run is about its robot too; a robot that is named is linted as it was asked."""
+    inner = tmp_path / "urdf"
+    inner.mkdir()
+    for name in ("described", "alone"):
+        (inner / f"{name}.urdf").write_text(f"<robot name='{name}'>{LINK.format('a')}</robot>")
+    scene = tmp_path / "described.scene.toml"
+    scene.write_text('[[model]]\nfile = "urdf/described.urdf"\n')
+    for wrong, text in (("broken", "model = ["), ("odd", 'model = [1, {file = 3}, {file = "a\\u0000b"}]\n')):
+        (tmp_path / f"{wrong}.scene.toml").write_text(text)
+
+    def linted(*names: str) -> list[str]:
+        document = json.loads(call("lint", *names, "--output-format", "json").out)
+        return [Path(run["source"]).name for run in document["runs"]]
+
+    scenes = ["broken.scene.toml", "described.scene.toml", "odd.scene.toml"]
+    assert linted(str(tmp_path)) == [*scenes, "alone.urdf"]
+    done = call("lint", str(tmp_path))
+    assert "skipped: 1 models of scenes that are linted (" in done.err and "described.urdf" in done.err
+    # a folder without the scene has the robot alone
+    assert linted(str(inner)) == ["alone.urdf", "described.urdf"]
+    assert linted(str(scene), str(inner / "described.urdf")) == ["described.scene.toml", "described.urdf"]

@@ -93,3 +93,56 @@ def test_the_normal_of_a_plane_is_across_its_slides() -> None:
     assert _normal([turn, np.roll(along, 1)]) is None
     assert _normal([turn, np.roll(turn, 1)]) is None
     assert _normal([along, along]) is None
+
+
+def cut_four_bar(end: str, tip: str = "", shape: str = "") -> str:
+    """A four-bar whose coupler (0.3 m) and rocker (0.4 m) meet at (0.3, 0.4) m, where it is cut."""
+    bars = "".join(f'<link name="{name}">{INERTIA}</link>' for name in ("base", "crank", "coupler", "rocker"))
+
+    def hinge(name: str, a: str, b: str, place: str) -> str:
+        return f"""<joint name="{name}" type="continuous"><parent link="{a}"/><child link="{b}"/>
+          <origin xyz="{place}"/><axis xyz="0 0 1"/></joint>"""
+
+    hinges = hinge("motor", "base", "crank", "0 0 0") + hinge("elbow", "crank", "coupler", "0 0.4 0")
+    hinges += hinge("rear", "base", "rocker", "0.3 0 0")
+    marks = "".join(
+        f"""<link name="{name}">{shape}</link><joint name="{name}" type="fixed"><parent link="{bar}"/>
+        <child link="{name}"/><origin xyz="{place}" rpy="0.3 0 0"/></joint>"""
+        for name, bar, place in (("coupler_end", "coupler", "0.3 0 0"), ("rocker_end", "rocker", end))
+    )
+    return f'<robot name="cut">{bars}{hinges}{marks}{tip}</robot>'
+
+
+def meeting(text: str, folder: Path) -> tuple[Finding, ...]:
+    (folder / "gripper.urdf").write_text(text)
+    return mb.lint(folder / "gripper.urdf", select=["MB155"]).findings
+
+
+def test_where_a_linkage_was_cut_its_frames_coincide(tmp_path: Path) -> None:
+    (found,) = meeting(cut_four_bar("0 0.4 0"), tmp_path)
+    assert found.element == "coupler_end" and "'coupler_end' and 'rocker_end'" in found.message
+    closed = mb.lint(with_pasted(tmp_path, found.help.partition("\n")[2]))
+    assert closed.analysis is not None and closed.scene is not None
+    assert (closed.analysis.dof, closed.analysis.degree_of_redundancy) == (1, 0)
+    assert "MB155" not in {f.code for f in closed.findings}
+    # it is the parallelogram of the cranks: both turn alike
+    run = mb.simulate(closed.scene, 0.2, qd={"motor": 1.0})
+    q = dict(zip(closed.scene.mechanism.q_names, run.q[-1], strict=True))
+    assert q["motor"] == pytest.approx(q["rear"], abs=1e-6) and abs(q["motor"]) > 0.05
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        cut_four_bar("0.01 0.4 0"),
+        # what is seen is a part, and no mark
+        cut_four_bar("0 0.4 0", shape='<visual><geometry><sphere radius="0.01"/></geometry></visual>'),
+        # one that carries something is a link of the chain
+        cut_four_bar(
+            "0 0.4 0",
+            '<link name="t"/><joint name="t" type="fixed"><parent link="rocker_end"/><child link="t"/></joint>',
+        ).replace('<link name="t"/>', f'<link name="t">{INERTIA}</link>'),
+    ],
+)
+def test_frames_that_mark_no_cut_are_no_finding(text: str, tmp_path: Path) -> None:
+    assert not meeting(text, tmp_path)

@@ -27,6 +27,8 @@ from mbplugin.model.spatial import AnyArray, Array, Pose, is_turn, rpy_from_rota
 _ANGLES = (0.0, 0.15, 0.3, 0.45, 0.6)
 #: The distance that the point may move, and how far away it may be, in sizes of the linkage.
 _STAYS, _REACH = 1e-3, 2.0
+#: How far apart frames that coincide may be, in sizes of the mechanism.
+_MEET = 1e-3
 #: A rotation below this is none, rad; and bodies of a linkage, above which nothing is looked for.
 _TURNS, _MOST = 0.05, 24
 #: Axes are parallel up to this angle, rad; a direction is one of others up to this share.
@@ -46,37 +48,37 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class ImitatedLoop:
-    """Two bodies that stay together in one point, and the joint that is missing there.
+class MissingJoint:
+    """Two bodies that meet in one point, and the joint that is missing there.
 
     Parameters
     ----------
-    leader : str
-        The joint that leads them.
     body_a, body_b : str
     point : (3,) array, m, world
     type : str
         Of the missing joint: one that leaves a planar loop without redundant constraints, else a spherical one.
     X_AP, X_BS : Pose
         Its frames in the frames of the links.
+    leader : str
+        The joint that leads the imitated loop; empty where nothing imitates one.
     mimics : tuple of str
         Joints whose mimics it replaces.
     """
 
-    leader: str
     body_a: str
     body_b: str
     point: Array
     type: str
     X_AP: Pose
     X_BS: Pose
-    mimics: tuple[str, ...]
+    leader: str = ""
+    mimics: tuple[str, ...] = ()
 
     @property
     def toml(self) -> str:
         """The joint as lines to paste into a scene file."""
         lines = [
-            f"# without the mimics of {' and '.join(self.mimics)}",
+            *([f"# without the mimics of {' and '.join(self.mimics)}"] if self.mimics else []),
             "[[closure]]",
             f"name = {json.dumps(f'{self.body_a}_{self.body_b}')}",
             f'type = "{self.type}"',
@@ -89,7 +91,7 @@ class ImitatedLoop:
         return "\n".join(lines)
 
 
-def imitated_loops(scene: Scene) -> Iterator[ImitatedLoop]:
+def imitated_loops(scene: Scene) -> Iterator[MissingJoint]:
     """Yield the loops that the followers of a leading joint imitate, each with mimics of its own."""
     mech = scene.mechanism
     for leader, followers in _leaders(mech).items():
@@ -121,7 +123,7 @@ def _turns_alone(mech: Mechanism, joint: str) -> bool:
     return joint in mech.tree.joint_of_pair and mech.pair_by_name[joint].kind.free == ("rz",)
 
 
-def _loops(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> Iterator[ImitatedLoop]:
+def _loops(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> Iterator[MissingJoint]:
     moved = {mech.pair_by_name[joint].body_b for joint in (leader, *followers)}
     ends = {body for joint in (leader, *followers) for body in mech.pair_by_name[joint].bodies}
     group = rigid_groups(mech)
@@ -150,7 +152,41 @@ def _loops(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> Iter
         X_WP = Pose.from_xyz_axis(X_WA.apply(point), np.array([0.0, 0.0, 1.0]) if axis is None else axis)
         type = "spherical" if axis is None else "point-on-line"
         frames = (X_WA.inverse() @ X_WP, X_WB.inverse() @ X_WP)
-        yield ImitatedLoop(leader, a, b, X_WP.p, type, *frames, mimics)
+        yield MissingJoint(a, b, X_WP.p, type, *frames, leader, mimics)
+
+
+# Frames of two branches that coincide: where a linkage was cut to make a tree of it.
+
+
+def coinciding_frames(scene: Scene) -> Iterator[MissingJoint]:
+    """Yield the joints that are missing where fixed frames without mass, of two bodies that move, coincide."""
+    mech, group = scene.mechanism, rigid_groups(scene.mechanism)
+    poses, index = forward(mech, scene.state.q), mech.body_index
+    size = float(np.linalg.norm(np.ptp(poses.p_WC, axis=0))) if len(mech.bodies) else 0.0
+    fixed = {pair.body_b for pair in mech.pairs if pair.type == "fixed" and not pair.closure}
+    carriers = {pair.body_a for pair in mech.pairs}
+    frames = [
+        body.name
+        for body in mech.bodies
+        if body.massless and body.name in fixed - carriers and body.name not in scene.shapes
+    ]
+    joined = {frozenset((a, b)) for p in mech.pairs for a in group[p.body_a] for b in group[p.body_b]}
+    for a, b in combinations(frames, 2):
+        X_WA, X_WB = poses.of(index[a]), poses.of(index[b])
+        if b in group[a] or frozenset((a, b)) in joined or np.linalg.norm(X_WA.p - X_WB.p) > _MEET * size:
+            continue
+        ways = [
+            [j for j in mech.tree.way_in(body) if j.pair is not None and j.pair.kind.free] for body in (a, b)
+        ]
+        loop = [
+            joint_axes(mech, j, poses)[0] for own, other in (ways, ways[::-1]) for j in own if j not in other
+        ]
+        planar = all(S.shape[1] == 1 for S in loop)
+        axis = _normal([S[:, 0] for S in loop]) if planar else None
+        X_WP = Pose.from_xyz_axis(X_WA.p, np.array([0.0, 0.0, 1.0]) if axis is None else axis)
+        X_WS = Pose.from_xyz_axis(X_WB.p, np.array([0.0, 0.0, 1.0]) if axis is None else axis)
+        type = "spherical" if axis is None else "point-on-line"
+        yield MissingJoint(a, b, X_WP.p, type, X_WA.inverse() @ X_WP, X_WB.inverse() @ X_WS)
 
 
 def _replaced(

@@ -7,10 +7,10 @@ from math import hypot, pi, radians
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, in_degrees, joined_finding
-from mbplugin.linter.checks.loops import imitated_loops
+from mbplugin.linter.checks.loops import coinciding_frames, imitated_loops
 from mbplugin.linter.checks.simulators import BOUNDED, SINGLE, number, numbers, urdf_documents, written_joints
 from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, constraint_place
+from mbplugin.linter.rule import Rule, body_place, constraint_place
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.scene import Document, Node, Origin, Scene
 
@@ -507,4 +507,54 @@ class MimicImitatesLoop(Rule):
             "mimic joints imitate a loop",
             help="state the missing joints in a scene file and remove the mimics that they replace:\n" + toml,
             evidence={"toml": toml, "mimics": [list(loop.mimics) for loop in loops]},
+        )
+
+
+class CoincidingFrames(Rule):
+    """Two frames of bodies that move against each other coincide: a closed linkage may have been cut there.
+
+    What it does
+    ------------
+    Looks for links without mass and shape that are fixed to two bodies of different branches, carry nothing, and are
+    at one place at the pose of the file, up to a thousandth of the size of the mechanism. Links that a joint or a
+    closure joins are passed over.
+
+    Why it matters
+    --------------
+    URDF has no loops: an exporter cuts them, and marks both ends. Without the joint the mechanism has freedoms that
+    the robot does not have, and no load goes through it.
+
+    Example
+    -------
+    ``coupler_end`` on the coupler and ``rocker_end`` on the rocker of a four-bar.
+
+    Remedy
+    ------
+    Paste the ``[[closure]]`` of the finding into a scene file. In a planar loop its type is ``point-on-line``, with
+    the line along the axis, which adds no redundant constraint; write ``revolute`` for a hinge.
+
+    References
+    ----------
+    URDF has no loops: authors leave the joint out.
+    """
+
+    code, name = "MB155", "coinciding-frames"
+    severity: Severity = "note"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per model."""
+        missing = list(coinciding_frames(scene))
+        found = [
+            Instance(joint.body_a, body_place(scene, joint.body_a), f"{joint.body_a!r} and {joint.body_b!r}")
+            for joint in missing
+        ]
+        toml = "\n\n".join(joint.toml for joint in missing)
+        yield from joined_finding(
+            self,
+            self.severity,
+            found,
+            "frames of bodies that move against each other coincide",
+            so="a joint may be missing there",
+            help="if a joint joins them in the robot, state it in a scene file:\n" + toml,
+            evidence={"toml": toml},
         )

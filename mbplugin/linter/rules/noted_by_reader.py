@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.finding import Finding, Severity
+from mbplugin.linter.checks.listing import shortened
+from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.rule import Rule, defects_noted
 from mbplugin.model.scene import Scene
+from mbplugin.phrases import counted
 
 
 class NotedByReader(Rule):
@@ -304,7 +307,7 @@ class UnresolvedPath(NotedByReader):
     ------------
     Searches the folder of the model, the given package folders, ROS_PACKAGE_PATH and AMENT_PREFIX_PATH,
     GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH, ``~/.gz`` and pybullet_data. It is a warning for models that an SDF file
-    includes and for visual files of MJCF: the rest is analyzed without them.
+    includes and for visual files of MJCF: the rest is analyzed without them. All of one severity are one finding.
 
     Why it matters
     --------------
@@ -326,6 +329,24 @@ class UnresolvedPath(NotedByReader):
     code, name = "MB906", "unresolved-path"
     severity: Severity = "error"
     help = "pass --package-dir DIR with the folder that holds it"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per severity: a clone without its large files would have hundreds."""
+        by_severity: dict[str, list[Finding]] = {}
+        for finding in super().check(scene, analysis):
+            by_severity.setdefault(finding.severity, []).append(finding)
+        for first, *others in by_severity.values():
+            if not others:
+                yield first
+                continue
+            names = list(dict.fromkeys(finding.element for finding in (first, *others)))
+            places = list(dict.fromkeys(f"{finding.file}:{finding.line}" for finding in (first, *others)))
+            yield replace(
+                first,
+                message=f"{first.message}; {counted(len(others), 'more file')} cannot be found either, in "
+                f"{shortened([repr(finding.element) for finding in others])}",
+                evidence={**first.evidence, ELEMENTS: names, "places": places},
+            )
 
 
 class LoopInArticulation(NotedByReader):
