@@ -33,6 +33,7 @@ from mbplugin.joint_reactions.state import (
     ClosedState,
     Model,
     closed_state,
+    held_besides,
     held_joints,
     spring_loads,
     with_held,
@@ -44,6 +45,7 @@ from mbplugin.joint_reactions.statics import (
     balances,
     build_system,
     families,
+    joint_motion,
     null_directions,
     require_balance,
     sharing,
@@ -132,7 +134,8 @@ def reactions(
         rigid; by body: a beam section E A Iy Iz J nu. Others are rigid.
     hold : iterable of str, optional
         Joints (or ``joint.freedom``) held in addition to drivers and locks. Default: those with an
-        actuator, else those with a finite effort limit; of these, as many as are independent.
+        actuator, else those with a finite effort limit; of these, as many as are independent. Where these do not
+        balance the loads, the joints that the loads move are held too, and ``assumed_held`` names them.
     misfit : mapping, optional
         "constraint.component" to the gap, m or rad, by which the successor is offset before assembly.
     misfit_sigma : mapping, optional
@@ -171,11 +174,7 @@ def reactions(
     state = closed_state(model, q, qd, qdd, tolerance, planar)
     applied = applied_to(state, model, loads, payload)
     warn_of(implausible(state.mech, state.qd, applied.payloads))
-    held = held_joints(state.motion, hold, _actuated(model), state.tolerance)
-    system = build_system(
-        with_held(state.mech, held), state.q, state.motion.poses, state.motion.columns, state.tolerance
-    )
-    found = balance(system, applied.equations.missing(applied.accelerations))
+    held, assumed, system, found = held_under(state, model, applied, hold)
     require_balance(system, found, state.tolerance, state.at_rest)
     gap_of, sigma_of = numbers(misfit, misfit_dimension), numbers(misfit_sigma, misfit_dimension)
     tolerances = stated_tolerances(model, gap_of, sigma_of, numbers(limits, limits_of(state.mech)))
@@ -184,8 +183,38 @@ def reactions(
     flexible = flexible_model(system, model, found.multipliers, applied, gaps, asked)
     clean = without_rounding(flexible.resolution.multipliers)
     resolution = replace(flexible.resolution, multipliers=clean)
-    made = collect(state, system, held, found, replace(flexible, resolution=resolution))
+    made = collect(state, system, (*held, *assumed), found, replace(flexible, resolution=resolution))
+    made = replace(made, assumed_held=tuple(map(_label, assumed)))
     return with_tolerances(made, response_of(state, system, flexible), tolerances, sigma)
+
+
+def held_under(
+    state: ClosedState, model: Model, applied: Applied, hold: Iterable[str] | None
+) -> tuple[tuple[Lock, ...], tuple[Lock, ...], System, Balance]:
+    """Return what is held, what is assumed to be, the system with both, and the balance of the loads.
+
+    Where the caller does not say what is held, a joint that the loads move and that has no drive is assumed to be:
+    files leave out the effort of wheels and fingers. Nothing is assumed where that does not balance the loads.
+    """
+    missing = applied.equations.missing(applied.accelerations)
+
+    def with_locks(locks: Sequence[Lock]) -> tuple[System, Balance]:
+        mech = with_held(state.mech, locks)
+        system = build_system(mech, state.q, state.motion.poses, state.motion.columns, state.tolerance)
+        return system, balance(system, missing)
+
+    held = held_joints(state.motion, hold, _actuated(model), state.tolerance)
+    system, found = with_locks(held)
+    assumed: tuple[Lock, ...] = ()
+    trial = system, found
+    while hold is None and trial[1].share > state.tolerance:
+        moved = [name for name, _, _ in joint_motion(trial[0].mech, trial[0], trial[1].rest)]
+        more = held_besides(state.motion, (*held, *assumed), moved, state.tolerance)
+        if not more:
+            return held, (), system, found
+        assumed = (*assumed, *more)
+        trial = with_locks((*held, *assumed))
+    return held, assumed, *trial
 
 
 def applied_to(

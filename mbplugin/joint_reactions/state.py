@@ -78,6 +78,21 @@ def held_joints(
     return _independent(motion, locks, tolerance) if locks else ()
 
 
+def held_besides(
+    motion: JointMotion, held: Sequence[Lock], moved: Iterable[str], tolerance: float
+) -> tuple[Lock, ...]:
+    """Return joints that move, in file order, which independently of those that are ``held`` can be held too.
+
+    Parameters
+    ----------
+    moved : iterable of str
+        Coordinates that a load moves.
+    """
+    order = {pair.name: k for k, pair in enumerate(motion.mech.pairs)}
+    locks = sorted((named_lock(motion.mech, name) for name in moved), key=lambda lock: order[lock.joint])
+    return _independent(motion, [*held, *locks], tolerance)[len(held) :]
+
+
 def with_held(mech: Mechanism, held: Sequence[Lock]) -> Mechanism:
     """Return the mechanism with more joints locked."""
     return replace(mech, locks=(*mech.locks, *held)) if held else mech

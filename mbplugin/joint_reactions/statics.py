@@ -113,7 +113,8 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
     holdable = [name for name, _, _ in moving]
     words = ", ".join(f"{name} by {value:+.3g} {unit}" for name, value, unit in moving[:_NAMED])
     more = f" and {len(moving) - _NAMED} more joints" if len(moving) > _NAMED else ""
-    what = words + more if moving else _free_bodies(system, found.rest)
+    falling = _falling(system, found.rest)
+    what = words + more if moving and not falling else _free_bodies(system, found.rest)
     view = View(
         system.mech, coordinates_of(system.mech, system.poses), system.columns, tolerance=DEFAULT_TOLERANCE
     )
@@ -126,11 +127,11 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
             remedy="model the loop as one body, or correct the dimensions",
         )
     if at_rest:
-        said = f"the mechanism moves under the load: {what}"
+        said = f"the mechanism {'falls' if falling else 'moves'} under the load: {what}"
     else:
         said = f"these accelerations need a force that nothing supplies along this motion: {what}"
     remedy = ""
-    if moving:
+    if moving and not falling:
         first = holdable[0]
         remedy = (
             f"hold a joint of that motion, such as {first!r} (--hold {first}, in Python hold=[{first!r}])"
@@ -140,6 +141,13 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
         expected="a load that the held joints can carry",
         remedy=remedy or f"fix the base (base='fixed' or --base fixed) or balance the loads{_stance(system)}",
     )
+
+
+def _falling(system: System, twists: Array) -> bool:
+    """Return whether a free root moves in a motion, twists (N, 6): held joints alone then carry no load."""
+    size = np.abs(twists.reshape(-1, 2, 3) / [[system.length], [1.0]]).max(axis=(1, 2))
+    roots = [system.mech.body_index[joint.outer] for joint in system.mech.tree.joints if joint.pair is None]
+    return bool(roots) and bool(size[roots].max() > _TAKES_PART * size.max())
 
 
 def _stance(system: System) -> str:

@@ -476,6 +476,8 @@ class Reactions(Result):
         With the held joints.
     held : tuple of str
         Joints held for the balance, besides drivers and locks.
+    assumed_held : tuple of str
+        Those of them that the file gives no drive, and that nothing else would hold.
     families : tuple of Family
         The possible values of what the rigid model leaves open.
     unresolved : tuple of (constraint, component)
@@ -515,6 +517,7 @@ class Reactions(Result):
     budget: tuple[MisfitBudget, ...] = ()
     response: MisfitResponse | None = None
     actuation: ActuatorForces | None = None
+    assumed_held: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         redundant = counted(self.degree_of_redundancy, "redundant constraint")

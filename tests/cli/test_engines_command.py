@@ -44,7 +44,8 @@ def test_an_engine_without_an_answer_is_named(capsys: pytest.CaptureFixture[str]
     ("arguments", "message"),
     [
         ((FOUR_BAR, "--engine", "ode"), "'ode'; expected some of pybullet, mujoco"),
-        ((str(ORACLES / "sarrus_6R.sdf"), *MUJOCO), "moves under the load"),
+        ((str(ORACLES / "sarrus_6R.sdf"), *MUJOCO, "--hold", ""), "moves under the load"),
+        ((str(ASSETS / "four_bar.urdf"), *MUJOCO, "--base", "free"), "falls under the load"),
     ],
 )
 def test_bad_usage_is_one_sentence(

@@ -174,22 +174,53 @@ def test_a_free_body_under_gravity_is_named() -> None:
 def test_who_is_held_by_default() -> None:
     mech, q = two_link_arm()
     with pytest.raises(BadUsage, match="moves under the load: elbow by"):
-        mb.reactions(mech, q)
+        mb.reactions(mech, q, hold=())
+    held = mb.reactions(mech, q, hold=["shoulder", "elbow"])
+    assumed = mb.reactions(mech, q)
+    assert assumed.held == assumed.assumed_held == ("shoulder", "elbow") and held.assumed_held == ()
+    for joint in ("shoulder", "elbow"):
+        np.testing.assert_array_equal(assumed[joint].wrench, held[joint].wrench)
     efforts = {"shoulder": 0.0, "elbow": 5.0}
     limited = replace(
         mech, pairs=tuple(replace(p, freedoms=(Freedom(effort=efforts[p.name]),)) for p in mech.pairs)
     )
-    with pytest.raises(BadUsage, match="shoulder"):
-        mb.reactions(limited, q)
+    assumed = mb.reactions(limited, q)
+    assert assumed.held == ("elbow", "shoulder") and assumed.assumed_held == ("shoulder",)
     efforts["shoulder"] = 7.0
     limited = replace(
         mech, pairs=tuple(replace(p, freedoms=(Freedom(effort=efforts[p.name]),)) for p in mech.pairs)
     )
     assert mb.reactions(limited, q).held == ("shoulder", "elbow")
+    assert not mb.reactions(limited, q).assumed_held
     driven = replace(limited, drivers=(Driver("motor", "shoulder", rate=1.0),), locks=(Lock("elbow"),))
     result = mb.reactions(driven, q)
     assert result.held == () and result.mode == "statics"
     assert result.value("motor", "rz_drive") == pytest.approx(-(3 * 0.5 + 2 * 1.5) * G)
+
+
+def test_a_joint_that_the_load_does_not_move_is_not_held() -> None:
+    """The arm hangs down: nothing moves, and nothing is assumed."""
+    mech, _ = two_link_arm()
+    hanging = mb.reactions(mech, {"shoulder": np.pi / 2})
+    assert hanging.held == hanging.assumed_held == ()
+
+
+def test_in_a_loop_without_drives_the_first_joint_is_held() -> None:
+    mech, q = four_bar()
+    pairs = tuple(replace(p, freedoms=(Freedom(),)) for p in mech.pairs)
+    mech = replace(with_masses(mech, **{body.name: 1.0 for body in mech.bodies}), pairs=pairs)
+    mech = replace(mech, gravity=np.array([G, -G, 0.0]))
+    assumed, named = mb.reactions(mech, q), mb.reactions(mech, q, hold=["j0"])
+    assert assumed.held == assumed.assumed_held == ("j0",)
+    assert assumed.degree_of_redundancy == named.degree_of_redundancy
+    np.testing.assert_array_equal(assumed["j0"].wrench, named["j0"].wrench)
+
+
+def test_what_falls_is_not_held_by_its_joints() -> None:
+    mech, _ = two_link_arm()
+    loose = replace(mech, pairs=mech.pairs[1:])
+    with pytest.raises(BadUsage, match=r"falls under the load: nothing holds .*; fix the base"):
+        mb.reactions(loose)
 
 
 def test_only_independent_joints_are_held() -> None:

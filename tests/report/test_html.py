@@ -201,10 +201,16 @@ def test_reports_beside_the_page(tmp_path: Path) -> None:
 
 
 def test_a_load_that_nothing_carries_is_told_and_the_rest_is_there() -> None:
-    page = page_of("lint", str(ASSETS.parent / "tests" / "oracles" / "sarrus_6R.sdf"))
+    page = page_of("lint", str(ASSETS / "four_bar.urdf"), "--base", "free")
     text = parsed(page).text_content()
-    assert "Joint reactions are left out: the mechanism moves under the load" in text
+    assert "Joint reactions are left out: the mechanism falls under the load" in text
     assert len(drawing(page)["bodies"]) > 3
+
+
+@pytest.mark.parametrize("command", ["lint", "reactions"])
+def test_joints_that_are_held_by_assumption_are_named_on_the_page(command: str) -> None:
+    page = page_of(command, str(ASSETS.parent / "tests" / "oracles" / "sarrus_6R.sdf"))
+    assert "b0 is taken as held" in parsed(page).text_content()
 
 
 def test_a_motion_has_curves_and_a_film() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mbplugin.constraints.assembly import Closure, assemble
 from mbplugin.constraints.rows import plane_columns
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.joint_reactions.state import JointMotion
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward
@@ -31,6 +32,8 @@ def random_states(
         if closure.constraints:
             pose = closure.solve(pose, motion.units > 0)
         motion = JointMotion(mech, pose, forward(mech, pose), plane_columns(planar))
-        free = motion.free_motions(redundancy)
+        # beside a fold there are fewer free motions than on it
+        here = joint_equations(mech, pose, np.zeros(len(mech.qd_names))).degree_of_redundancy
+        free = motion.free_motions(min(redundancy, here))
         driven = motion.rates(np.zeros(len(mech.qd_names)), ())
         yield pose, driven + motion.units * (free @ rng.normal(size=free.shape[1]))

@@ -17,7 +17,7 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.joint_reactions.run import reactions
+from mbplugin.joint_reactions.run import applied_to, held_under, reactions
 from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
@@ -146,6 +146,7 @@ def engines(
         qdd=state.qdd,
         mode="statics" if instant.at_rest else "inverse dynamics",
         held=instant.held,
+        assumed_held=instant.assumed_held,
         tolerance=state.tolerance,
         degree_of_redundancy=system.degree_of_redundancy,
         engines=tuple(answers),
@@ -365,6 +366,8 @@ class Instant:
     at_rest : bool
         Statics.
     held : tuple of str
+    assumed_held : tuple of str
+        Those of them that are held by assumption.
     """
 
     mech: Mechanism
@@ -375,6 +378,7 @@ class Instant:
     payloads: tuple[Payload, ...]
     at_rest: bool
     held: tuple[str, ...]
+    assumed_held: tuple[str, ...] = ()
 
 
 def instant_of(
@@ -398,9 +402,11 @@ def instant_of(
     asked = closed_state(model, q, qd, None, tolerance, None)
     mech = mechanism_of(model)
     holders: list[Driver | Lock] = [*mech.locks]
+    assumed: tuple[Lock, ...] = ()
     if asked.at_rest:
-        actuated = [a.joint for a in model.actuators] if isinstance(model, Scene) else []
-        holders += [*mech.drivers, *held_joints(asked.motion, hold, actuated, asked.tolerance)]
+        loads, payloads = tuple(loads), tuple(payloads)
+        held, assumed, *_ = held_under(asked, model, applied_to(asked, model, loads, payloads), hold)
+        holders += [*mech.drivers, *held, *assumed]
     elif mech.drivers:
         raise BadUsage(
             f"driver {mech.drivers[0].name!r} prescribes a motion",
@@ -429,7 +435,17 @@ def instant_of(
         state = _accelerated(state, system, acting, carried)
     names = tuple(dict.fromkeys(h.joint for h in holders))
     return (
-        Instant(fixed, state.q, state.qd, state.qdd, acting, carried, state.at_rest, names),
+        Instant(
+            fixed,
+            state.q,
+            state.qd,
+            state.qdd,
+            acting,
+            carried,
+            state.at_rest,
+            names,
+            tuple(lock.joint for lock in assumed),
+        ),
         system,
         state,
     )
@@ -584,6 +600,8 @@ class SideBySide(Result):
         The second at an instant of motion.
     held : tuple of str
         Joints that are held as a whole.
+    assumed_held : tuple of str
+        Those of them that the file gives no drive, and that nothing else would hold.
     tolerance : float
         Relative rank tolerance.
     degree_of_redundancy : int
@@ -605,6 +623,7 @@ class SideBySide(Result):
     engines: tuple[Answer, ...]
     joints: tuple[JointWrench, ...]
     notes: tuple[str, ...] = ()
+    assumed_held: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         names = ", ".join(e.engine for e in self.answers)

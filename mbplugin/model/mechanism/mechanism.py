@@ -446,6 +446,17 @@ def base_sentence(assumed_fixed: Sequence[str]) -> tuple[str, ...]:
     )
 
 
+def held_sentence(assumed_held: Sequence[str]) -> tuple[str, ...]:
+    """Return which joints are held by assumption, and what changes it, in a sentence; nothing where none is."""
+    if not assumed_held:
+        return ()
+    one = len(assumed_held) == 1
+    return (
+        f"{listed(assumed_held)} {'is' if one else 'are'} taken as held: the load moves {'it' if one else 'them'}, and "
+        f"the file states no drive. --hold (hold=[...]) names the joints that are held.",
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """Bodies and constraints of a mechanism: any graph, with loops, several roots, several models.

@@ -395,6 +395,9 @@ class EnginesOutput(Recorded):
     q: dict[str, float] = key("of the joints that are not held, rad and m")
     qd: dict[str, float]
     held: list[str]
+    assumed_held: list[str] = key(
+        "those of them that the file gives no drive, held as the load would move them", optional=True
+    )
     assumed_fixed: list[str] = key(
         "roots that are taken as fixed to the ground", read="mechanism.assumed_fixed", optional=True
     )

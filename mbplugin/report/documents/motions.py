@@ -412,6 +412,9 @@ class ReactionsOutput(Recorded):
     qd: ByName = key("rates that agree with the constraints, rad/s and m/s")
     qdd: ByName = key("accelerations that agree with the constraints, rad/s² and m/s²")
     held: list[str] = key("joints held besides drivers and locks")
+    assumed_held: list[str] = key(
+        "those of them that the file gives no drive, held as the load would move them", optional=True
+    )
     tolerance: Size = key("relative rank tolerance")
     degree_of_redundancy: Count = key("with the held joints")
     constraints: list[_ConstraintReaction]

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism.mechanism import base_sentence
+from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.readers.source import sources_of
 from mbplugin.report.record import judged, reactions_at_rest, record_of
 from mbplugin.stopping.scenario.scenario import (
@@ -248,7 +248,8 @@ class Chapter:
         if self.motion is not None:
             return brakes_of_effort(self.motion.actions.brakes)
         if (standing := self.reactions or self.side_by_side) is not None:
-            return NO_EFFORT_LIMITS._replace(taken=base_sentence(standing.mechanism.assumed_fixed))
+            taken = (*base_sentence(standing.mechanism.assumed_fixed), *held_sentence(standing.assumed_held))
+            return NO_EFFORT_LIMITS._replace(taken=taken)
         own = self.table or self.worst or self.agreement
         return NO_EFFORT_LIMITS if own is None else own.of_effort
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.model.mechanism.mechanism import base_sentence
+from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.phrases import counted, listed
 from mbplugin.report.formats import shown
 from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, wrapped
@@ -182,7 +182,8 @@ def decided_texts(found: ModelDiff) -> Iterator[str]:
 
 def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the table, and what it says in a sentence above."""
-    yield from warning_lines(base_sentence(found.mechanism.assumed_fixed), width)
+    assumed = (*base_sentence(found.mechanism.assumed_fixed), *held_sentence(found.assumed_held))
+    yield from warning_lines(assumed, width)
     style = ("bold green" if found.compared else "bold yellow") if found.agrees else "bold red"
     for text in wrapped(f"{found.mechanism.name}: {engines_verdict(found)}", width, "", "  "):
         yield Line(text, style)

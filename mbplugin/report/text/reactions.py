@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.mechanism.kinematics import coordinate_units
-from mbplugin.model.mechanism.mechanism import base_sentence
+from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.model.spatial import COMPONENTS, units_of
 from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.report.formats import largest_of, shown
@@ -71,7 +71,8 @@ def reactions_lines(
     frames : bool
         Whether to print the point and the axes of every joint frame.
     """
-    yield from warning_lines(base_sentence(result.mechanism.assumed_fixed), width)
+    assumed = (*base_sentence(result.mechanism.assumed_fixed), *held_sentence(result.assumed_held))
+    yield from warning_lines(assumed, width)
     yield from (Line(text, "bold") for text in wrapped(_headline(result), width, "", "  "))
     yield from world_table(result, width) if axes == "world" else _table(result, width)
     yield from _others(result, width)
