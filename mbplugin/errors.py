@@ -82,7 +82,7 @@ class BrokenModel(MbPluginError):
 
 
 class Fragment(BrokenModel):
-    """A file that is no model by itself: others include it, or state its arguments.
+    """A file that is not a complete model: others include it, or state its arguments.
 
     A run over a folder passes over it.
     """

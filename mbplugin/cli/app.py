@@ -91,8 +91,8 @@ def _function(name: str) -> Callable[..., Any]:
     return function
 
 
-def _print_version(interrupted: bool) -> None:
-    if interrupted:
+def _print_version(requested: bool) -> None:
+    if requested:
         emit(f"mbplugin {mbplugin.__version__}\n")
         raise typer.Exit
 

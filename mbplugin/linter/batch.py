@@ -78,7 +78,7 @@ def with_skipped(reports: Sequence[Report], targets: Sequence[Target]) -> list[R
 
 
 def skipped(report: Report, model: str = "") -> Report:
-    """Return the report of a file that nobody named: skipped where it is no model by itself.
+    """Return the report of a file that nobody named: skipped where it is not a complete model.
 
     Parameters
     ----------

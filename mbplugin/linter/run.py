@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.misfit import LoopMisfits, RemedyConsequences
     from mbplugin.joint_reactions.misfit_response import MisfitEffect
 
-#: In the evidence of an error: the file is no model by itself.
+#: In the evidence of an error: the file is not a complete model.
 FRAGMENT = "fragment"
 FAILED_RULE = "MB911"
 #: Rules that were stopped, and what is said of them: many files would wait for them many times.
@@ -149,7 +149,7 @@ class Report(Result):
     suppressed : tuple of Suppressed
         Findings that the configuration ignores, each with its reason.
     skipped : bool
-        The file was found, not named, and is no model by itself or a part of another one: it has no verdict.
+        The file was found, not named, and is not a complete model or a part of another one: it has no verdict.
     """
 
     source: str

@@ -192,9 +192,10 @@ TERMS: tuple[Term, ...] = (
         "braking travel",
     ),
     _term(
-        "rates set to zero",
-        "The usual simplification, naive, that stops a joint at the instant its brake engages.",
-        "tool error with rates set to zero",
+        "instant stop",
+        "The usual simplification, naive, that sets the rate of a joint to zero at the instant its brake engages.",
+        "tool error of an instant stop",
+        "an instant stop would predict",
         "naive",
     ),
     _term(
@@ -204,7 +205,7 @@ TERMS: tuple[Term, ...] = (
     ),
     _term(
         "tool",
-        "The point whose path a stop reports; without a name, of the body farthest out, or of a base on wheels.",
+        "The point whose path a stop reports; if none is given, that of the outermost link, or of a base on wheels.",
         "tool path",
     ),
     _term("payload", "A mass that the tool carries, kg.", "payloads"),

@@ -20,7 +20,7 @@ from mbplugin.stopping.scenario.scenario import Scenario
 
 #: Instants looked at besides the samples of the motion: about so many, and in each interval at most.
 _BETWEEN, _MOST = 240, 24
-#: From so many intervals on the samples alone are looked at.
+#: With at least this many intervals, only samples are evaluated.
 _ENOUGH = 2000
 #: Of so many samples some are passed over: what the joints carry takes about half a millisecond per instant.
 _ALL = 4000

@@ -58,12 +58,12 @@ def test_the_tool_of_a_gripper_robot_is_its_hand(hand: tuple[tuple[str, ...], ..
     expected = "tool0" if hand else "hand"
     found = json.loads(call("estop", str(path), "--qd", "j0=0.5", "--output-format", "json").out)
     assert found["tool"]["body"] == expected
-    (said,) = [note for note in found["notes"] if note.startswith("the tool is")]
-    assert f"the tool is {expected}, as none is named" in said and "gripper (grip, grip2)" in said
+    (said,) = [note for note in found["notes"] if note.startswith("no tool given")]
+    assert f"no tool given; using {expected}, where" in said and "gripper (grip, grip2)" in said
     named = ("estop", str(path), "--qd", "j0=0.5", "--tool", "right_finger", "--output-format", "json")
     found = json.loads(call(*named).out)
     assert found["tool"]["body"] == "right_finger"
-    assert not any(note.startswith("the tool is") for note in found["notes"])
+    assert not any(note.startswith("no tool given") for note in found["notes"])
 
 
 def tool_of(*joints: tuple[str, ...]) -> str:
@@ -91,7 +91,7 @@ def test_what_branches_at_its_root_or_not_at_all_has_its_tool_farthest_out() -> 
     # a gripper by itself: its base is the ground
     assert tool_of(("mount", "fixed", "world", "hand"), *FINGERS) == "right_finger"
     six = default_tool(mb.load(ASSETS / "arm_6r.scene.toml").mechanism)
-    assert six.body == "flange" and six.reason == "the body farthest out"
+    assert six.body == "flange" and six.reason == "the outermost link"
 
 
 def test_links_that_a_loop_joins_again_are_no_fingers() -> None:
@@ -148,7 +148,7 @@ def test_a_tool_point_on_the_axis_that_turns_the_arm_is_never_green(pendulum: st
         made = mb.protective_distance(source, **TERMS)
         assert made.term("v_r").value == 0 and grade(distance_chapter(made)) == "fair"
         assert str(made).startswith("! NOT THE WHOLE MOTION")
-        assert "arm at (0, 0, 0) m in its link frame (as none is named" in " ".join(str(made).split())
+        assert "arm at (0, 0, 0) m in its link frame (not given" in " ".join(str(made).split())
     made = mb.protective_distance(moved, **TERMS)
     assert made.value - mb.protective_distance(still, **TERMS).value == pytest.approx(
         0.8 * 1.5 * 0.1 + 0.8 * moved.joint("j").travel
@@ -161,7 +161,7 @@ def test_a_tool_point_on_the_axis_that_turns_the_arm_is_never_green(pendulum: st
     assert pointed["tool_choice"] == {
         "body": "arm",
         "point": [0.8, 0, 0],
-        "reason": "the body farthest out",
+        "reason": "the outermost link",
         "still_on": [],
     }
 

@@ -97,7 +97,7 @@ def test_stated_wheels_carry_the_base(file: str, base: str) -> None:
     links = [replace(spare, name=f"l{k}") for k in range(3)]
     pairs = [Pair(f"a{k}", "revolute", f"l{k - 1}" if k else base, f"l{k}", here, here) for k in range(3)]
     armed = replace(mech, bodies=(*mech.bodies, *links), pairs=(*mech.pairs, *pairs))
-    assert tool_of(armed) == ("l2", "the body farthest out")
+    assert tool_of(armed) == ("l2", "the outermost link")
 
 
 @pytest.mark.bullet
@@ -125,8 +125,6 @@ def test_a_stop_of_a_husky_says_so_and_gives_the_way_of_its_base() -> None:
     run = ("estop", str(ASSETS / "husky.scene.toml"), "--qd", rates, *brakes)
     stop = json.loads(call(*run, "--output-format", "json").out)
     assert stop["tool"]["body"] == "base_footprint"
-    assert any(
-        note.startswith("the tool is base_footprint, as none is named: the base") for note in stop["notes"]
-    )
+    assert any(note.startswith("no tool given; using base_footprint, the base") for note in stop["notes"])
     travel = abs(next(j for j in stop["joints"] if j["name"] == "front_left_wheel")["travel"])
     assert stop["tool"]["distance"] == pytest.approx(0.17775 * travel, rel=1e-3)

@@ -229,7 +229,7 @@ def home_gap(a: Pair, b: Pair) -> tuple[float, float]:
 def _across(
     a: Merged, b: Merged, found: Matching, name: str, T: dict[str, Pose], limits: Tolerances
 ) -> tuple[int, int]:
-    """Return what differs across the joints between a body and those with known frames, and what is moved there.
+    """Return the number of frame differences to already aligned neighbours, and of displaced elements.
 
     A body without a direction of its own has that in which its joints agree on both sides.
     """

@@ -172,10 +172,10 @@ class FlexibleBodies(Rule):
         yield make_finding(
             self,
             self.severity,
-            f"{counted(len(flexible), 'body').replace('bodys', 'bodies')} of {len(analysis.bodies)} must not be "
-            f"rigid where reactions count: {listed(flexible, 12)}",
+            f"model {len(flexible)} of the {len(analysis.bodies)} bodies as flexible if you need joint forces: "
+            f"{listed(flexible, 12)}",
             element=flexible[0],
             origin=body_place(scene, flexible[0]),
             evidence={"bodies": flexible},
-            help="model them as flexible, or remove the redundancy; the other bodies may stay rigid",
+            help="state their stiffness, or remove the redundancy; the other bodies may stay rigid",
         )

@@ -151,12 +151,13 @@ class ClosureTooStrong(Rule):
                 continue
             (change,) = changes
             restored = analysis.remedies[0].restores
-            gain = f"lets {' and '.join(restored)} move" if restored else "leaves the mobility"
+            mobility = f"{' and '.join(restored)} can move" if restored else "mobility stays"
+            article = "an" if change.new[0] in "aeio" else "a"
             yield make_finding(
                 self,
                 self.severity,
-                f"closure {change.constraint!r} is {change.old} where {change.new} would do: that takes the "
-                f"degree of redundancy of its loop from {ranked.redundancy} to 0 and {gain}",
+                f"{article} {change.new} joint is enough for {change.constraint!r}, which is {change.old}: redundancy "
+                f"drops from {ranked.redundancy} to 0, {mobility}",
                 element=change.constraint,
                 origin=constraint_place(scene, change.constraint),
                 evidence={

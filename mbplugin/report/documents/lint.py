@@ -290,7 +290,7 @@ class _Run(Document):
     source: str = key("the FILE as it was given, or the scene that the configuration names for it")
     exit_code: Literal[0, 1, 2]
     skipped: bool = key(
-        "the file was found, not named, and is no model by itself or a part of another", optional=True
+        "the file was found, not named, and is not a complete model or a part of another", optional=True
     )
     model: _Model | None
     mobility: _Mobility | None

@@ -297,7 +297,8 @@ def _remedies(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line
             by_type.setdefault(change.new, []).append(change.constraint)
         text = "; ".join(f"make {listed(names, MOST_NAMES)} {kind}" for kind, names in by_type.items())
         yield from (
-            Line(line) for line in wrapped(f"{text} (its TOML is in the JSON)", width, "  or ", "     ")
+            Line(line)
+            for line in wrapped(f"{text} (TOML: see --output-format json)", width, "  or ", "     ")
         )
 
 

@@ -534,8 +534,8 @@ def tool_sentences(report: StopReport, units: Units = SI) -> tuple[str, str, str
         f"tool {tool.body}: {speed}/s at the signal, {way} along its path {_end(report)}"
         f" ({before} before braking, {braking} braking), {straight} straight",
         f"swept corridor: a box of {' × '.join(edges)} {m}",
-        f"with rates set to zero: {naive.time:.4g} s, tool error {shown(naive.tool_error, size=size)} {m},"
-        f" {shown(naive.energy_ignored, energy_scale(report))} J neglected",
+        f"an instant stop would predict {naive.time:.4g} s, miss the tool position by "
+        f"{shown(naive.tool_error, size=size)} {m} and neglect {shown(naive.energy_ignored, energy_scale(report))} J",
     )
 
 
@@ -619,7 +619,7 @@ def _energies(report: StopReport, width: int) -> Iterator[Line]:
 
 def tool_words(choice: ToolChoice) -> tuple[str, str]:
     """Return of which point the way is, and whether somebody named it."""
-    return choice.place, f"as none is named: {choice.reason}" if choice.reason else "named"
+    return choice.place, f"not given: {choice.reason}" if choice.reason else "given"
 
 
 def distance_lines(distance: Distance, width: int = PLAIN_WIDTH) -> Iterator[Line]:

@@ -76,7 +76,7 @@ class PythonStepper:
         self._model, self._options = problem.model, options
         self._accelerations = Accelerations(problem, options, active, by_load)
         self._by_load = by_load
-        #: What is watched, and whether a stage of the step under way has been beyond it.
+        #: Active event functions; ``candidate`` is set if a stage of this step exceeded one.
         self._watched: AnyArray = np.zeros(0, dtype=EVENT_FUNCTION)
         self.counts: Array = np.zeros(2)
         self._integrator = find_integrator(options.integrator)

@@ -217,8 +217,8 @@ class ToolChoice(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """What a report says of a tool that is not named; empty where it is."""
-        return f"the tool is {self.body}, as none is named: {self.reason}" if self.reason else ""
+        """The tool that is used where none is given; empty where one is."""
+        return f"no tool given; using {self.body}, {self.reason}" if self.reason else ""
 
     @property
     def heading(self) -> str:

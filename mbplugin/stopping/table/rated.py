@@ -62,9 +62,9 @@ def default_tool(mech: Mechanism) -> DefaultTool:
             names = ", ".join(joint.pair.name for joint in fingers if joint.pair is not None)
             return DefaultTool(
                 tree.farthest(tree.fixed_to(hub)),
-                f"the arm ends there, in front of the joints of a gripper ({names})",
+                f"where the arm ends, in front of the joints of a gripper ({names})",
             )
-    return DefaultTool(last, "the body farthest out")
+    return DefaultTool(last, "the outermost link")
 
 
 def _rolling_base(mech: Mechanism, tree: _Tree) -> DefaultTool | None:

@@ -216,7 +216,7 @@ HTML_CELLS = (
     Cell("axis at rest [ms]", lambda row: f"{1e3 * row['time']:.1f}"),
     Cell("arm at rest [ms]", lambda row: f"{1e3 * row['rest_time']:.1f}"),
     Cell("distance", lambda row: f"{row['distance']:.4f} {row['unit']}"),
-    Cell("of it reaction", lambda row: f"{row['reaction_distance']:.4f} {row['unit']}"),
+    Cell("of which before braking", lambda row: f"{row['reaction_distance']:.4f} {row['unit']}"),
     Cell("tool path [m]", lambda row: f"{row['tool_distance']:.4f}"),
     Cell("tool, straight [m]", lambda row: f"{row['tool_displacement']:.4f}"),
     Cell("outcome", lambda row: row["outcome"].replace("_", " "), number=False),

@@ -234,7 +234,7 @@ def _tool_choice(document: Any) -> ToolChoice:
     if found is None:
         tool = document["tool"]
         body = str(tool if isinstance(tool, str) else tool["body"])
-        return ToolChoice(body, reason="the document does not say whether it was")
+        return ToolChoice(body, reason="of which the document does not say whether it was given")
     x, y, z = (float(value) for value in found["point"])
     return ToolChoice(str(found["body"]), (x, y, z), str(found["reason"]), tuple(map(str, found["still_on"])))
 

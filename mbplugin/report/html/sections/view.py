@@ -381,7 +381,7 @@ def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
         size, m = chapter.units.shown("m")
         yield f"{shown(stop.tool.distance, size=size)} {m}", f"path of the tool {stop.tool.body}"
         yield f"{shown(stop.tool.speed, size=size)} {m}/s", "tool at the signal"
-        yield f"{shown(stop.naive.tool_error, size=size)} {m}", "tool error with rates set to zero"
+        yield f"{shown(stop.naive.tool_error, size=size)} {m}", "tool error of an instant stop"
     analysis = chapter.verdicts
     if analysis is not None and chapter.stop is None:
         several = sum(c.reaction == "non-unique" for c in analysis.constraints)
