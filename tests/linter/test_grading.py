@@ -103,6 +103,9 @@ def test_an_impossible_inertia_matters_less_where_a_heavier_link_carries_it(
     assert graded(*links, moving) == [(code, "error", ("arm",)), (code, "error", ("leg",))]
     carried = moving.replace("revolute", "fixed")
     assert graded(*links, carried) == [(code, "warning", ("arm", "leg"))]
+    if code == "MB103":
+        mere = (link("base", 500), *links[1:])
+        assert graded(*mere, carried) == [(code, "note", ("arm", "leg"))]
     light = (link("base", 0.5), *links[1:2])
     assert graded(*light, joint("fixed", "base", "arm")) == [(code, "error", ("arm",))]
 

@@ -95,3 +95,25 @@ def test_of_many_wrong_attributes_the_first_are_named() -> None:
     attributes = " ".join(f'x{k}="1"' for k in range(40))
     (defect,) = unread(urdf(f'<link name="c" {attributes}/>'))
     assert "x5 and 34 more of <link>" in defect.message
+
+
+@pytest.mark.parametrize(
+    ("inner", "found"),
+    [
+        ('<link name="c"><origin xyz="0 0 0.0"/></link>', False),
+        ('<link name="c"><origin xyz="0 0 0.1"/></link>', True),
+        ('<link name="c" anchor="0 -0.0 0e3"/>', False),
+        ('<link name="c" anchor="0 0 x"/>', True),
+        ('<link name="c" anchor=""/>', True),
+        # a flag says something by being there
+        ('<link name="c"><frozen/></link>', True),
+    ],
+)
+def test_with_zeros_under_a_strange_name_nothing_is_lost(inner: str, found: bool) -> None:
+    assert bool(unread(urdf(inner))) == found
+
+
+def test_the_other_half_of_an_inertia_is_a_note() -> None:
+    inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" iyx="0.1"/></inertial>'
+    (defect,) = unread(urdf(f'<link name="c">{inertial}</link>'))
+    assert defect.severity == "note" and "an inertia is symmetric" in defect.message

@@ -77,7 +77,7 @@ def _attribute(owner: str, tag: str, old: str, new: str) -> Plant:
     def plant(robot: Robot) -> list[Element]:
         parent = robot.joint("revolute") if owner == "joint" else must(robot.link(), "inertial")
         element = made(parent, tag)
-        element.set(new, element.attrib.pop(old, "0"))
+        element.set(new, element.attrib.pop(old, "1"))
         return [element]
 
     return plant

@@ -40,6 +40,8 @@ _Line = tuple[float, float]
 #: ``grounded`` and ``borne``: fixed to the ground, or to a mass; ``root``: a root that only a free base
 #: moves; ``moving``: it moves, and nothing that is fixed to it has mass.
 Carriage = Literal["grounded", "borne", "root", "moving"]
+#: Share of a mass below which a link does not matter.
+_NEGLIGIBLE = 0.01
 #: Poses that climb in each sense, sweeps over their coordinates; the best ones, which go on, and their sweeps.
 _STARTS, _SWEEPS, _KEPT, _LAST = 64, 7, 12, 20
 #: Shares of a pull below which it depends on no coordinate, and by which it is larger than another.
@@ -302,6 +304,10 @@ class Carriages:
         """Return whether the ground or a heavier body is fixed to a body."""
         group = self._group[body.name]
         return WORLD in group or any(self._mass[other] > body.mass for other in group if other != body.name)
+
+    def is_negligible(self, name: str) -> bool:
+        """Return whether a link has less than 1 % of the mass of all that fixed joints make one with it."""
+        return self._mass[name] < _NEGLIGIBLE * sum(self._mass[other] for other in self.together(name))
 
     def together(self, name: str) -> frozenset[str]:
         """Return the links that fixed joints make one with a link."""

@@ -209,7 +209,8 @@ class TriangleInequality(Rule):
     What it does
     ------------
     Reports links whose largest principal moment of inertia exceeds the sum of the other two by more than 1e-6 of
-    itself. Links that are fixed to a heavier body or to the ground are one warning.
+    itself. Links that are fixed to a heavier body or to the ground are one warning, a note if each has less than 1 % of
+    the mass that it is fixed to.
 
     Why it matters
     --------------
@@ -256,7 +257,8 @@ class TriangleInequality(Rule):
                 f"no body has the inertia of {links} fixed to a heavier body or to the ground: "
                 + listed([_shown_of_mb103(body) for body in held], 3)
             )
-            yield _finding_of_mb103(self, scene, "warning", held, message)
+            light = all(carriages.is_negligible(body.name) for body in held)
+            yield _finding_of_mb103(self, scene, "note" if light else "warning", held, message)
 
 
 def _shown_of_mb103(body: Body) -> str:

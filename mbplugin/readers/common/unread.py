@@ -260,7 +260,9 @@ def _attributes(element: Element, known: Entry, owner: str) -> Iterator[_Seen]:
         if str(name).startswith("{"):
             continue
         use = known.attributes.get(str(name), known.rest)
-        if use is None or (isinstance(use, Unread) and not _says_nothing(str(value), use)):
+        if (use is None and not _all_zero([str(value)])) or (
+            isinstance(use, Unread) and not _says_nothing(str(value), use)
+        ):
             unread.setdefault(use, {})[str(name)] = str(value)
     for reason, found in unread.items():
         names = list(found)
@@ -268,7 +270,9 @@ def _attributes(element: Element, known: Entry, owner: str) -> Iterator[_Seen]:
         said = (f"{name}={value}" for name, value in found.items())
         value = " ".join(said) if len(found) > 1 else found[names[0]]
         if reason is None:
-            known_names = tuple(word for word in known.attributes if word)
+            known_names = tuple(
+                word for word, use in known.attributes.items() if word and not getattr(use, "note", False)
+            )
             yield _Seen(what, Unread(), element, owner, value, _proposal(names, known_names))
         else:
             yield _Seen(what, reason, element, owner, value)
@@ -304,6 +308,8 @@ def _child(
     """Yield an element that is not looked into, where it is not read."""
     name = local_name(child)
     what, own = f"<{name}> in <{local_name(element)}>", _name(child) or owner
+    if use is None and _all_zero(_values(child)):
+        return
     if use is None:
         instead = parents.hint(name) or suggestion(name, tuple(known.children))
         yield _Seen(what, Unread(), child, own, content(child), instead)
@@ -321,6 +327,21 @@ def _written_text(element: Element, text: str, known: Entry, owner: str) -> Iter
         yield _Seen(f"the text of <{tag}>", Unread(), element, owner, text, "remove it")
     elif isinstance(use, Unread) and not _says_nothing(text, use):
         yield _Seen(f"<{tag}>", use, element, owner, text)
+
+
+def _values(element: Element) -> list[str]:
+    """Return the attributes and texts of an element and of all in it."""
+    parts = [part for part in element.iter() if isinstance(part.tag, str)]
+    return [str(v) for part in parts for v in (*part.attrib.values(), _text(part)) if v]
+
+
+def _all_zero(values: Sequence[str]) -> bool:
+    """Return whether values are numbers, one or more, and all zero: nothing is lost with them."""
+    words = [word for value in values for word in value.split()]
+    try:
+        return bool(words) and not any(decimal(word) for word in words)
+    except ValueError:
+        return False
 
 
 def _says_nothing(value: str, use: Unread) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf, isinf
+from typing import Literal
 
 import numpy as np
 
@@ -375,9 +376,9 @@ class Reading:
     defects: list[Defect] = field(default_factory=list)
     missing: list[UnresolvedPath] = field(default_factory=list)
 
-    def not_read(self, element: Element, name: str, message: str) -> None:
+    def not_read(self, element: Element, name: str, message: str, severity: Literal["", "note"] = "") -> None:
         """Note something in the file that has no place in the mechanism."""
-        self.defects.append(Defect("MB113", name, message, origin(element)))
+        self.defects.append(Defect("MB113", name, message, origin(element), severity=severity))
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,8 @@ def _read_joints(frames: Frames, static: Sequence[Pair], reading: Reading) -> _J
                 raise
             # most likely a link of the model that is not there
             message = f"joint {node.name!r} is not read, because an included model is missing: {error.what}"
-            reading.not_read(element, frames.label(node), message)
+            # the missing model is the finding, and this follows from it
+            reading.not_read(element, frames.label(node), message, "note")
             continue
         read[id(node)] = joint
         out.start[name] = joint.start

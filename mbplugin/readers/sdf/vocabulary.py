@@ -15,6 +15,7 @@ from mbplugin.readers.common.unread import (
     Unread,
     Use,
     Vocabulary,
+    each,
     entry,
 )
 
@@ -71,6 +72,9 @@ _INERTIA: dict[str, Entry] = {
         },
     ),
     "sdf_inertia": entry(children=_number("ixx", "ixy", "ixz", "iyy", "iyz", "izz")),
+    "velocity_decay": entry(
+        children=each("linear angular", Unread("bodies are not damped here", default="0")),
+    ),
 }
 
 _LINK: dict[str, Entry] = {
@@ -85,7 +89,7 @@ _LINK: dict[str, Entry] = {
             "gravity": Unread("gravity acts on every body here", default="true"),
             "kinematic": Unread("forces move every body here", default="false"),
             "enable_wind": Unread("there is no wind here", default="false"),
-            "velocity_decay": Unread("bodies are not damped here"),
+            "velocity_decay": "velocity_decay",
             "self_collide": TOUCH,
             "must_be_base_link": Unread("write the joint to the world, or use --base", default="false"),
             "sensor": SENSOR,

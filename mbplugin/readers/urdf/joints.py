@@ -70,6 +70,7 @@ _CONTROL = Unread("drives and their control are not modelled", setting=True)
 _PROGRAM = Unread("what a program does to the robot is not known", note=True)
 _ORIGIN = entry("xyz rpy quat_xyzw")
 _VALUE = entry("value")
+_UNSCALED = {"scale": Unread("only a mesh is scaled", default="1 1 1")}
 _GEOMETRY: dict[str, Entry] = {
     "geometry": entry(
         children={
@@ -77,12 +78,13 @@ _GEOMETRY: dict[str, Entry] = {
             "drake:ellipsoid": SHAPE,
             "drake:capsule": SHAPE,
             "cdf": SHAPE,
-        }
+        },
+        others={"name": LABEL},
     ),
-    "box": entry("size"),
-    "sphere": entry("radius"),
-    "cylinder": entry("radius length"),
-    "capsule": entry("radius length"),
+    "box": entry("size", _UNSCALED),
+    "sphere": entry("radius", _UNSCALED),
+    "cylinder": entry("radius length", _UNSCALED),
+    "capsule": entry("radius length", _UNSCALED),
     "mesh": entry("filename scale", children={"drake:declare_convex": Idle("says how shapes touch")}),
     "plane": entry("normal"),
 }
@@ -104,7 +106,10 @@ _LINK: dict[str, Entry] = {
         many="visual collision sensor",
     ),
     "inertial": entry(children={"origin": "origin", "mass": "value", "inertia": "inertia"}),
-    "inertia": entry("ixx ixy ixz iyy iyz izz"),
+    "inertia": entry(
+        "ixx ixy ixz iyy iyz izz",
+        each("iyx izx izy", Unread("an inertia is symmetric: ixy, ixz and iyz count", note=True)),
+    ),
     "origin": _ORIGIN,
     "value": _VALUE,
     "visual": entry(
@@ -137,6 +142,7 @@ _MECHANICAL: dict[str, Use | str] = {
     "joint_properties": "joint_properties",
     "drake:screw_thread_pitch": "value",
     "drake:controller_gains": _CONTROL,
+    "controller_gains": _CONTROL,
     "drake:mimic": Unread("write <mimic>"),
 }
 _JOINT: dict[str, Entry] = {
