@@ -134,7 +134,7 @@ def test_nearly_all_defects_are_found_in_robots_of_any_make(tmp_path: Path) -> N
     missed = {key for key, found in applicable.items() if not found}
     assert len(applicable) >= 300
     assert missed == set(NOT_FOUND), missed ^ set(NOT_FOUND)
-    assert len(missed) <= 0.02 * len(applicable)
+    assert len(missed) <= 0.025 * len(applicable)
     # each is found in one robot or more
     assert {name for _, name in applicable} == {defect.name for defect in DEFECTS}
     assert {name for key, found in applicable.items() for name in [key[1]] if found} == {
