@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import logging
 import os
 import re
 import stat
@@ -248,7 +250,7 @@ def _parsed(data: bytes, kind: str, resolver: Any) -> Any:
 
     try:
         # what is no number is told after reading; colours and textures take most of the time
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), _silent("trimesh"):
             return trimesh.load(
                 io.BytesIO(data), file_type=kind, resolver=resolver, force="mesh", skip_materials=True
             )
@@ -261,6 +263,17 @@ def _parsed(data: bytes, kind: str, resolver: Any) -> Any:
     # mesh readers fail in as many ways as there are formats
     except Exception as error:
         raise UnusableMesh(f"cannot be read ({type(error).__name__})") from None
+
+
+@contextlib.contextmanager
+def _silent(name: str) -> Iterator[None]:
+    """Keep a package from logging: it prints tracebacks about textures, which are not used here."""
+    logger = logging.getLogger(name)
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def _files_checked(mesh: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from pathlib import Path
 
@@ -37,3 +38,27 @@ def test_a_package_that_no_mesh_needs_is_not_asked_for(
     (tmp_path / "cut.stl").write_bytes(b"solid")
     with pytest.raises(UnusableMesh, match="cannot be read, and may be cut short"):
         load_mesh(str(tmp_path / "cut.stl"))
+
+
+def test_nothing_of_trimesh_is_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It logs a traceback for each texture of a COLLADA file that is not there."""
+    trimesh = pytest.importorskip("trimesh")
+    logger, seen = logging.getLogger("trimesh"), list[logging.LogRecord]()
+    handler = logging.Handler()
+    monkeypatch.setattr(handler, "emit", seen.append)
+    logger.addHandler(handler)
+
+    def load(*_: object, **__: object) -> object:
+        logger.warning("unable to load bumpmap", exc_info=True)
+        return trimesh.creation.box((1, 1, 1))
+
+    monkeypatch.setattr(trimesh, "load", load)
+    (tmp_path / "a.ply").write_bytes(b"ply\n")
+    try:
+        assert len(load_mesh(str(tmp_path / "a.ply")).vertices) == 8
+        assert not seen
+        # its own users still see what it logs
+        load()
+        assert len(seen) == 1
+    finally:
+        logger.removeHandler(handler)
