@@ -53,9 +53,9 @@ def test_nothing_of_trimesh_is_printed(monkeypatch: pytest.MonkeyPatch, tmp_path
         return trimesh.creation.box((1, 1, 1))
 
     monkeypatch.setattr(trimesh, "load", load)
-    (tmp_path / "a.ply").write_bytes(b"ply\n")
+    (tmp_path / "a.stl").write_bytes(b"solid")
     try:
-        assert len(load_mesh(str(tmp_path / "a.ply")).vertices) == 8
+        assert len(load_mesh(str(tmp_path / "a.stl")).vertices) == 8
         assert not seen
         # its own users still see what it logs
         load()
