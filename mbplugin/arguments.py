@@ -174,7 +174,7 @@ def _bad(function: Callable[..., Any], what: str, expected: str, remedy: str) ->
 
 
 def _as_number(misfit: Misfit) -> str:
-    """Return what to write for a text that is a number; where it has a unit, in those of SI."""
+    """Return the literal to write for a text that is a number, in SI where it has a unit."""
     if not isinstance(misfit.value, str) or "number" not in misfit.expected:
         return ""
     from mbplugin.model.brake_law import SI
@@ -208,7 +208,7 @@ class Kind(NamedTuple):
 
 
 def kind_of(node: ast.expr) -> Kind:
-    """Return what an annotation admits.
+    """Return the values that an annotation admits.
 
     Raises
     ------

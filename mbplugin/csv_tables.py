@@ -197,7 +197,7 @@ def _is_passed_over(line: str) -> bool:
 
 
 def _separator(head: str) -> str:
-    """Return what parts the cells of a header: quoted cells may hold any of these."""
+    """Return the separator of the cells of a header; quoted cells may contain any."""
     bare = re.sub(r'"[^"]*"', "", head)
     return next((mark for mark in "\t;" if mark in bare), ",")
 

@@ -184,7 +184,7 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
 
 
 def read_stdin(expected: str) -> bytes:
-    """Return what comes on stdin, up to the bound of a file.
+    """Return the bytes of stdin, up to the bound of a file.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def _factored(A: Array) -> tuple[Array, Order, Array]:
 
 
 def _called(routine: Any, *arrays: Array) -> tuple[Any, ...]:
-    """Return what a routine gives that first says how much room it works best in."""
+    """Return the result of a LAPACK routine that is first asked for its best workspace."""
     room = int(routine(*arrays, lwork=-1)[-2][0])
     *found, _, info = routine(*arrays, lwork=room)
     if info < 0:

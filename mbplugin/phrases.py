@@ -157,7 +157,7 @@ def visible(text: str) -> str:
 
 
 def visible_one_line(error: Exception) -> str:
-    """Return what an error of a library says, its lines joined by blanks."""
+    """Return the message of a library's error, its lines joined by blanks."""
     return " ".join(str(error).split())
 
 

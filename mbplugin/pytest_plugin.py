@@ -71,7 +71,7 @@ class ModelFile(pytest.File):
 
 
 def _settings(node: pytest.File | pytest.Item) -> Settings:
-    """Return what is in force for a model: the configuration that was named, or the nearest."""
+    """Return the settings in force for a model: those of the named configuration, or of the nearest."""
     from mbplugin.linter.targets import named_settings, settings_for
 
     named = node.config.getoption("--mbplugin-config")
@@ -122,7 +122,7 @@ class ModelItem(pytest.Item):
         return _sentence(excinfo) or super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return what the report calls the test."""
+        """Return the name of the test in the report."""
         return self.path, None, f"mbplugin lint {_seen_from_here(self.path)}"
 
 

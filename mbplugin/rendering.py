@@ -112,7 +112,7 @@ class Result:
         _reports().save(self, Path(path), self._writers())
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
-        """Return what writes the formats of this result's own, by ending."""
+        """Return the writers of this result's own formats, by ending."""
         return {}
 
 

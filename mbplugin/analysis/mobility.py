@@ -532,7 +532,7 @@ def _within(T: Array, other: Array) -> bool:
 def _infinitesimal_in(
     view: View, ranked: RankedBlock, loops: LoopEquations, own: AlikeBlocks
 ) -> Callable[[Array], int]:
-    """Return what counts the freedoms in the span of directions (d, f): those that no wheel or edge forbids."""
+    """Return a function that counts the freedoms in directions (d, f) that no wheel or edge forbids."""
     names = set(ranked.block.constraints)
     rolling = [p for p in view.mech.pfaffians if p.name in names and p.nonholonomic]
     if not rolling:

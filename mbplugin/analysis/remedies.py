@@ -334,7 +334,7 @@ def _cured(
     allowed: Allowed,
     apart: Sequence[RankedBlock],
 ) -> Cures:
-    """Return what is proved of the first ways of all blocks."""
+    """Return the proof for the first candidates of all blocks."""
     ways: list[list[tuple[Change, ...]]] = []
     left = list(apart)
     obstacles: list[Obstacle] = []

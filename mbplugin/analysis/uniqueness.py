@@ -266,7 +266,7 @@ def _directions_of_block(
 
 
 def unit_wrenches(at_joint: Array, scale: Array, length: float) -> Array:
-    """Return what k scaled multipliers put into a joint, (6, k), force in units of moment per length.
+    """Return the wrenches of k scaled multipliers on a joint, (6, k), force in units of moment per length.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class Sampled:
 
 
 def left_out(task: Task) -> tuple[str, ...]:
-    """Return what PyBullet cannot do of a task, one sentence each."""
+    """Return the parts of a task that PyBullet cannot simulate, one sentence each."""
     with session() as (_, client):
         built = build(task.scene, client)
         return (*built.left_out, *_without_motor(task, built))

@@ -261,7 +261,7 @@ class Allowance:
 
 
 def in_child(function: Callable[..., T], /, *args: Any, limits: Limits | None = None) -> T:
-    """Return what a function returns in a process of its own, which ends with it.
+    """Return the result of a function that runs in a child process of its own.
 
     Parameters
     ----------

@@ -213,7 +213,7 @@ def _identifier(name: str) -> str:
 
 
 def _verdict(mech: Mechanism, q: Array, tolerance: float, samples: int, driven: tuple[str, ...]) -> Verdict:
-    """Return what an analysis finds at a pose q (nq,)."""
+    """Return the analysis of a pose q (nq,)."""
     found = analyze_mechanism(mech, q, tolerance=tolerance, samples=samples)
     locked = {lock.joint for lock in mech.locks}
     held = [p.name for p in mech.pairs if p.name in driven and p.kind.free and p.name not in locked]
@@ -329,7 +329,7 @@ def driven_joints(scene: Scene) -> tuple[str, ...]:
 
 
 def _duties(scene: Scene) -> dict[str, tuple[Duty, ...]]:
-    """Return what joints do; effort limits are no duty where the model names drives."""
+    """Return the roles of joints; an effort limit is none where the model names drives."""
     found = duties(scene)
     if any(duty.kind in _NAMED for own in found.values() for duty in own):
         found = {name: tuple(duty for duty in own if duty.kind != _EFFORT) for name, own in found.items()}
@@ -524,7 +524,7 @@ def _hangs_without_mass(mech: Mechanism, closure: Pair) -> bool:
 
 
 def _kept(scene: Scene, mech: Mechanism, driven: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    """Return what joints do that keep their type; the limits of a closure keep none."""
+    """Return the roles of joints that keep their type; the limits of a closure keep none."""
     closures = {pair.name for pair in mech.pairs if pair.closure}
     own = {
         name: [d.text for d in found if name in driven or d.kind == _LIMITS]
@@ -542,7 +542,7 @@ def _closures_alone(holding: Holding) -> Iterator[Allowed]:
 
 
 def _with_joints(holding: Holding) -> Allowed:
-    """Return what may become of closures and joints of the tree together."""
+    """Return the types that closures and joints of the tree may take together."""
     closures = holding.joints | holding.closures if holding.in_parts else holding.closures
     return lambda pair, type: type in (closures if pair.closure else holding.joints)
 

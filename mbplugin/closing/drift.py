@@ -49,7 +49,7 @@ Drives = Literal["free", "held"]
 
 
 def mujoco_drift(task: Task) -> Drift:
-    """Return what the closures of a task do in MuJoCo; to be called in a process of its own."""
+    """Return the drift of the closures of a task in MuJoCo; call it in a process of its own."""
     import mujoco
 
     version = str(mujoco.__version__)
@@ -107,7 +107,7 @@ def _pose(data: Any, body: str) -> Pose:
 
 
 def bullet_drift(task: Task) -> Drift:
-    """Return what the closures of a task do in PyBullet; to be called in a process of its own."""
+    """Return the drift of the closures of a task in PyBullet; call it in a process of its own."""
     version = importlib.metadata.version("pybullet")
     with session() as (bullet, client):
         built = build(task.mech, client, task.q)
@@ -252,7 +252,7 @@ class Track:
         self.forces.append(force)
 
     def result(self) -> ClosureDrift:
-        """Return what was seen."""
+        """Return the recorded drift."""
         forces = np.array(self.forces)
         size = float(np.sqrt((forces**2).sum(axis=1).mean()))
         return ClosureDrift(self.pair.name, self.pair.type, self.gap, self.turn, size, white_noise(forces))
@@ -312,7 +312,7 @@ def drifts(
     driven: Collection[str],
     duration: float = DURATION,
 ) -> Drifts:
-    """Return what the closures of two mechanisms do in every engine.
+    """Return the drift of the closures of two mechanisms in every engine.
 
     They start at rest at closed poses q (nq,) and move under gravity; free bases stand still, and limits, friction
     and drives do not act, so that the forces are those of the closures. Where that comes apart in an engine, as
@@ -336,7 +336,7 @@ def _of_both(
 
 
 def _drift(mech: Mechanism, q: Array, held: Collection[str], duration: float) -> tuple[Drift, ...]:
-    """Return what every engine does from a closed pose q (nq,)."""
+    """Return the drift in every engine from a closed pose q (nq,)."""
     task = _task(mech, q, held, duration)
     if isinstance(task, str):
         return tuple(Drift(engine, reason=task) for engine, *_ in _ENGINES)
@@ -344,7 +344,7 @@ def _drift(mech: Mechanism, q: Array, held: Collection[str], duration: float) ->
 
 
 def _task(mech: Mechanism, q: Array, held: Collection[str], duration: float) -> Task | str:
-    """Return what engines are given from a closed pose q (nq,), or why there is nothing."""
+    """Return the task for the engines from a closed pose q (nq,), or the reason why there is none."""
     poses = forward(mech, q)
     passive = [replace(p, freedoms=tuple(Freedom(damping=f.damping) for f in p.freedoms)) for p in mech.pairs]
     mech = replace(mech, pairs=tuple(passive), drivers=(), locks=(), pfaffians=())

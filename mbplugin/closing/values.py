@@ -243,5 +243,5 @@ class Closing(Result):
         return (self.after.dof, self.after.held_dof) == (self.before.dof, self.before.held_dof)
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
-        """Return what writes the model; files of other endings hold what was found."""
+        """Return the writers of the model, by ending; files of other endings hold the result."""
         return {ENDINGS[self.format]: self.written.write}

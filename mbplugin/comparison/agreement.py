@@ -163,7 +163,7 @@ def accelerations(mech: Mechanism) -> Array:
 
 
 def query_statics(task: Task) -> Statics:
-    """Return what PyBullet tells at the start of a task."""
+    """Return the statics that PyBullet computes at the start of a task."""
     task = gravity_only(task)
     with session() as (bullet, client):
         built = build(task.scene, client)
@@ -524,7 +524,7 @@ def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
 
 
 def _notes(geared: bool, task: Task, ours: Trajectory) -> tuple[str, ...]:
-    """Return what both motions leave out, what PyBullet does its own way, and the notes of ours."""
+    """Return notes on what both motions leave out, on where PyBullet differs by design, and those of our motion."""
     notes = []
     if geared:
         notes.append("rotor inertias are left out of both motions, for PyBullet has none")

@@ -205,7 +205,7 @@ def _smooth(ours: Trajectory, time: Array, apart: float) -> AnyArray:
 
 
 def _uneven(ours: Trajectory, step: float) -> float:
-    """Return what joints that come to rest or slip within a step do to the extrapolated value."""
+    """Return the effect on the extrapolated value of joints that come to rest or slip within a step."""
     total = 0.0
     for event in ours.events:
         at = np.flatnonzero(np.abs(ours.time - event.time) < SAME)
@@ -378,7 +378,7 @@ def checks_of(
 
 
 def verdict_of(checks: Sequence[Check]) -> str:
-    """Return what the checks say of the two motions, as a clause; nothing without checks."""
+    """Return the verdict of the checks on the two motions, as a clause; empty without checks."""
     if not checks:
         return ""
     failed = [check for check in checks if not check.passes]
@@ -481,7 +481,7 @@ def _energies(task: Task, mech: Mechanism, q: Array, qd: Array) -> tuple[float, 
 
 
 def _work(task: Task, states: _States) -> Array:
-    """Return what friction, brakes, dampers and torques have done since the start, (n,), J."""
+    """Return the work of friction, brakes, dampers and torques since the start, (n,), J."""
     done = np.zeros(len(states.time))
     for joint in task.mech.tree.joints:
         if joint.pair is None or joint.q.stop - joint.q.start != joint.qd.stop - joint.qd.start:

@@ -241,7 +241,7 @@ def _named(mech: Mechanism, against: int | str) -> Models:
 
 
 def _read(file: str) -> Mechanism:
-    """Return what PyBullet reads from a URDF, in a process that a file may end or hold up."""
+    """Return the mechanism that PyBullet reads from a URDF, in a process that a file may crash or block."""
     return in_own_child("PyBullet", _READING, file, os.environ, read_in_pybullet, file)
 
 
@@ -505,7 +505,7 @@ class Begun:
 
 
 def begin(task: Task, step: float, solver: Solver) -> Begun:
-    """Return what PyBullet says first of a task."""
+    """Return PyBullet's statics and first motions of a task, or what it leaves out."""
     if gone := left_out(task):
         return Begun(gone)
     return Begun((), query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
@@ -542,7 +542,7 @@ def own_file(scene: Scene) -> str | None:
 
 
 def read_in_pybullet(path: str) -> Mechanism:
-    """Return what PyBullet reads from a URDF; to be called in a process of its own.
+    """Return the mechanism that PyBullet reads from a URDF; call it in a process of its own.
 
     It refuses a file whose meshes it does not find; such a file is read without its shapes, which have no
     part in what is compared.
@@ -632,7 +632,7 @@ def lacking(ours: Mechanism, theirs: Mechanism) -> list[Row]:
 
 
 def _prefix(ours: Mechanism, theirs: Mechanism) -> str:
-    """Return what stands before the names of ours where a client holds other models besides."""
+    """Return the prefix of our names where a client holds other models too."""
     known = {body.name for body in theirs.bodies}
     if any(body.name in known for body in ours.bodies):
         return ""
@@ -661,7 +661,7 @@ def _standing(mech: Mechanism) -> set[str]:
 
 
 def _misread(ours: Body, theirs: Body) -> str:
-    """Return what PyBullet is known to make of a body, or nothing."""
+    """Return a known misreading of a body by PyBullet; empty for none."""
     unit = theirs.mass == 1.0 and np.array_equal(theirs.I_C, np.eye(3))
     if ours.massless and unit:
         return f"PyBullet gives {ours.name!r}, which states no inertia, 1 kg and 1 kg·m²"

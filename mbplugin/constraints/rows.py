@@ -619,7 +619,7 @@ class JointFrames:
         return self.v_b + cross(self.omega_b, p_W - self.p_WCb)
 
     def entries(self, L: Array) -> tuple[Array, Array]:
-        """Return what rows L (n, k, 6) on the relative twists at S are on each body's twist at its COM."""
+        """Return rows (n, k, 6) on the twists at the bodies' centres of mass for rows L (n, k, 6) on twists at S."""
         arm_a, arm_b = (self.p_WS - self.p_WCa)[:, None, :], (self.p_WS - self.p_WCb)[:, None, :]
         return -shift_rows(L, arm_a), shift_rows(L, arm_b)
 

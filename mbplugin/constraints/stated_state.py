@@ -102,7 +102,7 @@ def stated_state(
     plausible: bool = True,
     closing: bool = False,
 ) -> State:
-    """Return what is stated: the values of a call on top of those of a scene, and who names which.
+    """Return the stated state: the values of a call override those of a scene; it records the origin of each.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def stated_state(
 
 
 def _names(values: JointValues, names: Sequence[str]) -> frozenset[str]:
-    """Return what a mapping names; a vector names all."""
+    """Return the names in a mapping; a vector names all."""
     return frozenset() if values is None else frozenset(values if isinstance(values, Mapping) else names)
 
 

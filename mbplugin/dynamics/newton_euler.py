@@ -90,7 +90,7 @@ def newton_euler(
 
 
 def payload_terms(mech: Mechanism, payload: Payload, poses: BodyPoses, twists: Array) -> tuple[Array, Array]:
-    """Return what a payload adds to mass (6, 6) and force (6,) at its body's centre of mass; twists (N, 6)."""
+    """Return the mass (6, 6) and force (6,) that a payload adds at its body's centre of mass; twists (N, 6)."""
     i = mech.body_index[payload.body]
     R = poses.R_WL[i]
     arm = poses.of(i).apply(payload.com) - poses.p_WC[i]

@@ -260,7 +260,7 @@ class SolvedPart:
 
 
 def solved_parts(problem: LeastEnergy, Z: csr_array, local: csr_array) -> list[SolvedPart]:
-    """Return what each part does, of orthonormal self-stresses Z (m, p) and the same, ``local`` (m, p).
+    """Return the contribution of each part of orthonormal self-stresses Z (m, p), and ``local`` (m, p).
 
     Those of a part are also the same.
     """
@@ -286,7 +286,7 @@ def _groups(F: csr_array, local: csr_array) -> AnyArray:
 
 
 def _of_small(problem: LeastEnergy, stresses: Strip, bending: Strip, norms: Array) -> SolvedPart:
-    """Return what orthonormal self-stresses do, by dense algebra.
+    """Return the contribution of orthonormal self-stresses, by dense algebra.
 
     ``stresses.values`` are Zᵀ (p, n) and ``bending.values`` (F Z)ᵀ (p, j), of rows of F with ``norms`` (k,).
     """
@@ -307,7 +307,7 @@ def _of_small(problem: LeastEnergy, stresses: Strip, bending: Strip, norms: Arra
 
 
 def _of_large(problem: LeastEnergy, Z: sparray, local: sparray, norms: Array) -> SolvedPart | None:
-    """Return what self-stresses do that stiffness determines all, or none; None where it is some of them.
+    """Return the contribution of self-stresses that stiffness determines entirely or not at all; None for some of them.
 
     ``Z`` and ``local`` (m, p) have the same columns' space, and the rows of F have the ``norms`` (k,).
     """
@@ -603,7 +603,7 @@ def _stated(model: Model, stiffness: StiffnessLike) -> tuple[dict[str, Array], d
 
 
 def row_sources(system: System, flexible: Flexible) -> tuple[ReactionSource | None, ...]:
-    """Return what determines each row: the rigid model, a stated or an estimated stiffness, or nothing."""
+    """Return the source of each row's value: the rigid model, a stated or an estimated stiffness, or none."""
     guessed = estimated_rows(system, flexible.added)
     return tuple(
         "rigid" if unique else None if not known else "estimated" if estimate else "stated"

@@ -110,7 +110,7 @@ class RemedyConsequences:
 def consequences_of(
     remedies: Sequence[Remedy], loops: Sequence[LoopMisfits], response: MisfitResponse
 ) -> RemedyConsequences | None:
-    """Return what remedies do; None where no misfit costs anything.
+    """Return the consequences of remedies; None where no misfit costs anything.
 
     A remedy takes all redundancy from the loops that it changes: what it leaves is the cost of the others.
     """
@@ -193,7 +193,7 @@ class LoopMisfits:
 
 
 def loop_misfits(scene: Scene, analysis: Analysis) -> tuple[LoopMisfits, ...]:
-    """Return what misfits of the closing constraints of a scene cost; nothing without redundant constraints.
+    """Return the cost of misfits of the closing constraints of a scene; empty without redundant constraints.
 
     Loops whose forces cannot be computed have no answer.
     """
@@ -254,7 +254,7 @@ def _overlapping(sets: Iterable[set[str]]) -> list[set[str]]:
 def rounding_effect(
     written: Mechanism, meant: Scene, q: Array, *, tolerance: float, planar: str | None = None
 ) -> MisfitEffect | None:
-    """Return what the angles of a file that are not as meant cost together; None where no loop has a gap.
+    """Return the combined cost of the rounded angles of a file; None where no loop has a gap.
 
     The constraint and the size are those of the largest gap, the loads those of all gaps.
 

@@ -89,7 +89,7 @@ def infinite_groups(free: csr_array, determined: AnyArray) -> AnyArray:
 
 
 def _missing(system: System, flexible: Flexible, inside: AnyArray) -> MissingStiffness:
-    """Return what lacks stiffness for the rows ``inside`` (m,), or who carries them where no table helps."""
+    """Return the missing stiffness for the rows ``inside`` (m,), or the bodies that carry them where no table helps."""
     found = missing_stiffness(system, flexible.covered, ~inside)
     if found:
         return found
@@ -475,7 +475,7 @@ class MisfitResponse(Result):
         return tuple(self.effect(row) for row in self.stressing)
 
     def __getitem__(self, name: str) -> MisfitEffect:
-        """Return what a misfit of ``CONSTRAINT.COMPONENT`` costs."""
+        """Return the effect of a misfit of ``CONSTRAINT.COMPONENT``."""
         return self.effect(self.row(name))
 
     def row(self, name: str) -> int:
@@ -502,7 +502,7 @@ class MisfitResponse(Result):
         return found if np.isinf(found) else 0.0 - found
 
     def effect(self, row: int) -> MisfitEffect:
-        """Return what a misfit of 0.1 mm or 1 mrad of row ``row`` costs."""
+        """Return the effect of a misfit of 0.1 mm or 1 mrad of row ``row``."""
         step, group = STEPS[self.units[row]], int(self.infinite_group[row])
         own = slice(self.finite.indptr[row], self.finite.indptr[row + 1])
         if group >= 0 and (self.infinite_group[self.finite.indices[own]] == group).all():

@@ -191,7 +191,7 @@ def reactions(
 def held_under(
     state: ClosedState, model: Model, applied: Applied, hold: Iterable[str] | None
 ) -> tuple[tuple[Lock, ...], tuple[Lock, ...], System, Balance]:
-    """Return what is held, what is assumed to be, the system with both, and the balance of the loads.
+    """Return the held joints, those assumed to be held, the system with both, and the balance of the loads.
 
     Where the caller does not say what is held, a joint that the loads move and that has no drive is assumed to be:
     files leave out the effort of wheels and fingers. Nothing is assumed where that does not balance the loads.
@@ -475,7 +475,7 @@ def load_response(result: Reactions, q: Array | None = None) -> LoadResponse:
 
 
 def _unit_loads(count: int, places: list[tuple[int, int]]) -> Array:
-    """Return what is missing, (n, N, 6), where one component of a wrench acts on one body."""
+    """Return the missing load (n, N, 6) of a unit component of a wrench on one body."""
     missing = np.zeros((len(places), count, 6))
     missing[np.arange(len(places)), [body for body, _ in places], [k for _, k in places]] = -1.0
     return missing
@@ -499,7 +499,7 @@ def stated_tolerances(
     sigma: Mapping[str, float] | None,
     limits: Mapping[str, float] | None,
 ) -> Tolerances:
-    """Return what the scene and the call state; the call replaces the scene's values of the same name.
+    """Return the tolerances of the scene and the call; a value of the call replaces the scene's of the same name.
 
     Raises
     ------

@@ -108,7 +108,7 @@ def _limited(effort: float) -> bool:
 
 
 def named_lock(mech: Mechanism, name: str, what: str = "the joint to hold") -> Lock:
-    """Return what holds a pair, or ``pair.freedom``.
+    """Return the lock of a pair, or of ``pair.freedom``.
 
     Raises
     ------
@@ -366,7 +366,7 @@ def _corrections(mech: Mechanism, what: str, per: str, before: Array, after: Arr
 def spring_loads(
     mech: Mechanism, springs: Iterable[Spring | JointSpring], q: Array, qd: Array
 ) -> tuple[Load, ...]:
-    """Return what springs do to the bodies at a state, as loads in world axes.
+    """Return the forces of springs on the bodies at a state, as loads in world axes.
 
     Parameters
     ----------

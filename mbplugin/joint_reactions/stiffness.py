@@ -99,7 +99,7 @@ def coverage(system: System, elements: Sequence[Element]) -> Coverage:
 
 
 def missing_stiffness(system: System, covered: Coverage, determined: AnyArray) -> MissingStiffness:
-    """Return what lacks stiffness for the reactions that are not ``determined`` (m,).
+    """Return the missing stiffness for the reactions that are not ``determined`` (m,).
 
     Where all reactions of a self-stress are covered and it still bends nothing, all that it loads is named.
     """
@@ -139,7 +139,7 @@ def _ends(joints: Sequence[Pair], verdict: ConstraintVerdict) -> set[str]:
 
 
 def _exempt(system: System) -> set[str]:
-    """Return what cannot bend: the ground, and bodies that are held in one place only."""
+    """Return the bodies that cannot bend: the ground, and those that are held in one place only."""
     pairs = system.mech.pair_by_name
     tying = {r.constraint for r in system.rows if r.components and r.constraint in pairs}
     found = {WORLD, *welded_bodies(system.mech, tying)}

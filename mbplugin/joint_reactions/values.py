@@ -220,7 +220,7 @@ def _freedom_row(system: System, pair: Pair, freedom: str) -> Array:
 
 
 def coupled_wrench(system: System, result: Reactions, pair: Pair) -> Array:
-    """Return what passes through a joint (6,), axes of P at the origin of S, N and N·m.
+    """Return the wrench through a joint (6,), axes of P at the origin of S, N and N·m.
 
     NaN in what nothing determines; ``result`` is of the mechanism of the system, without drives and locks.
     """

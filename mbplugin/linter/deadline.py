@@ -69,7 +69,7 @@ class Deadline:
             signal.signal(_SIGNAL, before)
 
     def run(self, file: str, function: Callable[[], T]) -> T | None:
-        """Return what a function returns about a file; None where the time is over before it does."""
+        """Return the result of a function for a file; None where the time runs out first."""
         if self.passed:
             return None
         try:

@@ -61,7 +61,7 @@ def is_built_in(rule: Rule) -> bool:
 
 
 def broken_plugins() -> tuple[BrokenPlugin, ...]:
-    """Return what is announced as a rule and is none."""
+    """Return the plugins that announce a rule and provide none."""
     return _plugins()[1]
 
 
@@ -148,7 +148,7 @@ def plugin_rules(taken: Collection[str]) -> tuple[tuple[Rule, ...], tuple[Broken
 
 
 def text_of(error: BaseException) -> str:
-    """Return what an error of somebody else's code says, in one line that shows what does not print."""
+    """Return the message of a foreign error, in one line that escapes what does not print."""
     try:
         text = " ".join(str(error).split())
     # its __str__ is somebody else's too

@@ -380,7 +380,7 @@ def closed_scene(report: Report, target: Path) -> str:
 
 
 def settings_for(path: Path) -> Settings:
-    """Return what is in force for a file or folder, which need not exist.
+    """Return the settings in force for a file or folder, which need not exist.
 
     Raises
     ------
@@ -417,7 +417,7 @@ def settings_finder() -> Callable[[Path], Settings]:
 
 
 def named_settings(path: Path) -> Settings:
-    """Return what the configuration that the caller names says.
+    """Return the settings of a configuration that the caller names.
 
     Raises
     ------

@@ -313,7 +313,7 @@ class BrakeLaw:
         return (sqrt(x) * self.short_circuit_rate,)
 
     def words(self, force: str, rate: str) -> str:
-        """Return what it does, with its numbers.
+        """Return the law in words, with its numbers.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ def contradiction(brake: Brake, effort: float, unit: str) -> tuple[str, str, str
 
 
 def stated_keys() -> str:
-    """Return what can be stated of a brake, with units, for the help of an option."""
+    """Return the keys of a brake, with units, for the help of an option."""
     return ", ".join(_grouped())
 
 

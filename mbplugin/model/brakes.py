@@ -280,7 +280,7 @@ class JointBrake:
         return self.delay + self.engagement
 
     def force(self, signal: float = 0.0) -> BrakeForce:
-        """Return what it does after a signal at a time (s)."""
+        """Return the braking force after a signal at a time (s)."""
         closes = signal + self.engagement_time
         return BrakeForce(self.joint, self.freedom, self.law, closes, self.assumed, self.at_once)
 
@@ -536,7 +536,7 @@ NO_FORCES = AppliedForces()
 
 
 def scene_actions(scene: Scene) -> AppliedForces:
-    """Return what a scene says: its loads, payloads and springs, and J·n² of its actuators."""
+    """Return the loads, payloads and springs of a scene, and J·n² of its actuators."""
     armature = {a.joint: a.armature * a.gear_ratio**2 for a in scene.actuators if a.armature}
     return with_springs(AppliedForces(scene.loads, scene.payloads, armature=armature), scene.springs)
 

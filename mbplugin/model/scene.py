@@ -57,7 +57,7 @@ class Duty:
 
 
 def duties(model: Scene | Mechanism) -> dict[str, tuple[Duty, ...]]:
-    """Return what every joint that is not passive does, by name in file order.
+    """Return the roles of every joint that is not passive, by name in file order.
 
     A finite effort limit above zero stands for a drive; an effort limit of zero says that there is none.
 

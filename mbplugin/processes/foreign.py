@@ -125,7 +125,7 @@ class EngineFailed(BrokenModel):
 
 
 def in_engine(engine: str, limits: Limits, where: str, function: Callable[..., T], /, *args: Any) -> T:
-    """Return what a function returns in the process of an engine, which is kept for the next call.
+    """Return the result of a function that runs in an engine's process, which stays alive for the next call.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def in_own_child(
     walls: Walls | None = ENGINE,
     served: object = None,
 ) -> T:
-    """Return what a function returns in a process that lives for this call only; see :func:`in_engine`.
+    """Return the result of a function that runs in a process for this call only; see :func:`in_engine`.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ class _Answer(pickle.Unpickler):
 
 
 def _served(served: object, asked: Any) -> tuple[str, Any]:
-    """Return what somebody answers to what a process asks; what it raises is raised there.
+    """Return the parent's answer to a request of a child; an exception of it is raised in the child.
 
     That is an error of the package, one of the usual kinds, or a :class:`Refusal`; another is a bug here.
     """
@@ -371,7 +371,7 @@ class Parent:
         self.answers: IO[bytes] | None = None
 
     def ask(self, method: str, *args: str) -> Any:
-        """Return what the parent answers.
+        """Return the parent's answer.
 
         Raises
         ------
@@ -396,7 +396,7 @@ PARENT = Parent()
 
 
 def fields_of(error: MbPluginError) -> dict[str, str]:
-    """Return what an error is made of."""
+    """Return the fields of an error."""
     return {name: getattr(error, name) for name in _FIELDS}
 
 

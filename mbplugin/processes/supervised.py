@@ -60,7 +60,7 @@ def set_rule_seconds(seconds: float, *, confined: bool = False) -> None:
 
 
 def rule_seconds() -> float | None:
-    """Return what a rule may take in this process, s; None where there is no limit."""
+    """Return the time that a rule may take in this process, s; None without a limit."""
     return _seconds
 
 

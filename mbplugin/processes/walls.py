@@ -124,7 +124,7 @@ class _Calls:
         self._call.restype = ctypes.c_long
 
     def __call__(self, name: str, *args: Any) -> int:
-        """Return what a system call returns, −1 where it failed."""
+        """Return the result of a system call, −1 where it failed."""
         whole = [ctypes.c_long(a) if isinstance(a, int) else a for a in args]
         answer: int = self._call(ctypes.c_long(self.numbers(name)[0]), *whole)
         return answer

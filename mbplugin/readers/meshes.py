@@ -112,7 +112,7 @@ def mesh_extent(path: str) -> Array | None:
 
 
 def mesh_problem(path: str) -> str:
-    """Return what keeps every program from reading a mesh file, from its size and its first bytes.
+    """Return the reason why no program can read a mesh file, from its size and its first bytes.
 
     Empty where nothing is wrong so far; the text completes "the file …".
     """

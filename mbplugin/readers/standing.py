@@ -183,7 +183,7 @@ def stated_wheels(mech: Mechanism) -> tuple[str, ...]:
 
 
 def likely_wheels(mech: Mechanism) -> tuple[str, ...]:
-    """Return what turns without end about a level axis through its centre of mass at the zero pose, on a mobile base.
+    """Return the bodies that turn endlessly about a level axis through their centre of mass, on a mobile base.
 
     URDF does not state which bodies touch the ground.
     """

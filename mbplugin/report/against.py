@@ -62,7 +62,7 @@ class _Leaf(NamedTuple):
 
 
 def compared(earlier: EarlierReport, document: Mapping[str, Any]) -> Comparison:
-    """Return what differs between an earlier report and a new document with its record."""
+    """Return the differences between an earlier report and a new document with its record."""
     new = plain(document)
     old = earlier.document
     record = old.get("record") or {}
@@ -158,7 +158,7 @@ def _matched(old: list[Any], new: list[Any]) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _name(entry: Any) -> str:
-    """Return what names an entry of a list; nothing where nothing does."""
+    """Return the identifying name of an entry of a list; empty for none."""
     if not isinstance(entry, dict):
         return entry if isinstance(entry, str) else ""
     found = ((key, entry[key]) for key in _NAMES if isinstance(entry.get(key), str | int))
@@ -166,7 +166,7 @@ def _name(entry: Any) -> str:
 
 
 def _change(leaves: list[_Leaf]) -> KeyChange | None:
-    """Return what differs under one key; None where nothing does."""
+    """Return the change of one key; None for none."""
     scale = max((abs(v) for leaf in leaves for v in (leaf.old, leaf.new) if _is_number(v)), default=0.0)
     differing = [leaf for leaf in leaves if _differ(leaf, scale)]
     if not differing:

@@ -176,7 +176,7 @@ def _entry(report: Report, finding: Finding, seen: Counter[str]) -> dict[str, An
 
 
 def _fingerprint(path: str, finding: Finding, seen: Counter[str]) -> str:
-    """Return what GitLab recognizes a finding by in the next run: no lines, no numbers of the message."""
+    """Return the fingerprint by which GitLab recognizes a finding in the next run: without lines and numbers."""
     own = "\0".join((path, finding.code, finding.element))
     seen[own] += 1
     return hashlib.sha256(f"{own}\0{seen[own]}".encode("utf-8", "surrogateescape")).hexdigest()

@@ -134,14 +134,14 @@ def judged(
 def reactions_at_rest(
     model: Scene | Mechanism, analysis: Analysis
 ) -> tuple[Reactions | None, tuple[str, ...]]:
-    """Return what the joints carry at rest at the pose of an analysis, or why that is left out."""
+    """Return the joint reactions at rest at the pose of an analysis, or the reason why they are left out."""
     return reactions_at(model, analysis.q, analysis.tolerance, analysis.planar)
 
 
 def reactions_at(
     model: Scene | Mechanism, q: Array, tolerance: float | None, planar: str | None
 ) -> tuple[Reactions | None, tuple[str, ...]]:
-    """Return what the joints carry at rest at a pose q (nq,), or why that is left out."""
+    """Return the joint reactions at rest at a pose q (nq,), or the reason why they are left out."""
     from mbplugin.joint_reactions.run import reactions
 
     mech = model if isinstance(model, Mechanism) else model.mechanism
@@ -180,7 +180,7 @@ def deviation_rows(result: Reactions) -> list[tuple[str, str]]:
 
 
 def effect_words(effect: MisfitEffect) -> str:
-    """Return what a misfit of one component costs, the largest load first."""
+    """Return the cost of a misfit of one component, the largest load first."""
     misfit = f"{effect.step} at {effect.constraint} {effect.component}"
     if effect.infinite:
         endless = dict.fromkeys(load.constraint for load in effect.loads if load.source is None)
@@ -216,7 +216,7 @@ def loop_words(loop: LoopMisfits | MisfitResponse) -> Iterator[str]:
 
 
 def rounding_words(effect: MisfitEffect) -> str:
-    """Return what the rounded angles of a file cost together."""
+    """Return the combined cost of the rounded angles of a file."""
     return f"rounded angles together, a gap of {effect_words(effect)}"
 
 
@@ -235,7 +235,7 @@ def consequence_words(report: Report) -> Iterator[str]:
 
 
 def _kept_words(found: RemedyConsequences, scene: Scene | None, redundancy: int) -> str:
-    """Return what it costs to keep all redundant constraints: an advice where that is limited and allowed."""
+    """Return the cost of keeping all redundant constraints, as an advice where it is limited and allowed."""
     kept, turned = found.kept, found.kept_turned
     limit = scene.options.misfit_limit if scene is not None and kept.load.unit == "N" else None
     also = f"; {_cost_words(turned)}" if turned is not None else ""

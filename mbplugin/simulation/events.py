@@ -137,7 +137,7 @@ def first_change(
 
 @kernel
 def _needed(m: KernelState, event_function: Records) -> int:
-    """Return what has to be evaluated for an event function."""
+    """Return the quantity that has to be evaluated for an event function."""
     if event_function.kind == MULTIPLIER:
         return FORWARD_DYNAMICS
     if event_function.kind == COORDINATE or m.rows[event_function.index].kind == RATE:

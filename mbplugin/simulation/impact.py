@@ -327,7 +327,7 @@ def activate(
     impulse: Array | float = 0.0,
     form: str = "full",
 ) -> Transition:
-    """Return what happens to the velocities when constraints close at an instant.
+    """Return the change of velocities when constraints close at an instant.
 
     The pose is frozen and the velocities jump, so that all constraints hold and the momentum balance
     M Δq̇ = U + J₊ᵀΛ is met (mueller2026 (21), whose Λ is minus ours: ours is given to the successor).

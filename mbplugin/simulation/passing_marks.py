@@ -94,7 +94,7 @@ def freedom_words(pair: Pair, freedom: str) -> str:
 
 
 def release_words(name: str) -> str:
-    """Return what happens to a lock, a drive or another constraint that no longer holds."""
+    """Return the release of a lock, a drive or another constraint, in words."""
     holder = Holder.of(name)
     if holder is None:
         return f"{name} is released"
@@ -189,7 +189,7 @@ class Limits:
 
 
 def passings(step: Step, limits: Limits, options: Options, displace: Displace) -> list[Passing]:
-    """Return what a step passes, in the order of time."""
+    """Return the marks that a step passes, in the order of time."""
     found = [
         p for limit in limits.in_reach(step) for p in _limit_passings(step, limit, options.limits == "stop")
     ]

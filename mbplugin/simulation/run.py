@@ -480,7 +480,7 @@ def scene_state(scene: Scene | None, mech: Mechanism) -> tuple[Array | None, Arr
 def timed_holds(
     holds: Sequence[TimedConstraint], held: Sequence[Constraint], options: Options
 ) -> tuple[tuple[TimedConstraint, Constraint], ...]:
-    """Return what holds for a while with its times, checked.
+    """Return the constraints that hold for a while with their times, checked.
 
     Raises
     ------

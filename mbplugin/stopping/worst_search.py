@@ -309,7 +309,7 @@ class StopSpace:
         return np.clip(np.concatenate(rest), 0.0, 1.0)
 
     def payloads(self, start: StopStart) -> tuple[Payload, ...]:
-        """Return what is carried."""
+        """Return the payloads of a start."""
         return payload_share(self.rated, start.share)
 
 

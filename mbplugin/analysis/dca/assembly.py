@@ -329,7 +329,7 @@ def floating_body(
 
 
 def to_handles(arms_W: Sequence[Array], columns: tuple[int, ...]) -> Array:
-    """Return what takes a twist at the centre of mass to all handles, (d·h, d)."""
+    """Return the matrix (d·h, d) from a twist at the centre of mass to the twists at all handles."""
     inside = list(columns)
     out = np.zeros((len(inside) * len(arms_W), len(inside)))
     for k, arm in enumerate(arms_W):

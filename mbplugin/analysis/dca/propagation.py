@@ -441,7 +441,7 @@ Edge = tuple[Joint, int, int]
 def carry(
     edges: Sequence[Edge], loads: Sequence[Load], columns: tuple[int, ...], zero: float
 ) -> dict[str, NullReaction]:
-    """Return what null loads put on the joints of a tree.
+    """Return the loads that null loads put on the joints of a tree.
 
     Parameters
     ----------

@@ -175,7 +175,7 @@ def _at_ground(c: GroundConnection, joint: str) -> DcaVerdict:
 
 
 def _null_reactions(model: DcaModel, connections: Sequence[GroundConnection]) -> dict[str, NullReaction]:
-    """Return what the null spaces put on inner joints and welds; what they do not reach is left out."""
+    """Return the null reactions of inner joints and welds; joints that carry none are left out."""
     out: dict[str, NullReaction] = {}
     welds = weld_edges(model)
     for c in connections:
@@ -189,7 +189,7 @@ def _null_reactions(model: DcaModel, connections: Sequence[GroundConnection]) ->
 
 
 def on_supports(loads: Sequence[Load]) -> list[Load]:
-    """Return what null loads of an assembly put on the ground that bears them."""
+    """Return the null loads that an assembly puts on the ground that bears them."""
     return [(joint.support, joint, -wrenches) for _, joint, wrenches in loads]
 
 

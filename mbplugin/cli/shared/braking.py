@@ -231,7 +231,7 @@ def zone_request(
     output: Path | None,
     units: Units,
 ) -> ZoneRequest:
-    """Return what the options of a zone ask for, checked before anything is computed.
+    """Return the zone that the options request, checked before anything is computed.
 
     Raises
     ------

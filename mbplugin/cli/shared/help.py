@@ -135,7 +135,7 @@ ForceOption = Annotated[
 
 
 def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
-    """Return what is wrong with a command line, and what to type instead."""
+    """Return the error in a command line, and the correct usage."""
     message = " ".join(error.format_message().split()).rstrip(".")
     for pattern, words in _WORDS:
         message = re.sub(pattern, words, message)

@@ -203,7 +203,7 @@ def split(texts: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def completed_codes(incomplete: str) -> list[tuple[str, str]]:
-    """Return what a shell offers for the last of comma-separated rules: codes, or names where one is begun."""
+    """Return the completions for the last of comma-separated rules: codes, or names once one is begun."""
     from mbplugin.linter.registry import built_in_rules
 
     before, comma, last = incomplete.rpartition(",")

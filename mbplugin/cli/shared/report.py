@@ -112,7 +112,7 @@ def emit_report(
 
 
 def _compared(report: CommandReport, earlier: EarlierReport | None) -> Comparison | None:
-    """Return what changed since an earlier report; None without one."""
+    """Return the changes since an earlier report; None without one."""
     if earlier is None:
         return None
     from mbplugin.report.against import compared
@@ -245,7 +245,7 @@ def read_scene(
 
 
 def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
-    """Return what reads the numbers of options; units are those of ``--units``, else of the configuration.
+    """Return the reader of numeric options, with the units of ``--units``, else of the configuration.
 
     Raises
     ------
@@ -463,7 +463,7 @@ def keep_arguments(arguments: Sequence[str]) -> None:
 
 
 def command_line() -> str:
-    """Return what was typed, quoted for a shell."""
+    """Return the command line as it was typed, quoted for a shell."""
     return shlex.join(("mbplugin", *_ARGUMENTS.get()))
 
 

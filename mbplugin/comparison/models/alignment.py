@@ -161,7 +161,7 @@ def _score(
     T: dict[str, Pose],
     limits: Tolerances,
 ) -> tuple[int, int]:
-    """Return what differs of a body and of its joints to known ones, and what is moved."""
+    """Return the number of differences of a body and of its joints to aligned bodies, and of displaced elements."""
     count, moved = _across(a, b, found, name, T, limits)
     if name != WORLD:
         unknown = [side for side in sides if side.other not in T]

@@ -290,7 +290,7 @@ def _stated(a: Merged, b: Merged, stated: Mapping[str, str], found: Matching) ->
 
 
 def _plain(name: str) -> str:
-    """Return what of a name converters keep: without a model's prefix, case, dashes and usual affixes."""
+    """Return the part of a name that converters keep: without a model's prefix, case, dashes and usual affixes."""
     name = re.sub(r"[^a-z0-9]+", "_", name.rpartition("/")[2].lower()).strip("_")
     return _AFFIXES.sub("", name)
 

@@ -220,7 +220,7 @@ def _same(x: float, y: float, limits: Tolerances) -> bool:
 
 
 def _values(kind: StatedKind, pair: Pair, values: list[float]) -> str:
-    """Return what a file states of the freedoms of a joint: one number where all have the same."""
+    """Return the values that a file states for the freedoms of a joint: one number where all are equal."""
     found = [_number(kind, c, x) for c, x in zip(pair.kind.free, values, strict=True)]
     if len(set(found)) == 1:
         return found[0]
@@ -489,7 +489,7 @@ def _matrix(inertia: Array) -> str:
 
 
 def factor_cause(a: float, b: float) -> str:
-    """Return what a factor between two values stands for; empty where it is none of the usual ones."""
+    """Return the usual meaning of the factor between two values; empty for an unusual one."""
     if a == 0.0 or b == 0.0 or not (isfinite(a) and isfinite(b)):
         return ""
     ratio = b / a

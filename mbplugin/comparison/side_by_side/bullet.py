@@ -31,7 +31,7 @@ _NOTE = (
 
 
 def bullet_wrenches(instant: Instant) -> Answer:
-    """Return what PyBullet computes at an instant; to be called in a process of its own.
+    """Return the joint wrenches of PyBullet at an instant; call it in a process of its own.
 
     Its sensors are wrong where bodies turn, though its accelerations are right. In a motion it takes some
     steps, and its forces are read at rest, with the inertia forces of the accelerations that it took as loads.
@@ -103,7 +103,7 @@ def _inertia_forces(instant: Instant, task: Task, built: Built) -> tuple[Load, .
 
 
 def _missing(instant: Instant, built: Built) -> str:
-    """Return what PyBullet cannot hold, or measure."""
+    """Return the constraints that PyBullet cannot hold or measure."""
     mech = instant.mech
     if built.left_out:
         return built.left_out[0]

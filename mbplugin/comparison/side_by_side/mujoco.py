@@ -23,7 +23,7 @@ _HARDER = 0.01
 
 
 def mujoco_wrenches(instant: Instant) -> Answer:
-    """Return what MuJoCo computes at an instant; to be called in a process of its own."""
+    """Return the joint wrenches of MuJoCo at an instant; call it in a process of its own."""
     import mujoco
 
     version = str(mujoco.__version__)
@@ -46,7 +46,7 @@ def mujoco_wrenches(instant: Instant) -> Answer:
 
 
 def _missing(instant: Instant) -> str:
-    """Return what MuJoCo cannot hold in this form, or measure."""
+    """Return the constraints that MuJoCo cannot hold in this form, or measure."""
     mech = instant.mech
     if mech.pfaffians:
         return f"MuJoCo has no constraint for {mech.pfaffians[0].name!r} ({mech.pfaffians[0].type})"

@@ -22,7 +22,7 @@ _RESIDUAL = 1e-3
 
 
 def pinocchio_wrenches(instant: Instant) -> Answer:
-    """Return what Pinocchio computes at an instant; to be called in a process of its own."""
+    """Return the joint wrenches of Pinocchio at an instant; call it in a process of its own."""
     import pinocchio as pin
 
     version = str(pin.__version__)
@@ -38,7 +38,7 @@ def pinocchio_wrenches(instant: Instant) -> Answer:
 
 
 def _missing(instant: Instant) -> str:
-    """Return what Pinocchio cannot hold in this form."""
+    """Return the constraints that Pinocchio cannot hold in this form."""
     mech = instant.mech
     if mech.pfaffians:
         return f"Pinocchio has no constraint for {mech.pfaffians[0].name!r} ({mech.pfaffians[0].type})"

@@ -186,7 +186,7 @@ def _ours(model: Scene | Mechanism, instant: Instant, system: System) -> Answer:
 
 
 def _ask(name: str, instant: Instant) -> Answer:
-    """Return what an engine computes in a process of its own, or why it does not."""
+    """Return the answer of an engine in a process of its own, or the reason for none."""
     engine = ENGINES[name]
     if find_spec(engine.package) is None:
         return Answer(engine.name, reason=f"{engine.name} is not installed ({engine.remedy})")
@@ -318,7 +318,7 @@ def _part(
 def _motions(
     free: tuple[str, ...], S: Array, rates: Array, turned: bool
 ) -> tuple[list[tuple[str, Array]], list[float]]:
-    """Return what moves and how fast, from the inner part outwards.
+    """Return the coordinates that move and their rates, from the inner part outwards.
 
     ``S`` (6, k) has a column per freedom, world axes; ``rates`` (k,) are theirs, rad/s and m/s.
     """

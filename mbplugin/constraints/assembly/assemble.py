@@ -340,7 +340,7 @@ def _from_here(part: _Part, movable: AnyArray, nearly: float) -> Found:
 
 
 def _generic(search: GroupSearch, part: _Part, found: Found) -> Found:
-    """Return what was found, or a closed pose near it where the rows keep the rank that it loses."""
+    """Return the closed pose, or one near it where the rows keep the rank that they lose there."""
     pose = generic_nearby(
         search.closure, part.system, part.component, part.q, found.q, search.movable, search.rng
     )

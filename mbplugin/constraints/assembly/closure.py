@@ -391,7 +391,7 @@ class Residuals:
 def _terms(
     mech: Mechanism, constraint: Coupling | Driver
 ) -> list[tuple[list[tuple[str, str, float]], float]]:
-    """Return what each row adds up, as (joint, freedom, coefficient), and its target."""
+    """Return the terms of each row, as (joint, freedom, coefficient), and its target."""
     if isinstance(constraint, Coupling):
         return [([(t.joint, t.freedom, t.coefficient) for t in constraint.terms], constraint.offset)]
     freedoms = constraint.freedoms or mech.pair_by_name[constraint.joint].kind.free

@@ -56,7 +56,7 @@ def _drawn(closure: Closure, joint: TreeJoint, q: Array, rng: np.random.Generato
 
 
 def _range(freedom: Freedom, is_angle: bool, length: float, q: Array) -> tuple[Array, Array]:
-    """Return what a coordinate q (K,) is drawn between; limits that exclude each other do not count."""
+    """Return the range from which a coordinate q (K,) is drawn; limits that exclude each other do not count."""
     reach, middle = (np.pi, np.zeros_like(q)) if is_angle else (_REACH * length, q)
     lower, upper = freedom.lower, freedom.upper
     if lower > upper:

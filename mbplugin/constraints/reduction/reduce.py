@@ -112,7 +112,7 @@ def block_links(
 
 
 def balancing(links: Sequence[TreeJointRows]) -> list[Array]:
-    """Return what takes a wrench on each ``outer``, about the block's point, to the multipliers that balance it.
+    """Return the maps from a wrench on each ``outer``, about the block's point, to the multipliers that balance it.
 
     One matrix (k, 6) per joint.
     """

@@ -243,7 +243,7 @@ class ShortLowering(Lower):
         return self.builder.insert_value(self.builder.insert_value(made, start, 0), stop, 1)
 
     def _iterator(self, kind: Any, start: Any, stop: Any, step: Any) -> Any:
-        """Return what runs through a range in steps of one: where it is, the end, the step, how many are left."""
+        """Return an iterator over a range in steps of one: its place, the end, the step, the number left."""
         place, left = (cgutils.alloca_once(self.builder, start.type) for _ in range(2))
         self.builder.store(start, place)
         self.builder.store(self.builder.sub(stop, start, flags=("nsw",)), left)

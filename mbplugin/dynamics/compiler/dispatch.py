@@ -129,7 +129,7 @@ class CodeCache(FunctionCache):
         self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for a signature, or None where it is not kept or cannot be read."""
+        """Return the compiled code for a signature; None where none is stored or can be read."""
         # the compiler asks before it compiles a function
         safe_point()
         # what a compiler knows of types and functions takes longer to load than machine code to link
@@ -163,7 +163,7 @@ class _CodeFile:
         self.path = path
 
     def load(self, key: Any) -> Any:
-        """Return what is kept under a key, or None."""
+        """Return the entry stored under a key; None for none."""
         kept = self._read().get(key)
         return None if kept is None else pickle.loads(kept)
 
@@ -225,7 +225,7 @@ class _CodeFile:
 
 
 def _file_stem(function: Callable[..., Any]) -> str:
-    """Return what tells a function from all others of one state of the sources."""
+    """Return a name that distinguishes a function from all others of one state of the sources."""
     code = function.__code__
     place = f"{function.__module__}.{function.__qualname__}-{code.co_firstlineno}"
     return f"{place.replace('<', '').replace('>', '')}.{sys.implementation.cache_tag}"
@@ -259,7 +259,7 @@ class EntryForm:
     suffix = "entry"
 
     def reduce(self, made: Any) -> Any:
-        """Return what can be pickled of a compiled entry."""
+        """Return the part of a compiled entry that can be pickled."""
         description = made.fndesc
         # neither is needed, and they cannot always be pickled
         description.typemap = description.calltypes = None
@@ -302,7 +302,7 @@ class KernelForm:
     suffix = "kernel"
 
     def reduce(self, made: Any) -> Any:
-        """Return what can be pickled of a translated kernel.
+        """Return the part of a translated kernel that can be pickled.
 
         Raises
         ------

@@ -29,7 +29,7 @@ def address_of(function: Any, signature: Any) -> int:
 
 
 def function_at(kind: Any) -> Callable[[int], Any]:
-    """Return what makes a function of an address, for kernels.
+    """Return an intrinsic that turns an address into a function, for kernels.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ def _backwards(axis: _Axis) -> _Axis:
 
 
 def _axes(layout: Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | str:
-    """Return what a pair leaves free in the plane with normal (3,), in the order of its displacement."""
+    """Return the freedoms of a pair in the plane with normal (3,), in the order of its displacement."""
     x, y, z = X.R.T
     upright = abs(float(z @ normal)) > 0.5
     directions: list[tuple[bool, Array]]

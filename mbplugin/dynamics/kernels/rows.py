@@ -242,7 +242,7 @@ def _distance_row(a: Records, b: Records, joint_frame: Records, row: Records) ->
 
 @kernel
 def _pair_residual(joint_frame: Records, row: Records) -> float:
-    """Return what a row measures: a travel in axes of P (m), or an angle (rad)."""
+    """Return the residual of a row: a displacement in axes of P (m), or an angle (rad)."""
     kind = row.kind
     if kind < 3 or kind == SCREW:
         axis = 2 if kind == SCREW else kind

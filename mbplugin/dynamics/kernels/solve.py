@@ -77,7 +77,7 @@ def add_law(resistance: Records, law: BrakeLaw) -> None:
 
 
 def sliding_forces(resistances: AnyArray, rates: Array) -> Array:
-    """Return what resistances (n,) do along their rows while they slide at rates (n,), N·m or N."""
+    """Return the sliding forces of resistances (n,) along their rows at rates (n,), N·m or N."""
     laws = resistances.view(np.recarray)
     return np.asarray(-resistances["sense"] * resistances["sliding"] - rate_force(laws, rates))
 

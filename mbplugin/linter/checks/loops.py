@@ -429,7 +429,7 @@ class GravityPull:
         return R
 
     def _parts(self, k: int, x: Array, mass: Array) -> Array:
-        """Return what (n, s, 4, 3) of moments x (n, s, 3) with masses (n, 1) goes with 1, cos q, sin q and q."""
+        """Return the coefficients (n, s, 4, 3) of 1, cos q, sin q and q for moments x (n, s, 3) with masses (n, 1)."""
         v, a, m = self.S[k, :3], self.S[k, 3:], mass[..., None]
         way = x - m * self.points[k]
         along = way @ np.outer(a, a) if a.any() else way

@@ -48,7 +48,7 @@ def implausible_radii(scene: Scene) -> Mapping[str, str]:
 
 
 def _contradiction(body: Body, radius: float, around: Extents) -> str:
-    """Return what a radius of gyration (m) does not fit, with its size; empty where it fits."""
+    """Return the size that a radius of gyration (m) contradicts; empty where it fits."""
     if radius > _LARGE * around.whole:
         return f"the mechanism {around.whole:.3g} m"
     if radius < _SMALL * around.of(body.name):

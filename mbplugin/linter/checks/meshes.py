@@ -158,12 +158,12 @@ def extent_of_file(path: str) -> Array | None:
 
 
 def _of_file(kind: str, path: str) -> Array | None:
-    """Return what is computed of a mesh file, (19,) for a solid and (3,) for an extent; once in a run."""
+    """Return the numbers computed of a mesh file, (19,) for a solid and (3,) for an extent; once in a run."""
     return looked_up((kind, path), lambda: _current(kind, path))
 
 
 def _current(kind: str, path: str) -> Array | None:
-    """Return what is computed of a file as it is now, (19,) or (3,)."""
+    """Return the numbers computed of a file as it is now, (19,) or (3,)."""
     try:
         status = Path(path).stat()
     except OSError:
@@ -173,7 +173,7 @@ def _current(kind: str, path: str) -> Array | None:
 
 @lru_cache(maxsize=4096)
 def _numbers(kind: str, path: str, size: int, time: int) -> Array | None:
-    """Return what is kept of a file of this size and time, (19,) or (3,); computed where nothing is."""
+    """Return the stored numbers of a file of this size and time, (19,) or (3,); computed where none are stored."""
     count, compute = _COMPUTED[kind]
     folder = None if os.environ.get(OFF) else _folder()
     if folder is None:
@@ -214,7 +214,7 @@ def _folder() -> Path | None:
 
 
 def _read(file: Path, key: str, count: int) -> tuple[Array | None] | None:
-    """Return what a file keeps, in a tuple because it may keep that there is nothing; else None."""
+    """Return the numbers that a file stores, in a tuple, as it may store that there are none; else None."""
     try:
         kept = json.loads(read_bounded(file, _LONGEST_KEPT))
         if kept["key"] != key:

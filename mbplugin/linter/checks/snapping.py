@@ -178,7 +178,7 @@ def non_unique(analysis: Analysis, ranked: RankedBlock) -> list[ConstraintVerdic
 
 
 def proposed_changes(analysis: Analysis, ranked: RankedBlock) -> tuple[Change, ...]:
-    """Return what the first proved remedy changes in a block: the one recommendation of all rules."""
+    """Return the changes of the first proved remedy in a block: the one recommendation of all rules."""
     members = set(ranked.block.constraints)
     return tuple(
         change for r in analysis.remedies[:1] for change in r.changes if change.constraint in members
@@ -236,7 +236,7 @@ def redundancy_sentence(redundancy: int, stresses: Sequence[SelfStress]) -> str:
 def remedy_sentence(
     changes: Sequence[Change], obstacles: Sequence[Obstacle], closures: Container[str], *, mjcf: bool
 ) -> str:
-    """Return what to change: the types of a scene, or the elements that MJCF has for them.
+    """Return the changes to make, as types of a scene or elements of MJCF.
 
     Parameters
     ----------

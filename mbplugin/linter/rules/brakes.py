@@ -89,7 +89,7 @@ class BrakeWeakerThanGravity(Rule):
 
 
 def _static(scene: Scene, brake: Brake) -> float | None:
-    """Return what a brake holds, or None where that is not known."""
+    """Return the holding torque of a brake; None where it is not known."""
     pair = scene.mechanism.pair_by_name[brake.joint]
     if len(pair.kind.free) != 1:
         return None

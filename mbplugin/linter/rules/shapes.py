@@ -140,7 +140,7 @@ class MeshNotFound(Rule):
 
 
 def _problem(mesh: ShownMesh, request: Request) -> str:
-    """Return what is wrong with the file of a mesh, or nothing."""
+    """Return the problem with a mesh file; empty for none."""
     if mesh.path is not None:
         path = mesh.path
         return looked_up(("problem", path), lambda: mesh_problem(path))

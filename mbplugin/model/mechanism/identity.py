@@ -35,7 +35,7 @@ class Holder(NamedTuple):
 
     @classmethod
     def of(cls, name: str) -> Holder | None:
-        """Return what a name says, None where it is the name of another constraint."""
+        """Return the holder that a name denotes; None where it is the name of another constraint."""
         kind, _, joint = name.partition(" ")
         return cls(kind, joint) if kind in _KINDS and joint else None  # type: ignore[arg-type]
 

@@ -438,7 +438,7 @@ Constraint = Pair | Coupling | Driver | Lock | Pfaffian
 
 
 def base_sentence(assumed_fixed: Sequence[str]) -> tuple[str, ...]:
-    """Return what is assumed of the base, and what changes it, in a sentence; nothing where nothing is."""
+    """Return the assumption about the base and how to change it, in a sentence; empty for none."""
     if not assumed_fixed:
         return ()
     return (

@@ -193,7 +193,7 @@ class PairType:
         return len(self.constrained) + len(self.free) == len(COMPONENTS)
 
     def row_kind(self, component: str) -> RowKind:
-        """Return what a component measures."""
+        """Return the kind of row that a component has."""
         return self.kinds.get(component, RowKind.AXIS)
 
 

@@ -144,7 +144,7 @@ def find(name: str, request: Request) -> str | None:
 
 
 def _place(request: Request) -> tuple[Hashable, ...]:
-    """Return what of a request decides where files are looked up."""
+    """Return the parts of a request that decide where files are looked up."""
     return request.path, request.text is None, request.package_dirs
 
 

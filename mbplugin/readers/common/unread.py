@@ -212,7 +212,7 @@ class _Seen:
 
 
 def unread_defects(root: Element, vocabulary: Vocabulary, key: str) -> tuple[Defect, ...]:
-    """Return what a document says and no reader takes, one defect per kind.
+    """Return the elements and attributes of a document that no reader uses, one defect per kind.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def _attributes(element: Element, known: Entry, owner: str) -> Iterator[_Seen]:
 
 
 def _proposal(misspelt: list[str], known: tuple[str, ...]) -> str:
-    """Return what to write for misspelt words of one element."""
+    """Return the spelling to propose for misspelt words of one element."""
     if len(misspelt) == 1:
         return suggestion(misspelt[0], known)
     meant = {name: close[0] for name in misspelt if (close := get_close_matches(name, known, n=1))}
@@ -407,7 +407,7 @@ def _defect(group: list[_Seen]) -> Defect:
 
 
 def _what(group: list[_Seen]) -> str:
-    """Return what is not read; of elements that are joined, which stand in one, each name."""
+    """Return the names that are not read; of joined elements in one parent, each name."""
     if not group[0].use.joined:
         return group[0].what
     names, _, places = zip(*(seen.what.partition(" in ") for seen in group), strict=True)

@@ -413,7 +413,7 @@ class RoundedAngle:
 
 
 def rounded_angle(literal: str) -> RoundedAngle | None:
-    """Return what an angle literal stands for, or None where it is exact or stands for itself.
+    """Return the angle that a literal stands for; None where it is exact or stands for itself.
 
     A literal qualifies within five units of its last decimal (at most 1e-3 rad) of a multiple of
     π/4 or π/6, and within one unit of a multiple of π/36 (5°) when it has four significant digits.

@@ -225,7 +225,7 @@ class Equalities:
 
 
 def read_equalities(mujoco: Any, model: Any, names: Names, tree: Tree) -> Equalities:
-    """Return what the active equalities constrain; inactive ones are noted.
+    """Return the constraints of the active equalities; inactive ones are noted.
 
     Raises
     ------

@@ -257,7 +257,7 @@ def with_freedom(source: SceneSource, index: int, table: PairTable, pair: Pair) 
 
 
 def _load_friction(source: SceneSource, index: int, table: PairTable, pair: Pair) -> float | None:
-    """Return what dry friction is per newton of the joint's force: μ, or μ r, m; None where nothing is stated."""
+    """Return the dry friction per newton of the joint's force: μ, or μ r, m; None where none is stated."""
     mu, radius = table.friction_coefficient, table.friction_radius
     if mu is None and radius is None:
         return None

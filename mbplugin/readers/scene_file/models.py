@@ -81,7 +81,7 @@ def read_models(source: SceneSource, tables: SceneFile, request: Request) -> Sce
 
 
 def scene_name(request: Request) -> str:
-    """Return what the scene is called: its file without the ending."""
+    """Return the name of the scene: that of its file without the ending."""
     name = Path(request.path).name
     return name.removesuffix(".toml").removesuffix(".scene") or name
 

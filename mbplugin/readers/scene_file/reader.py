@@ -519,7 +519,7 @@ def _stated_poses(tables: SceneFile, mech: Mechanism) -> Mapping[str, frozenset[
 
 
 def _out_of_reach(joint: TreeJoint, pair: Pair, X_IO: Pose, q: Array | None) -> Pose:
-    """Return what the stated pose of the outer body in the inner one is away from that at q (c,), or at the best q."""
+    """Return the deviation of the stated relative pose from that at q (c,), or at the best q."""
     X_AB = X_IO.inverse() if joint.reversed else X_IO
     X_PS = pair_transform(pair, measure(pair, pair.X_AP.inverse() @ X_AB @ pair.X_BS) if q is None else q)
     reached = pair.X_AP @ X_PS @ pair.X_SB

@@ -116,7 +116,7 @@ def _sentence(source: SceneSource, failure: Mapping[str, Any], more: int) -> Bad
 
 
 def _about_table(source: SceneSource, table: str, failure: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return what is wrong, what was expected, and the remedy, for a whole table or a top-level key."""
+    """Return the error, the expectation and the remedy for a whole table or a top-level key."""
     known = tuple(SceneFile.model_fields)
     if failure["type"] == "extra_forbidden":
         noun = "table" if (table, 0) in source.tables else "key"
@@ -147,7 +147,7 @@ def _about_key(
 
 
 def _as_number(text: str) -> str:
-    """Return what to write for a text such as ``90deg``: numbers of a scene are in SI units."""
+    """Return the number to write for a text such as ``90deg``: scenes are in SI units."""
     try:
         return f"write {SI.value(text, '', ''):.12g}, in SI units (rad, m, s …)"
     except BadUsage:
@@ -229,7 +229,7 @@ class SceneFile(Table):
 
 
 def stated_with_origin(table: BrakeTable | RampTable) -> dict[str, Any]:
-    """Return what a table states by key; the origin names the numbers that are not those it speaks of."""
+    """Return the values of a table by key; ``origin`` gets the numbers that were changed after the fit."""
     stated = {key: value for key, value in table.model_dump().items() if key != "origin_values"}
     if table.origin_values:
         stated["origin"] = "; ".join((table.origin or "no origin is stated", *_changes(table)))

@@ -207,7 +207,7 @@ class JointExtras:
 
 
 def joint_extras(stage: Stage, prim: Any) -> JointExtras:
-    """Return what a joint prim states beside its geometry.
+    """Return the values that a joint prim states beside its geometry.
 
     Raises
     ------

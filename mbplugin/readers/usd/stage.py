@@ -160,7 +160,7 @@ class Stage:
         return value
 
     def _stated(self, name: str, default: str | float) -> Any:
-        """Return what the stage states of itself, of any type."""
+        """Return the value of the stage's own metadata, of any type."""
         root = self.stage.GetPseudoRoot()
         value = root.GetMetadata(name) if root.HasAuthoredMetadata(name) else default
         return float(value) if isinstance(value, int) else value
@@ -338,7 +338,7 @@ class Stage:
             )
 
     def _words(self, told: object) -> str:
-        """Return what OpenUSD says, the model named as it was asked for and nothing by its address in memory."""
+        """Return OpenUSD's message, with the model named as the caller did and without addresses in memory."""
         return _ANONYMOUS.sub("", str(told).replace(str(self.layers.root.identifier), self.request.path))
 
 
@@ -558,7 +558,7 @@ def did_not_open(error: Any) -> str:
 
 
 def not_utf8(request: Request, error: UnicodeDecodeError) -> BrokenModel:
-    """Return what to say of a text that OpenUSD gave, or quotes in an error, and that is not UTF-8."""
+    """Return the error for a text that OpenUSD gave, or quotes, and that is not UTF-8."""
     data = request.text.encode(errors="surrogateescape") if request.text is not None else b""
     if request.text is None and request.path.lower().endswith((".usd", ".usda")):
         data = read_bounded(Path(request.path))

@@ -97,7 +97,7 @@ class Files:
         return self.text(self.installed(name))
 
     def matching(self, pattern: str) -> list[str]:
-        """Return what a pattern of names matches where files may be read, in the order of ``glob``.
+        """Return the files that match a pattern where files may be read, in the order of ``glob``.
 
         Raises
         ------

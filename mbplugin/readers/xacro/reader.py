@@ -125,7 +125,7 @@ def _expanded(request: Request) -> Expansion:
 
 
 def expand(request: Request, variables: frozenset[str], folder: str = "") -> Expansion:
-    """Return what a xacro file becomes; arguments that the request does not state have their defaults.
+    """Return the expansion of a xacro file; arguments that the request does not state have their defaults.
 
     Parameters
     ----------

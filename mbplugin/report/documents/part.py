@@ -202,7 +202,7 @@ def key(
     name: str | None = None,
     optional: bool = False,
 ) -> Any:
-    """Return what is particular to a key of a document.
+    """Return the properties of one key of a document.
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ def required_keys(part: type[Part]) -> list[str]:
 
 
 def meaning_of(found: Any, name: str) -> str:
-    """Return what a key of an object means, with its unit; empty for objects that no part has made."""
+    """Return the meaning of a key of an object, with its unit; empty for objects that no part has made."""
     part = getattr(found, "part", None)
     return _meanings(part).get(name, "") if part is not None else ""
 
@@ -422,7 +422,7 @@ def _entries(part: type[Part]) -> tuple[_Entry, ...]:
 
 
 def _maker(annotation: Any) -> Callable[[Any], Any] | None:
-    """Return what makes the parts within a value of a type; None where there are none."""
+    """Return the constructor of the parts within a value of a type; None where there are none."""
     origin = get_origin(annotation)
     if origin is None:
         return annotation.of if isinstance(annotation, type) and issubclass(annotation, Part) else None

@@ -661,7 +661,7 @@ def told_cases(report: SweepReport) -> list[int]:
 
 
 def _case(plan: SweepPlan, k: int) -> tuple[Any, ...]:
-    """Return what stop k starts from."""
+    """Return the start of stop k."""
     scenario = plan.scenario
     q, qd, brakes, payloads = plan.draw(k)
     start = by_name(scenario.mech.q_names, q), by_name(scenario.mech.qd_names, qd)

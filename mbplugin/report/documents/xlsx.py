@@ -230,7 +230,7 @@ def _cells(columns: list[str], rows: list[Row]) -> Iterator[list[Any]]:
 
 
 def _cell(value: Any) -> Any:
-    """Return what a cell holds of a value: numbers, truth and text; nothing for what is not finite."""
+    """Return the content of a cell: a number, a truth value or text; None for what is not finite."""
     value = plain(value)
     if not isinstance(value, str):
         return value

@@ -248,7 +248,7 @@ def _view(k: int, chapter: Chapter) -> Html | None:
 
 
 def _interactive(chapter: Chapter, radius: float) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what moves and loads the mechanism on the page; a film moves it by itself."""
+    """Return the data that move and load the mechanism on the page; a film moves it by itself."""
     if chapter.moving is not None or chapter.verdicts is None:
         return {}, {}
     return interactive_data(chapter.verdicts, chapter.reactions, radius)
@@ -278,7 +278,7 @@ def _stresses(chapter: Chapter) -> list[dict[str, Any]]:
 def interactive_data(
     analysis: Analysis, reactions: Reactions | None, radius: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what moves the mechanism on the page, and what loads it; each is empty where it cannot be."""
+    """Return the data that move the mechanism on the page, and those that load it; empty where there are none."""
     response = None if reactions is None else _response(reactions)
     load = {} if reactions is None or response is None else _load_data(reactions, response, radius)
     found = pose_groups(analysis)

@@ -289,7 +289,7 @@ def picture(
     reactions: Reactions | None = None,
     q: Array | None = None,
 ) -> Picture:
-    """Return what is to be seen of a scene, coloured by verdict.
+    """Return the drawing of a scene, coloured by verdict.
 
     Parameters
     ----------

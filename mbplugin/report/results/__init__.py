@@ -51,7 +51,7 @@ def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
 
 
 def cell_of(result: object) -> str:
-    """Return what a notebook shows of a result."""
+    """Return the HTML of a result in a notebook."""
     from mbplugin.report.results.presentation import cell
 
     return cell(result, presentation_of(result))
@@ -112,7 +112,7 @@ def _draw(how: Presentation, result: object, figure: Any) -> None:
 
 
 def _assumed(how: Presentation, result: object) -> str:
-    """Return what is assumed of a result, in a few words."""
+    """Return the assumptions of a result, in a few words."""
     chapter = how.chapter(result) if how.chapter is not None else None
     return chapter.of_effort.heading or chapter.tool_choice.heading if chapter is not None else ""
 

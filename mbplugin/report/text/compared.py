@@ -152,7 +152,7 @@ def close_lines(found: Closing, width: int = PLAIN_WIDTH, written: str | None = 
 
 
 def close_verdict(found: Closing) -> str:
-    """Return what was proved of the file, or why not."""
+    """Return the proof of the written file, or the reason for none."""
     before, after = found.before, found.after
     p = (
         f"p = {before.degree_of_redundancy} before, {after.degree_of_redundancy} after; "

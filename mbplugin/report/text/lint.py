@@ -85,7 +85,7 @@ def verdict(report: Report) -> str:
 
 
 def analysis_verdict(analysis: Analysis) -> str:
-    """Return what an analysis says, in one line."""
+    """Return the verdict of an analysis, in one line."""
     p, ps = analysis.degree_of_redundancy, analysis.structural_redundancy
     redundancy = f"{counted(p, 'redundant constraint')}" if p else "no redundant constraint"
     if p > ps:

@@ -150,7 +150,7 @@ def _legend(result: Reactions, axes: str) -> Iterator[str]:
 
 
 def undetermined(result: Reactions) -> str:
-    """Return what it means that a component has no value, and what still needs a stiffness."""
+    """Return the reason why components have no value, and the bodies that still need a stiffness."""
     missing = result.missing
     needed = [f"{kind} {listed(names, MOST_NAMES)}" for kind, names in _kinds(missing) if names]
     touched = result.stated or result.estimated

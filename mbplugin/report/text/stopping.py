@@ -108,7 +108,7 @@ def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]
 
 
 def measured_name(row: MeasuredRow) -> str:
-    """Return what a measured stop is, and how the computed one ends where it does not come to rest."""
+    """Return the name of a measured stop, and the end of the computed one where it does not come to rest."""
     outcome = "" if row.outcome == "stopped" else f", {row.outcome.replace('_', ' ')}"
     return f"{row.line} {row.joint}, category {row.category}{outcome}"
 
@@ -207,7 +207,7 @@ def worst_cells(worst: WorstStop, length: str) -> list[str]:
 
 
 def worst_start(worst: WorstStop) -> str:
-    """Return what a stop starts from."""
+    """Return the start of a stop in words."""
     rates = {name: rate for name, rate in worst.qd.items() if rate}
     parts = [f"{name} {number(value)}" for name, value in worst.q.items()]
     parts.append("rates " + ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items()))
@@ -338,7 +338,7 @@ def calibration_facts(calibration: Calibration) -> Iterator[str]:
 
 
 def joint_title(joint: FittedJoint) -> str:
-    """Return what was fitted to a joint, and from how many rows."""
+    """Return the fitted law of a joint, and the number of rows behind it."""
     return f"{joint.joint}, category {joint.category}: {LAWS[joint.law]}, from {counted(joint.rows, 'row')}"
 
 
@@ -375,7 +375,7 @@ def joint_notes(joint: FittedJoint, calibration: Calibration, units: Units) -> I
 
 
 def _repeats(stop: RepeatedStop, units: Units) -> str:
-    """Return what the repeats of one stop bound, and what is computed of it."""
+    """Return the bounds from the repeats of one stop, and the computed value."""
     row, (size, unit) = stop.row, units.shown(stop.row.unit)
     found = [
         (name, of, factor, bound, factor * computed)
@@ -594,7 +594,7 @@ def peak_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
 
 
 def axis_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
-    """Return what the bearing of a joint carries at most, and what acts along its axis, as cells."""
+    """Return the largest load on the bearing of a joint, and the forces along its axis, as cells."""
     cells = [shown(peak.structural_force, scales["N"]), shown(peak.structural_moment, scales["N·m"])]
     if peak.axis is not None:
         axis, largest = peak.axis, scales[peak.axis.unit]

@@ -155,7 +155,7 @@ class Activation:
         return self._stick_slip_events(state, before, self.sticking)
 
     def _stick_slip_events(self, state: State, before: AnyArray, came_to_rest: AnyArray) -> list[Event]:
-        """Return what starts to stick or slip, as against what stuck before; before and came_to_rest (n,) of bool."""
+        """Return the joints that start to stick or slip; ``before`` and ``came_to_rest`` (n,) of bool."""
         out = []
         for n in np.flatnonzero(self.sticking != before).tolist():
             if self.sticking[n] and not came_to_rest[n]:

@@ -102,7 +102,7 @@ def _some(G: Array, which: AnyArray) -> Array:
 
 @kernel
 def _columns(resistances: Records, G: Array, at: AnyArray) -> Array:
-    """Return what the resistances at (k,), rows of G (n, nv), do at their static bounds, (nv, k)."""
+    """Return the effect (nv, k) of the resistances at (k,), rows of G (n, nv), at their static bounds."""
     A = np.empty((G.shape[1], len(at)))
     for k in range(len(at)):
         for j in range(G.shape[1]):

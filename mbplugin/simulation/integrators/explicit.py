@@ -456,7 +456,7 @@ class ExplicitStep:
 
 
 def _sizes(kernel_state: KernelState, q: Array, y: Array, new: Array) -> Array:
-    """Return what the relative tolerance is relative to, (n,): coordinates, not increments; turns to 1.
+    """Return the sizes (n,) to which the relative tolerance applies: coordinates, not increments; turns to 1.
 
     Coordinates q (nq,), the state y (n,) before and ``new`` (n,) after the step.
     """

@@ -218,7 +218,7 @@ class CompiledStepper:
 
 
 def control_of(options: Options, end: float, reselect_below: float) -> Control:
-    """Return what bounds the steps up to a time, s."""
+    """Return the bounds of the steps up to a time, s."""
     return Control(
         end,
         options.largest_step,
@@ -331,7 +331,7 @@ class AbsoluteAccelerations:
         return np.asarray(np.linalg.lstsq(S[kept], solution.v_dot - bias[kept], rcond=1e-10)[0])
 
     def _resisting(self, qd: Array) -> dict[tuple[str, str], float]:
-        """Return what friction and brakes do along freedoms at qd (nv,), N and N·m, by (pair, component)."""
+        """Return the forces of friction and brakes along freedoms at qd (nv,), N and N·m, by (pair, component)."""
         model, out = self._model, {}
         rows, terms = model.table.rows, model.table.terms
         for one in model.resistances:

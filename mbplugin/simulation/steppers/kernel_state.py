@@ -195,7 +195,7 @@ def _struct_pointer(_: Any, kernel_state: Any) -> Any:
 
 
 def struct_loader(kind: Any) -> Callable[[int], Any]:
-    """Return what loads a named tuple of a kind from an address, for kernels.
+    """Return an intrinsic that loads a named tuple of a kind from an address, for kernels.
 
     Parameters
     ----------

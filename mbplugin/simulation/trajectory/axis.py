@@ -67,7 +67,7 @@ class AxisForces:
 
 
 def axis_forces(motion: Trajectory, joint: str) -> AxisForces | None:
-    """Return what acts along the freedom of a joint, None for one that has not exactly one."""
+    """Return the forces along the freedom of a joint; None for a joint that has not exactly one."""
     pair = motion.mechanism.pair_by_name[joint]
     if len(pair.kind.free) != 1:
         return None
@@ -95,7 +95,7 @@ def _while(motion: Trajectory, kind: HolderKind, joint: str) -> AnyArray:
 
 
 def _holding(motion: Trajectory, joint: str) -> Array:
-    """Return what holds or leads a joint by a row of its own, (T,)."""
+    """Return the force of the lock or drive of a joint, (T,)."""
     rows = motion._wrenches.of_rest.get(str(Holder("lock", joint)))
     return np.zeros(len(motion.time)) if rows is None or not rows.shape[1] else rows[:, 0]
 

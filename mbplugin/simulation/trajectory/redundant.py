@@ -139,7 +139,7 @@ def _multipliers(system: System, rows: Rows, carried: Carried, k: int) -> Array:
 
 
 def _applied(trajectory: Trajectory, system: System, carried: Carried, k: int) -> Applied:
-    """Return what acts on the bodies at a sample, besides what the rows carry."""
+    """Return the forces on the bodies at a sample besides those of the rows."""
     mech, actions = system.mech, trajectory.actions
     q, qd, qdd = trajectory.q[k], trajectory.qd[k], trajectory.qdd[k]
     loads = (
@@ -153,7 +153,7 @@ def _applied(trajectory: Trajectory, system: System, carried: Carried, k: int) -
 
 
 def _along_freedoms(system: System, pair: Pair, carried: Carried, k: int) -> list[Load]:
-    """Return what acts along the freedoms of a pair without being a row, on both of its bodies."""
+    """Return the forces along the freedoms of a pair that are not rows, on both of its bodies."""
     if not pair.kind.free:
         return []
     wrench = carried.transmitted[pair.name][k] - carried.of_pair[pair.name][k]

@@ -549,7 +549,7 @@ def _arrays(trajectory: Trajectory) -> dict[str, AnyArray]:
 
 
 def _about(trajectory: Trajectory) -> dict[str, Any]:
-    """Return what is no array."""
+    """Return the properties that are not arrays."""
     return {
         "mechanism": trajectory.mechanism.name,
         "outcome": trajectory.outcome,

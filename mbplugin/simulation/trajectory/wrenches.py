@@ -96,7 +96,7 @@ class _Passing:
 
 
 def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
-    """Return what all joints carry at all samples.
+    """Return the wrenches of all joints at all samples.
 
     Closing rows get the multipliers that make up for M q̈ − F in joint rates; with these, every body
     and the tree beyond it is in balance, which leaves what its tree joint carries.
@@ -256,7 +256,7 @@ def _wrench(model: TreeModel, pair: Pair, carried: _Passing) -> tuple[Array, Arr
 
 
 def _along_freedoms(model: TreeModel, pair: Pair, carried: _Passing) -> Array:
-    """Return what acts along the freedoms of a cut pair (s, 6): what slides, and what holds."""
+    """Return the forces along the freedoms of a cut pair (s, 6), sliding and holding."""
     out: Array = np.zeros((len(carried.resisted), 6))
     labels = model.table.labels
     first = len(labels) - len(model.resistances)
@@ -386,7 +386,7 @@ def before_jumps(time: Array) -> AnyArray:
 
 
 def resistance_forces(model: TreeModel, qd: Array) -> Array:
-    """Return what every resistance (n,) does along its freedom at rates qd (nv,) while it slides, N·m or N."""
+    """Return the sliding force of every resistance (n,) along its freedom at rates qd (nv,), N·m or N."""
     return sliding_forces(model.resistances, rates_of(model, qd))
 
 
@@ -397,7 +397,7 @@ def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> RowLabel | N
 
 
 def brake_force(model: TreeModel, held: Held, brake: BrakeForce, qd: Array, multipliers: Array) -> float:
-    """Return what a gripped brake does to its joint along its freedom, N·m or N.
+    """Return the force of an engaged brake along the freedom of its joint, N·m or N.
 
     Rates qd (nv,) and multipliers (m,) are those of the state.
     """

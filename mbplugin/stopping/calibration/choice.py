@@ -207,7 +207,7 @@ def times_of_ramp(rows: Sequence[Measurement]) -> bool:
 def unexplained(
     row: Measurement, time: float, distance: float, *, gravity: bool, depends_on_rate: bool
 ) -> tuple[str, ...]:
-    """Return what the computed time (s) and distance (rad, m) of a row leave unexplained, one clause each.
+    """Return reasons why a row differs from its computed time (s) and distance (rad, m), one clause each.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def _reason(row: Measurement, index: float, gravity: bool, depends_on_rate: bool
 
 
 def shape_notes(rows: Sequence[Measurement], category: int, gravity: bool) -> tuple[str, ...]:
-    """Return what the shape indices of rows show by themselves, one sentence each."""
+    """Return the conclusions from the shape indices of rows, one sentence each."""
     low = [row for row in rows if row.shape_index < _BELOW]
     if not low or (category == 0 and gravity):
         return ()
@@ -263,7 +263,7 @@ def shape_notes(rows: Sequence[Measurement], category: int, gravity: bool) -> tu
 
 
 def undetermined_note(group: Sequence[str], rows: Sequence[Measurement]) -> str:
-    """Return what data do not determine, and which rows would."""
+    """Return the parameters that the data do not determine, and the rows that would."""
     names = f"{', '.join(group[:-1])} and {group[-1]} are" if len(group) > 1 else f"{group[0]} is"
     how = " only in combination" if len(group) > 1 else ""
     speeds = {row.speed for row in rows}

@@ -86,7 +86,7 @@ class Determination:
 
 
 def determination(found: Fit) -> Determination:
-    """Return what a fit determines.
+    """Return the parameters that a fit determines.
 
     The covariance is that of a fit with fixed weights, whose errors have the scatter of times and of
     distances. Each scatter comes from few residuals: the quantile is Student's, with the degrees of freedom

@@ -53,7 +53,7 @@ class Head(NamedTuple):
 
 
 def read_head(text: str, where: str) -> Head:
-    """Return what a header states.
+    """Return the columns that a header states.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def read_head(text: str, where: str) -> Head:
 
 
 def _remedy(name: str, known: str) -> str:
-    """Return what to write instead of a header that is no column."""
+    """Return the column to write for a header that is none."""
     for column in sorted(COLUMNS, key=len, reverse=True):
         rest = known.removeprefix(column).strip(" _()").replace("percent", "%").replace("_per_", "/")
         units = {unit for sizes in COLUMNS[column].values() for unit in sizes}

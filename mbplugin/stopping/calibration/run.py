@@ -184,7 +184,7 @@ def calibrate(
 
 
 def _with_origin(joint: FittedJoint, measured: Source, date: str) -> FittedJoint:
-    """Return what was fitted with where it comes from, for the reports of stops with it."""
+    """Return the fitted joint with its origin, for the reports of stops that use it."""
     rows = counted(joint.rows, "row")
     file = visible(Path(measured.path).name)
     origin = f"calibrated on {date} from {rows} of {file}, SHA-256 {measured.sha256}"
@@ -357,7 +357,7 @@ def _scatter(found: Fit, known: Determination, rows: Sequence[Measurement]) -> l
 
 
 def _fixed(mech: Scene | Mechanism, joint: str, names: Sequence[str]) -> Brake:
-    """Return what a scene states of a brake that is fitted; without one, nothing but what is fitted."""
+    """Return the brake of a scene whose parameters are fitted; without one, an empty one."""
     stated = [brake for brake in (mech.brakes if isinstance(mech, Scene) else ()) if brake.joint == joint]
     if not stated:
         return Brake(joint, 0.0, delay=0.0)

@@ -155,7 +155,7 @@ class Calibration(Result):
         return one_line(self, self.model, facts)
 
     def joint(self, name: str, category: int | None = None) -> FittedJoint:
-        """Return what was fitted to the stops of a joint, in one category where it has two.
+        """Return the fit of a joint's stops, in one category where it has two.
 
         Raises
         ------
@@ -173,7 +173,7 @@ class Calibration(Result):
         return [row for row in self.rows if (row.joint, row.category) == own]
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
-        """Return what writes the tables of a scene."""
+        """Return the writers of the tables of a scene, by ending."""
         return {".toml": partial(Path.write_text, data=self.toml, encoding="utf-8")}
 
 

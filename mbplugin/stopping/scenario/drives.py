@@ -180,7 +180,7 @@ def _freedoms(equations: Equations, rows: int, p: int, p_here: int) -> Array:
 
 
 def _rounded(equations: Equations, rows: int, p: int) -> float:
-    """Return what the first rows lose by being rounded: the largest singular value taken for zero, a share of all.
+    """Return the error of the first rows from rounding: the largest singular value taken for zero, a share of all.
 
     Two drives whose rows differ by less move together but for the digits that a file leaves out.
     """
@@ -270,7 +270,7 @@ def _contradictions(
 
 
 def _sentence(own: DriveMotion, leaders: Sequence[DriveMotion]) -> str:
-    """Return what is said on a drive whose joint follows in another motion than its own."""
+    """Return the sentence on a drive whose joint follows another motion than its own."""
     joint = own.brake.joint
     if not leaders:
         return (

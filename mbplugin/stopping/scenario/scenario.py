@@ -180,7 +180,7 @@ def placeholder_efforts(mech: Mechanism, brakes: Iterable[JointBrake], q: Array)
 
 
 def assumed_brakes(brakes: Iterable[JointBrake | BrakeForce]) -> tuple[str, ...]:
-    """Return what brakes leave out, one sentence for each joint."""
+    """Return the assumptions about brakes, one sentence for each joint."""
     return tuple(f"{brake.joint}: {', '.join(said)}" for brake in brakes if (said := _said(brake)))
 
 

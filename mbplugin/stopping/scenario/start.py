@@ -275,7 +275,7 @@ def recorded_coordinates(path: Path, mech: Mechanism) -> dict[str, float | str]:
 
 
 def read_recording(path: Path, names: Sequence[str], rates: Sequence[str] = ()) -> Recording:
-    """Return what a file tells of some coordinates, and of rates with names of their own.
+    """Return the recording in a file of some coordinates, and of rates with names of their own.
 
     Parameters
     ----------

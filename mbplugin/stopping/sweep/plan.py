@@ -285,7 +285,7 @@ class Stopper(Protocol):
 
 
 def stopper_of(scenario: Scenario) -> Stopper:
-    """Return what computes the stops of a robot."""
+    """Return the stopper that suits a robot."""
     return _Compiled(scenario) if supports_compiled_stop(scenario) else _General(scenario)
 
 

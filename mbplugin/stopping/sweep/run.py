@@ -270,7 +270,7 @@ def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
 
 
 def _stopper(plan: SweepPlan) -> Stopper:
-    """Return what computes the stops of a plan, built once per process."""
+    """Return the stopper of a plan, built once per process."""
     if plan.fingerprint not in _STOPPERS:
         _STOPPERS.clear()
         _STOPPERS[plan.fingerprint] = stopper_of(plan.scenario)

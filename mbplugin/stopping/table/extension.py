@@ -318,7 +318,7 @@ class Reach:
             x = np.einsum("nbi,nb->ni", parts, _basis(Q[:, j] - self.q[j]))
 
     def _parts(self, j: int, x: Array) -> Array:
-        """Return what (n, 4, 3) of places x (n, 3) beyond a joint goes with 1, cos q, sin q and q."""
+        """Return the coefficients (n, 4, 3) of 1, cos q, sin q and q for places x (n, 3) beyond a joint."""
         v, a, p = self.S[j, :3], self.S[j, 3:], self.points[j]
         out = np.zeros((len(x), 4, 3))
         way = x - p
@@ -327,7 +327,7 @@ class Reach:
         return out
 
     def _frames(self, Q: Array) -> tuple[Array, Array]:
-        """Return what joints before each one do to a place at poses Q (n, k): R (k + 1, n, 3, 3), p (k + 1, n, 3)."""
+        """Return the frames in front of each joint at poses Q (n, k): R (k + 1, n, 3, 3), p (k + 1, n, 3)."""
         n, k = Q.shape
         R, p = np.empty((k + 1, n, 3, 3)), np.empty((k + 1, n, 3))
         R[0], p[0] = np.eye(3), 0.0

@@ -287,7 +287,7 @@ def stop_command(
     ramps: Iterable[str],
     drops_payloads: bool,
 ) -> StopCommand | None:
-    """Return what the commands of a table have in common; None for a model that was not read from a file.
+    """Return the common part of a table's commands; None for a model that was not read from a file.
 
     Parameters
     ----------

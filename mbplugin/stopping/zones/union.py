@@ -137,7 +137,7 @@ def stop_zone(
 def _motions_of(
     scene: Scene, stops: StopReport | StoppingTable | SweepPlan
 ) -> tuple[tuple[Payload, ...], int, Iterable[StopMotion]]:
-    """Return what the robot carries, how many stops there are, and their motions."""
+    """Return the payloads of the robot, the number of stops, and their motions."""
     if isinstance(stops, StoppingTable):
         _require_same(scene, stops.model)
         if not stops.motions:

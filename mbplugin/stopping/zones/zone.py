@@ -86,7 +86,7 @@ class StopZone(Result):
         )
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
-        """Return what writes the floor as DXF, SVG and CSV, and the solids as STL."""
+        """Return the writers of the floor as DXF, SVG and CSV, and of the solids as STL."""
 
         return {ending: partial(write, self) for ending, write in WRITERS.items()}
 
@@ -116,7 +116,7 @@ def require_writable(paths: Iterable[Path]) -> None:
 
 
 def zone_sentences(zone: StopZone) -> tuple[str, ...]:
-    """Return what a zone is, and what was assumed, one sentence each."""
+    """Return the zone and its assumptions, one sentence each."""
     size = " × ".join(f"{d:.3f}" for d in zone.upper - zone.lower)
     stops = "1 stop" if zone.stops == 1 else f"{zone.stops} stops"
     return (

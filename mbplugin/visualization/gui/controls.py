@@ -351,7 +351,7 @@ class Screen:
 
     @classmethod
     def of(cls, bullet: ModuleType, client: int) -> Screen:
-        """Return what the camera of a window sees now."""
+        """Return the current view of a window's camera."""
         state = bullet.getDebugVisualizerCamera(physicsClientId=client)
         return cls(state[0], state[1], tuple(state[2]), tuple(state[3]), state[10])
 

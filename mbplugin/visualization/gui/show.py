@@ -225,7 +225,7 @@ def open_or_draw(
 
 
 def seen_at_rest(mech: Scene | Mechanism, analysis: Analysis, reactions: Reactions | None = None) -> Picture:
-    """Return what is to be seen at the closed pose of an analysis, with reactions where they can be had."""
+    """Return the drawing at the closed pose of an analysis, with reactions where they can be had."""
     if reactions is None:
         # a mechanism that cannot rest under its loads has no arrows
         reactions, _ = reactions_at_rest(mech, analysis)
@@ -235,7 +235,7 @@ def seen_at_rest(mech: Scene | Mechanism, analysis: Analysis, reactions: Reactio
 def seen_in_motion(
     mech: Scene | Mechanism, made: Replay, planar: str | None = None, tolerance: float | None = None
 ) -> Picture:
-    """Return what is to be seen where a replay starts, judged there where that can be done."""
+    """Return the drawing at the start of a replay, judged there where that can be done."""
     analysis, _ = judged(mech, made.q[0], planar, made.tolerance if tolerance is None else tolerance)
     return whole_picture(mech, analysis=analysis, q=made.q[0])
 

@@ -98,7 +98,7 @@ class DebugWindow:
         return self.controls.read(slider)
 
     def _beside(self) -> list[Surface]:
-        """Return what stands beside the robot."""
+        """Return the surfaces beside the robot."""
         seen, replay = self.window.seen, self.window.replay
         if replay is None:
             return list(arrow_surfaces(seen))

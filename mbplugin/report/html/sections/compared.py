@@ -74,7 +74,7 @@ def agreement_section(chapter: Chapter) -> Html | None:
 
 
 def _checks(found: Agreement) -> Html:
-    """Return what speaks for and against each motion, seen for itself."""
+    """Return the checks for and against each motion."""
     rows = [
         element(
             "tr",

@@ -223,7 +223,7 @@ class Concerned(NamedTuple):
 
 
 def concerned(finding: Finding, analysis: Analysis) -> Concerned:
-    """Return what a finding names: its element, and the names in its evidence.
+    """Return the elements that a finding names: its own, and those in its evidence.
 
     A redundant constraint stands for its loop: where only one constraint is named and a self-stress loads
     it, all that this self-stress loads is concerned.

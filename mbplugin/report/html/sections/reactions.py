@@ -289,7 +289,7 @@ def _stress(k: int, stress: SelfStress) -> Html:
 
 
 def remedies_section(chapter: Chapter) -> Html | None:
-    """Return what to change, each way with its proof and lines to paste."""
+    """Return the proposed changes, each with its proof and lines to paste."""
     analysis = chapter.verdicts
     if analysis is None or not (analysis.remedies or analysis.obstacles):
         return None

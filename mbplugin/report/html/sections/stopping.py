@@ -252,7 +252,7 @@ def _of_axis(rows: list[dict[str, Any]], axis: str, at: str, single: list[dict[s
 
 
 def _named(row: dict[str, Any]) -> tuple[str, bool]:
-    """Return what the point of a row is, and whether the stop is not at rest there."""
+    """Return the name of a row's point, and whether the stop has not come to rest there."""
     name = f"category {row['category']}, {row['extension_percent']} % extension"
     return (name, False) if _rests(row) else (f"{name}: {row['outcome'].replace('_', ' ')}", True)
 
@@ -427,7 +427,7 @@ def _worst_stops_row(one: WorstStop, length: str) -> Html:
 
 
 def calibration_section(chapter: Chapter) -> Html | None:
-    """Return what is assumed, the joints, and the tables of a scene."""
+    """Return the assumptions, the joints, and the tables of a scene."""
     made = chapter.calibration
     if made is None:
         return None
