@@ -66,15 +66,16 @@ def with_worst_stops(
     payload: float | None = None,
     speeds: Mapping[str, float] | None = None,
     brakes: Iterable[BrakeLike] | None = None,
+    decelerations: NamedNumbers | None = None,
     progress: Count | None = None,
 ) -> StoppingTable:
-    """Return a table with the worst stops of category 0 of its axes, one at a time.
+    """Return a table with the worst stops of its axes, one at a time, in each of its categories.
 
     Parameters
     ----------
     table : StoppingTable
-        Made of the same model with the same payload, speeds and brakes.
-    mech, q, payload, speeds, brakes
+        Made of the same model with the same payload, speeds, brakes and decelerations.
+    mech, q, payload, speeds, brakes, decelerations
         As for :func:`mbplugin.stopping_table`.
     progress : callable, optional
         Gets the number of stops that were computed.
@@ -84,17 +85,23 @@ def with_worst_stops(
     BadUsage, BadNumber
         As for :func:`mbplugin.worst_stop`.
     """
-    worst = worst_stop(
-        mech,
-        q=q,
-        axes=table.axes,
-        payload=payload,
-        speeds=speeds,
-        brakes=brakes,
-        tool=table.tool,
-        progress=progress,
+    found = tuple(
+        worst_stop(
+            mech,
+            q=q,
+            # category 1 has fewer axes in the form of the standard
+            axes=tuple(dict.fromkeys(row["joint"] for row in table.rows if row["category"] == category)),
+            category=category,
+            payload=payload,
+            speeds=speeds,
+            brakes=brakes,
+            decelerations=decelerations if category else None,
+            tool=table.tool,
+            progress=progress,
+        )
+        for category in sorted({row["category"] for row in table.rows})
     )
-    return replace(table, worst=worst)
+    return replace(table, worst=found[0] if found else None, more_worst=found[1:])
 
 
 @checked

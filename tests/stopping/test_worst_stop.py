@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -21,10 +22,11 @@ from mbplugin.report.text.stopping import worst_cells
 from mbplugin.stopping import worst_search as search
 from mbplugin.stopping.batch import CompiledStop, CompiledStopper
 from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.worst import _stated, worst_stop
+from mbplugin.stopping.table.run import stopping_table
+from mbplugin.stopping.worst import _stated, with_worst_stops, worst_stop
 from mbplugin.stopping.worst_search import Objective, StopComputer, StopSpace
 from mbplugin.stopping.worst_stops import Failure, WorstStop, WorstStops, worst_in_units
-from mbplugin.stopping.zones.distance import figures_of_document
+from mbplugin.stopping.zones.distance import figures_of, figures_of_document
 from places import BULLET_DATA
 from rod_arms import arm
 
@@ -173,7 +175,7 @@ def test_a_table_has_the_worst_stops_of_its_axes_in_every_format() -> None:
     assert found["travel"]["grid"] == pytest.approx(abs(document["rows"][0]["distance"]))
     way = found["tool_distance"]
     csv = call(*run, "--output-format", "csv").out
-    assert f"# worst of a search, j4: longest tool path: {way['value']:.6g} m" in csv
+    assert f"# worst of a search in category 0, j4: longest tool path: {way['value']:.6g} m" in csv
     text = call(*run, "--units", "deg,mm").out
     assert (
         f"{1e3 * way['value']:.4g} mm" in text and f"{np.rad2deg(found['travel']['value']):.4g} deg" in text
@@ -186,6 +188,43 @@ def test_a_table_has_the_worst_stops_of_its_axes_in_every_format() -> None:
     assert distance.term("t2").value == max(one["time"] for one in found.values())
     assert mb.separation_distance(alone, K=1.0, t1=0, D_DS=0, Z=0).value == distance.value
     assert distance.term("t2").source.startswith("worst stop of category 0 of")
+
+
+@pytest.mark.long
+def test_a_table_has_the_worst_stops_of_each_of_its_categories() -> None:
+    """A ramp of 4 rad/s² from 2 rad/s takes half a second, and a brake much less."""
+    settings: dict[str, Any] = {"brakes": [BRAKE], "decelerations": {"j0": 4.0}, "speeds": {"j0": 2.0}}
+    table = stopping_table(ROD, categories=(0, 1), **settings)
+    searched = with_worst_stops(table, ROD, **settings)
+    assert [worst.category for worst in searched.searched] == [0, 1] and searched.searched[
+        0
+    ] is searched.worst
+    for worst in searched.searched:
+        rows = [row for row in table.rows if row["category"] == worst.category]
+        slowest = {w.measure: w for w in worst.found}["time"]
+        assert slowest.value >= max(row["rest_time"] for row in rows) - 1e-9
+        assert slowest.grid == pytest.approx(max(row["rest_time"] for row in rows))
+    (braked, ramped) = (max(w.time for w in worst.found) for worst in searched.searched)
+    assert ramped > 0.49 and ramped > braked
+    only = with_worst_stops(stopping_table(ROD, categories=(1,), **settings), ROD, **settings)
+    assert [worst.category for worst in only.searched] == [1] and only.more_worst == ()
+    assert "of category 1" in str(only) and "of category 0" not in str(only)
+    document = json.loads(searched.text("json"))
+    jsonschema.validate(document, json.loads(call("schema", "stop-table").out))
+    assert [w["category"] for w in (document["worst"], *document["more_worst"])] == [0, 1]
+    page = searched.text("html")
+    assert all(f"of category {k} that a search computed" in page for k in (0, 1))
+    # a distance is of one category
+    for category, longest in ((0, braked), (1, ramped)):
+        taken = figures_of_document(json.dumps(document).encode(), "t", category=category)
+        assert taken.time == pytest.approx(longest) == figures_of(searched, category).time
+    with pytest.raises(mb.MbPluginError, match=r"categories 0 and 1, and a distance is of one.*--category 1"):
+        mb.separation_distance(searched, K=1.0, t1=0, D_DS=0, Z=0)
+    with pytest.raises(mb.MbPluginError, match="no stop of category 2; expected category 0 and 1"):
+        mb.separation_distance(searched, K=1.0, t1=0, D_DS=0, Z=0, category=2)
+    assert mb.separation_distance(searched, K=1.0, t1=0, D_DS=0, Z=0, category=1).value == pytest.approx(
+        ramped
+    )
 
 
 def test_worst_stops_are_shown_in_the_units_of_the_user() -> None:

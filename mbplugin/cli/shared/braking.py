@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Largest sagitta and growth of the outline, m.
 RESOLUTION = 0.002
+#: Smaller ones come of a number in another unit than was meant, m.
+_FINEST, _SMALLEST = 1e-5, 1e-3
 ZoneOption = Annotated[
     list[Path] | None,
     typer.Option(
@@ -43,16 +45,16 @@ ZoneResolutionOption = Annotated[
     str | None,
     typer.Option(
         "--zone-resolution",
-        metavar="M",
-        help=f"Largest sagitta and growth of the zone, m; default: {RESOLUTION:g} m.",
+        metavar="LENGTH",
+        help=f"Largest sagitta and growth of the zone, such as 2mm; default: {RESOLUTION:g}m.",
     ),
 ]
 PayloadRadiusOption = Annotated[
     str | None,
     typer.Option(
         "--payload-radius",
-        metavar="M",
-        help="Of a ball around the payload, for the zone, m.",
+        metavar="LENGTH",
+        help="Of a ball around the payload, for the zone, such as 0.1m.",
     ),
 ]
 BrakeOption = Annotated[
@@ -251,9 +253,28 @@ def zone_request(
         raise BadUsage("two outputs are one file", expected="a file for each")
     for file in own:
         require_folder(file)
-    size = RESOLUTION if resolution is None else units.value(resolution, "length", "--zone-resolution is")
-    radius = None if payload_radius is None else units.value(payload_radius, "length", "--payload-radius is")
+    size = RESOLUTION if resolution is None else _length(resolution, "--zone-resolution", _FINEST, units)
+    radius = None if payload_radius is None else _length(payload_radius, "--payload-radius", _SMALLEST, units)
     return ZoneRequest(own, size, radius)
+
+
+def _length(text: str, option: str, least: float, units: Units) -> float:
+    """Return a length of an option, m.
+
+    Raises
+    ------
+    BadUsage
+        It is not a length, or one so small that another unit was meant.
+    """
+    value = units.value(text, "length", f"{option} is")
+    if 0 < value < least:
+        bare = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzµ")
+        raise BadUsage(
+            f"{option} is {value * 1e3:g} mm",
+            expected=f"{least * 1e3:g} mm or more",
+            remedy=f"write {bare}m if metres are meant" if float(bare) >= least else "",
+        )
+    return value
 
 
 def parse_bound(text: str) -> tuple[float, float]:

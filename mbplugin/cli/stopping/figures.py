@@ -94,6 +94,10 @@ Terms = Annotated[
         help="K, t1, D_DS, Z of S; v_h, T_r, C, Z_d, Z_r, v_r of S_p (m, s, m/s); none has a default.",
     ),
 ]
+DistanceCategory = Annotated[
+    int | None,
+    typer.Option("--category", help="Of the stops that count: 0, 1 or 2; needed where a table has several."),
+]
 #: Of the terms, those of both standards.
 _DIMENSIONS = {
     **dict.fromkeys(("K", "v_h", "v_r"), "speed"),
@@ -195,6 +199,7 @@ def distance_command(
     file: File,
     standard: StandardOption = "iso13855",
     term: Terms = None,
+    category: DistanceCategory = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     against: opt.AgainstOption = None,
@@ -210,7 +215,7 @@ def distance_command(
     from mbplugin.report.documents.part import violation
     from mbplugin.stopping.zones.distance import figures_of_document, protective_of, separation_of
 
-    figures = figures_of_document(*_read(file), violation)
+    figures = figures_of_document(*_read(file), violation, category)
     compute = {"iso13855": separation_of, "iso15066": protective_of}[standard]
     distance = compute(figures, named(term, "--term", lambda name: _DIMENSIONS.get(name, ""), SI))
     emit_report(_distance_report(distance), output_format, output, earlier)

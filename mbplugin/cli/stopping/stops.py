@@ -253,7 +253,7 @@ def stop_table_command(
     from mbplugin.stopping.table.run import stopping_table
 
     speeds, brakes = given.rates(speed, "--speed"), given.brakes(brake)
-    pose = given.coordinates(q)
+    pose, ramps = given.coordinates(q), given.accelerations(deceleration, "--deceleration")
     table = stopping_table(
         scene,
         q=pose,
@@ -263,7 +263,7 @@ def stop_table_command(
         categories=_categories(category),
         brakes=brakes,
         require_brakes=require_brakes,
-        decelerations=given.accelerations(deceleration, "--deceleration"),
+        decelerations=ramps,
         tool=tool,
         grid=_grid(grid),
         measured=measured,
@@ -275,7 +275,14 @@ def stop_table_command(
 
         with total_bar("stops") as progress:
             table = with_worst_stops(
-                table, scene, q=pose, payload=payload, speeds=speeds, brakes=brakes, progress=progress
+                table,
+                scene,
+                q=pose,
+                payload=payload,
+                speeds=speeds,
+                brakes=brakes,
+                decelerations=ramps,
+                progress=progress,
             )
     emit_report(
         _stop_table_report(table, scene, given.units, commands, measured), output_format, output, earlier

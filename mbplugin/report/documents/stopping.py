@@ -343,8 +343,9 @@ class _Searches(Part):
 
 
 class WorstOfTable(Part):
-    """The worst stops of category 0 of the axes of a table, one at a time."""
+    """The worst stops of the axes of a table in one of its categories, one at a time."""
 
+    category: StopCategory = key("0 in documents without it", optional=True)
     seed: Count
     stops: Count = key("that were computed", read="count")
     outcomes: list[_OutcomeCount] = key(read="outcome_counts")
@@ -508,7 +509,10 @@ class StopTableOutput(Recorded):
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
     rows: list[_TableRow]
-    worst: WorstOfTable | None = key("the worst stops, where they were searched", optional=True)
+    worst: WorstOfTable | None = key(
+        "the worst stops of the lowest category, where they were searched", optional=True
+    )
+    more_worst: list[WorstOfTable] = key("those of the other categories", optional=True)
     measured: _MeasuredStops | None = key("measured stops beside computed ones", optional=True)
 
 

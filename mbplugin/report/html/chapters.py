@@ -98,7 +98,7 @@ def table_chapter(table: StoppingTable, units: Units = SI, scene: Scene | None =
             f"category {longest['category']}, {longest['joint']}, {longest['extension_percent']} % extension"
         )
         notes = (f"the view shows the pose at the signal of the row with the longest tool path: {what}",)
-    return Chapter(title=title, model=model, table=table, worst=table.worst, notes=notes, units=units)
+    return Chapter(title=title, model=model, table=table, notes=notes, units=units)
 
 
 def worst_chapter(worst: WorstStops, units: Units = SI) -> Chapter:
@@ -232,6 +232,13 @@ class Chapter:
     units: Units = SI
 
     @property
+    def searched(self) -> tuple[WorstStops, ...]:
+        """The worst stops of a search, or those of each category of a table."""
+        if self.worst is not None:
+            return (self.worst,)
+        return self.table.searched if self.table is not None else ()
+
+    @property
     def verdicts(self) -> Analysis | None:
         """The analysis, own or the report's."""
         return self.report.analysis if self.analysis is None and self.report is not None else self.analysis
@@ -268,8 +275,8 @@ class Chapter:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What stands above the numbers where some of them are assumed."""
-        searched = "" if self.worst is None else self.worst.searches.warning
-        return tuple(filter(None, (*self.of_effort.warnings, self.tool_choice.warning, searched)))
+        searched = (worst.searches.warning for worst in self.searched)
+        return tuple(filter(None, (*self.of_effort.warnings, self.tool_choice.warning, *searched)))
 
     @property
     def moving(self) -> Trajectory | None:

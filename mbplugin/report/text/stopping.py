@@ -85,13 +85,13 @@ def stop_table_lines(
         yield from _block(list(rows), width, commands, units)
     if table.measured is not None:
         yield from _measured(table.measured, width, units)
-    if table.worst is not None:
-        title = f"Worst of {counted(table.worst.count, 'stop')} of category 0, seed {table.worst.seed}"
+    for worst in table.searched:
+        title = f"Worst of {counted(worst.count, 'stop')} of category {worst.category}, seed {worst.seed}"
         yield Line()
         yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
-        for sentence in table.worst.only_here(table.assumptions):
+        for sentence in worst.only_here(table.assumptions):
             yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
-        yield from found_lines(table.worst, width, commands=commands, units=units)
+        yield from found_lines(worst, width, commands=commands, units=units)
 
 
 def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]:

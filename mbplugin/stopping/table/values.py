@@ -254,7 +254,9 @@ class StoppingTable(Result):
     lengths : tuple of str
         Coordinates that are lengths; the others are angles.
     worst : WorstStops, optional
-        The worst stops of category 0 of the same axes, where they were searched.
+        The worst stops of the same axes and of the table's lowest category, where they were searched.
+    more_worst : tuple of WorstStops
+        Those of its other categories, in their order.
     measured : MeasuredStops, optional
         Measured stops beside computed ones, where a file of them was given.
     form : str or None
@@ -277,6 +279,7 @@ class StoppingTable(Result):
     measured: MeasuredStops | None = None
     form: str | None = None
     tool_choice: ToolChoice = NO_TOOL
+    more_worst: tuple[WorstStops, ...] = ()
 
     def __repr__(self) -> str:
         return one_line(self, self.model, (counted(len(self.rows), "row"), f"axes {', '.join(self.axes)}"))
@@ -311,8 +314,13 @@ class StoppingTable(Result):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What stands above the numbers where some of them are assumed or not searched to the end."""
-        searched = "" if self.worst is None else self.worst.searches.warning
-        return tuple(filter(None, (*self.of_effort.warnings, self.tool_choice.warning, searched)))
+        searched = (worst.searches.warning for worst in self.searched)
+        return tuple(filter(None, (*self.of_effort.warnings, self.tool_choice.warning, *searched)))
+
+    @property
+    def searched(self) -> tuple[WorstStops, ...]:
+        """The worst stops of each category, where they were searched."""
+        return () if self.worst is None else (self.worst, *self.more_worst)
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
         return {".csv": lambda path: path.write_text(self._csv(), encoding="utf-8", newline="\n")}
@@ -328,10 +336,13 @@ class StoppingTable(Result):
     def _csv(self) -> str:
         """Return the assumptions as comments, then one line per stop."""
         title = f"stopping table of {self.model}, tool {self.tool}"
-        found = self.worst.found if self.worst is not None else ()
         beside = self.measured
         compared = [] if beside is None else [f"measured: {beside.source}", beside.sentence]
-        searched = [f"worst of a search, {one.name}: {one.value:.6g} {one.unit}" for one in found]
+        searched = [
+            f"worst of a search in category {worst.category}, {one.name}: {one.value:.6g} {one.unit}"
+            for worst in self.searched
+            for one in worst.found
+        ]
         rows = [flat(row) for row in self.rows]
         return csv_text(
             list(rows[0]) if rows else [],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, isfinite
 from pathlib import Path
@@ -107,13 +107,19 @@ class StopFigures:
         return self.row_speed if self.speed is None else self.speed
 
 
-def figures_of(stop: StopLike) -> StopFigures:
+def figures_of(stop: StopLike, category: int | None = None) -> StopFigures:
     """Return the figures of a stop, a table, worst stops, or the JSON document of one.
+
+    Parameters
+    ----------
+    stop : StopLike
+    category : 0, 1 or 2, optional
+        Of the stops that count; needed where a table has several.
 
     Raises
     ------
     UnreadableFile, BadUsage
-        No document of stops, or something else.
+        No document of stops, something else, or stops of several categories.
     """
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.table.values import StoppingTable
@@ -122,22 +128,24 @@ def figures_of(stop: StopLike) -> StopFigures:
     if isinstance(stop, StopFigures):
         return stop
     if isinstance(stop, (str, Path)):
-        return figures_of_document(read_bounded(Path(stop)), str(stop))
+        return figures_of_document(read_bounded(Path(stop)), str(stop), category=category)
     if isinstance(stop, WorstStops):
         found = [_of_worst(vars(one), stop.model, stop.category) for one in stop.found]
-        several = _of_several(stop.model, found, stop.assumptions, stop.of_effort)
+        several = _of_several(stop.model, _of_category(found, category), stop.assumptions, stop.of_effort)
         return replace(several, tool_choice=stop.tool_choice)
     if isinstance(stop, StoppingTable):
         rows = [_of_row(row, stop.model) for row in stop.rows]
-        worst = stop.worst
-        rows += [_of_worst(vars(one), stop.model, worst.category) for one in worst.found] if worst else []
-        also = worst.only_here(stop.assumptions) if worst else ()
-        several = _of_several(stop.model, rows, (*stop.assumptions, *also), stop.of_effort)
+        rows += [_of_worst(vars(one), stop.model, w.category) for w in stop.searched for one in w.found]
+        assumed = [*stop.assumptions, *(said for worst in stop.searched for said in worst.assumptions)]
+        several = _of_several(
+            stop.model, _of_category(rows, category), tuple(dict.fromkeys(assumed)), stop.of_effort
+        )
         return replace(several, tool_choice=stop.tool_choice)
     if isinstance(stop, StopReport):
         scenario = stop.scenario
         values = (stop.time, stop.tool.distance, stop.tool.speed)
         name = scenario.mech.name
+        _require_category({scenario.category}, category)
         one = _of_stop(name, scenario.category, stop.outcome, values, scenario.assumed, scenario.of_effort)
         return replace(one, tool_choice=scenario.tool_choice)
     raise BadUsage(
@@ -146,7 +154,10 @@ def figures_of(stop: StopLike) -> StopFigures:
 
 
 def figures_of_document(
-    data: bytes, name: str, violation: Callable[[Any, StopDocument], str] | None = None
+    data: bytes,
+    name: str,
+    violation: Callable[[Any, StopDocument], str] | None = None,
+    category: int | None = None,
 ) -> StopFigures:
     """Return the figures of a JSON document of ``estop``, ``stop-table`` or ``worst-stop``.
 
@@ -156,16 +167,18 @@ def figures_of_document(
     name : str
     violation : callable, optional
         Returns the first place at which a document is not what the schema of its command says; empty for none.
+    category : 0, 1 or 2, optional
+        As for :func:`figures_of`.
 
     Raises
     ------
-    UnreadableFile
+    UnreadableFile, BadUsage
     """
     try:
         document = parse_json(data)
         if violation and violation(document, _kind_of(document)):
             raise _without_stops(name)
-        found, choice = _of_document(document), _tool_choice(document)
+        found, choice = _of_document(document, category), _tool_choice(document)
     except ValueError:
         raise UnreadableFile("this is no JSON", where=name, expected=_EXPECTED, remedy=_REMEDY) from None
     except (KeyError, TypeError, AttributeError):
@@ -208,17 +221,18 @@ def _kind_of(document: Any) -> StopDocument:
     return "stop-table" if "rows" in document else "worst-stop" if "found" in document else "estop"
 
 
-def _of_document(document: Any) -> StopFigures:
+def _of_document(document: Any, category: int | None) -> StopFigures:
     model = str(document["model"]["name"])
     of_effort = _of_effort(document.get("of_effort", {}))
     if "rows" in document or "found" in document:
-        searched = document if "found" in document else document.get("worst") or {}
+        in_table = (document.get("worst"), *document.get("more_worst", ()))
+        searches = [document] if "found" in document else [worst for worst in in_table if worst]
         stops = [_of_row(row, model) for row in document.get("rows", ())]
-        # of a table without a word of it they are of category 0
-        category = int(searched.get("category", 0))
-        stops += [_of_worst(found, model, category) for found in searched.get("found", ())]
-        assumed = dict.fromkeys([*document["assumptions"], *searched.get("assumptions", ())])
-        return _of_several(model, stops, tuple(assumed), of_effort)
+        # those of a table of an earlier release are of category 0
+        stops += [_of_worst(one, model, int(w.get("category", 0))) for w in searches for one in w["found"]]
+        assumed = [*document["assumptions"], *(said for worst in searches for said in worst["assumptions"])]
+        return _of_several(model, _of_category(stops, category), tuple(dict.fromkeys(assumed)), of_effort)
+    _require_category({int(document["category"])}, category)
     tool = document["tool"]
     values = (document["time"], tool["distance"], tool["speed"])
     return _of_stop(model, document["category"], document["outcome"], values, document["assumed"], of_effort)
@@ -256,11 +270,31 @@ def _of_stop(
 class _Figure(NamedTuple):
     """One of several stops."""
 
+    category: int
     name: str
     time: float
     travel: float
     outcome: str
     speed: float = 0.0
+
+
+def _of_category(stops: Sequence[_Figure], category: int | None) -> list[_Figure]:
+    """Return the stops of a category, that of all where none is given."""
+    _require_category({stop.category for stop in stops}, category)
+    return [stop for stop in stops if category is None or stop.category == category]
+
+
+def _require_category(there: Collection[int], category: int | None) -> None:
+    """Refuse stops of several categories where none is given, and a category of which there are none."""
+    shown = " and ".join(map(str, sorted(there)))
+    if category is None and len(there) > 1:
+        raise BadUsage(
+            f"these are stops of the categories {shown}, and a distance is of one",
+            expected="the category of the stop that the safeguard triggers",
+            remedy=f"pass --category {max(there)} (category={max(there)})",
+        )
+    if category is not None and there and category not in there:
+        raise BadUsage(f"there is no stop of category {category}", expected=f"category {shown}")
 
 
 def _of_several(
@@ -295,13 +329,14 @@ def _of_row(row: Mapping[str, Any], model: str) -> _Figure:
     # the other joints stand: the tool turns about the axis, or slides with it; a document may have fewer columns
     arm = 1.0 if row.get("unit") == "m" else _number(row.get("extension", 0.0))
     values = (_number(row["rest_time"]), _number(row["tool_distance"]), str(row["outcome"]))
-    return _Figure(name, *values, arm * _number(row.get("speed", 0.0)))
+    return _Figure(int(row["category"]), name, *values, arm * _number(row.get("speed", 0.0)))
 
 
 def _of_worst(found: Mapping[str, Any], model: str, category: int) -> _Figure:
     measure = str(found["measure"]).replace("_", " ")
     name = f"worst stop of category {category} of {model}, {found['axis'] or 'all axes'}, by its {measure}"
-    return _Figure(name, _number(found["time"]), _number(found["tool_distance"]), str(found["outcome"]))
+    values = (_number(found["time"]), _number(found["tool_distance"]), str(found["outcome"]))
+    return _Figure(category, name, *values)
 
 
 def _number(value: Any) -> float:
@@ -449,6 +484,7 @@ def protective_distance(
     Z_d: float | None = None,
     Z_r: float | None = None,
     v_r: float | None = None,
+    category: int | None = None,
 ) -> Distance:
     """Compute the protective separation distance S_p = S_h + S_r + S_s + C + Z_d + Z_r.
 
@@ -466,6 +502,8 @@ def protective_distance(
         m.
     v_r : float, optional
         Speed of the robot, m/s; of a single stop by default that of the tool at the signal, and never below it.
+    category : 0, 1 or 2, optional
+        Of the stops that count; needed where a table has several.
 
     Raises
     ------
@@ -477,7 +515,7 @@ def protective_distance(
         No JSON document of stops.
     """
     values = {"v_h": v_h, "T_r": T_r, "C": C, "Z_d": Z_d, "Z_r": Z_r, "v_r": v_r}
-    return protective_of(figures_of(stop), values)
+    return protective_of(figures_of(stop, category), values)
 
 
 def protective_of(figures: StopFigures, values: Mapping[str, float | None]) -> Distance:
@@ -556,6 +594,7 @@ def separation_distance(
     t1: float | None = None,
     D_DS: float | None = None,
     Z: float | None = None,
+    category: int | None = None,
 ) -> Distance:
     """Compute the separation distance S = K·T + D_DS + Z with T = t1 + t2; t2 is that of the stop.
 
@@ -571,6 +610,8 @@ def separation_distance(
         Reach distance of the protective device, m.
     Z : float
         Supplementary distance, m.
+    category : 0, 1 or 2, optional
+        Of the stops that count; needed where a table has several.
 
     Raises
     ------
@@ -581,7 +622,7 @@ def separation_distance(
     UnreadableFile
         No JSON document of stops.
     """
-    return separation_of(figures_of(stop), {"K": K, "t1": t1, "D_DS": D_DS, "Z": Z})
+    return separation_of(figures_of(stop, category), {"K": K, "t1": t1, "D_DS": D_DS, "Z": Z})
 
 
 def separation_of(figures: StopFigures, values: Mapping[str, float | None]) -> Distance:

@@ -62,7 +62,7 @@ from mbplugin.report.text.stopping import (
 )
 from mbplugin.stopping.outcome import JointStop, StopReport
 from mbplugin.stopping.table.values import HTML_CELLS, StoppingTable, head_in_units, rows_in_units
-from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, worst_in_units
+from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops, worst_in_units
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, MeasuredStops
@@ -378,14 +378,24 @@ def _shortened(name: str) -> str:
 
 
 def worst_stops_section(chapter: Chapter) -> Html | None:
-    """Return the finds of the search, and its assumptions."""
-    if chapter.worst is None:
+    """Return the finds of each search, and its assumptions."""
+    if not chapter.searched:
         return None
-    worst, length = worst_in_units(chapter.worst, chapter.units), chapter.units.length
-    outcomes = ", ".join(f"{OUTCOME_WORDS[outcome]} {count}" for outcome, count in worst.outcomes.items())
-    assumed = worst.only_here(chapter.table.assumptions if chapter.table is not None else ())
+    known = chapter.table.assumptions if chapter.table is not None else ()
+    first, *others = chapter.searched
     return section(
         "Worst stops",
+        *_search(first, known, chapter.units),
+        *([element("p", _search_sentence(worst)), *_search(worst, known, chapter.units)] for worst in others),
+        lead=_search_sentence(first),
+    )
+
+
+def _search(worst: WorstStops, known: Sequence[str], units: Units) -> list[Child]:
+    """Return the tables of a search, and its assumptions that are not known from a table of stops."""
+    worst, length = worst_in_units(worst, units), units.length
+    assumed = worst.only_here(known)
+    return [
         table(("worst stop", *WORST_HEADS, "again"), [_worst_stops_row(one, length) for one in worst.found]),
         table(
             ("these stops again", *FAILURE_HEADS),
@@ -395,8 +405,14 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
         else None,
         element("h3", "Assumptions and notes") if assumed else None,
         element("ul", [element("li", sentence) for sentence in assumed]) if assumed else None,
-        lead=f"The worst of {counted(worst.count, 'stop')} of category {worst.category} that a search computed, seed"
-        f" {worst.seed}, tool {worst.tool}: {outcomes}. Computed, not measured.",
+    ]
+
+
+def _search_sentence(worst: WorstStops) -> str:
+    outcomes = ", ".join(f"{OUTCOME_WORDS[outcome]} {count}" for outcome, count in worst.outcomes.items())
+    return (
+        f"The worst of {counted(worst.count, 'stop')} of category {worst.category} that a search computed, seed"
+        f" {worst.seed}, tool {worst.tool}: {outcomes}. Computed, not measured."
     )
 
 

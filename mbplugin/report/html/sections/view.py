@@ -275,8 +275,7 @@ def _outcomes(chapter: Chapter) -> Iterator[str]:
         yield chapter.stop.outcome
     if chapter.table is not None:
         yield from (row["outcome"] for row in chapter.table.rows)
-    if chapter.worst is not None:
-        yield from (one.outcome for one in chapter.worst.found)
+    yield from (one.outcome for worst in chapter.searched for one in worst.found)
     if chapter.sweep is not None:
         yield from chapter.sweep.report.outcomes
 
