@@ -49,6 +49,7 @@ from mbplugin.joint_reactions.statics import (
     null_directions,
     require_balance,
     sharing,
+    yielding_rates,
 )
 from mbplugin.joint_reactions.stiffness import (
     Applied,
@@ -208,7 +209,10 @@ def held_under(
     assumed: tuple[Lock, ...] = ()
     trial = system, found
     while hold is None and trial[1].share > state.tolerance:
-        moved = [name for name, _, _ in joint_motion(trial[0].mech, trial[0], trial[1].rest)]
+        moving = {name for name, _, _ in joint_motion(trial[0].mech, trial[0], trial[1].rest)}
+        yielding = yielding_rates(trial[0])
+        # a loop that only yields has no finite reactions, whatever is held besides, its closing joint among them
+        moved = set() if yielding and yielding >= moving & {*state.mech.qd_names} else moving - yielding
         more = held_besides(state.motion, (*held, *assumed), moved, state.tolerance)
         if not more:
             return held, (), system, found

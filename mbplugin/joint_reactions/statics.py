@@ -115,11 +115,8 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
     more = f" and {len(moving) - _NAMED} more joints" if len(moving) > _NAMED else ""
     falling = _falling(system, found.rest)
     what = words + more if moving and not falling else _free_bodies(system, found.rest)
-    view = View(
-        system.mech, coordinates_of(system.mech, system.poses), system.columns, tolerance=DEFAULT_TOLERANCE
-    )
-    rigid = set(finite_mobility(view, 0).shaky_rates)
-    if moving and rigid and rigid.issuperset(set(holdable) & set(system.mech.qd_names)):
+    rigid = yielding_rates(system) if moving else set()
+    if rigid and rigid.issuperset(set(holdable) & set(system.mech.qd_names)):
         raise BadUsage(
             f"no finite reactions of a rigid model carry this load: it acts along {listed(sorted(rigid), _NAMED)}, "
             "free to first order only, where the loop does not move but yields (see MB506)",
@@ -141,6 +138,13 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
         expected="a load that the held joints can carry",
         remedy=remedy or f"fix the base (base='fixed' or --base fixed) or balance the loads{_stance(system)}",
     )
+
+
+def yielding_rates(system: System) -> set[str]:
+    """Return the joint rates that are free to first order only: along them the loop yields and does not move."""
+    q = coordinates_of(system.mech, system.poses)
+    view = View(system.mech, q, system.columns, tolerance=DEFAULT_TOLERANCE)
+    return set(finite_mobility(view, 0).shaky_rates)
 
 
 def _falling(system: System, twists: Array) -> bool:

@@ -152,7 +152,7 @@ def _beyond(body: Body, scene: Scene) -> str:
 
 
 def _moments_of_corners(mass: float, edges: Array) -> Array:
-    """Return the moments (3,) about the axes of a box with all mass in its corners, kg·m²."""
+    """Return the moments (3,) about the axes of a box of ``edges`` (3,) m with all mass in its corners, kg·m²."""
     x, y, z = np.square(edges / 2)
     return mass * np.array([y + z, x + z, x + y])
 

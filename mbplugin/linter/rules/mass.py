@@ -464,6 +464,7 @@ def _turned(left: tuple[Array, Array] | None, right: tuple[Array, Array] | None)
 
 
 def _direction(axis: Array) -> str:
+    """Return an axis (3,) in three digits."""
     return "(" + ", ".join(f"{value:.3g}" for value in np.round(axis, 3) + 0.0) + ")"
 
 
