@@ -63,10 +63,30 @@ def test_a_stop_that_took_longer_is_named_with_its_line(robot: Path, tmp_path: P
         tool="boom",
         measured=written(tmp_path, BRAKED),
     ).measured
-    assert (
-        weak is not None
-        and weak.sentence == "none of 3 measured stops took longer or went farther than computed"
+    assert weak is not None and all(row.far and row.covered for row in weak.rows)
+    assert weak.sentence.startswith(
+        "none of 3 measured stops took longer or went farther than computed. NOT THIS ROBOT: 3 of 3 are computed more"
+        " than 50 % longer or farther than measured (line 2, 3, 4), by up to "
     )
+    worst = max(max(row.time_deviation or 0, row.distance_deviation or 0) for row in weak.rows)
+    assert f"by up to {100 * worst:.0f} % (" in weak.sentence
+
+
+@pytest.mark.parametrize(("factor", "far"), [(1.49, False), (1.51, True)])
+def test_a_model_of_another_robot_is_called_one(
+    factor: float, far: bool, robot: Path, tmp_path: Path
+) -> None:
+    """One measured distance is much shorter than computed; its line and the deviation are named."""
+    lines = BRAKED.splitlines()
+    joint, category, speed, time, way = lines[2].split(",")
+    lines[2] = ",".join((joint, category, speed, time, repr(float(way) / factor)))
+    table = mb.stopping_table(robot, axes=["j0"], tool="boom", measured=written(tmp_path, "\n".join(lines)))
+    assert table.measured is not None and [row.far for row in table.measured.rows] == [False, far, False]
+    assert ("51 % (distance, line 3)" in table.measured.sentence) == far
+    assert ("nor is any computed more than 50 % longer" in table.measured.sentence) != far
+    (verdict,) = re.findall(r'<p class="verdict (\w+)">([^<]*)', table.to_html())
+    assert ("NOT THIS ROBOT by 1 of 3 measured stops" in verdict[1]) == far
+    assert [row["far"] for row in json.loads(table.text("json"))["measured"]["rows"]] == [False, far, False]
 
 
 def test_every_format_has_them_and_the_record_the_file(robot: Path, tmp_path: Path) -> None:

@@ -485,6 +485,7 @@ class _TableRow(_Columns):
 class _MeasuredRow(ComparedRow):
     outcome: StopOutcome = key("of the computed stop")
     covered: bool = key("took no longer and went no farther than computed")
+    far: bool = key("is computed more than half longer or farther than measured", optional=True)
 
 
 class _MeasuredStops(Part):

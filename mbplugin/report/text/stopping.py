@@ -99,10 +99,9 @@ def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]
     yield Line()
     yield Line(MEASURED_TITLE, TITLE)
     yield from (Line(text) for text in wrapped(str(beside.source), width, "  ", "    "))
-    missed = any(not row.covered for row in beside.rows)
-    yield from (
-        Line(text, "bold red" if missed else "") for text in wrapped(beside.sentence, width, "  ", "    ")
-    )
+    missed, far = any(not row.covered for row in beside.rows), any(row.far for row in beside.rows)
+    style = "bold red" if missed else "bold yellow" if far else ""
+    yield from (Line(text, style) for text in wrapped(beside.sentence, width, "  ", "    "))
     rows = [(measured_name(row), row_cells(row, units)) for row in beside.rows]
     yield from table_lines("line", ROW_HEADS, rows, width, 14)
 

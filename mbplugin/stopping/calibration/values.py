@@ -180,6 +180,10 @@ class Calibration(Result):
 # Measured stops beside those that a stopping table's brakes and ramps give: nothing is fitted.
 
 
+#: From this share on a computed stop is too long to be one of the same robot.
+FAR = 0.5
+
+
 @dataclass(frozen=True)
 class MeasuredRow(ComparedRow):
     """A measured stop beside the one that the table's brakes and ramps give.
@@ -191,6 +195,11 @@ class MeasuredRow(ComparedRow):
     """
 
     outcome: StopOutcome
+
+    @property
+    def far(self) -> bool:
+        """Whether it is computed so much longer or farther than measured that the model is not of this robot."""
+        return any(gap is not None and gap > FAR for gap in (self.time_deviation, self.distance_deviation))
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,21 +224,35 @@ class MeasuredStops:
 
     @property
     def sentence(self) -> str:
-        """How many of them took longer or went farther than computed, and the most that is missing."""
+        """How many took longer or went farther than computed, how many much less, and the largest deviations."""
         count = counted(len(self.rows), "measured stop")
         missed = [row for row in self.rows if not row.covered]
-        if not missed:
-            return f"none of {count} took longer or went farther than computed"
-        shortest = min(_shortfalls(missed))
-        lines = listed([str(row.line) for row in missed], most=len(missed))
+        said = f"none of {count} took longer or went farther than computed"
+        if missed:
+            shortest = min(_deviations(missed))
+            lines = listed([str(row.line) for row in missed], most=len(missed))
+            said = (
+                f"TOO SHORT: of {count}, {len(missed)} took longer or went farther than computed (line {lines});"
+                f" the computed value is too short by up to {-100 * shortest[0]:.1f} % ({shortest[1]}, line"
+                f" {shortest[2]})"
+            )
+        far = [row for row in self.rows if row.far]
+        if far:
+            longest = max(_deviations(far))
+            lines = listed([str(row.line) for row in far], most=len(far))
+            return (
+                f"{said}. NOT THIS ROBOT: {len(far)} of {len(self.rows)} are computed more than {100 * FAR:.0f} %"
+                f" longer or farther than measured (line {lines}), by up to {100 * longest[0]:.0f} %"
+                f" ({longest[1]}, line {longest[2]}): the model does not describe this robot"
+            )
         return (
-            f"TOO SHORT: of {count}, {len(missed)} took longer or went farther than computed (line {lines});"
-            f" the computed value is too short by up to {-100 * shortest[0]:.1f} % ({shortest[1]}, line"
-            f" {shortest[2]})"
+            said
+            if missed or not self.rows
+            else f"{said}, nor is any computed more than {100 * FAR:.0f} % longer"
         )
 
 
-def _shortfalls(rows: list[MeasuredRow]) -> Iterator[tuple[float, str, int]]:
+def _deviations(rows: list[MeasuredRow]) -> Iterator[tuple[float, str, int]]:
     """Yield deviation, quantity and line of what was measured."""
     for row in rows:
         for name, gap in (("time", row.time_deviation), ("distance", row.distance_deviation)):

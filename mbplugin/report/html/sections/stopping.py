@@ -190,7 +190,7 @@ def _measured(beside: MeasuredStops, units: Units) -> Html:
         element(
             "tr",
             [element("td", cell, class_="n") for cell in (measured_name(row), *row_cells(row, units))],
-            class_=None if row.covered else "bad",
+            class_="bad" if not row.covered else "warn" if row.far else None,
         )
         for row in beside.rows
     ]

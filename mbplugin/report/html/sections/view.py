@@ -327,11 +327,13 @@ def sentence(chapter: Chapter) -> str:
 
 
 def _too_short(chapter: Chapter) -> str:
-    """Return how many measured stops took longer or went farther than computed, nothing where none did."""
+    """Return how many measured stops took longer or went farther than computed, or much less; empty for none."""
     beside = chapter.table.measured if chapter.table is not None else None
     rows = [] if beside is None else beside.rows
-    uncovered = sum(not row.covered for row in rows)
-    return f", TOO SHORT for {uncovered} of {counted(len(rows), 'measured stop')}" if uncovered else ""
+    uncovered, far = sum(not row.covered for row in rows), sum(row.far for row in rows)
+    stops = counted(len(rows), "measured stop")
+    short = f", TOO SHORT for {uncovered} of {stops}" if uncovered else ""
+    return short + (f", NOT THIS ROBOT by {far} of {stops}" if far else "")
 
 
 def _missed(outcomes: Mapping[str, int]) -> str:
