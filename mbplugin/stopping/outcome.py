@@ -26,6 +26,15 @@ _ENOUGH = 2000
 _ALL = 4000
 StopOutcome = Literal["stopped", "limit_hit", "not_stopped", "slipped_back", "budget_spent", "loop_opened"]
 OUTCOMES: tuple[StopOutcome, ...] = get_args(StopOutcome)
+#: How a stop ends, in words.
+OUTCOME_WORDS = {
+    "stopped": "stopped",
+    "limit_hit": "ran into a joint limit",
+    "not_stopped": "not stopped",
+    "loop_opened": "a loop opened",
+    "slipped_back": "slipped back",
+    "budget_spent": "still moving when the budget was spent",
+}
 #: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.
 _BACK, _SHARE = 1e-3, 0.05
 

@@ -156,6 +156,28 @@ def test_the_grid(table: StoppingTable) -> None:
 
 
 @pytest.mark.bullet
+def test_rows_that_do_not_rest_are_named_in_every_format(table: StoppingTable) -> None:
+    rests = tuple({**row, "outcome": "stopped"} for row in table.rows)
+    assert replace(table, rows=rests).unrested == ""
+    first, second, third, *others = rests
+    ends = (
+        {**first, "outcome": "limit_hit"},
+        {**second, "outcome": "limit_hit"},
+        {**third, "outcome": "slipped_back"},
+    )
+    made = replace(table, rows=(*ends, *others))
+    joint, category = first["joint"], first["category"]
+    assert made.unrested.startswith(f"3 of {len(rests)} stops not at rest: {joint} ran into a joint limit (")
+    for row in ends:
+        assert (
+            f"of category {category}, " in made.unrested
+            and f"{row['speed_percent']} % speed" in made.unrested
+        )
+    assert "slipped back (1 stop of" in made.unrested
+    assert made.unrested in " ".join(made.text("text").split()) and made.unrested in made.text("html")
+    assert json.loads(made.text("json"))["unrested"] == made.unrested
+
+
 def test_a_table_row_is_a_stop(iiwa: Scene, table: StoppingTable) -> None:
     row = table.rows[0]
     compiled = CompiledStop(make_scenario(iiwa))

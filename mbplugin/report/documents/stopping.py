@@ -510,6 +510,7 @@ class StopTableOutput(Recorded):
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
     rows: list[_TableRow]
+    unrested: str = key("which stops do not end at rest, and how they end; empty where all do", optional=True)
     worst: WorstOfTable | None = key(
         "the worst stops of the lowest category, where they were searched", optional=True
     )

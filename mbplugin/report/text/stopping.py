@@ -15,6 +15,7 @@ from mbplugin.report.formats import ROUNDING, largest_of, shown
 from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
 from mbplugin.report.text.models import event_lines, note_lines, sentences_under, warning_lines
 from mbplugin.stopping.order_statistics import ToleranceBound
+from mbplugin.stopping.outcome import OUTCOME_WORDS
 from mbplugin.stopping.table.values import TEXT_CELLS, head_in_units, rows_in_units, slip_words
 from mbplugin.stopping.worst_stops import worst_in_units
 
@@ -55,14 +56,6 @@ LAWS = {
     "ramp_time": "reaction and a ramp of constant time",
     "ramp_deceleration": "reaction and a ramp of constant deceleration",
 }
-OUTCOME_WORDS = {
-    "stopped": "stopped",
-    "limit_hit": "ran into a joint limit",
-    "not_stopped": "not stopped",
-    "loop_opened": "a loop opened",
-    "slipped_back": "slipped back",
-    "budget_spent": "still moving when the budget was spent",
-}
 _KINDS = ("stick", "slip", "limit", "lock")
 #: J: where nothing moves, the largest energy is rounding too.
 _LEAST_ENERGY = 1e-9
@@ -78,6 +71,8 @@ def stop_table_lines(
     yield from warning_lines(table.warnings, width)
     title = f"{table.model}: stopping table, tool {table.tool}; computed, not measured"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    if table.unrested:
+        yield from (Line(text, "bold red") for text in wrapped(table.unrested, width, "  ", "    "))
     for sentence in table.assumptions[1:]:
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     blocks = groupby(rows_in_units(table, units), key=lambda row: (row["category"], row["axis"]))

@@ -12,8 +12,9 @@ from mbplugin.csv_tables import csv_text
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.model.brake_law import Units
 from mbplugin.model.spatial import units_of
-from mbplugin.phrases import counted, one_line
+from mbplugin.phrases import counted, listed, one_line
 from mbplugin.rendering import Result, rendered
+from mbplugin.stopping.outcome import OUTCOME_WORDS
 from mbplugin.stopping.scenario.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice
 
 if TYPE_CHECKING:
@@ -316,6 +317,24 @@ class StoppingTable(Result):
         """What stands above the numbers where some of them are assumed or not searched to the end."""
         searched = (worst.searches.warning for worst in self.searched)
         return tuple(filter(None, (*self.of_effort.warnings, self.tool_choice.warning, *searched)))
+
+    @property
+    def unrested(self) -> str:
+        """Which stops do not end at rest, and how they end; empty where all do."""
+        groups: dict[tuple[int, str, str], list[dict[str, Any]]] = {}
+        for row in self.rows:
+            if row["outcome"] != "stopped":
+                groups.setdefault((row["category"], row["joint"], row["outcome"]), []).append(row)
+        if not groups:
+            return ""
+        said = []
+        for (category, joint, outcome), rows in groups.items():
+            speeds = sorted({row["speed_percent"] for row in rows})
+            at = f"{listed([str(speed) for speed in speeds], most=len(speeds))} % speed"
+            stops = counted(len(rows), "stop")
+            said.append(f"{joint} {OUTCOME_WORDS[outcome]} ({stops} of category {category}, {at})")
+        count = sum(map(len, groups.values()))
+        return f"{count} of {counted(len(self.rows), 'stop')} not at rest: {', '.join(said)}"
 
     @property
     def searched(self) -> tuple[WorstStops, ...]:

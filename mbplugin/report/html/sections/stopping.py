@@ -30,7 +30,6 @@ from mbplugin.report.text.stopping import (
     BOUND_HEADS,
     FAILURE_HEADS,
     MEASURED_TITLE,
-    OUTCOME_WORDS,
     PARAMETER_HEADS,
     QUANTILE_HEADS,
     ROW_HEADS,
@@ -60,7 +59,7 @@ from mbplugin.report.text.stopping import (
     worst_cells,
     worst_start,
 )
-from mbplugin.stopping.outcome import JointStop, StopReport
+from mbplugin.stopping.outcome import OUTCOME_WORDS, JointStop, StopReport
 from mbplugin.stopping.table.values import HTML_CELLS, StoppingTable, head_in_units, rows_in_units
 from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops, worst_in_units
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -30,9 +29,10 @@ from mbplugin.report.picture.picture import legend_of
 from mbplugin.report.text.lint import analysis_verdict, verdict
 from mbplugin.report.text.models import engines_verdict
 from mbplugin.report.text.reactions import ENERGIES
-from mbplugin.report.text.stopping import OUTCOME_WORDS, falling_sentence
+from mbplugin.report.text.stopping import falling_sentence
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.outcome import OUTCOME_WORDS
 
 #: Notes that stand open below the view.
 _MOST = 4
@@ -296,9 +296,9 @@ def sentence(chapter: Chapter) -> str:
         outcome = motion.outcome.replace("_", " ")
         return f"{motion.mechanism.name}: motion over {motion.time[-1]:.6g} s, {outcome}"
     if chapter.table is not None:
-        outcomes = Counter(row["outcome"] for row in chapter.table.rows)
+        unrested = f", {chapter.table.unrested}" if chapter.table.unrested else ""
         return (
-            f"{chapter.table.model}: stopping table, tool {chapter.table.tool}{_missed(outcomes)}{_too_short(chapter)};"
+            f"{chapter.table.model}: stopping table, tool {chapter.table.tool}{unrested}{_too_short(chapter)};"
             " computed, not measured"
         )
     if chapter.worst is not None:
