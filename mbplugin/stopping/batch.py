@@ -400,7 +400,8 @@ def require_compiled_stop(
         return
     free = any(joint.pair is None for joint in scenario.mech.tree.joints)
     raise BadUsage(
-        f"{scenario.mech.name!r} is no arm of joints with one freedom, each with a brake: {obstacle}",
+        "stopping tables and worst-stop searches need arms whose joints move independently and have brakes; "
+        f"{scenario.mech.name!r}: {obstacle}",
         remedy="fix its base with --base fixed, in Python with mb.load(FILE, base='fixed')"
         if free
         else instead,
