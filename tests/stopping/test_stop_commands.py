@@ -82,7 +82,7 @@ def test_a_robot_without_a_table_is_told_which_joint_is_the_reason(
     scene = tmp_path / "wheel.scene.toml"
     scene.write_text(WHEEL + tables, encoding="utf-8")
     outcome = call(command, str(scene))
-    assert outcome.code == 2 and f"each with a brake: {why}; use estop for single stops" in outcome.err
+    assert outcome.code == 2 and f"and have brakes; 'wheel': {why}; use estop for single stops" in outcome.err
 
 
 @pytest.mark.parametrize(
