@@ -61,7 +61,7 @@ from mbplugin.stopping.scenario.scenario import (
     wide_axes_through,
 )
 from mbplugin.stopping.scenario.start import Start
-from mbplugin.stopping.table.rated import default_tool
+from mbplugin.stopping.table.rated import DefaultTool, default_tool
 
 #: A payload of a mass alone sits at the tool.
 PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
@@ -199,8 +199,15 @@ def make_scenario(
     friction: bool = True,
     tolerance: float | None = None,
     require_brakes: bool = False,
+    default: DefaultTool | None = None,
 ) -> Scenario:
-    """Return the scenario of a stop; arguments as for :func:`estop`."""
+    """Return the scenario of a stop; arguments as for :func:`estop`.
+
+    Parameters
+    ----------
+    default : DefaultTool, optional
+        Where no tool is named: that of the model of which this one is a part.
+    """
     mech = model_of(mech)
     scene = mech if isinstance(mech, Scene) else None
     mechanism = mechanism_of(mech)
@@ -211,14 +218,15 @@ def make_scenario(
         names = ", ".join(hold.constraint for hold in scene.holds)
         notes.append(f"what the scene holds for a while holds during the whole stop: {names}")
     mechanism = replace(mechanism, drivers=())
-    reason = default_tool(mechanism).reason if tool is None else ""
-    tool, point = tool_name(mechanism, tool), point_of(tool_point)
+    chosen = None if tool is not None else default or default_tool(mechanism)
+    point = chosen.point if chosen is not None and tool_point is None else point_of(tool_point)
+    tool, reason = (tool_name(mechanism, tool), "") if chosen is None else (chosen.body, chosen.reason)
     choice = ToolChoice(tool, tuple(point.tolist()), reason)
     base = scene_actions(scene) if scene else AppliedForces()
     actions = replace(
         base,
         loads=(*base.loads, *read_loads(mechanism, loads)),
-        payloads=(*_scaled(base.payloads, payload_share), *payloads_of(mechanism, payload, tool)),
+        payloads=(*_scaled(base.payloads, payload_share), *payloads_of(mechanism, payload, tool, point)),
         armature={**base.armature, **(armature or {})},
         damping=damping,
         friction=friction,
@@ -328,12 +336,13 @@ def fitted_brakes(
     return robot_brakes(mech, (*given, *own))
 
 
-def payloads_of(mech: Mechanism, payload: PayloadValue, tool: str) -> tuple[Payload, ...]:
-    """Return payloads; a mass alone is put to the tool."""
+def payloads_of(mech: Mechanism, payload: PayloadValue, tool: str, point: Array) -> tuple[Payload, ...]:
+    """Return payloads; a mass alone is put to the point (3,) of the tool, m."""
     if payload is None:
         return ()
     if isinstance(payload, (int, float)):
-        return read_payloads(mech, [{"body": tool, "mass": float(payload)}]) if payload else ()
+        own = {"body": tool, "mass": float(payload), "com": point}
+        return read_payloads(mech, [own]) if payload else ()
     single = isinstance(payload, (Payload, Mapping, str))
     return read_payloads(mech, [payload] if single else payload)  # type: ignore[list-item, arg-type]
 

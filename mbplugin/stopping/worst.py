@@ -27,7 +27,13 @@ from mbplugin.stopping.scenario.arm import with_rigid_rest
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
 from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes
 from mbplugin.stopping.table.extension import moving_chain, table_axes
-from mbplugin.stopping.table.rated import full_speeds, payload_options, rated_payload, stop_command
+from mbplugin.stopping.table.rated import (
+    default_tool,
+    full_speeds,
+    payload_options,
+    rated_payload,
+    stop_command,
+)
 from mbplugin.stopping.table.run import stopping_table
 from mbplugin.stopping.table.values import StoppingTable
 from mbplugin.stopping.worst_search import (
@@ -179,6 +185,7 @@ def worst_stop(
     """
     mech = with_coordinates(as_scene(standing(mech, q)), q or {})
     brakes, failures = tuple(brakes or ()), tuple(failures)
+    default = default_tool(mechanism_of(mech)) if tool is None else None
     mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool), brakes)
     scenario = make_scenario(
         mech,
@@ -187,6 +194,7 @@ def worst_stop(
         decelerations=decelerations,
         tool=tool,
         require_brakes=require_brakes,
+        default=default,
     )
     taken = (*rigid, *scenario.taken)
     scenario = replace(scenario, limits=limits, duration=duration, taken=taken)
@@ -402,7 +410,7 @@ class ValuesOf:
         scenario = self.computer.scenario
         varied = bool((start.torque_factors != 1).any() or (start.delay_factors != 1).any())
         brakes = [_stated(b) for b in start.brakes(scenario.brakes)] if varied else self.given
-        command = stop_command(self.scene, scenario.tool, brakes, (), not self.of_scene)
+        command = stop_command(self.scene, scenario, brakes, (), not self.of_scene)
         carried = payload_options(space.rated, start.share, self.of_scene)
         extra = ("--limits", "ignore") if scenario.limits == "ignore" else ()
         if command is None or self._reacts_otherwise(start):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
+import shlex
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -221,3 +222,55 @@ def test_a_mass_below_zero_has_no_radius_of_gyration(tmp_path: Path) -> None:
         warnings.simplefilter("error", RuntimeWarning)
         outcome = call("stop-table", str(file), "--max-seconds", "30")
     assert outcome.code in (0, 2) and "Traceback" not in outcome.err
+
+
+def with_ends(*names: str) -> tuple[tuple[str, ...], ...]:
+    """An arm with links fixed to its last one, each to the one before."""
+    parents = ("lower", *names)
+    return (*ARM[:2], *((name, "fixed", parent, name) for parent, name in zip(parents, names, strict=False)))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("wrist", "tool0", "adapter"), "tool0"),
+        (("flange", "camera_color_optical_frame"), "flange"),
+        (("flange", "EndEffector_Link", "spacer"), "EndEffector_Link"),
+        (("hand", "ee_link", "panda_hand_tcp", "x"), "panda_hand_tcp"),
+        (("gripper", "imu_link"), "gripper"),
+        # nothing has such a name: the outermost that is no sensor
+        (("a", "b", "camera_link"), "b"),
+        # a syllable is no word
+        (("steep", "meek"), "meek"),
+    ],
+)
+def test_the_tool_of_an_arm_has_the_name_of_one(names: tuple[str, ...], expected: str) -> None:
+    found = default_tool(readers.load("r.urdf", text=robot(*with_ends(*names))).mechanism)
+    assert found.body == expected and not found.point.any()
+    reason = "the outermost link that is no sensor" if expected == "b" else "name of a tool"
+    assert (reason if expected != names[-1] else "the outermost link") in found.reason
+
+
+def test_between_fingers_without_a_named_link_the_tool_is_at_their_middle(tmp_path: Path) -> None:
+    arm = (*ARM[:2], ("mount", "fixed", "lower", "palm"))
+    fingers = (
+        ("grip", "prismatic", "palm", "left_finger"),
+        ("grip2", "prismatic", "palm", "right_finger", "grip"),
+    )
+    text = robot(*arm, *fingers).replace('origin xyz="0.3 0 0"/>', 'origin xyz="0.3 0.02 0"/>', 5)
+    path = tmp_path / "gripper.urdf"
+    path.write_text(text, encoding="utf-8")
+    found = default_tool(mb.load(path).mechanism)
+    origins = [pair.X_AP.p for pair in mb.load(path).mechanism.pairs if pair.name in ("grip", "grip2")]
+    assert found.body == "palm" and found.reason.endswith("at their middle")
+    np.testing.assert_allclose(found.point, np.mean(origins, axis=0), atol=1e-12)
+    # a row and its command are one stop, of this point and with the payload there
+    table = mb.stopping_table(path, payload=0.5, speeds={"j0": 1.0, "j1": 1.0})
+    row = table.rows[-1]
+    assert "--tool-point" in row["command"] and "palm:0.5@" in row["command"]
+    again = json.loads(call(*shlex.split(row["command"])[1:], "--output-format", "json").out)
+    assert again["tool"]["distance"] == pytest.approx(row["tool_distance"], rel=1e-6)
+    assert again["time"] == pytest.approx(row["rest_time"], rel=1e-6)
+    single = mb.estop(path, q=row["q"], qd={row["joint"]: row["sense"] * row["speed"]}, payload=0.5)
+    assert single.scenario.tool == "palm"
+    np.testing.assert_allclose(single.scenario.tool_point, found.point)

@@ -23,7 +23,7 @@ from mbplugin.stopping.calibration.measurement import Measurement
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.drives import Ramps
 from mbplugin.stopping.table.extension import ExtensionPoses, moving_chain, table_axes
-from mbplugin.stopping.table.rated import payload_share, rated_payload
+from mbplugin.stopping.table.rated import DefaultTool, payload_share, rated_payload
 
 #: Of the size of a parameter: a step of the difference quotient, and the smallest positive value.
 _STEP, _SMALLEST = 1e-4, 1e-3
@@ -485,12 +485,13 @@ class Bench:
         tool: str | None = None,
         count: Callable[[int], None] | None = None,
         max_seconds: float = math.inf,
+        default: DefaultTool | None = None,
     ) -> None:
         self._progress = count or (lambda number: None)
         self._max_seconds, self._end, self._computed = max_seconds, monotonic() + max_seconds, 0
         mechanism = mechanism_of(mech)
         holding = [Brake(pair.name, _HOLDING) for pair in mechanism.pairs if len(pair.kind.free) == 1]
-        scenario = make_scenario(mech, brakes=holding, tool=tool)
+        scenario = make_scenario(mech, brakes=holding, tool=tool, default=default)
         self.rated = rated_payload(scenario, payload)
         actions = replace(scenario.actions, payloads=())
         scenario = replace(scenario, actions=actions, limits="ignore", qd=np.zeros(len(scenario.qd)))

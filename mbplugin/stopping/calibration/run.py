@@ -74,6 +74,7 @@ from mbplugin.stopping.order_statistics import (
 )
 from mbplugin.stopping.run import tool_name
 from mbplugin.stopping.scenario.arm import with_rigid_rest
+from mbplugin.stopping.table.rated import default_tool
 from mbplugin.version import __version__
 
 #: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
@@ -146,6 +147,7 @@ def calibrate(
         other, fewer numbers than parameters, or a fit that takes longer; one sentence with the line.
     """
     mech = standing(mech)
+    default = default_tool(mechanism_of(mech)) if tool is None else None
     mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool))
     mechanism = mechanism_of(mech)
     file = read_measured(Path(measured))
@@ -157,7 +159,9 @@ def calibrate(
     for category in (0, 1):
         requested(parameters, category)
     bench = (
-        Bench(mech, payload, tool, progress, max_seconds) if any(row.category == 0 for row in rows) else None
+        Bench(mech, payload, tool, progress, max_seconds, default)
+        if any(row.category == 0 for row in rows)
+        else None
     )
     groups = _groups(rows, out, file)
     fitted = [_Group(group, mech, bench, requested(parameters, group.category), cover) for group in groups]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from math import isfinite
 
 import numpy as np
@@ -12,12 +13,34 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import LARGEST, Brake
 from mbplugin.model.brakes import BrakeLike, brake_in_si
+from mbplugin.model.mechanism.kinematics import forward, home, joint_axes
 from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.scene import Payload, Scene
+from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
 from mbplugin.readers.standing import likely_wheels, moves, stated_wheels
 from mbplugin.stopping.scenario.scenario import Scenario
 
+#: Words in the names of the point of a tool, of tools, of what holds one, and of what is beside them.
+_POINTS = {"tcp", "grasp", "grasptarget", "pinch"}
+_POINT_ENDINGS = ("tool0", "toolframe", "toolcenterpoint", "toolcentrepoint", "toolpoint", "grasptarget")
+_TOOLS = {"ee", "eef", "tool", "tip"}
+_HOLDERS = {"flange", "gripper", "hand"}
+_SENSORS = {
+    "camera",
+    "imu",
+    "lidar",
+    "laser",
+    "optical",
+    "sensor",
+    "depth",
+    "color",
+    "infra",
+    "ft",
+    "screw",
+    "bolt",
+}
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: Moving joints of an arm, at least: a head or a gripper on a cart has fewer.
 _ARM = 3
 #: Where a model that was handed over as text stands on a command line.
@@ -28,21 +51,24 @@ _STDIN = "-"
 # wheels.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DefaultTool:
-    """A body, and why it is the tool."""
+    """A body and a point of it (3,), m, link frame, and why they are the tool."""
 
     body: str
     reason: str
+    point: Array = field(default_factory=lambda: np.zeros(3))
 
 
 def default_tool(mech: Mechanism) -> DefaultTool:
-    """Return the base of a robot on wheels without an arm, else the body farthest out in front of a gripper.
+    """Return the base of a robot on wheels without an arm, else the end of the arm in front of a gripper.
 
     The chain of joints to the body farthest out is followed from the ground. It ends where a gripper begins:
     at bodies fixed to each other that two or more branches of moving joints leave, each of fewer joints than
-    lead there, and that no loop closes elsewhere. Of bodies fixed to each other the one farthest out is
-    taken, the last of the file among equals.
+    lead there, and that no loop closes elsewhere. Of bodies fixed to each other the one is taken that has the name of
+    a tool (tcp, tool0, grasp …, then ee, tool …, then flange, gripper, hand), never a sensor, else the one farthest
+    out, the last of the file among equals. Where none in front of a gripper has such a name, the point is the middle
+    of the origins of the finger joints.
 
     Raises
     ------
@@ -60,11 +86,35 @@ def default_tool(mech: Mechanism) -> DefaultTool:
         fingers = tree.fingers(hub)
         if fingers:
             names = ", ".join(joint.pair.name for joint in fingers if joint.pair is not None)
-            return DefaultTool(
-                tree.farthest(tree.fixed_to(hub)),
-                f"where the arm ends, in front of the joints of a gripper ({names})",
-            )
-    return DefaultTool(last, "the outermost link")
+            body = tree.farthest(tree.fixed_to(hub))
+            reason = f"where the arm ends, in front of the joints of a gripper ({names})"
+            if _rank(body) > 0:
+                return DefaultTool(body, reason)
+            return DefaultTool(body, f"{reason}, at their middle", _middle(mech, body, fingers))
+    if last == tree.farthest({body.name for body in mech.bodies}, named=False):
+        return DefaultTool(last, "the outermost link")
+    named = "with the name of a tool at the end of the arm"
+    return DefaultTool(
+        last, f"the link {named}" if _rank(last) > 0 else "the outermost link that is no sensor"
+    )
+
+
+def _rank(body: str) -> int:
+    """Return how much a name is that of a tool: 3 for its point, 1 for what holds one, −1 for a sensor."""
+    words = {word.lower() for word in _WORD.findall(body)}
+    joined = re.sub(r"[^a-z0-9]", "", body.lower())
+    if words & _SENSORS:
+        return -1
+    if words & _POINTS or any(joined.endswith(end) for end in _POINT_ENDINGS):
+        return 3
+    return 2 if words & _TOOLS or "endeffector" in joined else int(bool(words & _HOLDERS))
+
+
+def _middle(mech: Mechanism, body: str, fingers: Sequence[TreeJoint]) -> Array:
+    """Return the middle of the origins of joints (3,), m, in the frame of a body, at the zero pose."""
+    poses = forward(mech, home(mech))
+    origins = [joint_axes(mech, joint, poses)[1] for joint in fingers]
+    return poses.of(mech.body_index[body]).inverse().apply(np.mean(origins, axis=0))
 
 
 def _rolling_base(mech: Mechanism, tree: _Tree) -> DefaultTool | None:
@@ -93,11 +143,17 @@ class _Tree:
             self._moving[joint.outer] = self._moving.get(joint.inner, 0) + free
             self._depth[joint.outer] = self._depth.get(joint.inner, 0) + (0 if free else 1)
 
-    def farthest(self, bodies: set[str]) -> str:
-        """Return the body with most moving, then most fixed joints in front of it."""
+    def farthest(self, bodies: set[str], *, named: bool = True) -> str:
+        """Return the body with most moving joints in front of it, of these a tool by its name, then the deepest."""
         index = self._mech.body_index
         return max(
-            bodies, key=lambda name: (self._moving.get(name, 0), self._depth.get(name, 0), index[name])
+            bodies,
+            key=lambda name: (
+                self._moving.get(name, 0),
+                _rank(name) if named else 0,
+                self._depth.get(name, 0),
+                index[name],
+            ),
         )
 
     def fixed_to(self, hub: str) -> set[str]:
@@ -178,7 +234,9 @@ def payload_options(rated: Payload, share: float, of_scene: bool) -> tuple[str, 
         return ()
     if of_scene:
         return "--payload-share", repr(float(share))
-    return "--payload", f"{rated.body}:{share * rated.mass!r}"
+    place = [float(x) for x in rated.com]
+    at = f"@{','.join(map(repr, place))}" if any(place) else ""
+    return "--payload", f"{rated.body}:{share * rated.mass!r}{at}"
 
 
 def require_joints(mech: Mechanism, speeds: Mapping[str, float]) -> None:
@@ -282,7 +340,7 @@ class StopCommand:
 
 def stop_command(
     scene: Scene | None,
-    tool: str,
+    scenario: Scenario,
     brakes: Iterable[BrakeLike],
     ramps: Iterable[str],
     drops_payloads: bool,
@@ -292,7 +350,8 @@ def stop_command(
     Parameters
     ----------
     scene : Scene or None
-    tool : str
+    scenario : Scenario
+        Whose tool it is.
     brakes : iterable of Brake or mapping
         Those that were given besides the scene's.
     ramps : iterable of str
@@ -314,7 +373,8 @@ def stop_command(
     for name, value in request.xacro_args:
         head += ["--xacro-arg", f"{name}:={value}"]
     head += ["--massless", request.massless] if request.massless != "zero" else []
-    tail = ["--tool", tool]
+    tail, point = ["--tool", scenario.tool], [float(x) for x in scenario.tool_point]
+    tail += [f"--tool-point={','.join(map(repr, point))}"] if any(point) else []
     tail += ["--payload-share", "0"] if drops_payloads and scene.payloads else []
     for brake in given:
         tail += ["--brake", _brake(brake)]

@@ -39,7 +39,9 @@ from mbplugin.stopping.scenario.decelerations import (
 from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, table_axes
 from mbplugin.stopping.table.rated import (
+    DefaultTool,
     StopCommand,
+    default_tool,
     full_speeds,
     payload_options,
     payload_share,
@@ -119,9 +121,10 @@ def stopping_table(
     require_positive("time to compute", max_seconds, "s", LONGEST)
     budget = (monotonic() + max_seconds, max_seconds)
     mech, brakes = with_coordinates(as_scene(standing(mech, q)), q or {}), tuple(brakes or ())
+    default = default_tool(mechanism_of(mech)) if tool is None else None
     mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool), brakes)
     scene = mech if isinstance(mech, Scene) else None
-    scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes)
+    scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes, default=default)
     scenario = replace(scenario, taken=(*rigid, *scenario.taken))
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
@@ -133,7 +136,7 @@ def stopping_table(
     ramps = _stated_ramps(scenario, scene, numbers(decelerations, accelerations_of(scenario.mech)))
     stated, joints = _stated_ramps(scenario, scene, None), [brake.joint for brake in scenario.brakes]
     rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
-    command = stop_command(scene, scenario.tool, brakes, rampless, payload is not None)
+    command = stop_command(scene, scenario, brakes, rampless, payload is not None)
     # as accurate as estop: a table has few rows
     compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
     speeds = numbers(speeds, rates_of(scenario.mech))
@@ -143,7 +146,14 @@ def stopping_table(
     # first, as its file may be wrong
     if measured is not None:
         beside = measured_stops(
-            mech, measured, stops.stop, compiled, payload=payload, speeds=speeds, tool=tool
+            mech,
+            measured,
+            stops.stop,
+            compiled,
+            payload=payload,
+            speeds=speeds,
+            tool=tool,
+            default=default,
         )
     computed = [one for category in categories for one in stops.rows(category)]
     rows, motions = [row for row, _ in computed], [motion for _, motion in computed]
@@ -460,6 +470,7 @@ def measured_stops(
     payload: float | None,
     speeds: Mapping[str, float] | None,
     tool: str | None,
+    default: DefaultTool | None = None,
 ) -> MeasuredStops:
     """Return the measured stops of a file, each beside the computed one from the same start.
 
@@ -471,6 +482,8 @@ def measured_stops(
     stop_of : callable
     compiled : CompiledStop
         Of the stops; it gets the payloads of the rows.
+    default : DefaultTool, optional
+        Where no tool is named.
 
     Raises
     ------
@@ -480,7 +493,7 @@ def measured_stops(
     file = read_measured(Path(measured))
     rows = measurements_of(file, mechanism_of(mech), speeds)
     require_consistent(file, rows)
-    bench = Bench(mech, payload, tool)
+    bench = Bench(mech, payload, tool, default=default)
     found = tuple(_row(row, bench, stop_of, compiled) for row in rows)
     return MeasuredStops(Source(file.path, file.sha256), found)
 
