@@ -161,6 +161,8 @@ def _extent_words(data: bytes, keyword: bytes) -> Array:
         return np.zeros((0, 3))
     # colours may follow the coordinates
     columns = len(rows[0].split())
+    if columns < 3:
+        raise ValueError("less than three coordinates")
     values = np.array(b" ".join(rows).split(), dtype=float)
     return values.reshape(len(rows), columns)[:, :3]
 
@@ -282,6 +284,8 @@ def _files_checked(mesh: Any) -> Any:
     faces = np.asarray(getattr(mesh, "faces", ()))
     if not len(vertices) or not len(faces):
         raise UnusableMesh("holds no triangle")
+    if vertices.shape[1:] != (3,) or faces.shape[1:] != (3,):
+        raise UnusableMesh("has vertices or triangles that do not have three numbers")
     if not (np.abs(vertices) <= LARGEST).all():
         raise UnusableMesh(f"has coordinates that are no numbers up to {LARGEST:g}")
     if faces.min() < 0 or faces.max() >= len(vertices):

@@ -335,7 +335,7 @@ def _of_file(model: Scene | Mechanism, file: Path, speed: float | None) -> Repla
     recording = read_recording(file, mech.q_names)
     home = as_scene(model).state.q
     times = _times(float(recording.time[0]), float(recording.time[-1]), speed)
-    q = np.array([recording.state(mech, home, at)[0] for at in times])
+    q = np.array([recording.pose(mech, home, at) for at in times])
     return Replay(file.name, times, q, _speed(times, speed), path_W=_path(mech, q))
 
 

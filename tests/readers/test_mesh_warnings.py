@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mbplugin.readers.meshes import UnusableMesh, load_mesh
+from mbplugin.readers.meshes import UnusableMesh, load_mesh, mesh_extent, read_triangles
 
 FACET = "facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex {x} 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
 
@@ -62,3 +62,12 @@ def test_nothing_of_trimesh_is_printed(monkeypatch: pytest.MonkeyPatch, tmp_path
         assert len(seen) == 1
     finally:
         logger.removeHandler(handler)
+
+
+@pytest.mark.parametrize("rows", ["v\nv 1\nv 2\nf 1 2 3\n", "v 0 0\nv 1 0\nv 0 1\nf 1 2 3\n", "v \nv \nv \n"])
+def test_vertices_of_fewer_than_three_coordinates_are_none(rows: str, tmp_path: Path) -> None:
+    file = tmp_path / "flat.obj"
+    file.write_text(rows)
+    assert mesh_extent(str(file)) is None
+    with pytest.raises(UnusableMesh):
+        read_triangles(str(file))

@@ -12,8 +12,9 @@ import mbplugin as mb
 from command_line import call
 from mbplugin import readers
 from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism.kinematics import home
 from mbplugin.readers.standing import bolted_down, standing
-from mbplugin.stopping.scenario.start import Recorded
+from mbplugin.stopping.scenario.start import Recorded, read_recording
 from mbplugin.stopping.sweep.swept import sweep_plan
 
 LINK = (
@@ -307,6 +308,10 @@ def test_a_recorded_base_without_its_rates_is_refused(tmp_path: Path) -> None:
     motion.write_text("time,a,bottom.z\n0,0,1\n0.1,0.1,0.9\n0.2,0.2,0.8\n")
     refused = call("estop", str(file), "--trajectory", str(motion), "--at", "0.1")
     assert refused.code == 2 and "'bottom.z' is recorded, and no rate 'bottom.vx'" in refused.err
+    # what is only drawn needs no rates
+    mech = mb.load(file).mechanism
+    pose = read_recording(motion, mech.q_names).pose(mech, home(mech), 0.1)
+    assert (pose[mech.q_names.index("a")], pose[mech.q_names.index("bottom.z")]) == pytest.approx((0.1, 0.9))
 
 
 def test_a_fall_is_the_first_line_and_no_distance() -> None:

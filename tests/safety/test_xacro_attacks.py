@@ -123,11 +123,14 @@ def test_a_folder_run_goes_on(folder: Path) -> None:
     assert done.returncode == 2 and not owned(folder)
     runs = {Path(one["source"]).name: one for one in json.loads(done.stdout)["runs"]}
     # two hinges on a base that may move freely
-    for name in ("good.scene.toml", "good.xacro"):
-        assert (runs[name]["model"]["name"], runs[name]["mobility"]["dof"]) == ("good", 8)
+    good = runs["good.scene.toml"]
+    assert (good["model"]["name"], good["mobility"]["dof"]) == ("good", 8)
+    # it is linted as a part of its scene
+    assert "good.xacro" not in runs
     # every other file is refused for what it tries, or is a part of another
     rest = {name: {f["code"] for f in one["findings"]} for name, one in runs.items() if "good" not in name}
-    assert {"lambda.xacro", "eval.xacro", "memory.xacro"} <= set(rest) and "part.xacro" not in rest
+    assert {"named.scene.toml", "eval.xacro", "memory.xacro"} <= set(rest)
+    assert rest.keys().isdisjoint(("part.xacro", "lambda.xacro"))
     assert all(codes & {"MB914", "MB904"} for codes in rest.values())
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -195,7 +195,7 @@ class Recording:
         BadUsage
             A time outside the recording.
         """
-        from scipy.interpolate import CubicHermiteSpline, CubicSpline
+        from scipy.interpolate import CubicSpline
 
         time = self.time
         if not time[0] <= at <= time[-1]:
@@ -204,22 +204,35 @@ class Recording:
                 where=self.file,
                 expected=f"a time from {time[0]:g} to {time[-1]:g} s",
             )
-        out, qd, qdd = q.copy(), np.zeros(len(mech.qd_names)), np.zeros(len(mech.qd_names))
-        for name, values in self.q.items():
-            rates = self.qd.get(name)
-            spline = CubicSpline(time, values) if rates is None else CubicHermiteSpline(time, values, rates)
-            out[mech.q_names.index(name)] = spline(at)
+        qd, qdd = np.zeros(len(mech.qd_names)), np.zeros(len(mech.qd_names))
+        for name in self.q:
             if name in mech.qd_names:
-                k = mech.qd_names.index(name)
+                k, spline = mech.qd_names.index(name), self._spline(name)
                 qd[k], qdd[k] = spline(at, 1), spline(at, 2)
         for k, values in self._own_rates(mech):
             spline = CubicSpline(time, values)
             qd[k], qdd[k] = spline(at), spline(at, 1)
+        return self.pose(mech, q, at), qd, qdd
+
+    def pose(self, mech: Mechanism, q: Array, at: float) -> Array:
+        """Return the coordinates (nq,) at a time of the recording, s; what is not recorded is as in q (nq,)."""
+        out: Array = q.copy()
+        for name in self.q:
+            out[mech.q_names.index(name)] = self._spline(name)(at)
         for joint in mech.tree.joints:
             if joint.q.stop - joint.q.start > joint.qd.stop - joint.qd.start:
                 turn = slice(joint.q.stop - 4, joint.q.stop)
                 out[turn] /= np.linalg.norm(out[turn])
-        return out, qd, qdd
+        return out
+
+    def _spline(self, name: str) -> Any:
+        """Return the spline through a coordinate, with its rates where they are recorded."""
+        from scipy.interpolate import CubicHermiteSpline, CubicSpline
+
+        rates = self.qd.get(name)
+        if rates is None:
+            return CubicSpline(self.time, self.q[name])
+        return CubicHermiteSpline(self.time, self.q[name], rates)
 
     def states(self, mech: Mechanism, q: Array) -> Array:
         """Return all samples (T, nq + nv): coordinates and rates.
