@@ -26,6 +26,7 @@ from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     JointValues,
     acceleration_vector,
+    follows,
     forward,
     rate_units,
 )
@@ -81,15 +82,18 @@ def held_joints(
 def held_besides(
     motion: JointMotion, held: Sequence[Lock], moved: Iterable[str], tolerance: float
 ) -> tuple[Lock, ...]:
-    """Return joints that move, in file order, which independently of those that are ``held`` can be held too.
+    """Return joints that move which can be held too, independently of those that are ``held``.
+
+    In file order, those that follow another by a coupling last: a drive is on the leading joint.
 
     Parameters
     ----------
     moved : iterable of str
         Coordinates that a load moves.
     """
-    order = {pair.name: k for k, pair in enumerate(motion.mech.pairs)}
-    locks = sorted((named_lock(motion.mech, name) for name in moved), key=lambda lock: order[lock.joint])
+    mech = motion.mech
+    order = {pair.name: (follows(mech, pair), k) for k, pair in enumerate(mech.pairs)}
+    locks = sorted((named_lock(mech, name) for name in moved), key=lambda lock: order[lock.joint])
     return _independent(motion, [*held, *locks], tolerance)[len(held) :]
 
 

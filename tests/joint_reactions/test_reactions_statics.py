@@ -12,6 +12,7 @@ from mbplugin.errors import BadUsage, MbPluginError, UnknownName
 from mbplugin.model.mechanism import Body, Driver, Freedom, Lock, Mechanism
 from mbplugin.model.scene import read_loads
 from mbplugin.model.spatial import Array, Pose
+from mbplugin.readers import load
 from models import chain, four_bar, from_world_frames, pose_at, ring
 
 G = 9.81
@@ -214,6 +215,21 @@ def test_in_a_loop_without_drives_the_first_joint_is_held() -> None:
     assert assumed.held == assumed.assumed_held == ("j0",)
     assert assumed.degree_of_redundancy == named.degree_of_redundancy
     np.testing.assert_array_equal(assumed["j0"].wrench, named["j0"].wrench)
+
+
+def test_of_coupled_joints_the_leader_is_assumed_to_be_held() -> None:
+    """The follower comes first in the file; a drive is on the joint that it follows."""
+    text = """<robot name="g"><link name="world"/>{links}
+    <joint name="follower" type="continuous"><parent link="world"/><child link="b"/><axis xyz="0 1 0"/>
+      <mimic joint="leader" multiplier="0.5"/></joint>
+    <joint name="leader" type="continuous"><parent link="world"/><child link="a"/><axis xyz="0 1 0"/></joint></robot>"""
+    link = """<link name="{}"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+    scene = load("g.urdf", text=text.format(links=link.format("a") + link.format("b")))
+    result = mb.reactions(scene)
+    assert result.held == result.assumed_held == ("leader",)
+    # both weights act on the drive: 2 g 0.3 m, and half as much through the coupling
+    assert result.value("lock leader", "rz_lock") == pytest.approx(-1.5 * 2 * G * 0.3)
 
 
 def test_what_falls_is_not_held_by_its_joints() -> None:

@@ -146,3 +146,23 @@ def test_where_a_linkage_was_cut_its_frames_coincide(tmp_path: Path) -> None:
 )
 def test_frames_that_mark_no_cut_are_no_finding(text: str, tmp_path: Path) -> None:
     assert not meeting(text, tmp_path)
+
+
+def many_frames(count: int) -> str:
+    """The first and the last of three bodies in a row, with frames that are all at one place."""
+    text = "".join(f'<link name="{name}">{INERTIA}</link>' for name in ("base", "x", "y"))
+    for a, b in (("base", "x"), ("x", "y")):
+        text += f"""<joint name="{b}" type="continuous"><parent link="{a}"/><child link="{b}"/>
+          <origin xyz="1 0 0"/></joint>"""
+    for k in range(count):
+        parent, place = ("base", "3 0 0") if k % 2 else ("y", "1 0 0")
+        text += f"""<link name="f{k}"/><joint name="g{k}" type="fixed"><parent link="{parent}"/><child link="f{k}"/>
+          <origin xyz="{place}"/></joint>"""
+    return f'<robot name="r">{text}</robot>'
+
+
+@pytest.mark.parametrize("count", [3, 3000])
+def test_a_place_with_many_frames_is_no_cut(count: int, tmp_path: Path) -> None:
+    """Of 3000 frames there are 4.5 million pairs: none is looked at by itself."""
+    assert meeting(many_frames(2), tmp_path)
+    assert not meeting(many_frames(count), tmp_path)

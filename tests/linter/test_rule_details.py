@@ -412,6 +412,17 @@ def on_a_rail(shape: str, center: str, moments: tuple[float, float, float]) -> s
 <joint name="j" type="prismatic"><parent link="world"/><child link="a"/><axis xyz="1 0 0"/>{LIMIT}</joint></robot>"""
 
 
+def test_many_spheres_are_a_body(tmp_path: Path) -> None:
+    spheres = "".join(
+        f'<collision><origin xyz="{k} 0 0"/><geometry><sphere radius="0.01"/></geometry></collision>'
+        for k in range(4000)
+    )
+    text = on_a_rail('<sphere radius="1"/>', "0 0 0", (0.01, 0.01, 0.01)).replace(
+        'mass value="1"', 'mass value="2000"'
+    )
+    assert lint_text(re.sub("<collision>.*</collision>", spheres, text), "MB140", tmp_path)
+
+
 @pytest.mark.parametrize(("apart", "found"), [(0.05, False), (0.009, True)])
 def test_spheres_apart_from_each_other_are_contact_points(apart: float, found: bool, tmp_path: Path) -> None:
     """Four spheres of 4.2 cm³ under a foot of 2 kg have 120 000 kg/m³; where they touch, they are its body."""

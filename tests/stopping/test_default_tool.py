@@ -9,6 +9,7 @@ import shlex
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -222,6 +223,17 @@ def test_a_mass_below_zero_has_no_radius_of_gyration(tmp_path: Path) -> None:
         warnings.simplefilter("error", RuntimeWarning)
         outcome = call("stop-table", str(file), "--max-seconds", "30")
     assert outcome.code in (0, 2) and "Traceback" not in outcome.err
+
+
+def test_a_payload_stated_by_its_mass_is_at_the_point_of_the_tool() -> None:
+    text, point = robot(*ARM), [0.1, 0.0, 0.05]
+    scene = readers.load("r.urdf", text=text)
+    settings: dict[str, Any] = {"qd": {"j0": 1.0}, "tool": "hand", "tool_point": point}
+    mass_alone = mb.estop(scene, payload=2.0, **settings)
+    with_place = mb.estop(scene, payload={"body": "hand", "mass": 2.0, "com": point}, **settings)
+    at_origin = mb.estop(scene, payload={"body": "hand", "mass": 2.0}, **settings)
+    assert mass_alone.time == with_place.time != at_origin.time
+    np.testing.assert_array_equal(mass_alone.trajectory.q, with_place.trajectory.q)
 
 
 def with_ends(*names: str) -> tuple[tuple[str, ...], ...]:

@@ -65,7 +65,7 @@ def test_a_stop_that_took_longer_is_named_with_its_line(robot: Path, tmp_path: P
     ).measured
     assert weak is not None and all(row.far and row.covered for row in weak.rows)
     assert weak.sentence.startswith(
-        "none of 3 measured stops took longer or went farther than computed. NOT THIS ROBOT: 3 of 3 are computed more"
+        "none of 3 measured stops took longer or went farther than computed. TOO LONG: 3 of 3 are computed more"
         " than 50 % longer or farther than measured (line 2, 3, 4), by up to "
     )
     worst = max(max(row.time_deviation or 0, row.distance_deviation or 0) for row in weak.rows)
@@ -83,9 +83,9 @@ def test_a_model_of_another_robot_is_called_one(
     table = mb.stopping_table(robot, axes=["j0"], tool="boom", measured=written(tmp_path, "\n".join(lines)))
     assert table.measured is not None and [row.far for row in table.measured.rows] == [False, far, False]
     assert ("51 % (distance, line 3)" in table.measured.sentence) == far
-    assert ("nor is any computed more than 50 % longer" in table.measured.sentence) != far
+    assert ("and none is computed more than 50 % longer or farther" in table.measured.sentence) != far
     (verdict,) = re.findall(r'<p class="verdict (\w+)">([^<]*)', table.to_html())
-    assert ("NOT THIS ROBOT by 1 of 3 measured stops" in verdict[1]) == far
+    assert ("TOO LONG for 1 of 3 measured stops" in verdict[1]) == far
     assert [row["far"] for row in json.loads(table.text("json"))["measured"]["rows"]] == [False, far, False]
 
 

@@ -56,14 +56,14 @@ def test_a_table_and_a_sweep_write_the_zone_of_all_stops(tmp_path: Path) -> None
         (("--zone", "zone.csv", "--payload", "5"), "the size of the payload at 'flange' is not stated"),
         (
             ("--units", "deg,mm", "--zone", "a.svg", "--payload", "5kg", "--payload-radius", "0.1"),
-            "--payload-radius is 0.1 mm; expected 1 mm or more; write 0.1m if metres are meant",
+            "--payload-radius is 0.1 mm; expected 1 mm or more; state its unit, such as 0.1m",
         ),
         (
             ("--units", "deg,mm", "--zone", "a.svg", "--zone-resolution", "0.002"),
-            "--zone-resolution is 0.002 mm; expected 0.01 mm or more; write 0.002m if metres are meant",
+            "--zone-resolution is 0.002 mm; expected 0.01 mm or more; state its unit, such as 0.1m",
         ),
         (
-            ("--zone", "a.svg", "--payload-radius", "10um"),
+            ("--zone", "a.svg", "--payload-radius", "10μm"),
             "--payload-radius is 0.01 mm; expected 1 mm or more",
         ),
         (("--payload-radius", "0.1"), "--payload-radius is for a zone, and none is asked for"),

@@ -268,11 +268,10 @@ def _length(text: str, option: str, least: float, units: Units) -> float:
     """
     value = units.value(text, "length", f"{option} is")
     if 0 < value < least:
-        bare = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzµ")
         raise BadUsage(
             f"{option} is {value * 1e3:g} mm",
             expected=f"{least * 1e3:g} mm or more",
-            remedy=f"write {bare}m if metres are meant" if float(bare) >= least else "",
+            remedy="state its unit, such as 0.1m",
         )
     return value
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from itertools import combinations, zip_longest
+from itertools import combinations, islice, product, zip_longest
 from typing import Literal, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -161,7 +161,10 @@ def _loops(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> Iter
 
 
 def coinciding_frames(scene: Scene) -> Iterator[MissingJoint]:
-    """Yield the joints that are missing where fixed frames without mass, of two bodies that move, coincide."""
+    """Yield the joints that are missing where fixed frames without mass, of two bodies that move, coincide.
+
+    A place with more than two frames is none where a joint was cut.
+    """
     mech, group = scene.mechanism, rigid_groups(scene.mechanism)
     poses, index = forward(mech, scene.state.q), mech.body_index
     size = float(np.linalg.norm(np.ptp(poses.p_WC, axis=0))) if len(mech.bodies) else 0.0
@@ -172,11 +175,13 @@ def coinciding_frames(scene: Scene) -> Iterator[MissingJoint]:
         for body in mech.bodies
         if body.massless and body.name in fixed - carriers and body.name not in scene.shapes
     ]
-    joined = {frozenset((a, b)) for p in mech.pairs for a in group[p.body_a] for b in group[p.body_b]}
-    for a, b in combinations(frames, 2):
-        X_WA, X_WB = poses.of(index[a]), poses.of(index[b])
-        if b in group[a] or frozenset((a, b)) in joined or np.linalg.norm(X_WA.p - X_WB.p) > _MEET * size:
+    joined = {frozenset((group[pair.body_a], group[pair.body_b])) for pair in mech.pairs}
+    places = np.array([poses.of(index[name]).p for name in frames]).reshape(-1, 3)
+    for k, other in _couples(places, _MEET * size):
+        a, b = frames[k], frames[other]
+        if b in group[a] or frozenset((group[a], group[b])) in joined:
             continue
+        X_WA, X_WB = poses.of(index[a]), poses.of(index[b])
         ways = [
             [j for j in mech.tree.way_in(body) if j.pair is not None and j.pair.kind.free] for body in (a, b)
         ]
@@ -185,10 +190,27 @@ def coinciding_frames(scene: Scene) -> Iterator[MissingJoint]:
         ]
         planar = all(S.shape[1] == 1 for S in loop)
         axis = _normal([S[:, 0] for S in loop]) if planar else None
-        X_WP = Pose.from_xyz_axis(X_WA.p, np.array([0.0, 0.0, 1.0]) if axis is None else axis)
-        X_WS = Pose.from_xyz_axis(X_WB.p, np.array([0.0, 0.0, 1.0]) if axis is None else axis)
+        along = np.array([0.0, 0.0, 1.0]) if axis is None else axis
+        X_WP, X_WS = (Pose.from_xyz_axis(X.p, along) for X in (X_WA, X_WB))
         type = "spherical" if axis is None else "point-on-line"
         yield MissingJoint(a, b, X_WP.p, type, X_WA.inverse() @ X_WP, X_WB.inverse() @ X_WS)
+
+
+def _couples(points: Array, distance: float) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of points (n, 3) that are within a distance of each other, m, and of no other point."""
+    if len(points) < 2 or distance == 0:
+        return
+    # a point and those near it are in one cell or in neighbouring ones
+    corners = [tuple(cell) for cell in np.floor(points / distance).tolist()]
+    cells: dict[tuple[float, ...], list[int]] = {}
+    for k, cell in enumerate(corners):
+        cells.setdefault(cell, []).append(k)
+    for k, (x, y, z) in enumerate(corners):
+        around = (cells.get((x + a, y + b, z + c), ()) for a, b, c in product((0, -1, 1), repeat=3))
+        near = (n for cell in around for n in cell if n != k)
+        others = list(islice((n for n in near if np.linalg.norm(points[n] - points[k]) <= distance), 2))
+        if len(others) == 1 and k < others[0]:
+            yield k, others[0]
 
 
 def _replaced(
@@ -287,6 +309,8 @@ class Carriages:
         self._scene = scene
         self._mass = {body.name: body.mass for body in mech.bodies}
         self._group = rigid_groups(mech)
+        groups = set(self._group.values())
+        self._total = {group: sum(self._mass.get(name, 0.0) for name in group) for group in groups}
         self._roots = {joint.outer for joint in mech.tree.joints if joint.pair is None}
 
     def of(self, name: str) -> Carriage:
@@ -307,7 +331,7 @@ class Carriages:
 
     def is_negligible(self, name: str) -> bool:
         """Return whether a link has less than 1 % of the mass of all that fixed joints make one with it."""
-        return self._mass[name] < _NEGLIGIBLE * sum(self._mass[other] for other in self.together(name))
+        return self._mass[name] < _NEGLIGIBLE * self._total[self._group[name]]
 
     def together(self, name: str) -> frozenset[str]:
         """Return the links that fixed joints make one with a link."""

@@ -32,6 +32,8 @@ _LARGEST = 300.0
 _LEAST, _MOST = 5.0 * (1 - 1e-6), 25_000.0
 #: A mesh fills a tenth of the box around it or more, so up to this density of the box it is possible, kg/m³.
 _BOXED = 0.1 * _MOST
+#: Spheres under a foot, at most; more of them are a body made of spheres.
+_CONTACTS = 32
 #: Smaller shapes only mark a place, m³.
 _MARKER = 2e-6
 #: A link with less than this part of the mass of all that is fixed together is there for its looks.
@@ -209,7 +211,7 @@ def _density(scene: Scene, body: Body) -> float | None:
 
 def _are_contact_points(shapes: Sequence[Shape]) -> bool:
     """Return whether shapes are spheres apart from each other, as under a foot: they say where it touches."""
-    if len(shapes) < 2 or any(shape.kind != "sphere" for shape in shapes):
+    if not 2 <= len(shapes) <= _CONTACTS or any(shape.kind != "sphere" for shape in shapes):
         return False
     return all(
         np.linalg.norm(a.X_LS.p - b.X_LS.p) > abs(a.size[0]) + abs(b.size[0])

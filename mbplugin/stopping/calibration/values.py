@@ -241,14 +241,14 @@ class MeasuredStops:
             longest = max(_deviations(far))
             lines = listed([str(row.line) for row in far], most=len(far))
             return (
-                f"{said}. NOT THIS ROBOT: {len(far)} of {len(self.rows)} are computed more than {100 * FAR:.0f} %"
+                f"{said}. TOO LONG: {len(far)} of {len(self.rows)} are computed more than {100 * FAR:.0f} %"
                 f" longer or farther than measured (line {lines}), by up to {100 * longest[0]:.0f} %"
                 f" ({longest[1]}, line {longest[2]}): the model does not describe this robot"
             )
         return (
             said
             if missed or not self.rows
-            else f"{said}, nor is any computed more than {100 * FAR:.0f} % longer"
+            else f"{said}, and none is computed more than {100 * FAR:.0f} % longer or farther"
         )
 
 

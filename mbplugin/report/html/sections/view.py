@@ -333,7 +333,7 @@ def _too_short(chapter: Chapter) -> str:
     uncovered, far = sum(not row.covered for row in rows), sum(row.far for row in rows)
     stops = counted(len(rows), "measured stop")
     short = f", TOO SHORT for {uncovered} of {stops}" if uncovered else ""
-    return short + (f", NOT THIS ROBOT by {far} of {stops}" if far else "")
+    return short + (f", TOO LONG for {far} of {stops}" if far else "")
 
 
 def _missed(outcomes: Mapping[str, int]) -> str:
