@@ -44,12 +44,18 @@ _tuple: Any = types.Tuple  # the stubs leave it untyped
 COORDINATE, ROW_RATE, MULTIPLIER, DRIFT = 0, 1, 2, 3
 #: What holds is watched up to this share of its static part: there it no longer holds for certain.
 _SLIPS = 1.0 + 1e-8
+#: Between its stages a load may come nearer to its bound than at them: by this share of how much it varies there.
+_BETWEEN = 0.5
+#: How near the ends come to each other between which a load is largest, in fractions of the step, and the golden
+#: section.
+_PEAK, _GOLDEN = 1e-8, 0.3819660112501051
 #: A rate against its sense beyond this is no rounding, rad/s and m/s.
 WRONG = 1e-9
 #: An event function. ``index`` is a coordinate, a row, or a place among the independent rows; ``rate`` the rate of a
 #: coordinate. ``sense`` is the sign that the rate of a row has while nothing changes, or that of the
 #: rate with which a coordinate passes its level. ``value`` and ``slope`` are those at the last step;
-#: ``candidate`` tells whether its sign may have changed in it.
+#: ``candidate`` tells whether its sign may have changed in it. ``least`` and ``most`` are what the value of a
+#: multiplier has been at the start, the stages and the end of a step.
 EVENT_FUNCTION = np.dtype(
     [
         ("kind", np.int64),
@@ -59,6 +65,8 @@ EVENT_FUNCTION = np.dtype(
         ("sense", np.float64),
         ("value", np.float64),
         ("slope", np.float64),
+        ("least", np.float64),
+        ("most", np.float64),
         ("candidate", np.bool_),
     ],
     align=True,
@@ -188,11 +196,69 @@ def _first_zero(
             zero = high
         elif looks[k] * looks[k + 1] < 0.0:
             zero = _root(evaluate, place, event_function, inside, (low, looks[k]), (high, looks[k + 1]))
+        elif event_function.kind == MULTIPLIER and looks[k] > 0.0 and looks[k + 1] > 0.0:
+            zero = _first_overload(evaluate, place, event_function, inside, looks, k)
         if zero > least and _counts(evaluate, place, event_function, inside, zero):
             return zero
     if slides and looks[_PARTS] * event_function.sense < -WRONG:
         return _early_zero(evaluate, place, event_function, inside)
     return _NONE
+
+
+@kernel
+def _first_overload(
+    evaluate: Evaluate, place: int, event_function: Records, inside: _Inside, looks: Array, k: int
+) -> float:
+    """Return where a held load first passes its bound between looks within it, from look k on; −1: nowhere.
+
+    Its value is least, thus the load largest, between the neighbours of a look that is not above them, or near an end
+    of the step towards which it falls and then rises.
+    """
+    parts = len(looks) - 1
+    if k == 0 and looks[0] <= looks[1] and 4.0 * looks[1] < 3.0 * looks[0] + looks[2]:
+        zero = _overload(evaluate, place, event_function, inside, 0.0, 1.0 / parts, looks[0])
+        if zero >= 0.0:
+            return zero
+    if k + 2 <= parts and looks[k + 1] <= looks[k] and looks[k + 1] <= looks[k + 2]:
+        # what varies that little between looks does not reach the bound between them
+        if looks[k + 1] > max(looks[k], looks[k + 2]) - looks[k + 1]:
+            return -1.0
+        return _overload(evaluate, place, event_function, inside, k / parts, (k + 2) / parts, looks[k])
+    if k + 1 == parts and looks[parts] <= looks[k] and 3.0 * looks[parts] + looks[k - 1] > 4.0 * looks[k]:
+        return _overload(evaluate, place, event_function, inside, k / parts, 1.0, looks[k])
+    return -1.0
+
+
+@kernel
+def _overload(
+    evaluate: Evaluate,
+    place: int,
+    event_function: Records,
+    inside: _Inside,
+    low: float,
+    high: float,
+    at_low: float,
+) -> float:
+    """Return where the value of an event function, positive at ``low``, is zero on its way to its least value
+    between two fractions; −1 where that is positive. By the golden section."""
+    begin, a, b = low, low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)
+    fa = _value(evaluate, place, event_function, inside, a)
+    fb = _value(evaluate, place, event_function, inside, b)
+    while True:
+        if fa <= 0.0:
+            return _root(evaluate, place, event_function, inside, (begin, at_low), (a, fa))
+        if fb <= 0.0:
+            return _root(evaluate, place, event_function, inside, (a, fa), (b, fb))
+        if high - low < _PEAK:
+            return -1.0
+        if fa < fb:
+            high, b, fb = b, a, fa
+            a = low + _GOLDEN * (high - low)
+            fa = _value(evaluate, place, event_function, inside, a)
+        else:
+            low, a, fa = a, b, fb
+            b = high - _GOLDEN * (high - low)
+            fb = _value(evaluate, place, event_function, inside, b)
 
 
 @kernel
@@ -304,7 +370,8 @@ def first_change_in_python(
 
         # a rate that starts to move is zero at the start, others may be soon after
         slides = event_function["kind"] == ROW_RATE
-        zero = first_zero(g, START if not slides or abs(g(0.0)) <= AT_REST else 0.0)
+        held = bool(event_function["kind"] == MULTIPLIER)
+        zero = first_zero(g, START if not slides or abs(g(0.0)) <= AT_REST else 0.0, dips=held)
         if zero is None and slides and g(1.0) * event_function["sense"] < -WRONG:
             zero = early_zero(g, float(event_function["sense"]))
         if zero is not None:
@@ -384,6 +451,8 @@ def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, q
         turned = event_function.slope * slope < 0.0
         changed |= turned and nearest < h * max(abs(event_function.slope), abs(slope))
         event_function.value, event_function.slope = value, slope
+        if event_function.kind == MULTIPLIER:
+            changed |= _may_be_overloaded(event_function, value)
         event_function.candidate |= changed
         found |= event_function.candidate
     return found
@@ -391,13 +460,19 @@ def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, q
 
 @kernel
 def mark_overloaded(m: KernelState, event_functions: Records) -> None:
-    """Mark held rows whose multiplier is beyond its level, at an evaluated state or that of a stage, as candidates."""
+    """Mark held rows whose load passes its bound near an evaluated state inside a step as candidates."""
     for n in range(len(event_functions)):
-        if (
-            event_functions[n].kind == MULTIPLIER
-            and abs(m.multipliers[event_functions[n].index]) > event_functions[n].level
-        ):
-            event_functions[n].candidate = True
+        one = event_functions[n]
+        if one.kind == MULTIPLIER:
+            one.candidate |= _may_be_overloaded(one, one.level - abs(m.multipliers[one.index]))
+
+
+@kernel
+def _may_be_overloaded(event_function: Records, value: float) -> bool:
+    """Take account of a value of a held row in the step; return whether its load may pass its bound near there."""
+    event_function.least = min(event_function.least, value)
+    event_function.most = max(event_function.most, value)
+    return bool(event_function.least <= _BETWEEN * (event_function.most - event_function.least))
 
 
 def follow_static(m: KernelState, event_functions: AnyArray, places: AnyArray) -> None:
@@ -415,6 +490,7 @@ def clear_candidates(event_functions: Records) -> None:
     """Begin a step: no event function is a candidate for a change of sign."""
     for n in range(len(event_functions)):
         event_functions[n].candidate = False
+        event_functions[n].least = event_functions[n].most = event_functions[n].value
 
 
 @kernel

@@ -347,22 +347,68 @@ def function_zeros(g: Callable[[float], float]) -> list[float]:
     return list(_zeros(g, START))
 
 
-def first_zero(g: Callable[[float], float], start: float = START) -> float | None:
-    """Return the first of the fractions in (``start``, 1] at which g changes sign; None where none."""
-    return next(_zeros(g, start), None)
+def first_zero(g: Callable[[float], float], start: float = START, dips: bool = False) -> float | None:
+    """Return the first of the fractions in (``start``, 1] at which g changes sign; None where none.
+
+    ``dips``: where g, positive at all looks, may be negative between them, its least value there is searched for.
+    """
+    return next(_zeros(g, start, dips), None)
 
 
-def _zeros(g: Callable[[float], float], start: float) -> Iterator[float]:
+def _zeros(g: Callable[[float], float], start: float, dips: bool = False) -> Iterator[float]:
     values = [g(f) for f in LOOKS]
-    for (low, a), (high, b) in pairwise(zip(LOOKS, values, strict=True)):
+    for k, ((low, a), (high, b)) in enumerate(pairwise(zip(LOOKS, values, strict=True))):
         if b == 0.0:
             zero = high
         elif a * b < 0:
             zero = float(bracketed_zero(g, low, high))
+        elif dips and a > 0.0 and (dip := _dip(g, values, k)) is not None:
+            zero = dip
         else:
             continue
         if zero > start:
             yield zero
+
+
+def _dip(g: Callable[[float], float], values: list[float], k: int) -> float | None:
+    """Return where g, positive at look k and the next, becomes negative around its least value; None: nowhere.
+
+    ``values`` are those at all looks. As the compiled search in ``events.py``.
+    """
+    last = len(values) - 1
+    if k == 0 and values[0] <= values[1] and 4.0 * values[1] < 3.0 * values[0] + values[2]:
+        zero = _zero_on_the_way_down(g, 0.0, LOOKS[1])
+        if zero is not None:
+            return zero
+    if k + 2 <= last and values[k + 1] <= min(values[k], values[k + 2]):
+        if values[k + 1] > max(values[k], values[k + 2]) - values[k + 1]:
+            return None
+        return _zero_on_the_way_down(g, LOOKS[k], LOOKS[k + 2])
+    if k + 1 == last and values[last] <= values[k] and 3.0 * values[last] + values[k - 1] > 4.0 * values[k]:
+        return _zero_on_the_way_down(g, LOOKS[k], 1.0)
+    return None
+
+
+def _zero_on_the_way_down(g: Callable[[float], float], low: float, high: float) -> float | None:
+    """Return where g, positive at ``low``, is zero on its way to its least value; None where that is positive."""
+    begin, golden = low, 0.3819660112501051
+    a, b = low + golden * (high - low), high - golden * (high - low)
+    fa, fb = g(a), g(b)
+    while True:
+        if fa <= 0.0:
+            return float(bracketed_zero(g, begin, a))
+        if fb <= 0.0:
+            return float(bracketed_zero(g, a, b))
+        if high - low < 1e-8:
+            return None
+        if fa < fb:
+            high, b, fb = b, a, fa
+            a = low + golden * (high - low)
+            fa = g(a)
+        else:
+            low, a, fa = a, b, fb
+            b = high - golden * (high - low)
+            fb = g(b)
 
 
 def bracketed_zero(g: Callable[[float], float], low: float, high: float, near: float = 1e-14) -> float:

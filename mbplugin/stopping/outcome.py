@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mbplugin.model.brake_law import rate_force
 from mbplugin.model.enumerations import PAIR_ROLES, PairRole
 from mbplugin.model.mechanism.mechanism import WORLD
 from mbplugin.model.mechanism.pair import Pair
@@ -24,6 +25,8 @@ _BETWEEN, _MOST = 240, 24
 _ENOUGH = 2000
 #: Of so many samples some are passed over: what the joints carry takes about half a millisecond per instant.
 _ALL = 4000
+#: The share by which interpolated loads may exceed what a brake carries.
+_EXCESS = 1e-4
 StopOutcome = Literal["stopped", "limit_hit", "not_stopped", "slipped_back", "budget_spent", "loop_opened"]
 OUTCOMES: tuple[StopOutcome, ...] = get_args(StopOutcome)
 #: How a stop ends, in words.
@@ -124,7 +127,10 @@ def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
         role: PairRole = "base" if WORLD in pair.bodies else "joint"
         if role == "joint" and carrier is not None and pair.name == carrier.name:
             role = "flange"
-        found.append(_peak(pair, role, dense))
+        peak = _peak(pair, role, dense)
+        if peak.axis is not None:
+            _require_within_law(pair, peak.axis, motion, dense)
+        found.append(peak)
     return tuple(sorted(found, key=lambda one: PAIR_ROLES.index(one.role)))
 
 
@@ -155,6 +161,29 @@ def _axis(pair: Pair, motion: Trajectory) -> AxisPeaks | None:
         return None
     parts = (along.total, along.drive, along.brake, along.friction)
     return AxisPeaks(along.freedom, along.unit, *(_largest(motion.time, np.abs(part)) for part in parts))
+
+
+def _require_within_law(pair: Pair, axis: AxisPeaks, motion: Trajectory, dense: Trajectory) -> None:
+    """Make sure that no brake carries more than it can: its joint would have slipped.
+
+    Raises
+    ------
+    RuntimeError
+        A break-away has been missed.
+    """
+    law = next((brake.law for brake in motion.actions.brakes if brake.joint == pair.name), None)
+    place = motion.mechanism.tree.joint_of_pair.get(pair.name)
+    friction = pair.freedoms[0]
+    if law is None or place is None or friction.load_friction:
+        return
+    # what a brake holds includes the dry friction of its joint
+    bound = max(law.static, law.sliding) + friction.friction
+    bound += float(np.abs(rate_force(law, dense.qd[:, place.qd.start])).max())
+    if axis.brake.value > bound * (1.0 + _EXCESS):
+        raise RuntimeError(
+            f"the brake of {pair.name} carries {axis.brake.value:.9g} {axis.unit} at {axis.brake.time:.9g} s,"
+            f" and can carry {bound:.9g}"
+        )
 
 
 def _size(vectors: Array) -> Array:

@@ -27,13 +27,14 @@ from mbplugin.dynamics.kernels.composite_bodies import gather
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import SINGULAR, resist, row_acceleration, row_in_rates, row_rate
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, sign_changes
+from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
 from mbplugin.simulation.integrators.explicit_loop import cubic, keep, settle
 from mbplugin.simulation.steppers.kernel_state import (
     BEYOND,
     DONE,
     EVALUATE,
     FACTORIZE,
+    FORWARD_DYNAMICS,
     IMPULSE,
     KERNEL_STATE,
     KINEMATICS,
@@ -108,7 +109,7 @@ def advance_variational(
     place = struct_pointer(m)
     m, kept, taken, part, status, begun = load_struct(place), 0, 0, 1.0, DONE, t
     nv, driven = len(qd), m.power[2]
-    old_qd, old_qdd, slope = np.empty(nv), np.empty(nv), np.empty(nv)
+    old_q, old_qd, old_qdd, slope = np.empty(len(q)), np.empty(nv), np.empty(nv), np.empty(nv)
     while kept < len(out_t) and end - t > 1e-9 * h:
         # count steps, so that ten thousand of them end where they should
         now = begun + taken * h
@@ -117,6 +118,8 @@ def advance_variational(
             step = end - now
         for j in range(nv):
             old_qd[j], old_qdd[j] = qd[j], qdd[j]
+        for i in range(len(q)):
+            old_q[i] = q[i]
         tries = take_step(evaluate, discrete_forces, place, now, step, q, qd, qdd, workspace)
         if tries == 0:
             counts[1] += 1
@@ -131,6 +134,9 @@ def advance_variational(
         taken += 1
         if part < 1.0:
             begun, taken, part = t, 0, 2.0 * part
+        clear_candidates(event_functions)
+        if len(event_functions):
+            _look_halfway(evaluate, place, now, step, old_q, old_qd, qd, workspace.x, event_functions)
         status = settle(evaluate, place, t, now, True, q, qd, qdd)
         work[2] += 0.5 * step * (driven + m.power[2])
         driven = m.power[2]
@@ -141,7 +147,6 @@ def advance_variational(
         kept += 1
         if status != DONE:
             break
-        clear_candidates(event_functions)
         if len(event_functions) and sign_changes(m, event_functions, step, q, qd):
             status = LOOK
             break
@@ -149,6 +154,32 @@ def advance_variational(
             status = RESELECT
             break
     return status, kept, t, h
+
+
+@kernel
+def _look_halfway(
+    evaluate: Evaluate,
+    place: int,
+    begun: float,
+    step: float,
+    q: Array,
+    qd: Array,
+    end_qd: Array,
+    x: Array,
+    event_functions: Records,
+) -> None:
+    """Note what friction holds halfway through a step from q (nq,) and qd (nv,) by x (nv,): the step has no stages.
+
+    ``end_qd`` (nv,) are the rates at its end, rad/s and m/s.
+    """
+    power = load_struct(place).power.copy()
+    half, middle, rates = 0.5 * x, q.copy(), 0.5 * (qd + end_qd)
+    displace(load_struct(place).composites, q, half, middle)
+    evaluate(place, FORWARD_DYNAMICS, begun + 0.5 * step, begun, middle, rates)
+    m = load_struct(place)
+    mark_overloaded(m, event_functions)
+    for i in range(len(power)):
+        m.power[i] = power[i]
 
 
 @lru_cache(maxsize=1)
