@@ -92,7 +92,7 @@ def crosscheck(
     brakes: Iterable[BrakeLike] | None = None,
     signal: float | None = None,
     loads: Iterable[LoadLike] = (),
-    payload: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] | None = None,
     torques: NamedNumbers | None = None,
     damping: bool = True,
     friction: bool = True,

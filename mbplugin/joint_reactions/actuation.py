@@ -12,7 +12,7 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction.scaling import tree_motion, velocity_transformation
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.joint_reactions.run import applied_to, without_rounding
+from mbplugin.joint_reactions.run import applied_to, noting_payloads, without_rounding
 from mbplugin.joint_reactions.state import (
     ClosedState,
     JointMotion,
@@ -47,7 +47,7 @@ def inverse_dynamics(
     *,
     actuated: Iterable[str] | None = None,
     loads: Iterable[LoadLike] = (),
-    payload: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] | None = None,
     weights: Mapping[str, float] | None = None,
     damping: bool = True,
     friction: bool = True,
@@ -93,6 +93,7 @@ def inverse_dynamics(
     model = standing(model, q, qd, qdd)
     # drivers lead here even where no rates are given
     state = closed_state(model, q, qd, {} if qdd is None else qdd, tolerance, planar)
+    state = noting_payloads(state, model, payload)
     motion = JointMotion(replace(state.mech, drivers=()), state.q, state.motion.poses, state.motion.columns)
     actuators = _Actuators.of(motion, _actuated(state, model, actuated))
     blocks = rank_blocks(motion.mech, motion.poses, motion.columns, state.tolerance, state.q)
@@ -100,7 +101,7 @@ def inverse_dynamics(
     tree = _tree_forces(state, motion, model, loads, payload)
     tree += _resistance(state, motion, damping, friction)
     balanced = _balance(motion, actuators, free, free.T @ (motion.units * tree), state.tolerance)
-    warn_of(implausible(state.mech, state.qd, read_payloads(state.mech, payload)))
+    warn_of(implausible(state.mech, state.qd, read_payloads(state.mech, payload or ())))
     values, shares = without_rounding(balanced.least(_weights(actuators, weights))), balanced.shares
     basis, chosen = _echelon(balanced.N, shares)
     made = tuple(
@@ -237,7 +238,7 @@ def _tree_forces(
     motion: JointMotion,
     model: Model,
     loads: Iterable[LoadLike],
-    payloads: Iterable[PayloadLike],
+    payloads: Iterable[PayloadLike] | None,
 ) -> Array:
     """Return M q̈ − F of the open tree (nv,), rotor inertias included."""
     applied = applied_to(state, model, loads, payloads)

@@ -82,6 +82,7 @@ from mbplugin.model.scene import (
     read_loads,
     read_misfit,
     read_payloads,
+    replaced_payloads,
 )
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
@@ -105,7 +106,7 @@ def reactions(
     *,
     loads: Iterable[LoadLike] = (),
     stiffness: StiffnessLike = (),
-    payload: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] | None = None,
     hold: Iterable[str] | None = None,
     misfit: NamedNumbers | None = None,
     misfit_sigma: NamedNumbers | None = None,
@@ -172,7 +173,7 @@ def reactions(
     """
     model = standing(model, q, qd, qdd)
     asked = StiffnessRequest(stiffness, estimate, material)
-    state = closed_state(model, q, qd, qdd, tolerance, planar)
+    state = noting_payloads(closed_state(model, q, qd, qdd, tolerance, planar), model, payload)
     applied = applied_to(state, model, loads, payload)
     warn_of(implausible(state.mech, state.qd, applied.payloads))
     held, assumed, system, found = held_under(state, model, applied, hold)
@@ -221,8 +222,14 @@ def held_under(
     return held, assumed, *trial
 
 
+def noting_payloads(state: ClosedState, model: Model, payloads: Iterable[PayloadLike] | None) -> ClosedState:
+    """Return the state with a note on the payloads of a scene in whose place others are stated."""
+    own = model.payloads if isinstance(model, Scene) and payloads is not None else ()
+    return replace(state, notes=(*state.notes, *replaced_payloads(own)))
+
+
 def applied_to(
-    state: ClosedState, model: Model, loads: Iterable[LoadLike], payloads: Iterable[PayloadLike]
+    state: ClosedState, model: Model, loads: Iterable[LoadLike], payloads: Iterable[PayloadLike] | None
 ) -> Applied:
     """Return loads, springs and payloads of the scene and the call, with the equations they enter."""
     own: tuple[Sequence[Load], Sequence[Payload]] = ((), ())
@@ -230,7 +237,7 @@ def applied_to(
         own = model.loads, model.payloads
     springs = spring_loads(state.mech, model.springs if isinstance(model, Scene) else (), state.q, state.qd)
     all_loads = (*own[0], *springs, *read_loads(state.mech, loads))
-    all_payloads = (*own[1], *read_payloads(state.mech, payloads))
+    all_payloads = tuple(own[1]) if payloads is None else read_payloads(state.mech, payloads)
     made = newton_euler(state.mech, state.q, state.qd, loads=all_loads, payloads=all_payloads)
     return Applied(made, state.accelerations, all_loads, all_payloads)
 

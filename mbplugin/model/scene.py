@@ -20,7 +20,7 @@ from mbplugin.model.mechanism.identity import RowLabel, pair_and_freedom
 from mbplugin.model.mechanism.mechanism import WORLD, Lock, Mechanism, TimedConstraint
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
-from mbplugin.phrases import counted, cut_short, one_line, one_line_repr
+from mbplugin.phrases import counted, cut_short, listed, one_line, one_line_repr
 
 #: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
 #: itself, or names a literal of it: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
@@ -658,6 +658,14 @@ def read_payloads(mech: Mechanism, payloads: Iterable[PayloadLike]) -> tuple[Pay
     moments, or the matrix).
     """
     return tuple(_payload(mech, payload) for payload in payloads)
+
+
+def replaced_payloads(payloads: Sequence[Payload]) -> tuple[str, ...]:
+    """Return a note on the payloads of a scene in whose place others are stated."""
+    if not payloads:
+        return ()
+    names = listed([f"{one.mass:g} kg at {one.body}" for one in payloads])
+    return (f"the stated payload takes the place of the scene's: {names}",)
 
 
 def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:

@@ -49,6 +49,7 @@ from mbplugin.model.scene import (
     option_of,
     read_loads,
     read_payloads,
+    replaced_payloads,
 )
 from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
 from mbplugin.phrases import listed, visible_one_line
@@ -92,7 +93,7 @@ def simulate(
     brakes: Iterable[BrakeLike] | None = None,
     signal: float | None = None,
     loads: Iterable[LoadLike] = (),
-    payload: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] | None = None,
     springs: Iterable[Spring | JointSpring] = (),
     stiffness: StiffnessLike = (),
     torques: NamedNumbers | None = None,
@@ -145,7 +146,7 @@ def simulate(
     signal : float, optional
         Time of the brake signal, s; 0 if brakes are given.
     loads, payload : iterable, optional
-        Load and Payload, or mappings with the keys of the scene's tables.
+        Load and Payload, or mappings with the keys of the scene's tables; payloads take the place of the scene's.
     springs : iterable of Spring or JointSpring
     stiffness : iterable of Stiffness or mapping, optional
         As for :func:`mbplugin.joint_reactions.run.reactions`, besides that of the scene: reactions that the rigid
@@ -219,7 +220,7 @@ def simulate(
     actions = replace(
         with_springs(base, springs),
         loads=(*base.loads, *read_loads(mechanism, loads)),
-        payloads=(*base.payloads, *read_payloads(mechanism, payload)),
+        payloads=base.payloads if payload is None else read_payloads(mechanism, payload),
         torques={**base.torques, **numbers(torques, forces_of(mechanism))},
         armature={**base.armature, **(armature or {})},
         controller=controller,
@@ -261,7 +262,8 @@ def simulate(
         progress,
         holds=timed_holds(holds, held, options),
     )
-    notes = (*motion.notes, *(weightless(scene) if scene else ()))
+    replaced = replaced_payloads(base.payloads) if payload is not None else ()
+    notes = (*motion.notes, *(weightless(scene) if scene else ()), *replaced)
     return replace(motion, stiffness=springy, notes=notes)
 
 

@@ -13,14 +13,15 @@ from mbplugin.constraints.reduction.reduce import find_blocks
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.brakes import AppliedForces, JointBrake
-from mbplugin.model.mechanism.identity import lock_component
+from mbplugin.model.mechanism.identity import Holder, lock_component
 from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.scene import Payload, Request, Shape
 from mbplugin.model.spatial import Array, units_of
+from mbplugin.phrases import listed
 from mbplugin.readers.meshes import mesh_bounds
 from mbplugin.simulation.impact import activate
-from mbplugin.simulation.passing_marks import Event
-from mbplugin.simulation.trajectory.axis import BodyMotions, body_motions
+from mbplugin.simulation.passing_marks import Event, bracketed_zero
+from mbplugin.simulation.trajectory.axis import BodyMotions, body_motions, held_mechanisms
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import (
     Energies,
@@ -45,6 +46,10 @@ _ROUNDING = 1e-7
 _RESTS = 1e-5
 #: While the other joints of its loop are faster than this, rad/s or m/s, a joint turns at a dead centre.
 _TURNS = 1e-3
+#: Share of a joint in a motion that nothing hinders beyond which it takes part in it.
+_FREE = 1e-6
+#: Speeds of which a report says when a joint that only slows down falls below them, rad/s and m/s.
+_SPEEDS = (0.1, 0.01, 0.001)
 #: Nodes between two samples for the work of brakes whose force depends on the rate.
 _NODES = 6
 
@@ -56,13 +61,14 @@ def evaluate(
     request: Request | None = None,
 ) -> StopReport:
     """Return the report of a stop."""
-    joints = joint_stops(scenario, motion)
+    slowing = slowing_rates(scenario, motion)
+    joints = joint_stops(scenario, motion, slowing)
     dense = motion.resample(np.sort(np.concatenate((motion.time, np.linspace(0, motion.time[-1], _PATH)))))
     bodies = body_motions(scenario.mech, dense.q, dense.qd)
     reaction = min((j.reaction_time for j in joints if j.time > 0), default=0.0)
     tool = _tool(scenario, dense.time, bodies, reaction)
     impact = impact_at_end(motion, scenario.actions)
-    outcome = outcome_of(motion, joints)
+    outcome = outcome_of(motion, joints, slowing, scenario.rest_speed)
     return StopReport(
         outcome,
         scenario,
@@ -80,8 +86,83 @@ def evaluate(
             *motion.notes,
             *undetermined_impact(motion, impact),
             *passed_over(motion),
-            *_why_not_stopped(outcome, scenario, joints),
+            *(_slows_down(scenario, motion, slowing) or _why_not_stopped(outcome, scenario, joints)),
         ),
+        slowing,
+    )
+
+
+def slowing_rates(scenario: Scenario, motion: Trajectory) -> tuple[str, ...]:
+    """Return the names of the rates that have only slowed down where a stop ends: nothing holds them.
+
+    Their decay is exponential, and never over. Those that are fast still are not among them: they have been slower than
+    ``scenario.rest_speed``, or than what is hardly a motion, for a tenth of the time at least.
+    """
+    if motion.outcome not in ("stopped", "completed"):
+        return ()
+    late = motion.time >= 0.9 * motion.time[-1] if motion.outcome == "completed" else [-1]
+    slow = np.abs(motion.qd[late]).max(axis=0) <= max(scenario.rest_speed, _RESTS)
+    moved = slow & (np.abs(motion.qd).max(axis=0) > _RESTS)
+    *_, last = held_mechanisms(motion)
+    held = {holder.joint for holder in map(Holder.of, last.active) if holder}
+    names = motion.mechanism.qd_names
+    found = [k for k in np.flatnonzero(moved).tolist() if not {names[k], names[k].split(".")[0]} & held]
+    mech = motion.mechanism
+    if found and (
+        mech.couplings or mech.pfaffians or mech.drivers or any(pair.closure for pair in mech.pairs)
+    ):
+        equations = joint_equations(
+            last.mech, motion.q[-1], np.zeros(len(names)), scenario.actions, tolerance=motion.tolerance
+        )
+        rows = equations.row_scale[:, None] * equations.C * equations.column_scale
+        _, sizes, V = np.linalg.svd(rows)
+        free = V[int((sizes > motion.tolerance).sum()) :]
+        found = [k for k in found if np.abs(free[:, k]).max(initial=0.0) > _FREE]
+    return tuple(names[k] for k in found)
+
+
+def _slows_down(scenario: Scenario, motion: Trajectory, slowing: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the sentence about rates that only slow down, where there are some."""
+    if not slowing:
+        return ()
+    what = (
+        f"{listed(slowing)} only slow{'s' if len(slowing) == 1 else ''} down, as nothing but damping brakes"
+    )
+    what += " it" if len(slowing) == 1 else " them"
+    if scenario.rest_speed:
+        return (f"{what}: below {scenario.rest_speed:g} rad/s or m/s counts as rest",)
+    times = ", ".join(f"{speed:g} from {_below(motion, slowing, speed):.4g} s on" for speed in _SPEEDS)
+    return (
+        f"{what}, and never come{'s' if len(slowing) == 1 else ''} to rest: below {times} (rad/s, m/s);"
+        " state what holds at rest (torque of a brake), or which speed counts as rest"
+        " (--rest-speed, rest_speed=)",
+    )
+
+
+def _below(motion: Trajectory, names: tuple[str, ...], speed: float) -> float:
+    """Return from when on some rates are below a speed, rad/s or m/s; s."""
+    columns = [motion.mechanism.qd_names.index(name) for name in names]
+    return max(_time_below(motion, column, speed) for column in columns)
+
+
+def _time_below(motion: Trajectory, column: int, speed: float) -> float:
+    """Return from when on a rate is below a speed, rad/s or m/s, for good; s."""
+    above = np.flatnonzero(np.abs(motion.qd[:, column]) > speed)
+    if not above.size:
+        return 0.0
+    k = int(above[-1])
+    if k + 1 == len(motion.time):
+        return float(motion.time[-1])
+    low, high = motion.time[k : k + 2].tolist()
+    if low == high:
+        return float(high)
+    return float(
+        bracketed_zero(
+            lambda t: float(abs(motion.resample([t]).qd[0, column]) - speed),
+            low,
+            high,
+            near=1e-9 * (high - low),
+        )
     )
 
 
@@ -100,8 +181,10 @@ def _why_not_stopped(
     return (f"still moving when the longest time, {scenario.duration:g} s, was over: {moving}",)
 
 
-def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> StopOutcome:
-    """Return how a stop ends."""
+def outcome_of(
+    motion: Trajectory, joints: tuple[JointStop, ...], slowing: tuple[str, ...] = (), rest_speed: float = 0.0
+) -> StopOutcome:
+    """Return how a stop ends; ``slowing`` rates only slow down, and rest below ``rest_speed``, rad/s or m/s."""
     if motion.outcome == "limit_hit":
         return "limit_hit"
     if motion.outcome == "budget_spent":
@@ -111,6 +194,10 @@ def outcome_of(motion: Trajectory, joints: tuple[JointStop, ...]) -> StopOutcome
     back, travels = (np.array([getattr(joint, key) for joint in joints]) for key in ("back", "travel"))
     if slipped_back(back, travels):
         return "slipped_back"
+    if slowing:
+        others = [n not in slowing for n in motion.mechanism.qd_names]
+        rest = bool((np.abs(motion.qd[-1, others]) <= _RESTS).all())
+        return "stopped" if rest_speed and rest else "not_stopped"
     return "stopped" if motion.outcome == "stopped" else "not_stopped"
 
 
@@ -303,8 +390,13 @@ class JointHistory(NamedTuple):
     qdd: Array
 
 
-def joint_stops(scenario: Scenario, motion: Trajectory) -> tuple[JointStop, ...]:
-    """Return how the joints with a brake stop; those that close a loop have no coordinate and no entry."""
+def joint_stops(
+    scenario: Scenario, motion: Trajectory, slowing: tuple[str, ...] = ()
+) -> tuple[JointStop, ...]:
+    """Return how the joints with a brake stop; those that close a loop have no coordinate and no entry.
+
+    Those in ``slowing`` only slow down: their stop is the time at which they are below the speed that counts as rest.
+    """
     engagement_time = grip_times(scenario)
     brakes = [brake for brake in scenario.brakes if scenario.rate_of(brake.joint) >= 0]
     acting = [brake for brake in brakes if brake.joint in engagement_time]
@@ -317,7 +409,11 @@ def joint_stops(scenario: Scenario, motion: Trajectory) -> tuple[JointStop, ...]
         energy = 0.0
         if joint in engagement_time:
             energy = brake_energy(brake, course, works.get(joint, none), engagement_time[joint])
-        out.append(_stop(brake, course, others, reaction, energy))
+        rests = None
+        if joint in slowing:
+            column = scenario.rate_of(joint)
+            rests = _time_below(motion, column, scenario.rest_speed) if scenario.rest_speed else np.inf
+        out.append(_stop(brake, course, others, reaction, energy, rests))
     return tuple(out)
 
 
@@ -345,13 +441,23 @@ def reaction_time(scenario: Scenario, brake: JointBrake) -> float:
 
 
 def _stop(
-    brake: JointBrake, course: JointHistory, others: Array, reaction: float, energy: float
+    brake: JointBrake,
+    course: JointHistory,
+    others: Array,
+    reaction: float,
+    energy: float,
+    rests: float | None = None,
 ) -> JointStop:
-    """Return how one joint stops; ``others`` (T,) are the largest rates of its loops, rad/s and m/s."""
+    """Return how one joint stops; ``others`` (T,) are the largest rates of its loops, rad/s and m/s.
+
+    ``rests``: when it counts as at rest, s, where its rate does not tell.
+    """
     moving = np.flatnonzero(np.abs(course.qd) > _RESTS)
     last = int(moving[-1]) + 1 if moving.size else 0
     stopped = last < len(course.time)
     end = float(course.time[min(last, len(course.time) - 1)])
+    if rests is not None:
+        stopped, end = rests < np.inf, min(rests, float(course.time[-1]))
     k = sample_at(course.time, reaction)
     reaction = min(reaction, end)
     return JointStop(

@@ -13,7 +13,7 @@ from mbplugin.model.enumerations import PAIR_ROLES, PairRole
 from mbplugin.model.mechanism.mechanism import WORLD
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.phrases import one_line, one_line_repr
+from mbplugin.phrases import listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.passing_marks import Event, bracketed_zero
 from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -488,6 +488,8 @@ class StopReport(Result):
     naive : Naive
     impact : Impact or None
         If the outcome is ``limit_hit``.
+    slowing : tuple of str
+        Joint rates that only slow down, as nothing but damping brakes them.
     """
 
     outcome: StopOutcome
@@ -502,12 +504,20 @@ class StopReport(Result):
     naive: InstantStop
     impact: Impact | None = None
     notes: tuple[str, ...] = field(default=())
+    slowing: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         facts = (f"category {self.scenario.category}", self.outcome, f"after {self.time:.6g} s")
         return one_line(
             self, self.scenario.mech.name, (*facts, *(("assumed values",) if self.assumed else ()))
         )
+
+    @property
+    def verdict(self) -> str:
+        """How the stop ends, and when."""
+        if self.outcome == "not_stopped" and self.slowing:
+            return f"never at rest ({listed(self.slowing)} only slow{'s' * (len(self.slowing) == 1)} down)"
+        return f"{OUTCOME_WORDS[self.outcome]} after {self.time:.4g} s"
 
     @property
     def braking_time(self) -> float:

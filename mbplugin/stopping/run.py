@@ -12,7 +12,7 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.assembly.closure import constraints_to_close
 from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
-from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brakes import (
     AppliedForces,
     BrakeForce,
@@ -37,6 +37,7 @@ from mbplugin.model.scene import (
     mechanism_of,
     read_loads,
     read_payloads,
+    replaced_payloads,
 )
 from mbplugin.model.spatial import Array, is_turn
 from mbplugin.phrases import listed
@@ -88,6 +89,7 @@ def estop(
     friction: bool = True,
     limits: str = "stop",
     duration: float = 10.0,
+    rest_speed: float = 0.0,
     rtol: float = 1e-8,
     atol: float = 1e-10,
     tolerance: float | None = None,
@@ -113,9 +115,9 @@ def estop(
         holds exactly and the rest follows; values that contradict each other are an error.
     category : 0, 1 or 2
     payload : float, Payload or mapping, or an iterable of these, optional
-        In addition to the scene's; a number is a mass (kg) at the tool.
+        In place of the scene's; a number is a mass (kg) at the tool.
     payload_share : float
-        Factor on masses and inertias of the scene's payloads; 0 omits them.
+        Factor on masses and inertias of the scene's payloads; 0 omits them. Not beside ``payload``.
     brakes : iterable of Brake or mapping, optional
         Replace the scene's brakes on the same joints. A joint without a brake but with an effort limit gets
         a brake that slides with that effort; this is listed in ``assumed``.
@@ -135,6 +137,9 @@ def estop(
     limits : "stop" or "ignore"
     duration : float
         Longest time to rest, s.
+    rest_speed : float
+        A joint that only slows down, as nothing but damping brakes it, counts as at rest below this speed, rad/s or
+        m/s. By default it never does, and the outcome is ``not_stopped``.
     rtol, atol : float
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
@@ -171,7 +176,13 @@ def estop(
         require_brakes=require_brakes,
     )
     scenario = replace(
-        scenario, limits=limits, duration=duration, rtol=rtol, atol=atol, max_seconds=max_seconds
+        scenario,
+        limits=limits,
+        duration=duration,
+        rest_speed=rest_speed,
+        rtol=rtol,
+        atol=atol,
+        max_seconds=max_seconds,
     )
     warn_of(scenario.warnings)
     if not scenario.qd.any():
@@ -226,11 +237,13 @@ def make_scenario(
     actions = replace(
         base,
         loads=(*base.loads, *read_loads(mechanism, loads)),
-        payloads=(*_scaled(base.payloads, payload_share), *payloads_of(mechanism, payload, tool, point)),
+        payloads=_carried(base.payloads, payload_share, payloads_of(mechanism, payload, tool, point)),
         armature={**base.armature, **(armature or {})},
         damping=damping,
         friction=friction,
     )
+    if payload is not None:
+        notes += replaced_payloads(base.payloads)
     fitted = fitted_brakes(mechanism, scene, brakes)
     notes += [*brakeless(mechanism, fitted), *unbraked_for_freedoms(mechanism)]
     notes += weightless(scene) if scene else ()
@@ -317,13 +330,31 @@ def moving_joints(mech: Mechanism, qd: Array) -> tuple[str, ...]:
     )
 
 
-def _scaled(payloads: tuple[Payload, ...], share: float) -> tuple[Payload, ...]:
-    """Return payloads with masses and inertias multiplied."""
+def _carried(
+    own: tuple[Payload, ...], share: float, given: tuple[Payload, ...] | None
+) -> tuple[Payload, ...]:
+    """Return the payloads: given ones, else a share of the scene's own.
+
+    Raises
+    ------
+    BadNumber
+        A share below zero.
+    BadUsage
+        Given payloads and a share of the scene's.
+    """
     if not (isfinite(share) and share >= 0):
         raise BadNumber(f"the share of the scene's payloads is {share:g}", expected="not negative")
+    if given is not None:
+        if share != 1.0:
+            raise BadUsage(
+                "payloads and a share of the scene's payloads are stated",
+                expected="one of them, as a stated payload takes the place of the scene's",
+                remedy="state the masses that are carried with --payload (payload=) alone",
+            )
+        return given
     if share == 0.0:
         return ()
-    return tuple(one.scaled(share) for one in payloads)
+    return tuple(one.scaled(share) for one in own)
 
 
 def fitted_brakes(
@@ -336,10 +367,12 @@ def fitted_brakes(
     return robot_brakes(mech, (*given, *own))
 
 
-def payloads_of(mech: Mechanism, payload: PayloadValue, tool: str, point: Array) -> tuple[Payload, ...]:
-    """Return payloads; a mass alone is put to the point (3,) of the tool, m."""
+def payloads_of(
+    mech: Mechanism, payload: PayloadValue, tool: str, point: Array
+) -> tuple[Payload, ...] | None:
+    """Return given payloads, None where none is; a mass alone is put to the point (3,) of the tool, m."""
     if payload is None:
-        return ()
+        return None
     if isinstance(payload, (int, float)):
         own = {"body": tool, "mass": float(payload), "com": point}
         return read_payloads(mech, [own]) if payload else ()

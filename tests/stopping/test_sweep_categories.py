@@ -45,7 +45,7 @@ def check_rows(plan: SweepPlan, mech: Mechanism | Scene, accuracy: float, **opti
             Brake(b.joint, b.law.sliding, viscous=b.law.viscous, delay=b.delay, engagement=b.engagement)
             for b in brakes
         ]
-        own = {"payload": payloads, "payload_share": 0.0, "limits": s.limits, "duration": s.duration}
+        own = {"payload": payloads, "limits": s.limits, "duration": s.duration}
         one = estop(mech, q, qd, category=s.category, brakes=given, **own, **options)  # type: ignore[arg-type]
         assert columns["outcome"][k] == one.outcome
         assert columns["time"][k] == pytest.approx(one.time, abs=accuracy)

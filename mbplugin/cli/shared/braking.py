@@ -97,12 +97,20 @@ StopDurationOption = Annotated[
     float,
     typer.Option("--duration", metavar="S", parser=seconds("--duration"), help="Longest time to rest, s."),
 ]
+RestSpeedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rest-speed",
+        metavar="SPEED",
+        help="A joint that only damping brakes counts as at rest below it, such as 0.1deg/s; by default never.",
+    ),
+]
 StopPayloadOption = Annotated[
     list[str] | None,
     typer.Option(
         "--payload",
         metavar="MASS|BODY:MASS[@X,Y,Z]",
-        help="kg, at the tool or a point, beside the scene's; repeatable.",
+        help="kg, at the tool or a point, in place of the scene's; repeatable.",
     ),
 ]
 RatedPayloadOption = Annotated[
@@ -163,7 +171,9 @@ LoadOption = Annotated[
 PayloadOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--payload", metavar="BODY:MASS[@X,Y,Z]", help="A mass (kg) at a point of the link frame; repeatable."
+        "--payload",
+        metavar="BODY:MASS[@X,Y,Z]",
+        help="kg, at a point of the link frame, in place of the scene's; repeatable.",
     ),
 ]
 TorqueOption = Annotated[

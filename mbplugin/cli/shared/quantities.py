@@ -12,7 +12,7 @@ import numpy as np
 
 from mbplugin.cli.shared.options import put_once, split
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.brake_law import DIMENSION_OF, SI, Units, dimension_of
+from mbplugin.model.brake_law import DIMENSION_OF, SI, UNITS, Units, dimension_of
 from mbplugin.model.mechanism.kinematics import (
     accelerations_of,
     follows,
@@ -61,6 +61,13 @@ class Quantities:
         known = self._leading(self.mech.qd_names)
         return named(texts, option, accelerations_of(self.mech), self.units, known)
 
+    def rest_speed(self, text: str | None) -> float:
+        """Return the speed of ``--rest-speed``, rad/s, or m/s where its unit says so; 0 without one."""
+        if text is None:
+            return 0.0
+        sliding = text.replace(" ", "").endswith(tuple(UNITS["speed"]))
+        return self.units.value(text, "speed" if sliding else "angular rate", "--rest-speed")
+
     def torques(self, texts: Sequence[str] | None, option: str = "--torque") -> dict[str, float]:
         """Return torques and forces on rates, by name, N·m and N."""
         return named(texts, option, forces_of(self.mech), self.units, self._leading(self.mech.qd_names))
@@ -103,9 +110,9 @@ class Quantities:
         """Return the loads that ``--load`` describes, N, N·m and m."""
         return [self._load(text) for text in texts or ()]
 
-    def payloads(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
-        """Return the payloads that ``--payload`` describes, kg and m."""
-        return [self._payload(text) for text in texts or ()]
+    def payloads(self, texts: Sequence[str] | None) -> list[dict[str, Any]] | None:
+        """Return the payloads that ``--payload`` describes, kg and m; None without the option."""
+        return [self._payload(text) for text in texts] if texts else None
 
     def tool_payloads(self, texts: Sequence[str] | None) -> float | list[dict[str, Any]] | None:
         """Return payloads, of which one that is a mass alone is at the tool."""

@@ -18,6 +18,7 @@ from mbplugin.cli.shared.braking import (
     PayloadRadiusOption,
     RatedPayloadOption,
     RequireBrakesOption,
+    RestSpeedOption,
     StopDurationOption,
     StopLimitsOption,
     StopPayloadOption,
@@ -123,6 +124,7 @@ def estop_command(
     tool_point: ToolPointOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
+    rest_speed: RestSpeedOption = None,
     max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
     zone: ZoneOption = None,
     zone_resolution: ZoneResolutionOption = None,
@@ -161,6 +163,7 @@ def estop_command(
             tool_point=given.point(tool_point, "--tool-point"),
             limits=limits,
             duration=duration,
+            rest_speed=given.rest_speed(rest_speed),
             max_seconds=max_seconds,
             progress=progress,
         )

@@ -17,7 +17,7 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.joint_reactions.run import applied_to, held_under, reactions
+from mbplugin.joint_reactions.run import applied_to, held_under, noting_payloads, reactions
 from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
@@ -98,7 +98,7 @@ def engines(
     qd: JointValues = None,
     *,
     loads: Iterable[LoadLike] = (),
-    payload: Iterable[PayloadLike] = (),
+    payload: Iterable[PayloadLike] | None = None,
     hold: Iterable[str] | None = None,
     only: Iterable[str] | None = None,
     tolerance: float | None = None,
@@ -386,7 +386,7 @@ def instant_of(
     q: JointValues,
     qd: JointValues,
     loads: Iterable[LoadLike],
-    payloads: Iterable[PayloadLike],
+    payloads: Iterable[PayloadLike] | None,
     hold: Iterable[str] | None,
     tolerance: float | None,
 ) -> tuple[Instant, System, ClosedState]:
@@ -399,12 +399,12 @@ def instant_of(
     MbPluginError
         As for :func:`mbplugin.joint_reactions.run.reactions`.
     """
-    asked = closed_state(model, q, qd, None, tolerance, None)
+    asked = noting_payloads(closed_state(model, q, qd, None, tolerance, None), model, payloads)
     mech = mechanism_of(model)
     holders: list[Driver | Lock] = [*mech.locks]
     assumed: tuple[Lock, ...] = ()
     if asked.at_rest:
-        loads, payloads = tuple(loads), tuple(payloads)
+        loads, payloads = tuple(loads), None if payloads is None else tuple(payloads)
         held, assumed, *_ = held_under(asked, model, applied_to(asked, model, loads, payloads), hold)
         holders += [*mech.drivers, *held, *assumed]
     elif mech.drivers:
@@ -429,7 +429,7 @@ def instant_of(
         what = f"{listed(following)} would follow what is held by its coupling; it is held itself"
         state = replace(state, notes=(*state.notes, what))
     acting = (*own[0], *springs, *read_loads(fixed, loads))
-    carried = (*own[1], *read_payloads(fixed, payloads))
+    carried = tuple(own[1]) if payloads is None else read_payloads(fixed, payloads)
     system = build_system(fixed, state.q, state.motion.poses, state.motion.columns, state.tolerance)
     if not state.at_rest:
         state = _accelerated(state, system, acting, carried)

@@ -100,6 +100,7 @@ class EffortLimits(Part):
     ramps: list[str] = key("decelerations")
     delays: list[str] = key("brakes of which no time is stated: they grip with the signal", optional=True)
     taken: list[str] = key("what else is assumed of the robot", optional=True)
+    holding: bool = key("whether the brakes only hold what stated ramps have led to rest", optional=True)
 
 
 class ToolChoice(Part):

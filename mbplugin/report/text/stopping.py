@@ -474,8 +474,7 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
 def _headline(report: StopReport) -> str:
     return (
         f"{report.scenario.mech.name}: stop of category {report.scenario.category},"
-        f" {OUTCOME_WORDS[report.outcome]} after {report.time:.4g} s ({report.reaction_time:.4g} s until"
-        f" braking starts); computed, not measured"
+        f" {report.verdict} ({report.reaction_time:.4g} s until braking starts); computed, not measured"
     )
 
 

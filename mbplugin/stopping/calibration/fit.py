@@ -496,7 +496,7 @@ class Bench:
         actions = replace(scenario.actions, payloads=())
         scenario = replace(scenario, actions=actions, limits="ignore", qd=np.zeros(len(scenario.qd)))
         require_compiled_stop(scenario, "calibrate the joints of an arm alone")
-        self.compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
+        self.compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol, patient=False)
         self.scenario = scenario
         self._poses: dict[str, ExtensionPoses] = {}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import NamedTuple, get_args
 
 import numpy as np
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
+from mbplugin.model.brake_law import Ramp
 from mbplugin.model.brakes import (
     AppliedForces,
     BrakeForce,
@@ -54,12 +56,15 @@ class EffortLimits(NamedTuple):
         Joints whose brake grips at once.
     taken : tuple of str
         What else is assumed, a sentence each.
+    holding : bool
+        Whether the brakes only hold what stated ramps have led to rest.
     """
 
     brakes: tuple[str, ...] = ()
     ramps: tuple[str, ...] = ()
     delays: tuple[str, ...] = ()
     taken: tuple[str, ...] = ()
+    holding: bool = False
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -79,6 +84,12 @@ class EffortLimits(NamedTuple):
     def _of_joints(self) -> str:
         if not self.joints:
             return ""
+        if self.holding:
+            return (
+                f"{self.heading}. They only hold the arm once the stated ramps have led it to rest: no time or distance"
+                " below depends on them, unless a joint then slips back, which is said where it does. State the"
+                " brakes to be sure that they hold; stops with --require-brakes refuse assumed ones."
+            )
         low, high = PUBLISHED_OVER_DEFAULT
         of_file = " (effort limits of the file)" if self.brakes or self.ramps else ""
         parts = [f"{self.heading}{of_file}."]
@@ -133,6 +144,12 @@ class EffortLimits(NamedTuple):
 
 #: Everything is stated.
 NO_EFFORT_LIMITS = EffortLimits()
+
+
+def start_as_stated(brakes: Iterable[JointBrake], ramps: Iterable[Ramp]) -> bool:
+    """Whether the ramps of the joints with these brakes begin at stated times, and not at an assumed delay."""
+    stated = {ramp.joint for ramp in ramps if ramp.reaction is not None}
+    return all(brake.joint in stated or not (brake.at_once or brake.assumed) for brake in brakes)
 
 
 def brakes_of_effort(brakes: Iterable[JointBrake | BrakeForce]) -> EffortLimits:
@@ -337,6 +354,8 @@ class Scenario:
         ``stop``: a joint limit is an end stop; ``ignore``.
     duration : float
         Longest time to rest, s.
+    rest_speed : float
+        A joint that nothing holds counts as at rest below it, rad/s or m/s; 0: it never does.
     assumed, notes : tuple of str
         What was assumed and changed, one sentence each.
     ramps_of_effort : tuple of str
@@ -367,6 +386,7 @@ class Scenario:
     tool_point: Array
     limits: str = "stop"
     duration: float = 10.0
+    rest_speed: float = 0.0
     rtol: float = 1e-8
     atol: float = 1e-10
     assumed: tuple[str, ...] = ()
@@ -387,6 +407,10 @@ class Scenario:
             raise BadUsage(f"limits are {self.limits!r}", expected="stop or ignore")
         if not 0 < self.duration <= LONGEST:
             raise BadUsage(f"the duration is {self.duration:g} s", expected=f"up to {LONGEST:g} s")
+        if not 0 <= self.rest_speed < inf:
+            raise BadUsage(
+                f"the rest speed is {self.rest_speed:g}", expected="a speed above zero, rad/s or m/s"
+            )
         if self.limits == "stop":
             self._require_within_limits()
 
@@ -415,8 +439,14 @@ class Scenario:
     def of_effort(self) -> EffortLimits:
         """The brakes and the decelerations of the stop that are effort limits."""
         own = brakes_of_effort(() if self.category == 2 else self.brakes)
+        moving = [brake for brake in self.brakes if self.rate_of(brake.joint) >= 0]
+        moving = [brake for brake in moving if self.qd[self.rate_of(brake.joint)] != 0.0]
         return own._replace(
-            ramps=self.ramps_of_effort, taken=(*base_sentence(self.mech.assumed_fixed), *self.taken)
+            ramps=self.ramps_of_effort,
+            taken=(*base_sentence(self.mech.assumed_fixed), *self.taken),
+            holding=self.category == 1
+            and not self.ramps_of_effort
+            and start_as_stated(moving, self.ramp_source.stated),
         )
 
     @property

@@ -35,7 +35,7 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import interrupts_held, isolated_starts
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.batch import CompiledStopper, StopSummary, supports_compiled_stop
+from mbplugin.stopping.batch import CompiledStopper, StopSummary, summary_of, supports_compiled_stop
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario.scenario import Scenario
@@ -320,22 +320,7 @@ class _General:
         """Return how a stop from q (nq,) and qd (nv,) comes out; rad and m, per second."""
         scenario = self.scenario.from_state(q, qd, brakes, payloads)
         self._last = run_stop(scenario)
-        report = evaluate(scenario, self._last)
-        keys = ("time", "travel", "reaction_travel", "back")
-        times, travels, reactions, back = (
-            np.array([getattr(joint, key) for joint in report.joints]) for key in keys
-        )
-        return StopSummary(
-            report.outcome,
-            report.time,
-            times,
-            travels,
-            reactions,
-            back,
-            report.tool.distance,
-            report.tool.displacement,
-            0,
-        )
+        return summary_of(evaluate(scenario, self._last))
 
     def motion(self) -> StopMotion:
         assert self._last is not None, "no stop was computed"

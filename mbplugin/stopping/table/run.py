@@ -36,7 +36,7 @@ from mbplugin.stopping.scenario.decelerations import (
     has_ramp,
     with_reactions,
 )
-from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes
+from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes, start_as_stated
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, table_axes
 from mbplugin.stopping.table.rated import (
     DefaultTool,
@@ -157,7 +157,11 @@ def stopping_table(
         )
     computed = [one for category in categories for one in stops.rows(category)]
     rows, motions = [row for row, _ in computed], [motion for _, motion in computed]
-    of_effort = scenario.of_effort._replace(ramps=tuple(stops.ramps_of_effort))
+    braked = [brake for brake in scenario.brakes if brake.joint in names]
+    led = set(categories) == {1} and not stops.ramps_of_effort
+    of_effort = scenario.of_effort._replace(
+        ramps=tuple(stops.ramps_of_effort), holding=led and start_as_stated(braked, ramps.values())
+    )
     if require_brakes:
         of_effort.require_none()
     implausible_ones = _implausible(scenario, rated, stops.speeds)

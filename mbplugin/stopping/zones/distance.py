@@ -239,7 +239,8 @@ def _of_document(document: Any, category: int | None) -> StopFigures:
 
 
 def _of_effort(document: Any) -> EffortLimits:
-    return EffortLimits(*(tuple(map(str, document.get(key, ()))) for key in EffortLimits._fields))
+    named = {key: tuple(map(str, document.get(key, ()))) for key in EffortLimits._fields if key != "holding"}
+    return EffortLimits(**named, holding=bool(document.get("holding", False)))
 
 
 def _tool_choice(document: Any) -> ToolChoice:

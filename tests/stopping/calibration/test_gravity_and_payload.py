@@ -29,7 +29,7 @@ def test_gravity_payload_and_pose_are_those_of_each_row(tmp_path: Path) -> None:
     lines = ["joint,category,speed,sense,payload,q j2,q j3,time,distance"]
     for speed, payload, q2, q3 in STOPS:
         q, qd = {"j2": q2, "j3": q3}, dict.fromkeys(arm.mechanism.qd_names, 0.0) | {"j2": speed}
-        report = mb.estop(arm, q, qd, payload=payload, payload_share=0.0, brakes=brakes, limits="ignore")
+        report = mb.estop(arm, q, qd, payload=payload, brakes=brakes, limits="ignore")
         stop = report.joint("j2")
         assert report.outcome == "stopped"
         cells = ("j2", 0, abs(speed), 1 if speed > 0 else -1, payload, q2, q3, stop.time, abs(stop.travel))

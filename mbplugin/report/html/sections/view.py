@@ -32,7 +32,6 @@ from mbplugin.report.text.reactions import ENERGIES
 from mbplugin.report.text.stopping import falling_sentence
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.outcome import OUTCOME_WORDS
 
 #: Notes that stand open below the view.
 _MOST = 4
@@ -289,7 +288,7 @@ def sentence(chapter: Chapter) -> str:
         joint = f"{stop.impact.joint} " if stop.impact is not None else ""
         return (
             f"{stop.scenario.mech.name}: stop of category {stop.scenario.category},"
-            f" {joint}{OUTCOME_WORDS[stop.outcome]} after {stop.time:.4g} s; computed, not measured"
+            f" {joint}{stop.verdict}; computed, not measured"
         )
     if chapter.motion is not None:
         motion = chapter.motion
