@@ -209,7 +209,7 @@ def _first_zero(
 def _first_overload(
     evaluate: Evaluate, place: int, event_function: Records, inside: _Inside, looks: Array, k: int
 ) -> float:
-    """Return where a held load first passes its bound between looks within it, from look k on; −1: nowhere.
+    """Return where a held load first passes its bound between ``looks`` (n,) within it, from look k on; −1: nowhere.
 
     Its value is least, thus the load largest, between the neighbours of a look that is not above them, or near an end
     of the step towards which it falls and then rises.

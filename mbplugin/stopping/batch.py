@@ -14,7 +14,7 @@ from mbplugin.dynamics.kernels.composite_bodies import carried_masses, composite
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.solve import law_of, store_laws
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
@@ -229,9 +229,21 @@ class CompiledStop:
         return self._stopped(ended, (start, q), times, reaction, back, self._pieces)
 
     def _by_the_runner(self, q: Array, qd: Array) -> StopSummary:
-        """Return a stop of category 0 from q (nq,) and qd (nv,) that takes the compiled loop too many steps."""
+        """Return a stop of category 0 from q (nq,) and qd (nv,) that takes the compiled loop too many steps.
+
+        Raises
+        ------
+        BadUsage
+            The runner does not compute it either.
+        """
         scenario = replace(self.scenario, category=0).from_state(q, qd, self._brakes, self._payloads)
-        motion = run_stop(scenario)
+        try:
+            motion = run_stop(scenario)
+        except MbPluginError as error:
+            raise BadUsage(
+                f"a stop is beyond what numbers can compute with ({error.what})",
+                expected="speeds, masses, payloads and brakes of a machine",
+            ) from error
         samples = np.stack((motion.q, motion.qd, motion.qdd), axis=1)
         lengths = np.diff(motion.time)
         self.pieces = np.zeros((int((lengths > 0).sum()) + 1, 7, len(qd)))
@@ -259,6 +271,11 @@ class CompiledStop:
             From the signal until each ramp begins, s; by default the delays of the brakes.
         braked : bool
             Whether brakes replace the drives at rest (category 1), or the drives hold the robot.
+
+        Raises
+        ------
+        BadUsage
+            A joint that slips after its ramp takes too many steps.
         """
         start, rates, own = np.array(q, dtype=float), self._rates, self._s[self._own]
         v = np.asarray(qd, dtype=float)[rates]

@@ -410,7 +410,7 @@ class ValuesOf:
         scenario = self.computer.scenario
         varied = bool((start.torque_factors != 1).any() or (start.delay_factors != 1).any())
         brakes = [_stated(b) for b in start.brakes(scenario.brakes)] if varied else self.given
-        command = stop_command(self.scene, scenario, brakes, (), not self.of_scene)
+        command = stop_command(self.scene, scenario, brakes, (), not (self.of_scene or space.rated.mass))
         carried = payload_options(space.rated, start.share, self.of_scene)
         extra = ("--limits", "ignore") if scenario.limits == "ignore" else ()
         if command is None or self._reacts_otherwise(start):

@@ -35,8 +35,11 @@ def test_sizes_that_no_machine_has_are_refused(
     ("option", "rows"), [(("--payload", "1e30"), slice(None)), (("--speed", "j1=1e30"), slice(1))]
 )
 def test_a_stop_that_no_brake_makes_is_not_reported_as_one(option: tuple[str, str], rows: slice) -> None:
-    """The weight of 1e30 kg moves every joint into its limit, and so does the speed the first joint."""
+    """The weight of 1e30 kg moves every joint into its limit, as the speed does the first one, or it is refused."""
     done = call("stop-table", ARM, *option, "--output-format", "json")
+    if done.code == 2:
+        assert done.err.startswith("mbplugin: a stop is beyond what numbers can compute with")
+        return
     found = json.loads(done.out)["rows"][rows]
     assert {row["outcome"] for row in found} <= {"limit_hit", "not_stopped"}
 

@@ -103,9 +103,21 @@ def test_the_pages_are_amber_and_never_green() -> None:
 
 def test_json_and_csv_name_the_joints() -> None:
     document = json.loads(call("estop", ARM, "--output-format", "json").out)
-    assert document["of_effort"] == {"brakes": JOINTS, "ramps": [], "delays": [], "taken": []}
+    assert document["of_effort"] == {
+        "brakes": JOINTS,
+        "ramps": [],
+        "delays": [],
+        "taken": [],
+        "holding": False,
+    }
     table = json.loads(call("stop-table", ARM, *STATED, "--output-format", "json").out)
-    assert table["of_effort"] == {"brakes": [], "ramps": ["j1", "j2", "j3"], "delays": [], "taken": []}
+    assert table["of_effort"] == {
+        "brakes": [],
+        "ramps": ["j1", "j2", "j3"],
+        "delays": [],
+        "taken": [],
+        "holding": False,
+    }
     assert call("stop-table", ARM, "--category", "0", "--output-format", "csv").out.startswith("# ASSUMED")
 
 

@@ -59,4 +59,4 @@ def test_what_the_banner_says_is_so(tmp_path: Path) -> None:
 
     assumed = rows(0.0)
     assert rows(900.0) == assumed
-    assert rows(2000.0) == assumed
+    assert rows(1100.0) == assumed

@@ -126,8 +126,8 @@ def grip_times(scenario: Scenario) -> dict[str, float]:
 
 
 def _rest(leading: Sequence[DriveMotion]) -> float:
-    """Return when all joints have been led to rest, s."""
-    return max((one.end for one in leading), default=0.0)
+    """Return when all joints have been led to rest, s: one that rests at the signal has no ramp to begin."""
+    return max((one.end for one in leading if one.v or one.a), default=0.0)
 
 
 def choose_drives(scenario: Scenario) -> ChosenDrives:

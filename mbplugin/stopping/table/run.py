@@ -136,7 +136,7 @@ def stopping_table(
     ramps = _stated_ramps(scenario, scene, numbers(decelerations, accelerations_of(scenario.mech)))
     stated, joints = _stated_ramps(scenario, scene, None), [brake.joint for brake in scenario.brakes]
     rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
-    command = stop_command(scene, scenario, brakes, rampless, payload is not None)
+    command = stop_command(scene, scenario, brakes, rampless, payload == 0.0)
     # as accurate as estop: a table has few rows
     compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
     speeds = numbers(speeds, rates_of(scenario.mech))
