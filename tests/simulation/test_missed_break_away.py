@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Any
 
@@ -149,6 +149,18 @@ def test_the_compiled_stops_see_it_too(arm: Arm, time: float, most: float, load:
         scenario = arm.stop(factor * most).scenario
         stop = CompiledStopper(scenario).stop(scenario.q, scenario.qd, scenario.brakes, ())
         assert (stop.travels[0] != 0.0) == (factor < 1.0)
+
+
+def test_a_peak_that_no_brake_carries_is_an_internal_error() -> None:
+    """A report whose brake is said to be weaker than what it has carried is not printed."""
+    arm, _, most, _ = ARMS[0]
+    report = arm.stop(1.00001 * most)
+    actions = report.trajectory.actions
+    weaker = tuple(replace(brake, law=brake.law.scaled(0.9)) for brake in actions.brakes)
+    told = replace(report.trajectory, actions=replace(actions, brakes=weaker))
+    with pytest.raises(RuntimeError, match=r"the brake of j0 carries .* and can carry"):
+        _ = replace(report, trajectory=told).peaks
+    assert report.peaks
 
 
 @pytest.mark.parametrize("torque", [5.6, 5.88, 5.88482, 5.8855, 5.8859])

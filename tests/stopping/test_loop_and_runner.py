@@ -114,3 +114,16 @@ def test_random_stops_are_the_same_in_the_loop_and_in_the_runner() -> None:
 @pytest.mark.filterwarnings("ignore", category=ImplausibleValue)
 def test_many_random_stops_are_the_same_in_the_loop_and_in_the_runner() -> None:
     compare(range(80, 2000))
+
+
+def test_a_joint_that_rests_at_the_signal_has_no_ramp_to_begin() -> None:
+    """The brakes of a controlled stop are signalled when the joints that move are led to rest, and no later."""
+    unit, none = np.eye(3), np.zeros(3)
+    bodies = tuple(Body(f"b{k}", 1.0, none, 0.1 * unit) for k in range(2))
+    at = Pose(unit, none)
+    pairs = tuple(Pair(f"j{k}", "revolute", WORLD, f"b{k}", at, at) for k in range(2))
+    mech = Mechanism("wheels", bodies, pairs, gravity=none)
+    brakes = [{"joint": "j0", "torque": 1.0, "delay": 0.9}, {"joint": "j1", "torque": 1.0, "delay": 0.1}]
+    report = mb.estop(mech, qd={"j1": 2.0}, category=1, brakes=brakes, decelerations={"j0": 4.0, "j1": 4.0})
+    times = [event.time for event in report.events if event.kind == "brake"]
+    assert times == pytest.approx([0.1 + 2.0 / 4.0] * 2)

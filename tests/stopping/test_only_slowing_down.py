@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 from pathlib import Path
 
@@ -83,6 +84,19 @@ def test_a_gear_or_a_brake_that_holds_is_rest() -> None:
     assert (loose.outcome, loose.slowing) == ("not_stopped", ("j1",))
     assert loose.joint("j0").stopped
     assert loose.joint("j0").time == pytest.approx(INERTIA * 3.0 / 0.5, rel=1e-6)
+
+
+def test_the_compiled_loop_does_not_take_it_for_rest_either() -> None:
+    """One wheel is hardly moving when the brake of the other has brought that to rest."""
+    brakes = [
+        {"joint": "j0", "torque": 0.5, "delay": 0.0},
+        {"joint": "j1", "torque": 0.0, "viscous": 8.0, "delay": 0.0},
+    ]
+    begun = mb.estop(wheels(2), qd={"j0": 3.0, "j1": 1.0}, brakes=brakes, duration=0.01)
+    scenario = replace(begun.scenario, duration=10.0)
+    fast = CompiledStopper(scenario, 1e-11, 1e-13).stop(scenario.q, scenario.qd, scenario.brakes, ())
+    assert (fast.outcome, fast.time) == ("not_stopped", 10.0)
+    assert fast.travels[1] == pytest.approx(INERTIA / 8.0, rel=1e-6)
 
 
 def test_a_speed_below_zero_is_refused() -> None:
