@@ -55,6 +55,7 @@ def test_a_stop_with_assumed_brakes_is_amber_and_the_same_one_with_stated_brakes
         "ramps": [],
         "delays": [],
         "taken": [],
+        "holding": False,
     }
 
     text, page, document = documents(*command, "--brake", STATED)
@@ -65,6 +66,7 @@ def test_a_stop_with_assumed_brakes_is_amber_and_the_same_one_with_stated_brakes
         "ramps": [],
         "delays": [],
         "taken": [],
+        "holding": False,
     }
 
 
