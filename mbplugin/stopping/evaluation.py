@@ -105,17 +105,20 @@ def slowing_rates(scenario: Scenario, motion: Trajectory) -> tuple[str, ...]:
     moved = slow & (np.abs(motion.qd).max(axis=0) > _RESTS)
     *_, last = held_mechanisms(motion)
     held = {holder.joint for holder in map(Holder.of, last.active) if holder}
-    names = motion.mechanism.qd_names
-    found = [k for k in np.flatnonzero(moved).tolist() if not {names[k], names[k].split(".")[0]} & held]
     mech = motion.mechanism
-    if found and (
-        mech.couplings or mech.pfaffians or mech.drivers or any(pair.closure for pair in mech.pairs)
-    ):
+    names = mech.qd_names
+    of_pair = {
+        k: joint.pair.name
+        for joint in mech.tree.joints
+        if joint.pair
+        for k in range(joint.qd.start, joint.qd.stop)
+    }
+    found = [k for k in np.flatnonzero(moved).tolist() if not {names[k], of_pair.get(k)} & held]
+    if found and (mech.tree.cut or mech.couplings or mech.pfaffians or mech.drivers):
         equations = joint_equations(
             last.mech, motion.q[-1], np.zeros(len(names)), scenario.actions, tolerance=motion.tolerance
         )
-        rows = equations.row_scale[:, None] * equations.C * equations.column_scale
-        _, sizes, V = np.linalg.svd(rows)
+        _, sizes, V = np.linalg.svd(equations.scaled_C)
         free = V[int((sizes > motion.tolerance).sum()) :]
         found = [k for k in found if np.abs(free[:, k]).max(initial=0.0) > _FREE]
     return tuple(names[k] for k in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -68,6 +68,9 @@ class AxisPeaks:
         While the drive leads the joint; with what accelerates the drive's own inertia.
     friction : PeakLoad
         Dry and viscous.
+    shared : bool
+        Whether ``brake`` is more than it can carry: it is one way to share what several brakes hold together, which
+        rigid bodies leave open.
     """
 
     freedom: str
@@ -76,6 +79,7 @@ class AxisPeaks:
     drive: PeakLoad
     brake: PeakLoad
     friction: PeakLoad
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,8 +132,8 @@ def peak_wrenches(report: StopReport) -> tuple[PeakWrench, ...]:
         if role == "joint" and carrier is not None and pair.name == carrier.name:
             role = "flange"
         peak = _peak(pair, role, dense)
-        if peak.axis is not None:
-            _require_within_law(pair, peak.axis, motion, dense)
+        if peak.axis is not None and _is_beyond_law(pair, peak.axis, motion, dense):
+            peak = replace(peak, axis=replace(peak.axis, shared=True))
         found.append(peak)
     return tuple(sorted(found, key=lambda one: PAIR_ROLES.index(one.role)))
 
@@ -159,31 +163,38 @@ def _axis(pair: Pair, motion: Trajectory) -> AxisPeaks | None:
     along = motion.axis_forces(pair.name)
     if along is None:
         return None
-    parts = (along.total, along.drive, along.brake, along.friction)
-    return AxisPeaks(along.freedom, along.unit, *(_largest(motion.time, np.abs(part)) for part in parts))
+    total, drive, brake, friction = (
+        _largest(motion.time, np.abs(part))
+        for part in (along.total, along.drive, along.brake, along.friction)
+    )
+    return AxisPeaks(along.freedom, along.unit, total, drive, brake, friction)
 
 
-def _require_within_law(pair: Pair, axis: AxisPeaks, motion: Trajectory, dense: Trajectory) -> None:
-    """Make sure that no brake carries more than it can: its joint would have slipped.
+def _is_beyond_law(pair: Pair, axis: AxisPeaks, motion: Trajectory, dense: Trajectory) -> bool:
+    """Whether the brake of a joint carries more than it can, as one of several on a freedom.
 
     Raises
     ------
     RuntimeError
-        A break-away has been missed.
+        It is the only one: its joint would have slipped, and a break-away has been missed.
     """
     law = next((brake.law for brake in motion.actions.brakes if brake.joint == pair.name), None)
     place = motion.mechanism.tree.joint_of_pair.get(pair.name)
     friction = pair.freedoms[0]
     if law is None or place is None or friction.load_friction:
-        return
+        return False
     # what a brake holds includes the dry friction of its joint
     bound = max(law.static, law.sliding) + friction.friction
     bound += float(np.abs(rate_force(law, dense.qd[:, place.qd.start])).max())
-    if axis.brake.value > bound * (1.0 + _EXCESS):
+    beyond = axis.brake.value > bound * (1.0 + _EXCESS)
+    mech = motion.mechanism
+    coupled = mech.tree.cut or mech.couplings or mech.pfaffians or mech.drivers
+    if beyond and not coupled:
         raise RuntimeError(
             f"the brake of {pair.name} carries {axis.brake.value:.9g} {axis.unit} at {axis.brake.time:.9g} s,"
             f" and can carry {bound:.9g}"
         )
+    return beyond
 
 
 def _size(vectors: Array) -> Array:

@@ -12,8 +12,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
 
 import mbplugin as mb
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
 from mbplugin.model.spatial import Pose
+from mbplugin.report.text.stopping import estop_lines
 from mbplugin.stopping.batch import CompiledStopper
 from mbplugin.stopping.outcome import StopReport
 
@@ -161,6 +162,24 @@ def test_a_peak_that_no_brake_carries_is_an_internal_error() -> None:
     with pytest.raises(RuntimeError, match=r"the brake of j0 carries .* and can carry"):
         _ = replace(report, trajectory=told).peaks
     assert report.peaks
+
+
+def test_brakes_that_hold_one_freedom_together_are_no_error() -> None:
+    """Each of two geared brakes is too weak for the load, and both hold it: the split is one of many."""
+    unit, none = np.eye(3), np.zeros(3)
+    at = Pose(unit, none)
+    places = (np.array([0.3, 0.0, 0.0]), none)
+    bodies = tuple(Body(f"w{k}", 1.0, place, 0.1 * unit) for k, place in enumerate(places))
+    pairs = tuple(Pair(f"j{k}", "revolute", WORLD, f"w{k}", at, at) for k in range(2))
+    gear = Coupling("gear", "gear", (Term("j0", "rz", 1.0), Term("j1", "rz", 1.0)))
+    mech = Mechanism("gear", bodies, pairs, couplings=(gear,), gravity=np.array([0.0, -GRAVITY, 0.0]))
+    brakes = [mb.Brake("j0", 2.0, delay=0.01), mb.Brake("j1", 2.0, delay=0.01)]
+    report = mb.estop(mech, {"j0": 0.3}, {"j0": 2.0}, brakes=brakes)
+    assert report.outcome == "stopped"
+    shared = [peak.axis.brake.value for peak in report.peaks if peak.axis is not None and peak.axis.shared]
+    assert shared and 2.0 < min(shared) <= 0.3 * GRAVITY
+    said = " ".join(line.text for line in estop_lines(report))
+    assert "(shared)" in said and "several brakes hold this freedom" in said
 
 
 @pytest.mark.parametrize("torque", [5.6, 5.88, 5.88482, 5.8855, 5.8859])

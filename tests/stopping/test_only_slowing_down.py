@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log
+from math import log, log1p
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from command_line import call
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.spatial import Pose
-from mbplugin.stopping.batch import CompiledStopper
+from mbplugin.stopping.batch import CompiledStop, CompiledStopper
 
 INERTIA = 0.155
 MOTOR = {"joint": "j0", "torque": 0.0, "short_circuit": 0.5, "short_circuit_rate": 2.0, "delay": 0.1}
@@ -99,6 +99,36 @@ def test_the_compiled_loop_does_not_take_it_for_rest_either() -> None:
     assert fast.travels[1] == pytest.approx(INERTIA / 8.0, rel=1e-6)
 
 
+def test_a_dot_in_a_name_is_part_of_the_name() -> None:
+    """The wheel ``a`` is held by its brake; ``a.b`` is another one, and only slows down."""
+    mech = wheels(2)
+    pairs = tuple(replace(pair, name=name) for pair, name in zip(mech.pairs, ("a", "a.b"), strict=True))
+    brakes = [
+        {"joint": "a", "torque": 0.5, "delay": 0.0},
+        {"joint": "a.b", "torque": 0.0, "viscous": 0.5, "delay": 0.0},
+    ]
+    stop = mb.estop(replace(mech, pairs=pairs), qd={"a": 3.0, "a.b": 1.0}, brakes=brakes)
+    assert (stop.outcome, stop.slowing) == ("not_stopped", ("a.b",))
+
+
+@pytest.mark.parametrize("damping", [0.1, 10.0, 100.0])
+def test_a_dry_brake_and_damping_stop_as_the_closed_form_says(damping: float) -> None:
+    """I ω' = −T − c ω, in the runner and in the compiled loop, from slow damping to 645 per second."""
+    torque, rate = 2.0, 3.0
+    brake = {"joint": "j0", "torque": torque, "viscous": damping, "delay": 0.0}
+    stop = mb.estop(wheels(1), qd={"j0": rate}, brakes=[brake], rtol=1e-11, atol=1e-13)
+    scenario = stop.scenario
+    fast = CompiledStopper(scenario, 1e-11, 1e-13).stop(scenario.q, scenario.qd, scenario.brakes, ())
+    time = INERTIA / damping * log1p(damping * rate / torque)
+    travel = INERTIA * rate / damping - torque / damping * time
+    assert (stop.outcome, fast.outcome) == ("stopped", "stopped")
+    assert (stop.time, fast.time) == (pytest.approx(time, rel=1e-9), pytest.approx(time, rel=1e-9))
+    assert (stop.joints[0].travel, fast.travels[0]) == (
+        pytest.approx(travel, rel=1e-8),
+        pytest.approx(travel, rel=1e-8),
+    )
+
+
 def test_a_speed_below_zero_is_refused() -> None:
     with pytest.raises(BadUsage, match="the rest speed is -1"):
         mb.estop(wheels(1), qd={"j0": 3.0}, brakes=[MOTOR], rest_speed=-1.0)
@@ -116,6 +146,8 @@ def test_the_option_takes_units(tmp_path: Path) -> None:
     )
     said = call("estop", str(scene), "--rest-speed", "5.7295779513deg/s").out
     assert f"stopped after {slowing_time(0.1):.4g} s" in said
+    bare = call("estop", str(scene), "--rest-speed", "0.1", "--units", "deg,mm")
+    assert bare.code == 2 and "--rest-speed '0.1' has no unit" in bare.err
 
 
 @pytest.mark.parametrize("viscous", [0.1, 1.0, 10.0])
@@ -147,3 +179,8 @@ def test_a_stiff_stop_is_that_of_the_runner(viscous: float) -> None:
     assert fast.tool_distance == pytest.approx(stop.tool.distance, rel=1e-6)
     lengths = stopper.compiled.pieces[:, 0, 0]
     assert lengths.sum() == pytest.approx(1.6)
+    if fast.evaluations == 0:
+        # the runner's; a fit does not wait for it, and takes the joint for moving on
+        hasty = CompiledStop(scenario, patient=False).stop(scenario.q, scenario.qd)
+        assert (hasty.outcome, hasty.times.max(), hasty.evaluations > 0) == ("not_stopped", 1.6, True)
+    assert viscous < 1.0 or fast.evaluations == 0

@@ -40,18 +40,8 @@ _OPTIONS = {
         *("--snap-angles", "--config", "--no-mesh-cache"),
     ),
     "State and motion": (
-        *(
-            "--q",
-            "--qd",
-            "--qdd",
-            "--duration",
-            "--rest-speed",
-            "--to",
-            "--at",
-            "--trajectory",
-            "--profile",
-            "--lock",
-        ),
+        *("--q", "--qd", "--qdd", "--duration", "--to", "--at", "--trajectory", "--profile", "--lock"),
+        "--rest-speed",
         *("--hold", "--limits", "--category", "--stop", "--speed", "--signal", "--motion"),
     ),
     "Loads, brakes and payload": (

@@ -62,9 +62,20 @@ class Quantities:
         return named(texts, option, accelerations_of(self.mech), self.units, known)
 
     def rest_speed(self, text: str | None) -> float:
-        """Return the speed of ``--rest-speed``, rad/s, or m/s where its unit says so; 0 without one."""
+        """Return the speed of ``--rest-speed``, rad/s, or m/s where its unit says so; 0 without one.
+
+        Raises
+        ------
+        BadUsage
+            No speed, or a number without a unit where those of angles and lengths are not the same in size.
+        """
         if text is None:
             return 0.0
+        if not self.units.is_si and text.strip()[-1:].isdigit():
+            raise BadUsage(
+                f"--rest-speed {text!r} has no unit, and is one number for joints that turn and that slide",
+                expected="a speed with its unit, such as 0.1deg/s or 1mm/s",
+            )
         sliding = text.replace(" ", "").endswith(tuple(UNITS["speed"]))
         return self.units.value(text, "speed" if sliding else "angular rate", "--rest-speed")
 

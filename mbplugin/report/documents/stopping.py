@@ -226,6 +226,10 @@ class _AxisPeaks(Part):
     drive: _PeakLoad
     brake: _PeakLoad
     friction: _PeakLoad
+    shared: bool = key(
+        "whether brake is more than this brake can carry: one way to share what several hold together",
+        optional=True,
+    )
 
 
 class _PeakWrench(Part):
@@ -274,6 +278,12 @@ class EstopOutput(Recorded):
     assumed: list[str]
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
+    rest_speed: float = key(
+        "below which a joint that only damping brakes counts as at rest, rad/s or m/s; 0: it never does",
+        read="scenario.rest_speed",
+        optional=True,
+    )
+    slowing: list[str] = key("rates that only slow down, as nothing but damping brakes them", optional=True)
     notes: list[str]
 
 

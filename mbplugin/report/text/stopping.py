@@ -570,6 +570,7 @@ def _peaks(report: StopReport, width: int) -> Iterator[Line]:
     if rows:
         heads = ("force [N]", "moment [N·m]", "along axis", "drive", "brake", "friction")
         yield from table_lines("bearing and axis", heads, rows, width)
+        yield from map(Line, wrapped(shared_sentence(report), width, "  ", "    "))
 
 
 def load_scales(report: StopReport) -> Mapping[str, float]:
@@ -593,7 +594,18 @@ def axis_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
         axis, largest = peak.axis, scales[peak.axis.unit]
         parts = (axis.total, axis.drive, axis.brake, axis.friction)
         cells += [f"{shown(one.value, largest)} {axis.unit}" for one in parts]
+        cells[-2] += " (shared)" * axis.shared
     return cells
+
+
+def shared_sentence(report: StopReport) -> str:
+    """Return what "shared" means, where a brake of the table is."""
+    if not any(p.axis is not None and p.axis.shared for p in report.peaks):
+        return ""
+    return (
+        "shared: several brakes hold this freedom; rigid bodies leave open how they share its load, and the value, one"
+        " way of many, is more than this brake can carry"
+    )
 
 
 def energy_rows(report: StopReport) -> list[tuple[str, str]]:

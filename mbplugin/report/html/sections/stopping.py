@@ -54,6 +54,7 @@ from mbplugin.report.text.stopping import (
     quantile_rows,
     row_cells,
     row_name,
+    shared_sentence,
     tool_sentences,
     tool_words,
     worst_cells,
@@ -152,7 +153,9 @@ def _axes(stop: StopReport) -> Html:
     scales = load_scales(stop)
     rows = [(choice(p.pair, "joint"), *axis_cells(p, scales)) for p in stop.peaks if p.axis is not None]
     heads = ("joint", "bearing [N]", "bearing [N·m]", "along axis", "drive", "brake", "friction")
-    return table(heads, rows, caption="Largest loads of bearings, and along their axes")
+    found = table(heads, rows, caption="Largest loads of bearings, and along their axes")
+    said = shared_sentence(stop)
+    return joined([found, element("p", said, class_="fine")]) if said else found
 
 
 def _energies(stop: StopReport) -> Html:
