@@ -213,6 +213,53 @@ def _part(key: str, text: str, default: float = 0.0) -> Any:
 
 @one_line_repr
 @dataclass(frozen=True)
+class FitUncertainty:
+    """How well measured stops determine the numbers of a brake or a ramp; a calibration states it.
+
+    Parameters
+    ----------
+    parameters : tuple of str
+        What was fitted, p names of numbers of the brake or the ramp.
+    sizes : (p,) tuple of float
+        Values that would explain a whole stop alone, in the unit of each.
+    speeds : (2,) tuple of float
+        The lowest and the highest speed of the measured stops, rad/s or m/s.
+    freedom : float
+        Degrees of freedom of the scatter; 0 for an exact fit, which shows none.
+    covariance : (p, p) tuple of tuple of float
+        Of the fitted numbers over their sizes; empty where there is no scatter.
+    unseen : tuple of (p,) tuple of float
+        Directions of the numbers over their sizes in which the rows do not change at all.
+    not_determined : tuple of str
+        The numbers that the rows do not determine by themselves.
+    curved : bool
+        Whether the covariance holds near the conditions of the rows only.
+    time, distance : float or None
+        Standard deviation of one stop about the computed one, s; rad or m. None where it is not known, or the
+        rows scatter in proportion.
+    time_share, distance_share : float or None
+        The same over the computed value. Where both are stated the rows do not tell which of them it is.
+    margin : float
+        By which the delay or the reaction is longer than the fitted one, s.
+    """
+
+    parameters: tuple[str, ...]
+    sizes: tuple[float, ...]
+    speeds: tuple[float, ...]
+    freedom: float = 0.0
+    covariance: tuple[tuple[float, ...], ...] = ()
+    unseen: tuple[tuple[float, ...], ...] = ()
+    not_determined: tuple[str, ...] = ()
+    curved: bool = False
+    time: float | None = None
+    time_share: float | None = None
+    distance: float | None = None
+    distance_share: float | None = None
+    margin: float = 0.0
+
+
+@one_line_repr
+@dataclass(frozen=True)
 class Brake:
     """A brake as a scene, a call or an option states it.
 
@@ -232,6 +279,8 @@ class Brake:
         the rate of the largest torque, rad/s or m/s.
     origin : str
         Where the numbers come from, such as a data sheet or a calibration; reports of stops show it.
+    uncertainty : FitUncertainty, optional
+        Of a calibration.
     """
 
     joint: str
@@ -244,6 +293,7 @@ class Brake:
     short_circuit: float | None = _stated(None, "N·m·s/rad")
     short_circuit_rate: float | None = _stated(None, "rad/s", positive=True)
     origin: str = ""
+    uncertainty: FitUncertainty | None = None
 
     def law(self, effort: float) -> BrakeLaw:
         """Return its law; ``effort`` (N·m or N) stands for a torque that is not stated."""
@@ -430,6 +480,8 @@ class Ramp:
         From the signal until the ramp begins, s; by default the delay of the joint's brake.
     origin : str
         Where the numbers come from, such as a data sheet or a calibration; reports of stops show it.
+    uncertainty : FitUncertainty, optional
+        Of a calibration.
     """
 
     joint: str
@@ -437,6 +489,7 @@ class Ramp:
     deceleration: float | None = None
     reaction: float | None = None
     origin: str = ""
+    uncertainty: FitUncertainty | None = None
 
     def __post_init__(self) -> None:
         if (self.time is None) == (self.deceleration is None):

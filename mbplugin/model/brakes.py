@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue, UnknownName, suggestion
-from mbplugin.model.brake_law import SI, Brake, BrakeLaw, bad_number, contradiction, dimension_of, in_both
+from mbplugin.model.brake_law import (
+    SI,
+    Brake,
+    BrakeLaw,
+    FitUncertainty,
+    bad_number,
+    contradiction,
+    dimension_of,
+    in_both,
+)
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
     follows,
@@ -40,7 +49,7 @@ BrakeLike = Brake | Mapping[str, Any]
 #: Reaction delay of a joint of which nothing is stated, s: what fits the stopping times that makers of
 #: small robots publish.
 ASSUMED_DELAY = 0.015
-_KEYS = tuple(field.name for field in fields(Brake))
+_KEYS = tuple(field.name for field in fields(Brake) if field.name != "uncertainty")
 #: A controller returns generalised forces (nv,) in the order of ``qd_names``, N·m and N, at t, q, qd.
 Controller = Callable[[float, Array, Array], Array]
 
@@ -250,6 +259,8 @@ class JointBrake:
         Share of the dry parts that is left; the law has it already.
     at_once : bool
         It grips with the signal, as nothing is stated about its times.
+    uncertainty : FitUncertainty or None
+        Of a calibration.
     """
 
     joint: str
@@ -261,6 +272,7 @@ class JointBrake:
     origin: str = ""
     wear: float = 1.0
     at_once: bool = False
+    uncertainty: FitUncertainty | None = None
 
     @property
     def sentence(self) -> str:
@@ -465,6 +477,24 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBra
         brake.origin,
         brake.wear,
         at_once=brake.delay is None and not brake.engagement,
+        uncertainty=brake.uncertainty,
+    )
+
+
+def stated_brake(brake: JointBrake) -> Brake:
+    """Return a brake as it would be stated with all its numbers, wear included."""
+    law = brake.law
+    return Brake(
+        brake.joint,
+        law.sliding,
+        None if law.static == law.sliding else law.static,
+        law.viscous,
+        brake.delay,
+        brake.engagement,
+        short_circuit=law.short_circuit or None,
+        short_circuit_rate=law.short_circuit_rate if isfinite(law.short_circuit_rate) else None,
+        origin=brake.origin,
+        uncertainty=brake.uncertainty,
     )
 
 

@@ -26,7 +26,9 @@ def test_a_scene_an_option_and_a_call_state_the_same_keys() -> None:
     (option,) = (given for given in BrakeOption.__metadata__ if hasattr(given, "help"))
     stated = option.help.partition(";")[0].replace("(", ",").replace(")", ",").split(",")
     # The record of a report has the command line, which is the origin of what an option states.
-    assert set(KEYS) - {"joint", "origin"} == {word.partition(";")[0].strip() for word in stated} & set(KEYS)
+    assert set(KEYS) - {"joint", "origin", "uncertainty"} == {
+        word.partition(";")[0].strip() for word in stated
+    } & set(KEYS)
 
 
 def test_what_a_brake_states_by_default_is_the_same_everywhere() -> None:

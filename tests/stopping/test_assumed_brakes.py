@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import mbplugin as mb
-from command_line import ROOT, call
+from command_line import ROOT, below_the_verdict, call
 from mbplugin.errors import BadUsage
 from mbplugin.report.html.chapters import stop_chapter, table_chapter
 from mbplugin.report.html.sections.view import grade
@@ -33,19 +33,23 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_the_first_line_of_a_text_says_that_brakes_are_assumed(command: tuple[str, ...]) -> None:
+def test_a_text_says_below_its_verdict_that_brakes_are_assumed(command: tuple[str, ...]) -> None:
     done = call(*command)
     assert done.code == 0
-    assert done.out.startswith("! ASSUMED, NOT STATED: the brakes of j1, j2, j3, j4, j5, j6 ")
-    assert done.out.index("--require-brakes") < done.out.index("arm_6r:")
+    assert done.out.startswith("arm_6r:") and "--require-brakes" in done.out
+    assert below_the_verdict(done.out).startswith(
+        "! ASSUMED, NOT STATED: the brakes of j1, j2, j3, j4, j5, j6 "
+    )
     partly = call(*command, STATED[0])
-    assert partly.out.startswith("! ASSUMED, NOT STATED: the brakes of j2, j3, ")
+    assert below_the_verdict(partly.out).startswith("! ASSUMED, NOT STATED: the brakes of j2, j3, ")
     assert "ASSUMED" not in call(*command, *STATED).out
 
 
 def test_the_factor_of_published_stops_is_that_of_brakes_alone() -> None:
     """They are stops of category 0, in which no ramp takes part."""
-    ramps = " ".join(call("estop", ARM, "--category", "1", *STATED).out.replace("\n!", "").split())
+    ramps = " ".join(
+        below_the_verdict(call("estop", ARM, "--category", "1", *STATED).out).replace("\n!", "").split()
+    )
     assert ramps.startswith("! ASSUMED, NOT STATED: the decelerations of j1, ")
     assert "1.2 to 7.1" not in ramps and "A ramp is a setting of the drive" in ramps
     assert "state the ramps; stops with --require-brakes" in ramps
@@ -67,14 +71,16 @@ def test_a_sweep_refuses_them_before_it_writes(tmp_path: Path) -> None:
     command = ("sweep", ARM, "--number", "3", "--jobs", "1", "--out", str(out))
     done = call(*command, "--require-brakes")
     assert done.code == 2 and "assumed are the brakes" in done.err and not out.exists()
-    assert call(*command).out.startswith("! ASSUMED")
+    assert below_the_verdict(call(*command).out).startswith("! ASSUMED")
     stated = call(*command[:-1], str(tmp_path / "stated"), "--require-brakes", *STATED)
     assert stated.code == 0 and "ASSUMED" not in stated.out
 
 
 def test_decelerations_that_are_effort_limits_are_assumed_too() -> None:
     command = ("estop", ARM, "--category", "1", *STATED)
-    assert call(*command).out.startswith("! ASSUMED, NOT STATED: the decelerations of j1, ")
+    assert below_the_verdict(call(*command).out).startswith(
+        "! ASSUMED, NOT STATED: the decelerations of j1, "
+    )
     refused = call(*command, "--require-brakes")
     assert refused.code == 2 and "--deceleration" in refused.err
     assert call(*command, *RAMPS, "--require-brakes").code == 0

@@ -10,7 +10,7 @@ from command_line import ROOT
 from mbplugin.report.documents.part import schema_of
 from mbplugin.report.text.layout import plain_text
 from mbplugin.report.text.stopping import stop_table_lines
-from mbplugin.stopping.table.values import COLUMNS, HTML_CELLS, TEXT_CELLS, StoppingTable
+from mbplugin.stopping.table.values import COLUMNS, HTML_CELLS, TEXT_CELLS, StoppingTable, cells_with_bounds
 
 ROW: dict[str, Any] = {
     **dict.fromkeys(COLUMNS, 0.5),
@@ -20,6 +20,7 @@ ROW: dict[str, Any] = {
     "unit": "rad",
     "sense": 1,
     "outcome": "stopped",
+    "evidence": "calibrated",
     "deceleration": None,
     "speed_percent": 33,
     "extension_percent": 66,
@@ -49,8 +50,10 @@ def test_every_column_is_a_column_of_the_csv() -> None:
 
 def test_text_and_page_show_their_cells() -> None:
     # terms of the glossary are links in the page
-    text, page = plain_text(stop_table_lines(TABLE)), re.sub(r"</?a\b[^>]*>", "", TABLE.text("html"))
-    for cells, shown in ((TEXT_CELLS, text), (HTML_CELLS, page)):
+    text, page = plain_text(stop_table_lines(TABLE, 200)), re.sub(r"</?a\b[^>]*>", "", TABLE.text("html"))
+    for plain, shown in ((TEXT_CELLS, text), (HTML_CELLS, page)):
+        cells = cells_with_bounds(plain, bounded=True)
+        assert len(cells) == len(plain) + 4
         assert len({cell.head for cell in cells}) == len(cells)
         for cell in cells:
             assert cell.head in shown and cell.show(ROW) in shown, cell.head

@@ -75,3 +75,8 @@ def call_process(*arguments: str, stdin: bytes = b"", **environment: str) -> Out
 Call = Callable[..., Outcome]
 #: For parametrized tests: both ways of calling, the longer one among the long tests.
 EITHER_WAY = [pytest.param(call, id="here"), pytest.param(call_process, id="process", marks=pytest.mark.long)]
+
+
+def below_the_verdict(text: str) -> str:
+    """What a report in text says from its second paragraph on: above it stands the verdict."""
+    return text.split("\n\n", 1)[1]

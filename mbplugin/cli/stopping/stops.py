@@ -10,6 +10,7 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import (
+    BoundOption,
     BrakeOption,
     CategoryOption,
     DecelerationOption,
@@ -26,6 +27,7 @@ from mbplugin.cli.shared.braking import (
     ToolPointOption,
     ZoneOption,
     ZoneResolutionOption,
+    parse_bound,
     time_bar,
     total_bar,
     zone_request,
@@ -232,6 +234,7 @@ def stop_table_command(
     grid: GridOption = None,
     measured: MeasuredOption = None,
     worst: WorstOption = False,
+    bound: BoundOption = None,
     max_seconds: TableSeconds = MAX_SECONDS,
     commands: Commands = False,
     zone: ZoneOption = None,
@@ -246,8 +249,11 @@ def stop_table_command(
 
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
+    from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE
+
     require_folder(output)
     earlier = earlier_report(against, "stop-table")
+    share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
     from mbplugin.readers.standing import bolted_down
 
     scene = bolted_down(read_scene(file, (output, *(zone or ())), reading, also=(against, measured)))
@@ -270,6 +276,8 @@ def stop_table_command(
         tool=tool,
         grid=_grid(grid),
         measured=measured,
+        share=share,
+        confidence=confidence,
         max_seconds=max_seconds,
     )
     requested.write(scene, table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -22,10 +23,19 @@ from mbplugin.model.mechanism import (
 from mbplugin.model.mechanism.mechanism import Mechanism, TimedConstraint
 from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
 from mbplugin.model.spatial import Array, units_of
+from mbplugin.phrases import counted
 from mbplugin.readers.scene_file.joints import require_known
 from mbplugin.readers.scene_file.schema import SceneFile, SceneSource, stated_with_origin
-from mbplugin.readers.scene_file.tables import CouplingTable, PfaffianTable, StiffnessTable
+from mbplugin.readers.scene_file.tables import (
+    BrakeTable,
+    CouplingTable,
+    PfaffianTable,
+    RampTable,
+    StiffnessTable,
+)
 
+#: Of the largest number of a covariance: six digits of each are written.
+_ROUNDED = 1e-4
 Pairs = Mapping[str, Pair]
 Bodies = Mapping[str, object]
 
@@ -271,6 +281,7 @@ def brakes(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Brake,
     """
     for i, table in enumerate(tables.brake):
         check_freedoms(pairs, table.joint, (), source.where("brake", i, "joint"))
+        _check_uncertainty(table, Brake, source.where("brake", i))
     out = tuple(Brake(**stated_with_origin(table)) for table in tables.brake)
     for i, brake in enumerate(out):
         pair = pairs[brake.joint]
@@ -300,11 +311,48 @@ def ramps(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Ramp, .
         if table.joint in (ramp.joint for ramp in out):
             where = source.where("ramp", i, "joint")
             raise BadScene(f"joint {table.joint!r} has two ramps", where=where, expected="one per joint")
+        _check_uncertainty(table, Ramp, source.where("ramp", i))
         try:
             out.append(Ramp(**stated_with_origin(table)))
         except BadUsage as error:
             raise BadScene(error.what, where=source.where("ramp", i), expected=error.expected) from None
     return tuple(out)
+
+
+def _check_uncertainty(table: BrakeTable | RampTable, kind: type[Brake | Ramp], where: str) -> None:
+    """Refuse an uncertainty that is none of a fit of some numbers of a brake or a ramp.
+
+    Raises
+    ------
+    BadScene
+    """
+    fitted = table.uncertainty
+    if fitted is None:
+        return
+    what, p = f"the uncertainty of {table.joint!r}", len(fitted.parameters)
+    words = ("joint", "origin", "uncertainty", "static_torque")
+    known = [part.name for part in fields(kind) if part.name not in words]
+    for name in (*fitted.parameters, *fitted.not_determined):
+        if name not in known:
+            raise BadScene(f"{what} names {name!r}", where=where, expected=f"some of {', '.join(known)}")
+    if len(set(fitted.parameters)) < p:
+        raise BadScene(f"{what} names a parameter twice", where=where, expected="each once")
+    rows = {"sizes": [fitted.sizes], "unseen": fitted.unseen, "covariance": fitted.covariance}
+    for key, value in rows.items():
+        if any(len(row) != p for row in value):
+            raise BadScene(f"{key} in {what} has another length", where=where, expected=counted(p, "number"))
+    if bool(fitted.freedom) != bool(fitted.covariance) or len(fitted.covariance) not in (0, p):
+        raise BadScene(
+            f"{what} has {counted(len(fitted.covariance), 'row')} of covariance and {fitted.freedom:g} degrees of"
+            " freedom",
+            where=where,
+            expected=f"{counted(p, 'row')} of a fit with a scatter, none of an exact one",
+        )
+    C = np.array(fitted.covariance).reshape(-1, p)
+    if len(C) and not (np.abs(C - C.T) <= _ROUNDED * np.abs(C).max()).all():
+        raise BadScene(f"the covariance in {what} is not symmetric", where=where)
+    if len(C) and np.linalg.eigvalsh(C)[0] < -_ROUNDED * np.abs(C).max():
+        raise BadScene(f"the covariance in {what} has a negative variance", where=where)
 
 
 def payloads(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[Payload, ...]:

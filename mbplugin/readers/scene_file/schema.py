@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from mbplugin.errors import BadScene, BadUsage, MbPluginError, suggestion
-from mbplugin.model.brake_law import SI
+from mbplugin.model.brake_law import SI, FitUncertainty
 from mbplugin.model.scene import Origin
 from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
 from mbplugin.readers.common.xml import rounded_angle
@@ -59,7 +59,7 @@ _EXPECTED = {
     "literal_error": "one of {expected}",
 }
 #: Keys that are no numbers of a table.
-_WORDS = ("joint", "origin", "origin_values")
+_WORDS = ("joint", "origin", "origin_values", "uncertainty")
 #: The line of a table: one bracket or two, and its name.
 TOML_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"^\s*(?:\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+))[^=]*=")
@@ -233,7 +233,22 @@ def stated_with_origin(table: BrakeTable | RampTable) -> dict[str, Any]:
     stated = {key: value for key, value in table.model_dump().items() if key != "origin_values"}
     if table.origin_values:
         stated["origin"] = "; ".join((table.origin or "no origin is stated", *_changes(table)))
+    own = table.uncertainty if _is_as_fitted(table) else None
+    stated["uncertainty"] = own and FitUncertainty(
+        **{key: _frozen(value) for key, value in own.model_dump().items()}
+    )
     return stated
+
+
+def _is_as_fitted(table: BrakeTable | RampTable) -> bool:
+    """Return whether stops slide as those of the fit; how much a brake holds at rest was never measured."""
+    now, there = table.model_dump(), table.origin_values
+    more = {*table.model_fields_set} - {*_WORDS, *there, "static_torque"}
+    return bool(there) and not more and all(now.get(key) == value for key, value in there.items())
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _changes(table: BrakeTable | RampTable) -> Iterator[str]:

@@ -386,6 +386,42 @@ class PayloadTable(Table):
 # Tables of what stops a robot: brakes, ramps and actuators.
 
 
+class UncertaintyTable(Table):
+    """``[brake.uncertainty]``, ``[ramp.uncertainty]``: how well measured stops determine the numbers above."""
+
+    parameters: list[Name] = Field(description="the fitted numbers, p of them", min_length=1, max_length=5)
+    sizes: list[Positive] = Field(description="values that would explain a whole stop, each in its unit")
+    speeds: list[NonNegative] = Field(
+        description="the lowest and the highest speed of the measured stops, rad/s or m/s",
+        min_length=2,
+        max_length=2,
+    )
+    freedom: NonNegative = Field(
+        default=0.0, description="degrees of freedom of the scatter; 0: an exact fit"
+    )
+    covariance: list[list[Number]] = Field(
+        default=[], description="p rows of p: of the numbers over their sizes; empty for an exact fit"
+    )
+    unseen: list[list[Number]] = Field(
+        default=[], description="directions of p numbers in which the measured stops do not change"
+    )
+    not_determined: list[Name] = Field(
+        default=[], description="numbers that are not determined by themselves"
+    )
+    curved: bool = Field(
+        default=False, description="whether the covariance holds near the measured stops only"
+    )
+    time: NonNegative | None = Field(default=None, description="standard deviation of one stop, s")
+    time_share: NonNegative | None = Field(default=None, description="the same over the computed time")
+    distance: NonNegative | None = Field(default=None, description="standard deviation of one stop, rad or m")
+    distance_share: NonNegative | None = Field(
+        default=None, description="the same over the computed distance"
+    )
+    margin: NonNegative = Field(
+        default=0.0, description="by which delay or reaction is longer than the fitted one, s"
+    )
+
+
 class BrakeTable(Table):
     """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear, short circuit."""
 
@@ -410,6 +446,9 @@ class BrakeTable(Table):
     )
     short_circuit_rate: Positive | None = Field(default=None, description="ω₀ of it, rad/s or m/s")
     origin: Origin = Field(default="", description="where the numbers come from, in words; reports show it")
+    uncertainty: UncertaintyTable | None = Field(
+        default=None, description="of a calibration; gone where a fitted number was changed"
+    )
     origin_values: dict[str, Number] = Field(default={}, description=_VALUES)
 
 
@@ -423,6 +462,9 @@ class RampTable(Table):
         default=None, description="from the signal until the ramp begins, s; default: the brake's delay"
     )
     origin: Origin = Field(default="", description="where the numbers come from, in words; reports show it")
+    uncertainty: UncertaintyTable | None = Field(
+        default=None, description="of a calibration; gone where a fitted number was changed"
+    )
     origin_values: dict[str, Number] = Field(default={}, description=_VALUES)
 
 

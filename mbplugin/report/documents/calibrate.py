@@ -76,6 +76,8 @@ class CalibrateOutput(Recorded):
     date: str
     measured: Source
     hold_out: str | None
+    verdict: str = key("how many rows were fitted, not explained, and exceed what is computed", optional=True)
+    not_determined: list[str] = key("parameters that the rows do not determine", optional=True)
     assumptions: list[str]
     joints: list[_Joint]
     rows: list[_Row]

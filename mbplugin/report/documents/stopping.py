@@ -37,7 +37,7 @@ from mbplugin.report.documents.part import (
 from mbplugin.simulation.passing_marks import EventKind
 from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.outcome import StopOutcome
-from mbplugin.stopping.table.values import COLUMNS
+from mbplugin.stopping.table.values import COLUMNS, Evidence
 from mbplugin.stopping.zones.distance import TermOrigin, TermUnit
 
 if TYPE_CHECKING:
@@ -476,6 +476,7 @@ _KINDS: dict[str, Any] = {
     "outcome": StopOutcome,
     "slips": list[_Slip],
     "coordinates": ByName,
+    "evidence": Evidence,
 }
 
 
@@ -485,7 +486,10 @@ else:
     _Columns = create_model(
         "_Columns",
         __base__=Part,
-        **{name: (_KINDS[column.kind], key(column.meaning or None)) for name, column in COLUMNS.items()},
+        **{
+            name: (_KINDS[column.kind], key(column.meaning or None, optional=column.optional))
+            for name, column in COLUMNS.items()
+        },
     )
 
 
@@ -520,6 +524,12 @@ class StopTableOutput(Recorded):
     assumptions: list[str]
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
+    share: Size = key("of the upper bounds: at least this share of such stops is below", optional=True)
+    confidence: Size = key("of the upper bounds", optional=True)
+    bound_sentence: str = key("what the upper bounds mean; empty where no row has one", optional=True)
+    unbounded: list[str] = key(
+        "what measured stops do not determine, and why calibrated rows have no upper bound", optional=True
+    )
     rows: list[_TableRow]
     unrested: str = key("which stops do not end at rest, and how they end; empty where all do", optional=True)
     worst: WorstOfTable | None = key(

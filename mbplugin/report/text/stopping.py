@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from math import ceil, floor, isinf, log10
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,15 @@ from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, ta
 from mbplugin.report.text.models import event_lines, note_lines, sentences_under, warning_lines
 from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.outcome import OUTCOME_WORDS
-from mbplugin.stopping.table.values import TEXT_CELLS, head_in_units, rows_in_units, slip_words
+from mbplugin.stopping.table.values import (
+    TEXT_CELLS,
+    at_most,
+    cells_with_bounds,
+    head_in_units,
+    rows_in_units,
+    slip_words,
+    summaries,
+)
 from mbplugin.stopping.worst_stops import worst_in_units
 
 if TYPE_CHECKING:
@@ -68,16 +76,24 @@ def stop_table_lines(
     table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the table, by category and axis; optionally with the command that computes each row again."""
-    yield from warning_lines(table.warnings, width)
-    title = f"{table.model}: stopping table, tool {table.tool}; computed, not measured"
-    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    yield from (Line(text, "bold") for text in wrapped(table_verdict(table, units), width, "", "  "))
     if table.unrested:
         yield from (Line(text, "bold red") for text in wrapped(table.unrested, width, "  ", "    "))
-    for sentence in table.assumptions[1:]:
+    yield Line()
+    yield from warning_lines(table.warnings, width)
+    rows = rows_in_units(table, units)
+    yield from grid_lines(
+        "longest stops",
+        summary_heads(units),
+        summary_cells(rows),
+        width,
+        _COLUMN if units.is_si else _WIDE_COLUMN,
+    )
+    yield Line()
+    for sentence in table.facts:
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
-    blocks = groupby(rows_in_units(table, units), key=lambda row: (row["category"], row["axis"]))
-    for _, rows in blocks:
-        yield from _block(list(rows), width, commands, units)
+    for _, block in groupby(rows, key=lambda row: (row["category"], row["axis"])):
+        yield from _block(list(block), width, commands, units, table.bounded)
     if table.measured is not None:
         yield from _measured(table.measured, width, units)
     for worst in table.searched:
@@ -87,6 +103,56 @@ def stop_table_lines(
         for sentence in worst.only_here(table.assumptions):
             yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
         yield from found_lines(worst, width, commands=commands, units=units)
+
+
+def table_verdict(table: StoppingTable, units: Units) -> str:
+    """Return the longest time and the longest way of the tool of a table, in one sentence."""
+    found = list(summaries(rows_in_units(table, units)))
+    if not found:
+        return f"{table.model}: stopping table without a stop, tool {table.tool}"
+    slowest = max((one.slowest for one in found), key=lambda row: at_most(row, "rest_time"))
+    longest = max((one.longest for one in found), key=lambda row: at_most(row, "tool_distance"))
+    sure = "at most" if table.bounded else "up to"
+    rested = "" if table.unrested else ", all at rest"
+    return (
+        f"{table.model}: {counted(len(table.rows), 'stop')}{rested}, {sure}"
+        f" {_at_most(1e3 * at_most(slowest, 'rest_time'))} ms ({slowest['joint']}, category"
+        f" {slowest['category']}) and {_at_most(at_most(longest, 'tool_distance'))} {units.length} of the tool"
+        f" {table.tool} ({longest['joint']}, category {longest['category']}); computed, not measured"
+    )
+
+
+def summary_heads(units: Units) -> tuple[str, ...]:
+    """Return the heads of the longest stops of the axes."""
+    return ("time [ms]", "± [ms]", "≤ [ms]", "distance", "±", "≤", f"tool ≤ [{units.length}]")
+
+
+def summary_cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+    """Return the name and the cells of each axis and category, numbers rounded up; the last cell is the evidence."""
+    out = []
+    for one in summaries(rows):
+        slow, far = one.slowest, one.farthest
+        cells = [
+            _at_most(1e3 * slow["time"]),
+            _rounded_or_dash(slow["time_interval"], 1e3),
+            _rounded_or_dash(slow["time_bound"], 1e3),
+            f"{_at_most(far['distance'])} {far['unit']}",
+            _rounded_or_dash(far["distance_interval"], 1.0),
+            _rounded_or_dash(far["distance_bound"], 1.0),
+            _at_most(at_most(one.longest, "tool_distance")),
+            slow["evidence"] + (f", {one.unrested} not at rest" if one.unrested else ""),
+        ]
+        out.append((f"{one.joint}, category {one.category}", cells))
+    return out
+
+
+def _rounded_or_dash(value: float | None, factor: float) -> str:
+    return "–" if value is None else _at_most(factor * value)
+
+
+def _at_most(value: float) -> str:
+    """Return a time, a distance or a way with three digits, rounded up; rounding is 0."""
+    return rounded_up(value, 3) if value > ROUNDING else "0"
 
 
 def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]:
@@ -107,7 +173,9 @@ def measured_name(row: MeasuredRow) -> str:
     return f"{row.line} {row.joint}, category {row.category}{outcome}"
 
 
-def _block(rows: list[dict[str, Any]], width: int, commands: bool, units: Units) -> Iterator[Line]:
+def _block(
+    rows: list[dict[str, Any]], width: int, commands: bool, units: Units, bounded: bool
+) -> Iterator[Line]:
     """Yield the rows of an axis in a category, and the poses at the signal."""
     first = rows[0]
     full = first["speed"] * 100 / first["speed_percent"]
@@ -115,8 +183,9 @@ def _block(rows: list[dict[str, Any]], width: int, commands: bool, units: Units)
     yield Line()
     title += f", {full:.4g} {first['unit']}/s"
     yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
-    heads = [head_in_units(cell, units) for cell in TEXT_CELLS]
-    cells = [("", [*(cell.show(row) for cell in TEXT_CELLS), _outcome(row)]) for row in rows]
+    shown_cells = cells_with_bounds(TEXT_CELLS, bounded)
+    heads = [head_in_units(cell, units) for cell in shown_cells]
+    cells = [("", [*(cell.show(row) for cell in shown_cells), _outcome(row)]) for row in rows]
     below = [list(_below(row, width, commands)) for row in rows]
     yield from grid_lines("", heads, cells, width, _COLUMN if units.is_si else _WIDE_COLUMN, below=below)
     for share, row in {row["extension_percent"]: row for row in rows}.items():
@@ -145,13 +214,15 @@ def worst_stop_lines(
     worst: WorstStops, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the worst stops; optionally with the command that computes each again."""
-    said = (*worst.of_effort.warnings, worst.tool_choice.warning, worst.searches.warning)
-    yield from warning_lines(said, width)
     title = (
         f"{worst.model}: worst of {counted(worst.count, 'stop')} of category {worst.category}, seed"
         f" {worst.seed}, tool {worst.tool}; computed, not measured"
     )
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    yield Line()
+    yield from warning_lines(
+        (*worst.of_effort.warnings, worst.tool_choice.warning, worst.searches.warning), width
+    )
     for sentence in worst.assumptions[1:]:
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     yield Line()
@@ -229,7 +300,6 @@ def failure_cells(failed: FailedBrake, length: str) -> list[str]:
 def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
     """Yield the report of one sweep, with angles and lengths in some units."""
     scenario = swept.plan.scenario
-    yield from warning_lines((*scenario.of_effort.warnings, scenario.tool_choice.warning), width)
     stops = counted(swept.report.count, "stop")
     title = (
         f"{scenario.mech.name}: {stops} of category {scenario.category}, seed {swept.plan.seed}, tool"
@@ -237,6 +307,7 @@ def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> It
     )
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     yield Line()
+    yield from warning_lines((*scenario.of_effort.warnings, scenario.tool_choice.warning), width)
     yield from (Line(f"  {sentence}") for sentence in outcome_sentences(swept.report))
     yield from table_lines("of those that stopped", QUANTILE_HEADS, quantile_rows(swept, units), width)
     bounds = bound_rows(swept, units)
@@ -311,8 +382,11 @@ def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH, units: U
 
     Angles and lengths are in the given units, except in the tables of a scene, which are in rad and m.
     """
-    title = f"{calibration.model}: brakes and ramps from measured stops, {calibration.date}"
+    title = f"{calibration.model}: {calibration.verdict}"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    yield Line()
+    yield from warning_lines((*calibration.not_determined, calibration.advice), width)
+    yield Line(f"  brakes and ramps from measured stops, {calibration.date}")
     for sentence in calibration_facts(calibration):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     for joint in calibration.joints:
@@ -454,13 +528,10 @@ def row_cells(row: ComparedRow, units: Units) -> tuple[str, ...]:
 def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
     """Yield the report of one stop, with angles and lengths in some units."""
     warnings = (*report.scenario.of_effort.warnings, report.scenario.tool_choice.warning)
-    if report.falls:
-        # before what is assumed of its brakes, which do not matter then
-        yield from (Line(text, "bold red") for text in wrapped(falling_sentence(report), width, "", "  "))
-        yield Line()
+    verdict, style = (falling_sentence(report), "bold red") if report.falls else (_headline(report), "bold")
+    yield from (Line(text, style) for text in wrapped(verdict, width, "", "  "))
+    yield Line()
     yield from warning_lines(warnings, width)
-    if not report.falls:
-        yield from (Line(text, "bold") for text in wrapped(_headline(report), width, "", "  "))
     yield from _joints(report, width, units)
     yield from _tool(report, width, units)
     yield from _peaks(report, width)
@@ -629,12 +700,13 @@ def tool_words(choice: ToolChoice) -> tuple[str, str]:
 
 def distance_lines(distance: Distance, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the report of one distance."""
-    yield from warning_lines((*distance.stop.of_effort.warnings, distance.tool_choice.warning), width)
     title = (
         f"{distance.stop.model}: {distance.symbol} = {distance.value:.4f} m by {distance.standard};"
         " computed, not measured"
     )
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    yield Line()
+    yield from warning_lines((*distance.stop.of_effort.warnings, distance.tool_choice.warning), width)
     yield Line(f"  {distance.formula}")
     yield Line()
     for term in distance.terms:
@@ -665,12 +737,12 @@ def lower_percent(share: float) -> str:
     return f"{int(1000 * share + 1e-9) / 10:g} %"
 
 
-def rounded_up(value: float) -> str:
-    """Return a bound with four significant digits, none of them rounded down."""
+def rounded_up(value: float, digits: int = 4) -> str:
+    """Return a bound with so many significant digits, none of them rounded down."""
     if value <= 0.0:
-        return f"{value:.4g}"
-    step = 10.0 ** (floor(log10(value)) - 3)
-    return f"{ceil(value / step - 1e-9) * step:.4g}"
+        return f"{value:.{digits}g}"
+    step = 10.0 ** (floor(log10(value)) - digits + 1)
+    return f"{number(ceil(value / step - 1e-9) * step, f'.{digits}g')}"
 
 
 def bounded(bound: ToleranceBound, size: float, unit: str) -> str:

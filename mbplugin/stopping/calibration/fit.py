@@ -31,6 +31,9 @@ _STEP, _SMALLEST = 1e-4, 1e-3
 _AT_BOUND = 1e-7
 #: Weights of times and distances differ by powers of this factor, found in so many rounds.
 _FACTOR, _ROUNDS = 4.0, 6
+#: With fewer degrees of freedom a scatter says too little: a law that meets all distances by chance, and no time,
+#: would be taken.
+FEW = 3.0
 #: The scatter of exact data, as a share of their size; that of the simulator is smaller.
 _EXACT = 1e-6
 #: Singular values of the scaled Jacobian below this share of the largest are zero: a difference quotient has
@@ -129,7 +132,7 @@ def fit(
 
     Times and distances are weighted by their stated scatter; else relative to their size, and where residuals show that
     one scatters four times as much as the other, by a power of four: weights that follow chance would make the
-    intervals too narrow.
+    intervals too narrow. Few numbers do not show that: they stay relative.
 
     Parameters
     ----------
@@ -151,7 +154,7 @@ def fit(
     best = min((problem.solve(np.array(x), weights) for x in starts), key=lambda found: float(found.cost))
     for _ in range(0 if stated or not used.any(axis=0).all() else _ROUNDS):
         found = scatter_of(best.fun, best.jac, problem.channel)
-        if found is None:
+        if found is None or min(found[1]) < FEW:
             break
         of_time, of_distance = np.maximum(found[0], _EXACT)
         step = round(float(np.log(of_time / of_distance)) / np.log(_FACTOR))

@@ -75,14 +75,18 @@ class Determination:
         Each of parameters of which only a combination is determined, the largest part first.
     freedom : int
         Numbers beyond those that determine the parameters.
-    scatter : (2,) array or None
-        Of times and distances, over their weights.
+    scatter, degrees : (2,) array or None
+        Of times and distances, over their weights, and its degrees of freedom.
+    curved : bool
+        Whether intervals from the Jacobian are too narrow for some parameters.
     """
 
     half_widths: Array | None
     undetermined: tuple[tuple[str, ...], ...]
     freedom: int
     scatter: Array | None
+    degrees: Array | None = None
+    curved: bool = False
 
 
 def determination(found: Fit) -> Determination:
@@ -109,7 +113,7 @@ def determination(found: Fit) -> Determination:
     # what the Jacobian calls determined, the fit itself must confirm: valleys of the sum of squares are curved
     if curved := narrow(found, half):
         groups = (tuple(dict.fromkeys((*(name for group in groups for name in group), *curved))),)
-    return Determination(half * found.sizes, groups, freedom, scatter)
+    return Determination(half * found.sizes, groups, freedom, scatter, degrees, bool(curved))
 
 
 def _scatter(found: Fit, freedom: int) -> tuple[Array, Array]:

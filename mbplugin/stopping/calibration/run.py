@@ -14,7 +14,7 @@ import numpy as np
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
-from mbplugin.model.brake_law import Brake, Ramp
+from mbplugin.model.brake_law import Brake, FitUncertainty, Ramp
 from mbplugin.model.brakes import warn_of
 from mbplugin.model.mechanism.kinematics import NamedNumbers, numbers, rates_of
 from mbplugin.model.mechanism.mechanism import Mechanism, base_sentence
@@ -25,6 +25,7 @@ from mbplugin.readers.source import ModelSource, Source, sources_of
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.options import LONGEST, require_positive
+from mbplugin.stopping.calibration.bounds import uncertainty_of
 from mbplugin.stopping.calibration.choice import (
     WITHOUT_TORQUE,
     Choice,
@@ -37,6 +38,7 @@ from mbplugin.stopping.calibration.choice import (
     without_reaction,
 )
 from mbplugin.stopping.calibration.fit import (
+    FRICTION,
     Bench,
     BrakeModel,
     Fit,
@@ -79,6 +81,8 @@ from mbplugin.version import __version__
 
 #: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
 _GRAVITY = 1e-3
+#: Digits of a file's hash in an origin; the whole one is in a comment of the tables.
+_DIGEST = 16
 #: Fewer repeats say little about the largest one.
 LEAST = 10
 
@@ -191,7 +195,7 @@ def _with_origin(joint: FittedJoint, measured: Source, date: str) -> FittedJoint
     """Return the fitted joint with its origin, for the reports of stops that use it."""
     rows = counted(joint.rows, "row")
     file = visible(Path(measured.path).name)
-    origin = f"calibrated on {date} from {rows} of {file}, SHA-256 {measured.sha256}"
+    origin = f"calibrated on {date} from {rows} of {file}, SHA-256 {(measured.sha256 or '')[:_DIGEST]}…"
     if not joint.freedom:
         origin += ", an exact fit"
     late = "reaction" if joint.category == 1 else "delay"
@@ -240,6 +244,7 @@ class _Group:
         self, of: _Rows, mech: Scene | Mechanism, bench: Bench | None, names: tuple[str, ...], cover: bool
     ) -> None:
         mechanism = mechanism_of(mech)
+        self._names = names
         self._of, freedom = of, mechanism.pair_by_name[of.joint].kind.free[0]
         self._fixed = _fixed(mech, of.joint, names)
         choice, margin, predicted, self._gravity = self._fitted(bench, names, cover)
@@ -262,7 +267,13 @@ class _Group:
             unit,
             choice.law,
             every,
-            self._stated(self._later(choice.fit.values, margin)),
+            replace(
+                self._stated(self._later(choice.fit.values, margin)),
+                uncertainty=replace(
+                    self._uncertainty(choice.fit, known, margin),
+                    not_determined=tuple(dict.fromkeys(name for group in undetermined for name in group)),
+                ),
+            ),
             len(of.fitted),
             sum(of.out),
             max(known.freedom, 0),
@@ -314,6 +325,19 @@ class _Group:
         if self._of.category == 1:
             return ramp_with(self._of.joint, values)
         return brake_with(self._fixed, values)
+
+    def _uncertainty(self, found: Fit, known: Determination, margin: Margin | None) -> FitUncertainty:
+        """Return how well the rows determine the fit; the margin is what was added to it as it is written."""
+        law = (
+            FRICTION
+            if self._of.category == 0 and not self._names and "short_circuit" not in found.names
+            else ()
+        )
+        stated = uncertainty_of(found, known, self._of.fitted, law)
+        if margin is None or not margin.time:
+            return stated
+        fitted = as_written(found.values.get(self._late, self._fixed.delay or 0.0))
+        return replace(stated, margin=self._later(found.values, margin)[self._late] - fitted)
 
     def _notes(self, choice: Choice, known: Determination) -> tuple[str, ...]:
         of, notes = self._of, list(choice.notes)
@@ -379,7 +403,8 @@ def _assumptions(bench: Bench | None) -> tuple[str, ...]:
         "while a joint stops, the other joints stand",
         f"100 % payload: {rated.mass:g} kg at {rated.body}" if rated.mass else "no rated payload is stated",
         "a row without a sense moves the way gravity pulls",
-        *bench.scenario.notes,
+        # what holds the other joints is no brake of the robot
+        *(note for note in bench.scenario.notes if note not in bench.scenario.warnings),
     )
 
 
@@ -431,6 +456,8 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
     fitted = {}
     for part in fields(joint.stated):
         value = getattr(joint.stated, part.name)
+        if part.name == "uncertainty":
+            continue
         if part.name in ("joint", "origin"):
             yield f"{part.name} = {json.dumps(value, ensure_ascii=False)}"
         elif value is not None and (part.name in joint.parameters or value != part.default):
@@ -439,6 +466,29 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
                 fitted[part.name] = _number(value)
     # what was typed by hand later is not evidence, and reports find it by these
     yield f"origin_values = {{ {', '.join(f'{name} = {value}' for name, value in fitted.items())} }}"
+    yield from _uncertainty_lines(joint.stated)
+
+
+def _uncertainty_lines(stated: Brake | Ramp) -> Iterator[str]:
+    """Yield the table below a brake or a ramp from which upper bounds of stops are computed."""
+    if stated.uncertainty is None:
+        return
+    yield ""
+    yield "[ramp.uncertainty]" if isinstance(stated, Ramp) else "[brake.uncertainty]"
+    for part in fields(stated.uncertainty):
+        value = getattr(stated.uncertainty, part.name)
+        if value != part.default:
+            yield f"{part.name} = {_toml(value)}"
+
+
+def _toml(value: object) -> str:
+    """Return a value of the table of an uncertainty: names, numbers and lists of them."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool | str):
+        return json.dumps(value, ensure_ascii=False)
+    assert isinstance(value, float)
+    return _number(value)
 
 
 def _number(value: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -172,9 +172,68 @@ class Calibration(Result):
         own = (joint.joint, joint.category)
         return [row for row in self.rows if (row.joint, row.category) == own]
 
+    @property
+    def fitted(self) -> tuple[CalibratedRow, ...]:
+        """The rows that were not predicted."""
+        return tuple(row for row in self.rows if not row.held_out)
+
+    @property
+    def exceeding(self) -> tuple[CalibratedRow, ...]:
+        """Fitted rows that took longer or went farther than computed."""
+        return tuple(row for row in self.fitted if not row.covered)
+
+    @property
+    def verdict(self) -> str:
+        """How many rows were fitted, how many the law does not explain, and how many exceed what is computed."""
+        found = f"{counted(len(self.joints), 'fit')} to {counted(len(self.fitted), 'measured stop')}"
+        missed = sum(bool(row.unexplained) for row in self.rows)
+        said = (
+            f"{missed} of {counted(len(self.rows), 'row')} not explained" if missed else "all rows explained"
+        )
+        return f"{found}, {said}; {self.exceeding_sentence}"
+
+    @property
+    def exceeding_sentence(self) -> str:
+        """How many fitted rows took longer or went farther than computed."""
+        count = len(self.exceeding)
+        if not count:
+            return "no fitted row took longer or went farther than computed"
+        return (
+            f"{count} of {counted(len(self.fitted), 'fitted row')} took longer or went farther than computed"
+        )
+
+    @property
+    def advice(self) -> str:
+        """What a fit that is the middle of its rows is not, and what makes it one; empty where it covers them."""
+        if not self.exceeding:
+            return ""
+        return (
+            "A fit is the middle of its rows, so some stops take longer than it computes. stop-table computes upper"
+            " bounds from this fit; --cover (cover=True) lengthens the delays until no fitted row exceeds what is"
+            " computed."
+        )
+
+    @property
+    def not_determined(self) -> tuple[str, ...]:
+        """Parameters that the rows do not determine, one sentence for each fit that has some."""
+        out = []
+        for joint in self.joints:
+            names = tuple(dict.fromkeys(name for group in joint.undetermined for name in group))
+            if names:
+                out.append(not_determined(joint.joint, joint.category, names))
+        return tuple(out)
+
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
         """Return the writers of the tables of a scene, by ending."""
         return {".toml": partial(Path.write_text, data=self.toml, encoding="utf-8")}
+
+
+def not_determined(joint: str, category: int, names: Sequence[str]) -> str:
+    """Return the sentence on numbers of a brake or a ramp that measured stops do not determine."""
+    return (
+        f"NOT DETERMINED by measured stops: {listed(list(names))} of {joint}, category {category}. Stops at other"
+        " speeds or loads than the measured ones may differ from what is computed."
+    )
 
 
 # Measured stops beside those that a stopping table's brakes and ramps give: nothing is fitted.

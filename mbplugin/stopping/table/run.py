@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import numpy as np
 
 from mbplugin.arguments import checked, known_as
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.brake_law import Ramp
-from mbplugin.model.brakes import BrakeLike, implausible, stated_brakes, warn_of, with_coordinates
+from mbplugin.model.brake_law import Brake, Ramp
+from mbplugin.model.brakes import (
+    BrakeLike,
+    implausible,
+    stated_brake,
+    stated_brakes,
+    warn_of,
+    with_coordinates,
+)
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, as_scene, mechanism_of
@@ -23,11 +31,13 @@ from mbplugin.readers.standing import standing
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.options import LONGEST, require_positive
 from mbplugin.stopping.batch import CompiledStop, StopSummary, require_compiled_stop
-from mbplugin.stopping.calibration.fit import Bench
+from mbplugin.stopping.calibration.bounds import StopBounds, bounds_of
+from mbplugin.stopping.calibration.fit import Bench, braked
 from mbplugin.stopping.calibration.intervals import known
 from mbplugin.stopping.calibration.measured import measurements_of, read_measured, require_consistent
 from mbplugin.stopping.calibration.measurement import Measurement
-from mbplugin.stopping.calibration.values import MeasuredRow, MeasuredStops
+from mbplugin.stopping.calibration.values import MeasuredRow, MeasuredStops, not_determined
+from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.run import make_scenario, tool_name
 from mbplugin.stopping.scenario.arm import with_rigid_rest
 from mbplugin.stopping.scenario.decelerations import (
@@ -48,7 +58,7 @@ from mbplugin.stopping.table.rated import (
     rated_payload,
     stop_command,
 )
-from mbplugin.stopping.table.values import COLUMNS, RowCase, RowStop, StoppingTable
+from mbplugin.stopping.table.values import COLUMNS, Evidence, RowCase, RowStop, StoppingTable
 from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces
 
 #: Axes that come before the one that bends the arm.
@@ -78,6 +88,8 @@ def stopping_table(
     require_brakes: bool = False,
     grid: Mapping[str, Sequence[int]] | None = None,
     measured: str | Path | None = None,
+    share: float = SHARE,
+    confidence: float = CONFIDENCE,
     max_seconds: float = MAX_SECONDS,
 ) -> StoppingTable:
     """Compute the stopping table of an arm: one axis moves at a time.
@@ -107,6 +119,8 @@ def stopping_table(
     measured : path, optional
         A CSV file of measured stops as for :func:`mbplugin.calibrate`: each stands beside the stop that these brakes
         and decelerations give.
+    share, confidence : float
+        Of the upper bounds of stops whose brake or ramp is calibrated, between 0 and 1.
     max_seconds : float
         Of computing; a table that takes longer is an error.
 
@@ -115,10 +129,11 @@ def stopping_table(
     BadUsage
         A mechanism with loops, an axis of unknown speed, or an axis without a brake and a deceleration.
     BadNumber
-        A share of the grid that is no percent.
+        A share of the grid that is no percent, or one of the bounds that is not between 0 and 1.
     """
     points = grid_of(grid)
     require_positive("time to compute", max_seconds, "s", LONGEST)
+    require_bound(share, confidence)
     budget = (monotonic() + max_seconds, max_seconds)
     mech, brakes = with_coordinates(as_scene(standing(mech, q)), q or {}), tuple(brakes or ())
     default = default_tool(mechanism_of(mech)) if tool is None else None
@@ -142,6 +157,7 @@ def stopping_table(
     speeds = numbers(speeds, rates_of(scenario.mech))
     full = full_speeds(scenario.mech, names, speeds)
     stops = TableStops(compiled, names, rated, full, points, ramps, payload is None, command, budget)
+    stops.share, stops.confidence = share, confidence
     beside = None
     # first, as its file may be wrong
     if measured is not None:
@@ -186,6 +202,9 @@ def stopping_table(
         form=points.form,
         measured=beside,
         tool_choice=choice,
+        share=share,
+        confidence=confidence,
+        unbounded=(*stops.not_determined(sorted(set(categories))), *stops.unbounded),
     )
 
 
@@ -278,6 +297,8 @@ class TableStops:
             for k, axis in enumerate(axes)
             for share in {s for category in (0, 1) for s in self._extensions(k, category)}
         }
+        self.share, self.confidence = SHARE, CONFIDENCE
+        self.unbounded: list[str] = []
         self.assumed: list[str] = []
         self.ramps_of_effort: list[str] = []
 
@@ -314,8 +335,68 @@ class TableStops:
         stop, reactions, deceleration = self._stop(category, axis, q, qd)
         case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration, reactions[axis])
         carried = self.rated.mass * shares[2] / 100
-        row = row_values(case, stop, scenario, carried) | {"command": self._command_of(case)}
-        return row, motion_of_pieces(q, self.compiled.pieces)
+        motion = motion_of_pieces(q, self.compiled.pieces)
+        bounds = self._bounds(category, axis, q, qd) if stop.outcome == "stopped" else None
+        row = row_values(case, stop, scenario, carried, bounds, self._evidence(category, axis))
+        row["command"] = self._command_of(case)
+        return row, motion
+
+    def not_determined(self, categories: Sequence[int]) -> Iterator[str]:
+        """Yield a sentence on the numbers of the axes that their measured stops do not determine."""
+        brakes = {brake.joint: brake for brake in self.compiled.scenario.brakes}
+        for category in categories:
+            for axis in self.axes:
+                stated = brakes[axis] if category == 0 else self.ramps.get(axis)
+                if stated is not None and stated.uncertainty and stated.uncertainty.not_determined:
+                    yield not_determined(axis, category, stated.uncertainty.not_determined)
+
+    def _evidence(self, category: int, axis: str) -> Evidence:
+        """Return where the brake or the ramp of an axis comes from."""
+        (brake,) = (brake for brake in self.compiled.scenario.brakes if brake.joint == axis)
+        stated = brake if category == 0 else self.ramps.get(axis)
+        if stated is not None and stated.uncertainty is not None:
+            return "calibrated"
+        return "assumed" if stated is None or (category == 0 and brake.assumed) else "stated"
+
+    def _bounds(self, category: int, axis: str, q: Array, qd: Array) -> StopBounds | None:
+        """Return how far a stop from q (nq,) and qd (nv,) may be off; None without a calibration."""
+        brakes = self.compiled.scenario.brakes
+        n = [brake.joint for brake in brakes].index(axis)
+        stated = stated_brake(brakes[n]) if category == 0 else self.ramps.get(axis)
+        if stated is None or stated.uncertainty is None:
+            return None
+
+        def predict(numbers: Mapping[str, float]) -> Array:
+            changed: dict[str, Any] = dict(numbers)
+            stop = self._with(replace(stated, **changed), n, q, qd) if numbers else own
+            return np.array([float(stop.times[n]), abs(float(stop.travels[n]))])
+
+        own = self.stop(category, axis, q, qd)
+        speed = abs(float(qd[self.compiled.scenario.rate_of(axis)]))
+        found = bounds_of(stated, speed, predict, self.share, self.confidence)
+        if found is not None and found.missing:
+            reason = f"no upper bound for {axis}, category {category}: {found.missing}"
+            if reason not in self.unbounded:
+                self.unbounded.append(reason)
+        return found
+
+    def _with(self, stated: Brake | Ramp, n: int, q: Array, qd: Array) -> StopSummary:
+        """Return the stop from q (nq,) and qd (nv,) with another brake or ramp of joint n."""
+        if isinstance(stated, Brake):
+            brakes = self.compiled.scenario.brakes
+            others = list(brakes)
+            others[n] = braked(brakes[n], stated)
+            self.compiled.set_brakes(tuple(others))
+            try:
+                return self.stop(0, stated.joint, q, qd)
+            finally:
+                self.compiled.set_brakes(brakes)
+        ramps = self.ramps
+        self.ramps = {**ramps, stated.joint: stated}
+        try:
+            return self.stop(1, stated.joint, q, qd)
+        finally:
+            self.ramps = ramps
 
     def stop(self, category: int, axis: str, q: Array, qd: Array) -> StopSummary:
         """Return the stop of an axis in a category from q (nq,) and qd (nv,), with the payloads that are set."""
@@ -370,16 +451,27 @@ class TableStops:
 # One row of a stopping table: its inputs and results.
 
 
-def row_values(case: RowCase, stop: StopSummary, scenario: Scenario, payload: float) -> dict[str, object]:
+def row_values(
+    case: RowCase,
+    stop: StopSummary,
+    scenario: Scenario,
+    payload: float,
+    bounds: StopBounds | None = None,
+    evidence: Evidence = "stated",
+) -> dict[str, object]:
     """Return a row as :class:`~mbplugin.stopping.table.values.StoppingTable` has it, without its command.
 
     Parameters
     ----------
     payload : float
         Mass that is carried, kg.
+    bounds : StopBounds, optional
+        How far time and distance may be off.
+    evidence : Evidence
+        Where the brake or the ramp comes from.
     """
     n = [brake.joint for brake in scenario.brakes].index(case.axis)
-    row = RowStop(case, stop, scenario, payload, n)
+    row = RowStop(case, stop, scenario, payload, n, bounds, evidence)
     _require_numbers(row)
     return {key: column.value(row) for key, column in COLUMNS.items()}
 

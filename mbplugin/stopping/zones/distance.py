@@ -15,6 +15,7 @@ from mbplugin.files import parse_json, read_bounded
 from mbplugin.phrases import listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.stopping.scenario.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice
+from mbplugin.stopping.table.values import at_most
 
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome import StopReport
@@ -30,6 +31,8 @@ STOPPING = "stopping time, from the stop signal to rest"
 _EXPECTED = "the JSON document of estop, stop-table or worst-stop"
 _REMEDY = "write one by mbplugin estop FILE --output-format json --output stop.json"
 _SHARES = (("speed_percent", "speed"), ("extension_percent", "extension"), ("payload_percent", "payload"))
+#: Behind the name of a stop whose upper bound counts.
+_UPPER = ", upper bound"
 TermOrigin = Literal["given", "stop", "formula"]
 TermUnit = Literal["m", "s", "m/s"]
 #: Beyond these a value is in another unit (mm for m, ms for s).
@@ -137,6 +140,7 @@ def figures_of(stop: StopLike, category: int | None = None) -> StopFigures:
         rows = [_of_row(row, stop.model) for row in stop.rows]
         rows += [_of_worst(vars(one), stop.model, w.category) for w in stop.searched for one in w.found]
         assumed = [*stop.assumptions, *(said for worst in stop.searched for said in worst.assumptions)]
+        assumed += [*filter(None, [stop.bound_sentence]), *stop.unbounded]
         several = _of_several(
             stop.model, _of_category(rows, category), tuple(dict.fromkeys(assumed)), stop.of_effort
         )
@@ -231,6 +235,7 @@ def _of_document(document: Any, category: int | None) -> StopFigures:
         # those of a table of an earlier release are of category 0
         stops += [_of_worst(one, model, int(w.get("category", 0))) for w in searches for one in w["found"]]
         assumed = [*document["assumptions"], *(said for worst in searches for said in worst["assumptions"])]
+        assumed += [*filter(None, [document.get("bound_sentence")]), *document.get("unbounded", ())]
         return _of_several(model, _of_category(stops, category), tuple(dict.fromkeys(assumed)), of_effort)
     _require_category({int(document["category"])}, category)
     tool = document["tool"]
@@ -277,6 +282,8 @@ class _Figure(NamedTuple):
     travel: float
     outcome: str
     speed: float = 0.0
+    time_is_bound: bool = False
+    travel_is_bound: bool = False
 
 
 def _of_category(stops: Sequence[_Figure], category: int | None) -> list[_Figure]:
@@ -315,8 +322,8 @@ def _of_several(
         slowest.time,
         farthest.travel,
         None,
-        slowest.name,
-        farthest.name,
+        slowest.name + _UPPER * slowest.time_is_bound,
+        farthest.name + _UPPER * farthest.travel_is_bound,
         unrested,
         said,
         of_effort,
@@ -329,8 +336,10 @@ def _of_row(row: Mapping[str, Any], model: str) -> _Figure:
     name = f"stop of category {row['category']} of {model}, {row['joint']}, {', '.join(shares)}"
     # the other joints stand: the tool turns about the axis, or slides with it; a document may have fewer columns
     arm = 1.0 if row.get("unit") == "m" else _number(row.get("extension", 0.0))
-    values = (_number(row["rest_time"]), _number(row["tool_distance"]), str(row["outcome"]))
-    return _Figure(int(row["category"]), name, *values, arm * _number(row.get("speed", 0.0)))
+    time, travel = (_number(at_most(row, key)) for key in ("rest_time", "tool_distance"))
+    bounded = [row.get(f"{key}_bound") is not None for key in ("rest_time", "tool_distance")]
+    speed = arm * _number(row.get("speed", 0.0))
+    return _Figure(int(row["category"]), name, time, travel, str(row["outcome"]), speed, *bounded)
 
 
 def _of_worst(found: Mapping[str, Any], model: str, category: int) -> _Figure:

@@ -61,7 +61,14 @@ from mbplugin.report.text.stopping import (
     worst_start,
 )
 from mbplugin.stopping.outcome import OUTCOME_WORDS, JointStop, StopReport
-from mbplugin.stopping.table.values import HTML_CELLS, StoppingTable, head_in_units, rows_in_units
+from mbplugin.stopping.table.values import (
+    HTML_CELLS,
+    Cell,
+    StoppingTable,
+    cells_with_bounds,
+    head_in_units,
+    rows_in_units,
+)
 from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops, worst_in_units
 
 if TYPE_CHECKING:
@@ -69,8 +76,6 @@ if TYPE_CHECKING:
 
 #: Heads of the table of poses.
 POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")
-#: Columns that hold numbers.
-_NUMBERS = tuple(k for k, cell in enumerate(HTML_CELLS) if cell.number)
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 460, 130, 24, 22, 14, 40
 #: Joints that are shown, those that move longest.
 _MOST = 16
@@ -171,14 +176,16 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
     if made is None:
         return None
     rows = rows_in_units(made, chapter.units)
+    shown = cells_with_bounds(HTML_CELLS, made.bounded)
+    numbers = [k for k, cell in enumerate(shown) if cell.number]
     heads = (
-        *(head_in_units(cell, chapter.units) for cell in HTML_CELLS),
+        *(head_in_units(cell, chapter.units) for cell in shown),
         element("span", "again", class_="again"),
     )
     return section(
         "Stopping table",
         element("div", [figure(chart) for chart in _charts(made, rows)], class_="charts"),
-        table(heads, [_row(row) for row in rows], numbers=_NUMBERS),
+        table(heads, [_row(row, shown) for row in rows], numbers=numbers),
         _measured(made.measured, chapter.units) if made.measured is not None else None,
         table(POSE_HEADS, _poses(rows), caption="Poses at the signal"),
         lead=f"Tool: {made.tool}. Computed, not measured. Rows in which the arm does not stop are red,"
@@ -279,11 +286,11 @@ def _poses(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     )
 
 
-def _row(row: dict[str, Any]) -> Html:
-    cells = (*(cell.show(row) for cell in HTML_CELLS), _again(row))
+def _row(row: dict[str, Any], shown: Sequence[Cell]) -> Html:
+    cells = [data_cell(cell.show(row), "n" if cell.number else None) for cell in shown]
     return element(
         "tr",
-        [data_cell(cell, "n" if k in _NUMBERS else None) for k, cell in enumerate(cells)],
+        [*cells, data_cell(_again(row), None)],
         class_="bad" if not _rests(row) else "warn" if row["slips"] else None,
     )
 
