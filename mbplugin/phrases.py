@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Sized
 from dataclasses import MISSING, Field, fields
-from math import prod
+from math import ceil, floor, log10, prod
 from pathlib import PurePath
 from types import FunctionType
 from typing import Any, TypeVar
 
 _Type = TypeVar("_Type", bound=type)
+#: What is smaller is rounding of a time, a distance or a way.
+_ROUNDING = 1e-9
 #: Characters of one name where a phrase is to be short.
 _LONGEST_NAME = 90
 #: Characters of a result on one line.
@@ -61,6 +63,21 @@ def number(value: float, form: str = ".4g") -> str:
     """Return a number in a format; what is zero in it has no sign: 0.0 instead of -0.0 and +0.0."""
     text = format(value, form)
     return text.replace("-", "", 1).replace("+", "", 1) if float(text) == 0.0 else text
+
+
+def rounded_up(value: float, digits: int = 4) -> str:
+    """Return a bound with so many significant digits, none of them rounded down."""
+    if value <= 0.0:
+        return f"{value:.{digits}g}"
+    step = 10.0 ** (floor(log10(value)) - digits + 1)
+    up = ceil(value / step - 1e-9) * step
+    # whole numbers of more digits are written out
+    return f"{up:.0f}" if up >= 10.0**digits else number(up, f".{digits}g")
+
+
+def at_most_shown(value: float) -> str:
+    """Return a time, a distance or a way with three digits, rounded up; rounding is 0."""
+    return rounded_up(value, 3) if value > _ROUNDING else "0"
 
 
 def shortened(text: str, most: int) -> str:

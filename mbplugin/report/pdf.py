@@ -57,8 +57,10 @@ def _printed(page: str, record: Record) -> bytes:
         tab.emulate_media(media="print")
         tab.set_viewport_size({"width": _UPRIGHT, "height": _ACROSS})
         tab.set_content(page, wait_until="load")
-        # paper cannot be unfolded
-        tab.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+        # paper cannot be unfolded; commands and notes on the drawing are for the screen
+        tab.evaluate(
+            "document.querySelectorAll('details:not(.again):not(.drawn)').forEach((part) => (part.open = true))"
+        )
         landscape, scale = _fit(tab)
         try:
             data: bytes = tab.pdf(

@@ -499,7 +499,9 @@ class _TableRow(_Columns):
 
 class _MeasuredRow(ComparedRow):
     outcome: StopOutcome = key("of the computed stop")
-    covered: bool = key("took no longer and went no farther than computed")
+    time_bound: Size | None = key("upper bound of the computed time, s", optional=True)
+    distance_bound: Size | None = key("upper bound of the computed distance, unit", optional=True)
+    covered: bool = key("took no longer and went no farther than computed, or than the upper bounds")
     far: bool = key("is computed more than half longer or farther than measured", optional=True)
 
 

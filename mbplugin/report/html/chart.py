@@ -44,12 +44,25 @@ class Curve:
 
 @dataclass(frozen=True)
 class Point:
-    """A single value, and what it is; ``bad`` makes it red."""
+    """A single value, and what it is.
+
+    Parameters
+    ----------
+    x, y : float
+    name : str
+    bad : bool
+        It is red.
+    filled : bool
+    colour : int
+        Of the colours of lines.
+    """
 
     x: float
     y: float
     name: str
     bad: bool = False
+    filled: bool = False
+    colour: int = 3
 
 
 @dataclass(frozen=True)
@@ -70,6 +83,8 @@ class Chart:
         The abscissa is the time of the film, s.
     points : tuple of Point
         Single values.
+    from_zero : bool
+        Both axes begin at 0, for values that are not negative.
     """
 
     title: str
@@ -81,6 +96,7 @@ class Chart:
     powers: Literal["", "x", "xy"] = ""
     clock: bool = False
     points: tuple[Point, ...] = ()
+    from_zero: bool = False
 
 
 def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
@@ -97,6 +113,8 @@ def figure(chart: Chart, note: str = "") -> Html:
     ends = [v for c in chart.curves for v in (c.y.min(), c.y.max())]
     low, high = _counts(ends) if chart.steps else _range([*ends, *(point.y for point in chart.points)])
     left, right = _span(chart)
+    if chart.from_zero:
+        left, low = min(left, 0.0), min(low, 0.0) if low < 0.0 and min(ends, default=0.0) < 0.0 else 0.0
     frame = _Frame(left, right, low, high)
     drawn = element(
         "svg",
@@ -115,7 +133,7 @@ def figure(chart: Chart, note: str = "") -> Html:
         element("span", _swatch(curve, k), curve.name, class_="key") for k, curve in enumerate(chart.curves)
     ]
     names += [
-        element("span", element("span", class_=_class(point), aria_hidden="true"), name, class_="key")
+        element("span", _spot(point), name, class_="key")
         for name, point in {point.name: point for point in chart.points}.items()
     ]
     said = element("p", note, class_="fine") if note else None
@@ -261,11 +279,26 @@ def _point(frame: _Frame, point: Point) -> Html:
         cy=f"{frame.y(point.y):.1f}",
         r=4.5,
         class_=_class(point),
+        style=_paint(point),
     )
+
+
+def _spot(point: Point) -> Html:
+    """Return the mark of a point beside its name."""
+    drawn = element("circle", cx=6, cy=6, r=4, class_=_class(point), style=_paint(point))
+    return element("svg", drawn, width=12, height=12, aria_hidden="true")
 
 
 def _class(point: Point) -> str:
     return "point bad" if point.bad else "point"
+
+
+def _paint(point: Point) -> str | None:
+    """Return the colours of a point that is not red."""
+    if point.bad:
+        return None
+    fill = f";fill:{_stroke(point.colour)}" if point.filled else ""
+    return f"stroke:{_stroke(point.colour)}{fill}"
 
 
 def _now(frame: _Frame) -> Html:

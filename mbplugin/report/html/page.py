@@ -50,10 +50,10 @@ from mbplugin.report.html.sections.stopping import (
     calibration_section,
     distance_section,
     stop_section,
-    stopping_table_section,
     sweep_section,
     worst_stops_section,
 )
+from mbplugin.report.html.sections.stopping_table import first_page_section, stopping_table_section
 from mbplugin.report.html.sections.view import (
     grade,
     interaction_panel,
@@ -200,6 +200,7 @@ def _chapter(k: int, chapter: Chapter, count: int) -> Html:
     inner = joined(
         [
             verdict_section(chapter),
+            first_page_section(chapter),
             _view(k, chapter),
             [made for make in _in_order(chapter) if (made := make(chapter)) is not None],
         ]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from math import ceil, floor, isinf, log10
+from math import isinf
 from typing import TYPE_CHECKING, Any
 
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.spatial import units_of
-from mbplugin.phrases import counted, joined_by_words, listed, number
+from mbplugin.phrases import at_most_shown, counted, joined_by_words, listed, number, rounded_up
 from mbplugin.report.documents.stopping import quantity_unit
 from mbplugin.report.formats import ROUNDING, largest_of, shown
 from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
@@ -105,8 +105,8 @@ def stop_table_lines(
         yield from found_lines(worst, width, commands=commands, units=units)
 
 
-def table_verdict(table: StoppingTable, units: Units) -> str:
-    """Return the longest time and the longest way of the tool of a table, in one sentence."""
+def table_verdict(table: StoppingTable, units: Units, more: str = "") -> str:
+    """Return the longest time and the longest way of the tool of a table, in one sentence; ``more`` goes with it."""
     found = list(summaries(rows_in_units(table, units)))
     if not found:
         return f"{table.model}: stopping table without a stop, tool {table.tool}"
@@ -116,10 +116,28 @@ def table_verdict(table: StoppingTable, units: Units) -> str:
     rested = "" if table.unrested else ", all at rest"
     return (
         f"{table.model}: {counted(len(table.rows), 'stop')}{rested}, {sure}"
-        f" {_at_most(1e3 * at_most(slowest, 'rest_time'))} ms ({slowest['joint']}, category"
-        f" {slowest['category']}) and {_at_most(at_most(longest, 'tool_distance'))} {units.length} of the tool"
-        f" {table.tool} ({longest['joint']}, category {longest['category']}); computed, not measured"
+        f" {at_most_shown(1e3 * at_most(slowest, 'rest_time'))} ms ({slowest['joint']}, category"
+        f" {slowest['category']}) and {at_most_shown(at_most(longest, 'tool_distance'))} {units.length} of the tool"
+        f" {table.tool} ({longest['joint']}, category {longest['category']}){more}; computed, not measured"
     )
+
+
+def evidence_sentence(table: StoppingTable) -> str:
+    """Return where the brakes and ramps of the axes come from, and that none of it is a measured table."""
+    words = {
+        "calibrated": "fitted to measured stops",
+        "stated": "stated, not measured here",
+        "assumed": "ASSUMED, no evidence",
+    }
+    said = []
+    for evidence, meaning in words.items():
+        found = dict.fromkeys(
+            (row["joint"], row["category"]) for row in table.rows if row["evidence"] == evidence
+        )
+        if found:
+            names = listed([f"{joint} (category {category})" for joint, category in found], most=len(found))
+            said.append(f"{meaning}: {names}")
+    return f"{'; '.join(said)}. All stops are computed from these brakes and ramps"
 
 
 def summary_heads(units: Units) -> tuple[str, ...]:
@@ -133,13 +151,13 @@ def summary_cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str
     for one in summaries(rows):
         slow, far = one.slowest, one.farthest
         cells = [
-            _at_most(1e3 * slow["time"]),
+            at_most_shown(1e3 * slow["time"]),
             _rounded_or_dash(slow["time_interval"], 1e3),
             _rounded_or_dash(slow["time_bound"], 1e3),
-            f"{_at_most(far['distance'])} {far['unit']}",
+            f"{at_most_shown(far['distance'])} {far['unit']}",
             _rounded_or_dash(far["distance_interval"], 1.0),
             _rounded_or_dash(far["distance_bound"], 1.0),
-            _at_most(at_most(one.longest, "tool_distance")),
+            at_most_shown(at_most(one.longest, "tool_distance")),
             slow["evidence"] + (f", {one.unrested} not at rest" if one.unrested else ""),
         ]
         out.append((f"{one.joint}, category {one.category}", cells))
@@ -147,12 +165,7 @@ def summary_cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str
 
 
 def _rounded_or_dash(value: float | None, factor: float) -> str:
-    return "–" if value is None else _at_most(factor * value)
-
-
-def _at_most(value: float) -> str:
-    """Return a time, a distance or a way with three digits, rounded up; rounding is 0."""
-    return rounded_up(value, 3) if value > ROUNDING else "0"
+    return "–" if value is None else at_most_shown(factor * value)
 
 
 def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]:
@@ -735,14 +748,6 @@ def percent(share: float) -> str:
 def lower_percent(share: float) -> str:
     """Return a computed share, rounded down to a tenth of a percent."""
     return f"{int(1000 * share + 1e-9) / 10:g} %"
-
-
-def rounded_up(value: float, digits: int = 4) -> str:
-    """Return a bound with so many significant digits, none of them rounded down."""
-    if value <= 0.0:
-        return f"{value:.{digits}g}"
-    step = 10.0 ** (floor(log10(value)) - digits + 1)
-    return f"{number(ceil(value / step - 1e-9) * step, f'.{digits}g')}"
 
 
 def bounded(bound: ToleranceBound, size: float, unit: str) -> str:

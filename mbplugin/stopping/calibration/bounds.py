@@ -75,11 +75,11 @@ def bounds_of(
     if fitted is None:
         return None
     if not fitted.freedom:
-        return _none("an exact fit shows no scatter: measure more stops than it has parameters")
+        return no_bounds("an exact fit shows no scatter: measure more stops than it has parameters")
     low, high = fitted.speeds
     if not low * (1.0 - _BEYOND) <= speed <= high * (1.0 + _BEYOND):
         slow = speed < low
-        return _none(f"the stop is {'slower' if slow else 'faster'} than all measured ones")
+        return no_bounds(f"the stop is {'slower' if slow else 'faster'} than all measured ones")
     values = {name: float(getattr(stated, name) or 0.0) for name in fitted.parameters}
     late = "reaction" if isinstance(stated, Ramp) else "delay"
     computed = predict({})
@@ -88,7 +88,7 @@ def bounds_of(
     slopes = _slopes(predict, fit, fitted)
     if any((np.abs(slopes @ np.array(one)) > _DEPENDS * middle).any() for one in fitted.unseen):
         names = ", ".join(fitted.not_determined)
-        return _none(f"the measured stops do not determine {names}, and this stop depends on it")
+        return no_bounds(f"the measured stops do not determine {names}, and this stop depends on it")
     covariance = np.array(fitted.covariance)
     scatter = ((fitted.time, fitted.time_share), (fitted.distance, fitted.distance_share))
     missing = ""
@@ -112,7 +112,8 @@ def bounds_of(
     return StopBounds(*found[0], *found[1], missing)
 
 
-def _none(why: str) -> StopBounds:
+def no_bounds(why: str) -> StopBounds:
+    """Return that a stop has no bounds, and why, a clause."""
     return StopBounds(None, None, None, None, why)
 
 

@@ -13,7 +13,7 @@ from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.readers.source import Source
 from mbplugin.rendering import Result
-from mbplugin.stopping.calibration.intervals import ComparedRow, Margin, Parameter
+from mbplugin.stopping.calibration.intervals import ROUNDING, ComparedRow, Margin, Parameter
 from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.outcome import StopOutcome
 
@@ -251,9 +251,30 @@ class MeasuredRow(ComparedRow):
     ----------
     outcome : StopOutcome
         Of the computed stop.
+    time_bound, distance_bound : float or None
+        Upper bounds of the computed values, s; rad or m; None where the brake or the ramp is not calibrated.
     """
 
     outcome: StopOutcome
+    time_bound: float | None = None
+    distance_bound: float | None = None
+
+    @property
+    def exceeds_fit(self) -> bool:
+        """Whether it took longer or went farther than computed, within its upper bounds or not."""
+        return not super().covered
+
+    @property
+    def covered(self) -> bool:
+        """Whether it took no longer and went no farther than the upper bounds; than computed, where it has none."""
+        limits = (
+            (self.time_measured, self.time_bound, self.time_computed),
+            (self.distance_measured, self.distance_bound, self.distance_computed),
+        )
+        return all(
+            measured is None or measured <= (computed if bound is None else bound) * (1.0 + ROUNDING)
+            for measured, bound, computed in limits
+        )
 
     @property
     def far(self) -> bool:
@@ -286,15 +307,19 @@ class MeasuredStops:
         """How many took longer or went farther than computed, how many much less, and the largest deviations."""
         count = counted(len(self.rows), "measured stop")
         missed = [row for row in self.rows if not row.covered]
-        said = f"none of {count} took longer or went farther than computed"
+        bounded = any(row.time_bound is not None or row.distance_bound is not None for row in self.rows)
+        than = "than their upper bounds" if bounded else "than computed"
+        said = f"none of {count} took longer or went farther {than}"
         if missed:
             shortest = min(_deviations(missed))
             lines = listed([str(row.line) for row in missed], most=len(missed))
             said = (
-                f"TOO SHORT: of {count}, {len(missed)} took longer or went farther than computed (line {lines});"
+                f"TOO SHORT: of {count}, {len(missed)} took longer or went farther {than} (line {lines});"
                 f" the computed value is too short by up to {-100 * shortest[0]:.1f} % ({shortest[1]}, line"
                 f" {shortest[2]})"
             )
+        if bounded:
+            said += f" ({sum(row.exceeds_fit for row in self.rows)} than the best fit, which is the middle of its rows)"
         far = [row for row in self.rows if row.far]
         if far:
             longest = max(_deviations(far))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -31,7 +31,7 @@ from mbplugin.readers.standing import standing
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.options import LONGEST, require_positive
 from mbplugin.stopping.batch import CompiledStop, StopSummary, require_compiled_stop
-from mbplugin.stopping.calibration.bounds import StopBounds, bounds_of
+from mbplugin.stopping.calibration.bounds import StopBounds, bounds_of, no_bounds
 from mbplugin.stopping.calibration.fit import Bench, braked
 from mbplugin.stopping.calibration.intervals import known
 from mbplugin.stopping.calibration.measured import measurements_of, read_measured, require_consistent
@@ -58,7 +58,7 @@ from mbplugin.stopping.table.rated import (
     rated_payload,
     stop_command,
 )
-from mbplugin.stopping.table.values import COLUMNS, Evidence, RowCase, RowStop, StoppingTable
+from mbplugin.stopping.table.values import COLUMNS, MOVES, Evidence, RowCase, RowStop, StoppingTable
 from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces
 
 #: Axes that come before the one that bends the arm.
@@ -69,8 +69,6 @@ ANNEX_B = "ISO 10218-1:2011, Annex B"
 #: Shares of that form in category 1, percent; in category 0 all are 100 %.
 SHARES = (33, 66, 100)
 QUANTITIES = ("speed", "extension", "payload")
-#: Returns the stop of a joint in a category from a pose (nq,) with rates (nv,), as the rows of the table are computed.
-StopOf = Callable[[int, str, Array, Array], StopSummary]
 
 
 @checked
@@ -164,7 +162,7 @@ def stopping_table(
         beside = measured_stops(
             mech,
             measured,
-            stops.stop,
+            stops,
             compiled,
             payload=payload,
             speeds=speeds,
@@ -336,7 +334,10 @@ class TableStops:
         case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration, reactions[axis])
         carried = self.rated.mass * shares[2] / 100
         motion = motion_of_pieces(q, self.compiled.pieces)
-        bounds = self._bounds(category, axis, q, qd) if stop.outcome == "stopped" else None
+        bounds = self.bounds(category, axis, q, qd, stop)
+        if bounds is not None and bounds.missing:
+            reason = f"no upper bound for {axis}, category {category}: {bounds.missing}"
+            self.unbounded += [reason] if reason not in self.unbounded else []
         row = row_values(case, stop, scenario, carried, bounds, self._evidence(category, axis))
         row["command"] = self._command_of(case)
         return row, motion
@@ -358,12 +359,12 @@ class TableStops:
             return "calibrated"
         return "assumed" if stated is None or (category == 0 and brake.assumed) else "stated"
 
-    def _bounds(self, category: int, axis: str, q: Array, qd: Array) -> StopBounds | None:
-        """Return how far a stop from q (nq,) and qd (nv,) may be off; None without a calibration."""
+    def bounds(self, category: int, axis: str, q: Array, qd: Array, own: StopSummary) -> StopBounds | None:
+        """Return how far a stop from q (nq,) and qd (nv,) may be off; None without a calibration, or without rest."""
         brakes = self.compiled.scenario.brakes
         n = [brake.joint for brake in brakes].index(axis)
         stated = stated_brake(brakes[n]) if category == 0 else self.ramps.get(axis)
-        if stated is None or stated.uncertainty is None:
+        if stated is None or stated.uncertainty is None or own.outcome != "stopped":
             return None
 
         def predict(numbers: Mapping[str, float]) -> Array:
@@ -371,14 +372,10 @@ class TableStops:
             stop = self._with(replace(stated, **changed), n, q, qd) if numbers else own
             return np.array([float(stop.times[n]), abs(float(stop.travels[n]))])
 
-        own = self.stop(category, axis, q, qd)
+        if category == 0 and any(abs(own.travels[k]) > MOVES for k in range(len(brakes)) if k != n):
+            return no_bounds("another joint slips, and the measured stops are fitted as if the others stand")
         speed = abs(float(qd[self.compiled.scenario.rate_of(axis)]))
-        found = bounds_of(stated, speed, predict, self.share, self.confidence)
-        if found is not None and found.missing:
-            reason = f"no upper bound for {axis}, category {category}: {found.missing}"
-            if reason not in self.unbounded:
-                self.unbounded.append(reason)
-        return found
+        return bounds_of(stated, speed, predict, self.share, self.confidence)
 
     def _with(self, stated: Brake | Ramp, n: int, q: Array, qd: Array) -> StopSummary:
         """Return the stop from q (nq,) and qd (nv,) with another brake or ramp of joint n."""
@@ -560,7 +557,7 @@ def grid_of(given: Mapping[str, Sequence[int]] | None) -> Grid:
 def measured_stops(
     mech: Scene | Mechanism,
     measured: str | Path,
-    stop_of: StopOf,
+    stops: TableStops,
     compiled: CompiledStop,
     *,
     payload: float | None,
@@ -575,7 +572,7 @@ def measured_stops(
     mech : Scene or Mechanism
     measured, payload, speeds, tool
         As for :func:`mbplugin.calibrate`.
-    stop_of : callable
+    stops : TableStops
     compiled : CompiledStop
         Of the stops; it gets the payloads of the rows.
     default : DefaultTool, optional
@@ -590,14 +587,15 @@ def measured_stops(
     rows = measurements_of(file, mechanism_of(mech), speeds)
     require_consistent(file, rows)
     bench = Bench(mech, payload, tool, default=default)
-    found = tuple(_row(row, bench, stop_of, compiled) for row in rows)
+    found = tuple(_row(row, bench, stops, compiled) for row in rows)
     return MeasuredStops(Source(file.path, file.sha256), found)
 
 
-def _row(row: Measurement, bench: Bench, stop_of: StopOf, compiled: CompiledStop) -> MeasuredRow:
+def _row(row: Measurement, bench: Bench, stops: TableStops, compiled: CompiledStop) -> MeasuredRow:
     start = bench.start(row)
     compiled.set_payloads(start.payloads)
-    stop = stop_of(row.category, row.joint, start.q, start.qd)
+    stop = stops.stop(row.category, row.joint, start.q, start.qd)
+    bounds = stops.bounds(row.category, row.joint, start.q, start.qd, stop)
     brakes = compiled.scenario.brakes
     n = [brake.joint for brake in brakes].index(row.joint)
     time, distance = float(stop.times[n]), abs(float(stop.travels[n]))
@@ -619,4 +617,6 @@ def _row(row: Measurement, bench: Bench, stop_of: StopOf, compiled: CompiledStop
         known(row.distance),
         distance,
         stop.outcome,
+        bounds and bounds.time,
+        bounds and bounds.distance,
     )

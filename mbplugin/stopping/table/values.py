@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -14,7 +13,7 @@ from mbplugin.csv_tables import csv_text
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.model.brake_law import Units
 from mbplugin.model.spatial import units_of
-from mbplugin.phrases import counted, listed, one_line
+from mbplugin.phrases import at_most_shown, counted, listed, one_line
 from mbplugin.rendering import Result, rendered
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE
 from mbplugin.stopping.outcome import OUTCOME_WORDS
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 #: Where the numbers of a brake or a ramp come from: fitted to measured stops, stated, or assumed.
 Evidence = Literal["calibrated", "stated", "assumed"]
 #: A joint that is not the axis and moves farther than this is named, rad or m.
-_MOVES = 1e-9
+MOVES = 1e-9
 
 
 # The rows of a stopping table with angles and lengths in some units, for texts and pages.
@@ -181,7 +180,7 @@ class RowStop(NamedTuple):
                 "time": float(self.stop.times[n]),
             }
             for n, brake in enumerate(self.scenario.brakes)
-            if n != self.n and abs(self.stop.travels[n]) > _MOVES
+            if n != self.n and abs(self.stop.travels[n]) > MOVES
         ]
 
 
@@ -288,12 +287,12 @@ class Cell(NamedTuple):
 
 #: In text and page, beside the value that is bounded, where some row has a bound.
 TIME_BOUND_CELLS = (
-    Cell("± [ms]", lambda row: _known(row["time_interval"], 1e3, 1)),
-    Cell("≤ [ms]", lambda row: _known(row["time_bound"], 1e3, 1)),
+    Cell("± [ms]", lambda row: _known(row["time_interval"], 1e3)),
+    Cell("≤ [ms]", lambda row: _known(row["time_bound"], 1e3)),
 )
 DISTANCE_BOUND_CELLS = (
-    Cell("± dist.", lambda row: _known(row["distance_interval"], 1.0, 4)),
-    Cell("≤ dist.", lambda row: _known(row["distance_bound"], 1.0, 4, row["unit"])),
+    Cell("± dist.", lambda row: _known(row["distance_interval"])),
+    Cell("≤ dist.", lambda row: _known(row["distance_bound"], unit=row["unit"])),
 )
 
 
@@ -308,12 +307,9 @@ def cells_with_bounds(cells: Sequence[Cell], bounded: bool) -> tuple[Cell, ...]:
     return tuple(out)
 
 
-def _known(value: float | None, factor: float, digits: int, unit: str = "") -> str:
+def _known(value: float | None, factor: float = 1.0, unit: str = "") -> str:
     """Return a number of a bound, rounded up; a dash where there is none."""
-    if value is None:
-        return "–"
-    size = 10.0**digits
-    return f"{ceil(factor * value * size - 1e-9) / size:.{digits}f} {unit}".rstrip()
+    return "–" if value is None else f"{at_most_shown(factor * value)} {unit}".rstrip()
 
 
 #: In the text. Times until the axis and until the whole arm rest; the tool's way along its path and straight.
@@ -330,22 +326,17 @@ TEXT_CELLS = (
 )
 
 
-#: On the page.
+#: On the page, below a line for each axis and category.
 HTML_CELLS = (
-    Cell("category", lambda row: f"{row['category']}"),
-    Cell("axis", lambda row: f"{row['axis']}"),
-    Cell("joint", lambda row: row["joint"], number=False),
     Cell("speed %", lambda row: f"{row['speed_percent']}"),
     Cell("extension %", lambda row: f"{row['extension_percent']}"),
     Cell("payload [kg]", lambda row: f"{row['payload']:.4g} ({row['payload_percent']} %)"),
-    Cell("axis at rest [ms]", lambda row: f"{1e3 * row['time']:.1f}", of="axis"),
-    Cell("arm at rest [ms]", lambda row: f"{1e3 * row['rest_time']:.1f}"),
-    Cell("distance", lambda row: f"{row['distance']:.4f} {row['unit']}", of="distance"),
-    Cell("of which before braking", lambda row: f"{row['reaction_distance']:.4f} {row['unit']}"),
-    Cell("tool path [m]", lambda row: f"{row['tool_distance']:.4f}"),
-    Cell("tool, straight [m]", lambda row: f"{row['tool_displacement']:.4f}"),
-    Cell("outcome", lambda row: row["outcome"].replace("_", " "), number=False),
-    Cell("other joints", lambda row: "; ".join(slip_words(row)), number=False),
+    Cell("axis at rest [ms]", lambda row: at_most_shown(1e3 * row["time"]), of="axis"),
+    Cell("arm at rest [ms]", lambda row: at_most_shown(1e3 * row["rest_time"])),
+    Cell("distance", lambda row: f"{at_most_shown(row['distance'])} {row['unit']}", of="distance"),
+    Cell("before braking", lambda row: f"{at_most_shown(row['reaction_distance'])} {row['unit']}"),
+    Cell("tool path [m]", lambda row: at_most_shown(row["tool_distance"])),
+    Cell("tool, straight [m]", lambda row: at_most_shown(row["tool_displacement"])),
 )
 
 

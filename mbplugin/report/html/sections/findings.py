@@ -294,11 +294,17 @@ def record_section(chapter: Chapter) -> Html | None:
     """Return when, by which version and command, and from which files the report was made."""
     if chapter.record is None:
         return None
+    # a stopping table is signed on its first page
     return section(
         "Record",
         element("ul", [element("li", one) for one in record_facts(chapter.record)]),
-        element("div", [element("span", line) for line in _LINES], class_="sign"),
+        signature_lines() if chapter.table is None else None,
     )
+
+
+def signature_lines() -> Html:
+    """Return the lines to fill in on paper."""
+    return element("div", [element("span", line) for line in _LINES], class_="sign")
 
 
 # The rules of the findings of a page: what each does, why it matters, the remedy.

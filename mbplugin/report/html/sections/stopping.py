@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from mbplugin.model.brake_law import Units
 from mbplugin.phrases import counted
 from mbplugin.report.formats import ROUNDING
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import (
-    Chart,
     Child,
-    Curve,
     Html,
-    Point,
     choice,
     data_cell,
     element,
@@ -26,10 +21,10 @@ from mbplugin.report.html.chart import (
     table,
     ticks,
 )
+from mbplugin.report.html.sections.stopping_table import compared_charts
 from mbplugin.report.text.stopping import (
     BOUND_HEADS,
     FAILURE_HEADS,
-    MEASURED_TITLE,
     PARAMETER_HEADS,
     QUANTILE_HEADS,
     ROW_HEADS,
@@ -47,7 +42,6 @@ from mbplugin.report.text.stopping import (
     joint_notes,
     joint_title,
     load_scales,
-    measured_name,
     outcome_sentences,
     parameter_cells,
     peak_cells,
@@ -61,21 +55,11 @@ from mbplugin.report.text.stopping import (
     worst_start,
 )
 from mbplugin.stopping.outcome import OUTCOME_WORDS, JointStop, StopReport
-from mbplugin.stopping.table.values import (
-    HTML_CELLS,
-    Cell,
-    StoppingTable,
-    cells_with_bounds,
-    head_in_units,
-    rows_in_units,
-)
 from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops, worst_in_units
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, MeasuredStops
+    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
 
-#: Heads of the table of poses.
-POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 460, 130, 24, 22, 14, 40
 #: Joints that are shown, those that move longest.
 _MOST = 16
@@ -167,144 +151,6 @@ def _energies(stop: StopReport) -> Html:
     return table(("energy", "[J]"), energy_rows(stop), caption="Energies")
 
 
-# A stopping table: curves of distance and time over speed, and all rows.
-
-
-def stopping_table_section(chapter: Chapter) -> Html | None:
-    """Return curves and rows."""
-    made = chapter.table
-    if made is None:
-        return None
-    rows = rows_in_units(made, chapter.units)
-    shown = cells_with_bounds(HTML_CELLS, made.bounded)
-    numbers = [k for k, cell in enumerate(shown) if cell.number]
-    heads = (
-        *(head_in_units(cell, chapter.units) for cell in shown),
-        element("span", "again", class_="again"),
-    )
-    return section(
-        "Stopping table",
-        element("div", [figure(chart) for chart in _charts(made, rows)], class_="charts"),
-        table(heads, [_row(row, shown) for row in rows], numbers=numbers),
-        _measured(made.measured, chapter.units) if made.measured is not None else None,
-        table(POSE_HEADS, _poses(rows), caption="Poses at the signal"),
-        lead=f"Tool: {made.tool}. Computed, not measured. Rows in which the arm does not stop are red,"
-        " those in which another joint slips amber.",
-    )
-
-
-def _measured(beside: MeasuredStops, units: Units) -> Html:
-    """Return measured stops beside computed ones; those that took longer or went farther are marked."""
-    rows = [
-        element(
-            "tr",
-            [element("td", cell, class_="n") for cell in (measured_name(row), *row_cells(row, units))],
-            class_="bad" if not row.covered else "warn" if row.far else None,
-        )
-        for row in beside.rows
-    ]
-    return joined(
-        [
-            element("h3", MEASURED_TITLE),
-            element("p", beside.sentence),
-            element("p", str(beside.source), class_="fine"),
-            table(("line", *ROW_HEADS), rows, numbers=range(8)),
-        ]
-    )
-
-
-def _charts(made: StoppingTable, all_rows: list[dict[str, Any]]) -> Iterator[Chart]:
-    """Yield curves over the speed, one line per extension, at the largest payload.
-
-    A category of one speed only, as category 0 is by the standard, is points in the curves of the others. A stop
-    that does not end at rest has no stopping time: it is in no curve, but a red point.
-    """
-    full = max((row["payload_percent"] for row in all_rows), default=0)
-    for k, joint in enumerate(made.axes, 1):
-        for category in sorted({row["category"] for row in all_rows}):
-            rows = [
-                r
-                for r in all_rows
-                if r["axis"] == k and r["category"] == category and r["payload_percent"] == full
-            ]
-            if _is_curve(rows):
-                single = _single(all_rows, k, full)
-                yield from _of_axis(
-                    rows, f"Axis {k}, {joint}", f"category {category}, payload {full} %", single
-                )
-
-
-def _is_curve(rows: list[dict[str, Any]]) -> bool:
-    return len({row["speed"] for row in rows}) > 1
-
-
-def _single(all_rows: list[dict[str, Any]], axis: int, full: float) -> list[dict[str, Any]]:
-    """Return the rows of an axis at full payload in the categories that have one speed only."""
-    own = [r for r in all_rows if r["axis"] == axis and r["payload_percent"] == full]
-    groups = [[r for r in own if r["category"] == category] for category in {r["category"] for r in own}]
-    return [row for rows in groups if not _is_curve(rows) for row in rows]
-
-
-def _of_axis(rows: list[dict[str, Any]], axis: str, at: str, single: list[dict[str, Any]]) -> Iterator[Chart]:
-    unit = rows[0]["unit"]
-    for key, factor, words, of in (("distance", 1.0, "distance", unit), ("time", 1e3, "time to rest", "ms")):
-        curves = []
-        for share in sorted({row["extension_percent"] for row in rows}):
-            rested = [r for r in rows if r["extension_percent"] == share and _rests(r)]
-            own = np.array(sorted((r["speed"], factor * r[key]) for r in rested)).reshape(-1, 2)
-            if len(own):
-                curves.append(Curve(f"{share} % extension", *own.T))
-        missed = [r for r in rows if not _rests(r)]
-        points = tuple(Point(r["speed"], factor * r[key], *_named(r)) for r in (*single, *missed))
-        title = f"{axis}: {words}, {at}"
-        yield Chart(title, f"speed [{unit}/s]", f"[{of}]", tuple(curves), points=points)
-
-
-def _named(row: dict[str, Any]) -> tuple[str, bool]:
-    """Return the name of a row's point, and whether the stop has not come to rest there."""
-    name = f"category {row['category']}, {row['extension_percent']} % extension"
-    return (name, False) if _rests(row) else (f"{name}: {row['outcome'].replace('_', ' ')}", True)
-
-
-def _rests(row: dict[str, Any]) -> bool:
-    return bool(row["outcome"] == "stopped")
-
-
-def _poses(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Return the poses, each once: those of one axis and extension are the same at all speeds and payloads."""
-    return list(
-        dict.fromkeys(
-            (
-                f"{row['axis']}",
-                row["joint"],
-                f"{row['extension_percent']}",
-                "positive" if row["sense"] > 0 else "negative",
-                ", ".join(f"{name} {value:.6g}" for name, value in row["q"].items()),
-            )
-            for row in rows
-        )
-    )
-
-
-def _row(row: dict[str, Any], shown: Sequence[Cell]) -> Html:
-    cells = [data_cell(cell.show(row), "n" if cell.number else None) for cell in shown]
-    return element(
-        "tr",
-        [*cells, data_cell(_again(row), None)],
-        class_="bad" if not _rests(row) else "warn" if row["slips"] else None,
-    )
-
-
-def _again(row: dict[str, Any]) -> Html:
-    """Return the command that computes the row again, folded up."""
-    return element(
-        "details",
-        element("summary", "command"),
-        element("code", row["command"] or "the model was not read from a file"),
-        class_="again",
-    )
-
-
 # The phases of a stop as bars: until each brake grips, and from there until the joint rests.
 
 
@@ -390,12 +236,13 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
     """Return the finds of each search, and its assumptions."""
     if not chapter.searched:
         return None
-    known = chapter.table.assumptions if chapter.table is not None else ()
+    known = list(chapter.table.assumptions) if chapter.table is not None else []
     first, *others = chapter.searched
+    shown = [*known, *first.assumptions]
     return section(
         "Worst stops",
         *_search(first, known, chapter.units),
-        *([element("p", _search_sentence(worst)), *_search(worst, known, chapter.units)] for worst in others),
+        *([element("p", _search_sentence(worst)), *_search(worst, shown, chapter.units)] for worst in others),
         lead=_search_sentence(first),
     )
 
@@ -405,7 +252,10 @@ def _search(worst: WorstStops, known: Sequence[str], units: Units) -> list[Child
     worst, length = worst_in_units(worst, units), units.length
     assumed = worst.only_here(known)
     return [
-        table(("worst stop", *WORST_HEADS, "again"), [_worst_stops_row(one, length) for one in worst.found]),
+        table(
+            ("worst stop", *WORST_HEADS, element("span", "again", class_="again")),
+            [row for one in worst.found for row in _worst_stops_row(one, length)],
+        ),
         table(
             ("these stops again", *FAILURE_HEADS),
             [(failure_name(one), *_failure(one, length)) for one in worst.failed],
@@ -431,21 +281,20 @@ def _failure(one: FailedBrake, length: str) -> list[Child]:
     return [said if one.outcome == "stopped" else element("span", said, class_="badge bad"), *rest]
 
 
-def _worst_stops_row(one: WorstStop, length: str) -> Html:
+def _worst_stops_row(one: WorstStop, length: str) -> Iterator[Html]:
+    """Yield a worst stop, and below it where it begins."""
     again = element(
         "details",
-        element("summary", "pose, command"),
-        element("p", f"from {worst_start(one)}"),
-        element("code", one.command) if one.command else None,
+        element("summary", "command"),
+        element("code", one.command or "the model was not read from a file"),
+        class_="again",
     )
-    said = OUTCOME_WORDS[one.outcome]
-    name = one.name if one.outcome == "stopped" else f"{one.name}: {said}"
+    class_ = None if one.outcome == "stopped" else "bad"
+    name = one.name if one.outcome == "stopped" else f"{one.name}: {OUTCOME_WORDS[one.outcome]}"
     cells = (name, *worst_cells(one, length), again)
-    return element(
-        "tr",
-        [data_cell(cell) for cell in cells],
-        class_=None if one.outcome == "stopped" else "bad",
-    )
+    yield element("tr", [data_cell(cell) for cell in cells], class_=class_)
+    start = element("td", f"from {worst_start(one)}", colspan=len(cells), class_="below")
+    yield element("tr", start, class_=class_)
 
 
 # A calibration: every joint with its parameters, its rows beside the computed stops, and the TOML.
@@ -456,9 +305,12 @@ def calibration_section(chapter: Chapter) -> Html | None:
     made = chapter.calibration
     if made is None:
         return None
+    predicted = [row.line for row in made.rows if row.held_out]
+    charts = [figure(chart) for chart in compared_charts(made.rows, chapter.units, predicted)]
     return section(
         "Brakes and ramps from measured stops",
         element("ul", [element("li", sentence) for sentence in calibration_facts(made)]),
+        element("div", charts, class_="charts four"),
         [_joint(joint, made, chapter.units) for joint in made.joints],
         element("h3", "Tables of a scene, in rad and m"),
         element("pre", made.toml),

@@ -29,12 +29,12 @@ from mbplugin.report.picture.picture import legend_of
 from mbplugin.report.text.lint import analysis_verdict, verdict
 from mbplugin.report.text.models import engines_verdict
 from mbplugin.report.text.reactions import ENERGIES
-from mbplugin.report.text.stopping import falling_sentence
+from mbplugin.report.text.stopping import falling_sentence, table_verdict
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Notes that stand open below the view.
-_MOST = 4
+_MOST = 2
 _SWITCHES = (
     ("bodies", "bodies", True),
     ("joints", "joints", True),
@@ -99,10 +99,12 @@ def view_section(seen: Picture, identifier: str, *, film: bool, ghosts: set[str]
 
 
 def _notes(notes: tuple[str, ...]) -> Html:
+    """Return what is not drawn as it is stated; several notes are folded up, on paper too."""
     lines = [element("p", note, class_="fine") for note in notes]
-    rest = lines[_MOST:]
-    more = element("summary", f"{len(rest)} more notes", class_="fine")
-    return joined([lines[:_MOST], element("details", more, rest) if rest else None])
+    if len(lines) <= _MOST:
+        return joined(lines)
+    said = element("summary", f"{len(lines)} notes on what is drawn", class_="fine")
+    return element("details", said, lines, class_="drawn")
 
 
 def _legend_line(entry: LegendEntry) -> Html:
@@ -296,10 +298,7 @@ def sentence(chapter: Chapter) -> str:
         return f"{motion.mechanism.name}: motion over {motion.time[-1]:.6g} s, {outcome}"
     if chapter.table is not None:
         unrested = f", {chapter.table.unrested}" if chapter.table.unrested else ""
-        return (
-            f"{chapter.table.model}: stopping table, tool {chapter.table.tool}{unrested}{_too_short(chapter)};"
-            " computed, not measured"
-        )
+        return table_verdict(chapter.table, chapter.units, f"{unrested}{_too_short(chapter)}")
     if chapter.worst is not None:
         worst = chapter.worst
         return f"{worst.model}: worst of {counted(worst.count, 'stop')}{_longest(chapter)}; computed, not measured"
@@ -311,9 +310,7 @@ def sentence(chapter: Chapter) -> str:
         stops = f"{counted(swept.count, 'stop')}{_largest(chapter)}{_missed(swept.outcomes)}"
         return f"{chapter.sweep.plan.scenario.mech.name}: {stops}; computed, not measured"
     if chapter.calibration is not None:
-        missed = sum(bool(row.unexplained) for row in chapter.calibration.rows)
-        rows = counted(len(chapter.calibration.rows), "measured row")
-        return f"{chapter.calibration.model}: {rows}, {missed} of them not explained by what was fitted"
+        return f"{chapter.calibration.model}: {chapter.calibration.verdict}"
     if chapter.difference is not None:
         return f"{chapter.difference.a.name} and {chapter.difference.b.name}: {chapter.difference.verdict}"
     if chapter.side_by_side is not None:
