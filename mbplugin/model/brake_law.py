@@ -168,6 +168,49 @@ class Units:
 SI = Units()
 
 
+class Said(str):
+    """A sentence with quantities: its text is in SI units, and :meth:`in_units` says it in those of a user.
+
+    Parameters
+    ----------
+    template : str
+        With a blank ``{}`` for each quantity; other braces are doubled.
+    *quantities : (float, str)
+        Values with their SI units.
+    """
+
+    __slots__ = ("quantities", "template")
+    template: str
+    quantities: tuple[tuple[float, str], ...]
+
+    def __new__(cls, template: str, *quantities: tuple[float, str]) -> Said:
+        """Return the sentence in SI units."""
+        made = super().__new__(cls, template.format(*(f"{value:.4g} {unit}" for value, unit in quantities)))
+        made.template, made.quantities = template, quantities
+        return made
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (self.template, *self.quantities)
+
+    def in_units(self, units: Units) -> str:
+        """Return the sentence with its quantities in some units."""
+        parts = []
+        for value, unit in self.quantities:
+            size, shown = units.shown(unit)
+            parts.append(f"{size * value:.4g} {shown}")
+        return self.template.format(*parts)
+
+
+def said_in(sentences: Iterable[str], units: Units) -> tuple[str, ...]:
+    """Return sentences with their quantities in some units."""
+    return tuple(one.in_units(units) if isinstance(one, Said) else one for one in sentences)
+
+
+def quoted(text: str) -> str:
+    """Return a text as it stands in the template of a sentence."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
 def read_units(names: Iterable[str], what: str) -> Units:
     """Return the units of some symbols, one of angles and one of lengths at most.
 
@@ -498,12 +541,14 @@ class Ramp:
                 f"the ramp of {self.joint!r} states {stated} time and deceleration", expected="one of them"
             )
 
-    @property
-    def sentence(self) -> str:
-        """Its numbers in rad or m and s, and where they come from."""
-        law = f"of {self.deceleration:.4g} per s²" if self.time is None else f"of {1e3 * self.time:.4g} ms"
+    def sentence(self, coordinate: str) -> Said:
+        """Return its numbers, and where they come from, for a joint whose coordinate is in rad or m."""
+        origin, joint = quoted(self.origin or "stated"), quoted(self.joint)
         reaction = "" if self.reaction is None else f", {1e3 * self.reaction:.4g} ms after the signal"
-        return f"{self.joint}: a ramp {law}{reaction} ({self.origin or 'stated'})"
+        if self.time is not None:
+            return Said(f"{joint}: a ramp of {1e3 * self.time:.4g} ms{reaction} ({origin})")
+        assert self.deceleration is not None
+        return Said(f"{joint}: a ramp of {{}}{reaction} ({origin})", (self.deceleration, f"{coordinate}/s²"))
 
     def deceleration_from(self, rate: float) -> float:
         """Return the deceleration from a rate (rad/s, m/s), rad/s² or m/s², positive; at rest any would do."""

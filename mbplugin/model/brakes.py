@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import isfinite, pi
 from numbers import Real
@@ -18,10 +18,13 @@ from mbplugin.model.brake_law import (
     Brake,
     BrakeLaw,
     FitUncertainty,
+    Ramp,
+    Said,
     bad_number,
     contradiction,
     dimension_of,
     in_both,
+    quoted,
 )
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
@@ -372,6 +375,22 @@ def no_brakes(mech: Mechanism) -> BadUsage:
         remedy="state a [[brake]] in a scene, or --brake JOINT:torque=TORQUE"
         " (brakes=[{'joint': JOINT, 'torque': TORQUE}])",
     )
+
+
+def stated_ramps(mech: Mechanism, ramps: Iterable[Ramp], joints: Collection[str]) -> tuple[str, ...]:
+    """Return the ramps of some joints, one sentence each."""
+    return tuple(
+        ramp.sentence(units_of(mech.pair_by_name[ramp.joint].kind.free[0]).coordinate)
+        for ramp in ramps
+        if ramp.joint in joints
+    )
+
+
+def speeds_sentence(mech: Mechanism, what: str, speeds: Mapping[str, float]) -> Said:
+    """Return the speeds of joints, rad/s or m/s, in one sentence."""
+    named = ", ".join(f"{quoted(axis)} {{}}" for axis in speeds)
+    rates = [units_of(mech.pair_by_name[axis].kind.free[0]).rate for axis in speeds]
+    return Said(f"{what}: {named}", *zip(speeds.values(), rates, strict=True))
 
 
 def stated_brakes(brakes: Iterable[JointBrake]) -> tuple[str, ...]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from math import isinf
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +19,7 @@ from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.phrases import listed
 from mbplugin.readers.source import Source
-from mbplugin.version import __version__
+from mbplugin.version import __version__, commit
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -35,6 +38,8 @@ _MISFITS = 12
 #: Titles of what tolerances cause, and of what limits allow.
 DEVIATIONS_TITLE = "Standard deviations for the stated tolerances (? where nothing gives way)"
 BUDGET_TITLE = "Largest misfit within the limits, without other loads"
+#: An absolute path in a command line, behind a blank, a quote, or the sign of an option.
+_ABSOLUTE = re.compile(r"(^|[\s'\"=])(/[^\s'\"]+)")
 _SMALL: Mapping[CoordinateUnit, str] = {"m": "mm", "rad": "mrad"}
 _Directions = Sequence[Sequence[float]] | None
 #: Marks the force of an actuator that shares it with others.
@@ -60,6 +65,10 @@ class Record:
         What was read, each with its SHA-256.
     standard : str, optional
         The edition of the standard whose form the report follows.
+    python, numpy : str, optional
+        Versions of what computed it.
+    commit : str, optional
+        Of mbplugin, where it was installed from a repository; a checkout may hold changes on top of it.
     """
 
     date: str
@@ -68,6 +77,9 @@ class Record:
     robot: str
     files: tuple[Source, ...]
     standard: str | None = None
+    python: str | None = None
+    numpy: str | None = None
+    commit: str | None = None
 
 
 def record_of(command: str, robot: str, files: Iterable[Source], standard: str | None = None) -> Record:
@@ -85,16 +97,26 @@ def record_of(command: str, robot: str, files: Iterable[Source], standard: str |
         robot,
         tuple(dict.fromkeys(files)),
         standard,
+        platform.python_version(),
+        np.__version__,
+        commit(),
     )
+
+
+def _by_name(command: str) -> str:
+    """Return a command line in which files are named without the folders of this machine."""
+    return _ABSOLUTE.sub(lambda found: found[1] + PurePath(found[2]).name, command)
 
 
 def record_facts(record: Record) -> Iterator[str]:
     """Yield what a record says, a line each."""
     yield f"date: {record.date}"
-    yield f"mbplugin: {record.version}"
-    yield f"command: {record.command}"
+    yield f"mbplugin: {record.version}" + (f", commit {record.commit}" if record.commit else "")
+    if record.python is not None:
+        yield f"Python: {record.python}, NumPy: {record.numpy}"
+    yield f"command: {_by_name(record.command)}"
     yield f"robot: {record.robot}"
-    yield from (f"file: {one}" for one in record.files)
+    yield from (f"file: {replace(one, path=_by_name(one.path))}" for one in record.files)
     if record.standard is not None:
         yield f"form: {record.standard}"
 

@@ -12,7 +12,7 @@ import numpy as np
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brake_law import Brake, BrakeLaw
-from mbplugin.model.brakes import BrakeLike, JointBrake, with_coordinates
+from mbplugin.model.brakes import BrakeLike, JointBrake, speeds_sentence, with_coordinates
 from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Scene, as_scene, mechanism_of
@@ -487,7 +487,7 @@ def worst_stop_assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
     low, high = space.payload_range
     carried = f"{low:g} to {high:g} times {rated.mass:g} kg at {rated.body}"
     yield f"payload: {carried if rated.mass else 'none (no rated payload is stated)'}"
-    yield "full speed (rad/s, m/s): " + ", ".join(f"{axis} {v:.4g}" for axis, v in space.speeds.items())
+    yield speeds_sentence(scenario.mech, "full speed", space.speeds)
     pairs = [joint.pair for joint in scenario.mech.tree.joints if joint.pair is not None]
     fixed = [p.name for p in pairs if p.kind.free and coordinate_range(p)[0] >= coordinate_range(p)[1]]
     if fixed:

@@ -41,7 +41,8 @@ def test_a_table_is_written_as_its_ending_says(tmp_path: Path, ending: str) -> N
     text = (file.read_text(encoding="utf-8") if ending == ".json" else unstamped(file)).partition(
         "\nRecord\n"
     )[0]
-    assert text == stated.replace(" ".join(options), f"--output {file}")
+    name = file.name if ending == ".html" else file
+    assert text == stated.replace(" ".join(options), f"--output {name}")
     assert stated.startswith(BEGINS[ENDINGS[ending]])
 
 

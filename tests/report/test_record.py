@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
+import re
 import shlex
 import subprocess
 from pathlib import Path
 from shutil import which
 
+import numpy as np
 import pytest
 import trimesh
 
@@ -17,6 +20,7 @@ from command_line import FOUR_BAR, ROOT, call
 from mbplugin.readers.source import sources_of
 from mbplugin.report.record import record_facts, record_of
 from mbplugin.simulation import run as simulation
+from mbplugin.version import _checked_out
 
 ARM = str(ROOT / "assets" / "arm_6r.scene.toml")
 
@@ -80,7 +84,10 @@ def test_a_page_has_the_record_of_its_document(tmp_path: Path) -> None:
     page = file.read_text(encoding="utf-8")
     assert hashlib.sha256(Path(FOUR_BAR).read_bytes()).hexdigest() in page
     assert "date: 2023-11-14T22:13:20Z" in page
-    assert f"mbplugin simulate {FOUR_BAR} --duration 0.01" in page
+    # without the folders of this machine
+    assert f"mbplugin simulate {Path(FOUR_BAR).name} --duration 0.01" in page
+    assert f"Python: {platform.python_version()}, NumPy: {np.__version__}" in page
+    assert str(ROOT) not in page
 
 
 COMMANDS = (
@@ -100,14 +107,40 @@ def test_a_text_in_a_file_ends_with_its_record(tmp_path: Path, arguments: tuple[
     assert text.startswith(shown) and "SHA-256" not in shown
     kept = json.loads(call(*arguments, "--output-format", "json").out)["record"]
     lines = text[len(shown) :].split("\n")
-    assert lines[:2] == ["", "Record"] and lines[2:5] == [
-        f"  date: {kept['date']}",
-        f"  mbplugin: {kept['version']}",
-        f"  command: mbplugin {shlex.join((*arguments, '--output', str(file)))}",
+    named = [
+        Path(word).name if word.startswith("/") else word for word in (*arguments, "--output", str(file))
     ]
-    assert [f"  file: {one['path']}, SHA-256 {one['sha256']}" for one in kept["files"]] == [
+    assert lines[:2] == ["", "Record"] and lines[2] == f"  date: {kept['date']}"
+    assert re.fullmatch(rf"  mbplugin: {re.escape(kept['version'])}(, commit [0-9a-f]{{12}})?", lines[3])
+    assert lines[4] == f"  Python: {platform.python_version()}, NumPy: {np.__version__}"
+    assert lines[5] == f"  command: mbplugin {shlex.join(named)}"
+    assert [f"  file: {Path(one['path']).name}, SHA-256 {one['sha256']}" for one in kept["files"]] == [
         line for line in lines if "SHA-256" in line
     ]
+
+
+@pytest.mark.parametrize(
+    ("files", "commit"),
+    [
+        ({"HEAD": "a" * 40}, "a" * 12),
+        ({"HEAD": "ref: refs/heads/main\n", "refs/heads/main": "b" * 40 + "\n"}, "b" * 12),
+        (
+            {"HEAD": "ref: refs/heads/main\n", "packed-refs": f"# packed\n{'c' * 40} refs/heads/main\n"},
+            "c" * 12,
+        ),
+        ({"HEAD": "ref: refs/heads/main\n"}, None),
+        ({"HEAD": "nothing"}, None),
+        ({}, None),
+    ],
+)
+def test_the_commit_is_that_of_the_checkout(
+    tmp_path: Path, files: dict[str, str], commit: str | None
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="ascii")
+    found = _checked_out(tmp_path)
+    assert (found and found[:12]) == commit
 
 
 def test_a_file_that_is_gone_is_named_without_a_hash() -> None:

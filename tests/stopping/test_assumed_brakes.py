@@ -96,7 +96,7 @@ def test_the_pages_are_amber_and_never_green() -> None:
     ):
         assert grade(chapter) == "fair" and "ASSUMED" in " ".join(chapter.warnings)
     page = mb.stopping_table(scene, categories=[0]).text("html")
-    assert page.index('class="alarm"') < page.index('class="verdict')
+    assert page.index('class="verdict') < page.index('class="alarm"')
     assert 'class="verdict good"' not in page
     stated = mb.stopping_table(
         scene,

@@ -11,7 +11,7 @@ import pytest
 import mbplugin as mb
 from command_line import ROOT, call
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.stopping.table.run import ANNEX_B, grid_of
+from mbplugin.stopping.table.run import FORMS, grid_of
 from mbplugin.stopping.table.values import StoppingTable
 
 ARM = ROOT / "assets" / "arm_6r.scene.toml"
@@ -45,8 +45,8 @@ def test_rows_of_both_grids_are_equal(standard: StoppingTable) -> None:
 
 def test_it_has_the_form_of_the_standard_only_without_a_grid(standard: StoppingTable) -> None:
     found = mb.stopping_table(ARM, axes=["j1"], categories=[0], grid={"speed": [20, 100]})
-    assert (standard.form, found.form) == (ANNEX_B, None)
-    sentence = f"the grid is stated, it is not that of {ANNEX_B}: speed 20, 100 %"
+    assert (standard.form, found.form) == (FORMS[2025], None)
+    sentence = f"the grid is stated, it is not that of {FORMS[2025]}: speed 20, 100 %"
     assert sentence in found.assumptions
     assert not any("grid" in one for one in standard.assumptions)
 
@@ -79,13 +79,13 @@ def test_the_command_has_it() -> None:
 )
 def test_what_is_no_percent_is_refused(grid: dict[str, list[int]], said: str) -> None:
     with pytest.raises(BadNumber, match=said):
-        grid_of(grid)
+        grid_of(grid, 2025)
 
 
 @pytest.mark.parametrize("grid", [{"speeds": [100]}, {"speed": []}])
 def test_what_is_no_quantity_is_refused(grid: dict[str, list[int]]) -> None:
     with pytest.raises(BadUsage, match="expected shares of speed, extension or payload"):
-        grid_of(grid)
+        grid_of(grid, 2025)
 
 
 @pytest.mark.parametrize("text", ["speed", "speed=fast", "speed=-5", "=5", "speed="])
@@ -93,3 +93,17 @@ def test_what_the_option_refuses(text: str) -> None:
     outcome = call("stop-table", str(ARM), "--grid", text)
     assert (outcome.code, outcome.out) == (2, "")
     assert "grid" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("edition", "form"), [(2011, "ISO 10218-1:2011, Annex B"), (2025, "ISO 10218-1:2025")]
+)
+def test_the_edition_that_is_named_is_cited(edition: int, form: str) -> None:
+    arm = str(ROOT / "assets" / "arm_6r.scene.toml")
+    command = ("stop-table", arm, "--axes", "j1", "--category", "0")
+    stated = json.loads(call(*command, "--edition", str(edition), "--output-format", "json").out)
+    assert stated["record"]["standard"] == form
+    newest = json.loads(call(*command, "--output-format", "json").out)
+    assert newest["record"]["standard"] == FORMS[max(FORMS)] == "ISO 10218-1:2025"
+    refused = call(*command, "--edition", "2006")
+    assert refused.code == 2 and "expected 2011 or 2025" in refused.err

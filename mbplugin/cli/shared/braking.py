@@ -17,7 +17,7 @@ from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.files import require_folder
 from mbplugin.model.brake_law import stated_keys
 from mbplugin.model.enumerations import StopLimits
-from mbplugin.phrases import visible
+from mbplugin.phrases import ended, visible
 
 if TYPE_CHECKING:
     from mbplugin.model.brake_law import Units
@@ -210,17 +210,18 @@ class ZoneRequest:
     resolution: float
     payload_radius: float | None
 
-    def write(self, scene: Scene, stops: StopReport | StoppingTable | SweepPlan) -> None:
-        """Compute the zone, write it to all files, and say on stderr what it is."""
+    def write(self, scene: Scene, stops: StopReport | StoppingTable | SweepPlan) -> StopZone | None:
+        """Compute the zone, write it to all files, and say on stderr what it is; None where none is asked for."""
         if not self.files:
-            return
+            return None
         from mbplugin.stopping.zones.zone import zone_sentences
 
         zone = self._computed(scene, stops)
         for file in self.files:
             zone.save(file)
         for sentence in zone_sentences(zone):
-            complain(f"mbplugin: {visible(sentence)}.")
+            complain(f"mbplugin: {ended(visible(sentence))}")
+        return zone
 
     def _computed(self, scene: Scene, stops: StopReport | StoppingTable | SweepPlan) -> StopZone:
         from mbplugin.stopping.zones.union import stop_zone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.scenario.start import Start
     from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.stopping.zones.zone import StopZone
 
 PayloadShare = Annotated[
     float, typer.Option("--payload-share", metavar="S", help="Factor of the scene's payloads; 0: none.")
@@ -89,6 +91,10 @@ GridOption = Annotated[
         metavar="NAME=PERCENT,…",
         help="Shares of speed, extension or payload instead of 33,66,100, in both categories; repeatable.",
     ),
+]
+EditionOption = Annotated[
+    int,
+    typer.Option("--edition", metavar="YEAR", help="Of ISO 10218-1, whose form the table has: 2011 or 2025."),
 ]
 Commands = Annotated[
     bool, typer.Option("--commands", help="In text output, print the estop command of each row.")
@@ -170,13 +176,18 @@ def estop_command(
             progress=progress,
         )
     scene = taken_in(scene, report.scenario.mech)
-    requested.write(scene, report)
-    written = _report(report, scene, file, given.units, trajectory)
+    swept = requested.write(scene, report)
+    written = _report(report, scene, file, given.units, trajectory, swept)
     emit_report(written, output_format, output, earlier)
 
 
 def _report(
-    stop: StopReport, scene: Scene, file: str, units: Units, trajectory: Path | None
+    stop: StopReport,
+    scene: Scene,
+    file: str,
+    units: Units,
+    trajectory: Path | None,
+    zone: StopZone | None,
 ) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping import estop_lines
@@ -186,7 +197,7 @@ def _report(
     def chapter() -> Chapter:
         from mbplugin.report.html.chapters import stop_chapter
 
-        return stop_chapter(scene, stop, units)
+        return replace(stop_chapter(scene, stop, units), zone=zone)
 
     def document() -> dict[str, Any]:
         from mbplugin.report.documents.stopping import estop_document
@@ -232,6 +243,7 @@ def stop_table_command(
     deceleration: DecelerationOption = None,
     tool: ToolOption = None,
     grid: GridOption = None,
+    edition: EditionOption = 2025,
     measured: MeasuredOption = None,
     worst: WorstOption = False,
     bound: BoundOption = None,
@@ -275,12 +287,13 @@ def stop_table_command(
         decelerations=ramps,
         tool=tool,
         grid=_grid(grid),
+        edition=edition,
         measured=measured,
         share=share,
         confidence=confidence,
         max_seconds=max_seconds,
     )
-    requested.write(scene, table)
+    swept = requested.write(scene, table)
     if worst:
         from mbplugin.stopping.worst import with_worst_stops
 
@@ -296,12 +309,20 @@ def stop_table_command(
                 progress=progress,
             )
     emit_report(
-        _stop_table_report(table, scene, given.units, commands, measured), output_format, output, earlier
+        _stop_table_report(table, scene, given.units, commands, measured, swept),
+        output_format,
+        output,
+        earlier,
     )
 
 
 def _stop_table_report(
-    table: StoppingTable, scene: Scene, units: Units, commands: bool, measured: Path | None
+    table: StoppingTable,
+    scene: Scene,
+    units: Units,
+    commands: bool,
+    measured: Path | None,
+    zone: StopZone | None,
 ) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.stopping import stop_table_lines
@@ -311,7 +332,7 @@ def _stop_table_report(
     def chapter() -> Chapter:
         from mbplugin.report.html.chapters import table_chapter
 
-        return table_chapter(table, units, scene)
+        return replace(table_chapter(table, units, scene), zone=zone)
 
     def document() -> dict[str, Any]:
         from mbplugin.report.documents.stopping import stop_table_document

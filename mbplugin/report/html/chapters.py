@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.table.values import StoppingTable
     from mbplugin.stopping.worst_stops import WorstStops
     from mbplugin.stopping.zones.distance import Distance
+    from mbplugin.stopping.zones.zone import StopZone
 
 
 def lint_chapter(report: Report, command: str = "") -> Chapter:
@@ -194,6 +195,8 @@ class Chapter:
         Curves and a film; a stop brings its own.
     pairs : tuple of str
         Whose reactions are drawn along the motion.
+    zone : StopZone, optional
+        What the stops sweep, drawn as a plan.
     agreement : Agreement, optional
         The comparison with PyBullet.
     side_by_side : SideBySide, optional
@@ -223,6 +226,7 @@ class Chapter:
     calibration: Calibration | None = None
     sweep: Swept | None = None
     distance: Distance | None = None
+    zone: StopZone | None = None
     agreement: Agreement | None = None
     side_by_side: SideBySide | None = None
     difference: ModelDiff | None = None
@@ -275,8 +279,11 @@ class Chapter:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What stands above the numbers where some of them are assumed."""
+        if self.table is not None:
+            return self.table.warnings
         searched = (worst.searches.warning for worst in self.searched)
-        return tuple(filter(None, (*self.of_effort.warnings, self.tool_choice.warning, *searched)))
+        of_fit = () if self.calibration is None else self.calibration.not_determined
+        return tuple(filter(None, (*self.of_effort.warnings, *of_fit, self.tool_choice.warning, *searched)))
 
     @property
     def moving(self) -> Trajectory | None:

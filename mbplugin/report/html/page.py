@@ -53,7 +53,11 @@ from mbplugin.report.html.sections.stopping import (
     sweep_section,
     worst_stops_section,
 )
-from mbplugin.report.html.sections.stopping_table import first_page_section, stopping_table_section
+from mbplugin.report.html.sections.stopping_table import (
+    first_page_section,
+    stopping_table_section,
+    zone_section,
+)
 from mbplugin.report.html.sections.view import (
     grade,
     interaction_panel,
@@ -89,6 +93,7 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     motion_section,
     stopping_table_section,
     worst_stops_section,
+    zone_section,
     sweep_section,
     calibration_section,
     distance_section,

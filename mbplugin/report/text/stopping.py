@@ -7,7 +7,7 @@ from itertools import groupby
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from mbplugin.model.brake_law import SI, Units
+from mbplugin.model.brake_law import SI, Units, said_in
 from mbplugin.model.spatial import units_of
 from mbplugin.phrases import at_most_shown, counted, joined_by_words, listed, number, rounded_up
 from mbplugin.report.documents.stopping import quantity_unit
@@ -90,7 +90,7 @@ def stop_table_lines(
         _COLUMN if units.is_si else _WIDE_COLUMN,
     )
     yield Line()
-    for sentence in table.facts:
+    for sentence in said_in(table.facts, units):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     for _, block in groupby(rows, key=lambda row: (row["category"], row["axis"])):
         yield from _block(list(block), width, commands, units, table.bounded)
@@ -100,7 +100,7 @@ def stop_table_lines(
         title = f"Worst of {counted(worst.count, 'stop')} of category {worst.category}, seed {worst.seed}"
         yield Line()
         yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
-        for sentence in worst.only_here(table.assumptions):
+        for sentence in said_in(worst.only_here(table.assumptions), units):
             yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
         yield from found_lines(worst, width, commands=commands, units=units)
 
@@ -131,12 +131,13 @@ def evidence_sentence(table: StoppingTable) -> str:
     }
     said = []
     for evidence, meaning in words.items():
-        found = dict.fromkeys(
-            (row["joint"], row["category"]) for row in table.rows if row["evidence"] == evidence
-        )
+        found: dict[str, dict[int, None]] = {}
+        for row in table.rows:
+            if row["evidence"] == evidence:
+                found.setdefault(row["joint"], {})[row["category"]] = None
         if found:
-            names = listed([f"{joint} (category {category})" for joint, category in found], most=len(found))
-            said.append(f"{meaning}: {names}")
+            names = [f"{joint} (category {' and '.join(map(str, own))})" for joint, own in found.items()]
+            said.append(f"{meaning}: {listed(names, most=len(names))}")
     return f"{'; '.join(said)}. All stops are computed from these brakes and ramps"
 
 
@@ -236,7 +237,7 @@ def worst_stop_lines(
     yield from warning_lines(
         (*worst.of_effort.warnings, worst.tool_choice.warning, worst.searches.warning), width
     )
-    for sentence in worst.assumptions[1:]:
+    for sentence in said_in(worst.assumptions[1:], units):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     yield Line()
     yield from found_lines(worst, width, commands=commands, units=units)
@@ -331,7 +332,7 @@ def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> It
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     yield Line()
     yield from (Line(text) for text in wrapped(f"all stops are in {swept.folder}", width, "  ", "    "))
-    yield from sentences_under("Brakes and ramps", scenario.stated, width)
+    yield from sentences_under("Brakes and ramps", said_in(scenario.stated, units), width)
     yield from sentences_under("Assumed", joined_by_words(scenario.assumed), width)
     yield from sentences_under("Notes", scenario.notes, width)
 
@@ -550,7 +551,7 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
     yield from _peaks(report, width)
     yield from _energies(report, width)
     yield from event_lines([event for event in report.events if event.kind in _KINDS], width, 6)
-    yield from sentences_under("Brakes and ramps", report.scenario.stated, width)
+    yield from sentences_under("Brakes and ramps", said_in(report.scenario.stated, units), width)
     yield from sentences_under("Assumed", joined_by_words(report.assumed), width)
     yield from sentences_under("Notes", report.notes, width)
 

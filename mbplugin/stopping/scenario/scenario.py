@@ -19,6 +19,7 @@ from mbplugin.model.brakes import (
     implausible,
     meant_in_degrees,
     stated_brakes,
+    stated_ramps,
 )
 from mbplugin.model.enumerations import StopCategory, StopLimits
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes
@@ -419,7 +420,7 @@ class Scenario:
         """The brakes, and in categories 1 and 2 the ramps, with their numbers and where these come from."""
         braked = {brake.joint for brake in self.brakes}
         ramps = self.ramp_source.stated if self.category else ()
-        return (*stated_brakes(self.brakes), *(ramp.sentence for ramp in ramps if ramp.joint in braked))
+        return (*stated_brakes(self.brakes), *stated_ramps(self.mech, ramps, braked))
 
     def _require_within_limits(self) -> None:
         for limit in joint_limits(self.mech, Options(1.0)):

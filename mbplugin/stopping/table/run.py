@@ -17,8 +17,10 @@ from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.brakes import (
     BrakeLike,
     implausible,
+    speeds_sentence,
     stated_brake,
     stated_brakes,
+    stated_ramps,
     warn_of,
     with_coordinates,
 )
@@ -64,8 +66,9 @@ from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces
 #: Axes that come before the one that bends the arm.
 _BENT = 2
 _ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
-#: The edition of the standard whose form a table has unless another grid is stated.
-ANNEX_B = "ISO 10218-1:2011, Annex B"
+#: By the year of the edition: the standard whose form a table has unless another grid is stated. Both ask for the
+#: same axes and shares; the newest is the default.
+FORMS = {2025: "ISO 10218-1:2025", 2011: "ISO 10218-1:2011, Annex B"}
 #: Shares of that form in category 1, percent; in category 0 all are 100 %.
 SHARES = (33, 66, 100)
 QUANTITIES = ("speed", "extension", "payload")
@@ -85,6 +88,7 @@ def stopping_table(
     tool: str | None = None,
     require_brakes: bool = False,
     grid: Mapping[str, Sequence[int]] | None = None,
+    edition: int = max(FORMS),
     measured: str | Path | None = None,
     share: float = SHARE,
     confidence: float = CONFIDENCE,
@@ -114,6 +118,8 @@ def stopping_table(
     grid : mapping, optional
         Shares by ``speed``, ``extension`` and ``payload``, whole percents, instead of those above, in both
         categories.
+    edition : 2011 or 2025
+        Of ISO 10218-1, whose form the table has, as reports cite it.
     measured : path, optional
         A CSV file of measured stops as for :func:`mbplugin.calibrate`: each stands beside the stop that these brakes
         and decelerations give.
@@ -129,7 +135,7 @@ def stopping_table(
     BadNumber
         A share of the grid that is no percent, or one of the bounds that is not between 0 and 1.
     """
-    points = grid_of(grid)
+    points = grid_of(grid, edition)
     require_positive("time to compute", max_seconds, "s", LONGEST)
     require_bound(share, confidence)
     budget = (monotonic() + max_seconds, max_seconds)
@@ -245,7 +251,6 @@ def _assumptions(
     led |= {row.joint for row in rows if row.category == 1}
     unloaded = "none (no rated payload is stated, so that rows of any load are equal)"
     carried = f"{rated.mass:g} kg at {rated.body}" if rated.mass else unloaded
-    speeds = ", ".join(f"{axis} {speed:.4g}" for axis, speed in stops.speeds.items())
     delays = ", ".join(
         f"{b.joint} {1e3 * b.delay:g} + {1e3 * b.engagement:g} ms"
         for b in scenario.brakes
@@ -255,12 +260,12 @@ def _assumptions(
         "computed, not measured",
         "one axis moves, downwards where gravity pulls on it, and the others stand",
         f"100 % payload: {carried}",
-        f"100 % speed (rad/s, m/s): {speeds}",
+        speeds_sentence(scenario.mech, "100 % speed", stops.speeds),
         "extension: distance of the tool from the axis, 100 % stretched; the arm may meet itself",
         f"from the signal to power off, and on to the brake's grip: {delays}",
         # those of the joints that stand hold, or slip
         *stated_brakes(scenario.brakes),
-        *(ramp.sentence for ramp in ramps if ramp.joint in led),
+        *stated_ramps(scenario.mech, ramps, led),
         *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in shown)),
         *stops.assumed,
     )
@@ -336,7 +341,7 @@ class TableStops:
         motion = motion_of_pieces(q, self.compiled.pieces)
         bounds = self.bounds(category, axis, q, qd, stop)
         if bounds is not None and bounds.missing:
-            reason = f"no upper bound for {axis}, category {category}: {bounds.missing}"
+            reason = f"NO UPPER BOUND for {axis}, category {category}: {bounds.missing}."
             self.unbounded += [reason] if reason not in self.unbounded else []
         row = row_values(case, stop, scenario, carried, bounds, self._evidence(category, axis))
         row["command"] = self._command_of(case)
@@ -502,14 +507,17 @@ class Grid:
     ----------
     stated : mapping of str to tuple of int
         By ``speed``, ``extension`` and ``payload``, ascending.
+    edition : int
+        Of the standard whose form the table has otherwise.
     """
 
     stated: Mapping[str, tuple[int, ...]]
+    edition: int
 
     @property
     def form(self) -> str | None:
         """The edition of the standard whose form the table has; None for another grid."""
-        return None if self.stated else ANNEX_B
+        return None if self.stated else FORMS[self.edition]
 
     def shares(self, quantity: str, category: int) -> tuple[int, ...]:
         """Return the shares of a quantity in a stop category, percent: stated ones in both categories."""
@@ -521,19 +529,23 @@ class Grid:
         if not self.stated:
             return ()
         listed = "; ".join(f"{name} {', '.join(map(str, own))} %" for name, own in self.stated.items())
-        return (f"the grid is stated, it is not that of {ANNEX_B}: {listed}",)
+        return (f"the grid is stated, it is not that of {FORMS[self.edition]}: {listed}",)
 
 
-def grid_of(given: Mapping[str, Sequence[int]] | None) -> Grid:
-    """Return the grid with given shares by quantity, percent.
+def grid_of(given: Mapping[str, Sequence[int]] | None, edition: int) -> Grid:
+    """Return the grid with given shares by quantity, percent, else that of an edition of the standard.
 
     Raises
     ------
     BadUsage
-        Another quantity, or none of its shares.
+        Another quantity, none of its shares, or an edition that is not known.
     BadNumber
         A share that is no whole percent from 1 to 100; of the payload, from 0.
     """
+    if edition not in FORMS:
+        raise BadUsage(
+            f"the edition of ISO 10218-1 is {edition}", expected=" or ".join(map(str, sorted(FORMS)))
+        )
     stated = {}
     for quantity, shares in (given or {}).items():
         if quantity not in QUANTITIES or not shares:
@@ -548,7 +560,7 @@ def grid_of(given: Mapping[str, Sequence[int]] | None) -> Grid:
                     f"the grid has {share} % {quantity}", expected=f"whole percents from {lowest} to 100"
                 )
         stated[quantity] = tuple(sorted({int(share) for share in shares}))
-    return Grid({quantity: stated[quantity] for quantity in QUANTITIES if quantity in stated})
+    return Grid({quantity: stated[quantity] for quantity in QUANTITIES if quantity in stated}, edition)
 
 
 # Measured stops beside those that a stopping table's brakes and ramps give: nothing is fitted.

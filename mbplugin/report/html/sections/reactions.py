@@ -9,6 +9,7 @@ from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
 from mbplugin.joint_reactions.misfit import LoopMisfits
 from mbplugin.joint_reactions.misfit_response import MisfitEffect
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
+from mbplugin.model.brake_law import said_in
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS, units_of
 from mbplugin.phrases import counted, joined_by_words, listed, number
@@ -220,7 +221,7 @@ def _misfits_row(effect: MisfitEffect) -> tuple[Child, ...]:
 
 def assumptions_section(chapter: Chapter) -> Html | None:
     """Return the sentences, each once."""
-    sentences = list(dict.fromkeys(_sentences(chapter)))
+    sentences = list(dict.fromkeys(said_in(_sentences(chapter), chapter.units)))
     if not sentences:
         return None
     return section("Assumptions and notes", element("ul", [element("li", one) for one in sentences]))
@@ -229,7 +230,7 @@ def assumptions_section(chapter: Chapter) -> Html | None:
 def _sentences(chapter: Chapter) -> Iterator[str]:
     yield from chapter.notes
     if chapter.stop is not None:
-        yield from chapter.stop.scenario.stated
+        yield from said_in(chapter.stop.scenario.stated, chapter.units)
         yield from joined_by_words(chapter.stop.assumed)
         yield from chapter.stop.notes
     if chapter.table is not None:

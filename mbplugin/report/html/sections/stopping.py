@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mbplugin.model.brake_law import Units
+from mbplugin.model.brake_law import Units, said_in
 from mbplugin.phrases import counted
 from mbplugin.report.formats import ROUNDING
 from mbplugin.report.html.chapters import Chapter
@@ -250,7 +250,7 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
 def _search(worst: WorstStops, known: Sequence[str], units: Units) -> list[Child]:
     """Return the tables of a search, and its assumptions that are not known from a table of stops."""
     worst, length = worst_in_units(worst, units), units.length
-    assumed = worst.only_here(known)
+    assumed = said_in(worst.only_here(known), units)
     return [
         table(
             ("worst stop", *WORST_HEADS, element("span", "again", class_="again")),
@@ -309,7 +309,9 @@ def calibration_section(chapter: Chapter) -> Html | None:
     charts = [figure(chart) for chart in compared_charts(made.rows, chapter.units, predicted)]
     return section(
         "Brakes and ramps from measured stops",
-        element("ul", [element("li", sentence) for sentence in calibration_facts(made)]),
+        element(
+            "ul", [element("li", one) for one in (*filter(None, [made.advice]), *calibration_facts(made))]
+        ),
         element("div", charts, class_="charts four"),
         [_joint(joint, made, chapter.units) for joint in made.joints],
         element("h3", "Tables of a scene, in rad and m"),
@@ -362,7 +364,13 @@ def sweep_section(chapter: Chapter) -> Html | None:
         element("ul", [element("li", one) for one in bound_sentences(made)]),
         element("p", f"All stops are in {made.folder}."),
         element("h3", "Assumptions and notes"),
-        element("ul", [element("li", one) for one in (*scenario.stated, *scenario.assumed, *scenario.notes)]),
+        element(
+            "ul",
+            [
+                element("li", one)
+                for one in (*said_in(scenario.stated, units), *scenario.assumed, *scenario.notes)
+            ],
+        ),
         lead=f"{counted(made.report.count, 'stop')} of category {scenario.category}, seed {made.plan.seed}, tool"
         f" {scenario.tool}. Computed, not measured.",
     )

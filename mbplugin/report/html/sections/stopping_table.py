@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.model.brake_law import Units
+from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import (
@@ -23,6 +24,8 @@ from mbplugin.report.html.chart import (
     joined,
     section,
     table,
+    tick_labels,
+    ticks,
 )
 from mbplugin.report.html.sections.findings import signature_lines
 from mbplugin.report.text.stopping import (
@@ -43,6 +46,7 @@ from mbplugin.stopping.table.values import (
     rows_in_units,
     slip_words,
 )
+from mbplugin.stopping.zones.zone import zone_sentences
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration.intervals import ComparedRow
@@ -72,7 +76,16 @@ def first_page_section(chapter: Chapter) -> Html | None:
         element("h2", "Longest stops"),
         table(
             ("axis", *summary_heads(chapter.units), "brake or ramp"),
-            [(name, *cells) for name, cells in summary_cells(rows)],
+            [
+                element(
+                    "tr",
+                    element("td", name),
+                    [element("td", cell, class_="n") for cell in numbers],
+                    element("td", evidence),
+                )
+                for name, (*numbers, evidence) in summary_cells(rows)
+            ],
+            numbers=range(1, 8),
         ),
         element("dl", [_fact(*fact) for fact in _facts(chapter, made)], class_="facts"),
         signature_lines(),
@@ -410,3 +423,63 @@ def _kind(row: ComparedRow, name: str, predicted: set[int]) -> tuple[str, bool, 
         if short
         else (f"{own} longer", False, _PREDICTED if own != "computed" else 0)
     )
+
+
+# The zone that the stops sweep, seen from above.
+
+#: Size of the plan and its margin, in units of its drawing.
+_PLAN, _MARGIN = 420.0, 46.0
+
+
+def zone_section(chapter: Chapter) -> Html | None:
+    """Return the plan of the zone with its scale, and what is assumed."""
+    zone = chapter.zone
+    if zone is None:
+        return None
+    size, metre = chapter.units.shown("m")
+    lower, upper = size * zone.lower[:2], size * zone.upper[:2]
+    reach = float(max(upper - lower)) or 1.0
+    scale = (_PLAN - 2 * _MARGIN) / reach
+
+    def place(corner: Array) -> tuple[float, float]:
+        x, y = _MARGIN + scale * (size * corner - lower)
+        return float(x), _PLAN - float(y)
+
+    outlines = [
+        element("polygon", points=" ".join("{:.1f},{:.1f}".format(*place(c)) for c in polygon), class_="zone")
+        for polygon in zone.polygons
+    ]
+    drawn = element(
+        "svg",
+        element("title", "The zone on the floor, seen from above"),
+        list(_plan_axes(lower, upper, scale)),
+        outlines,
+        element("path", d="M{:.1f} {:.1f}m-6 0h12m-6 -6v12".format(*place(np.zeros(2))), class_="axis"),
+        element("text", f"x [{metre}]", x=_PLAN - 4, y=_PLAN - 8, class_="label end"),
+        element("text", f"y [{metre}]", x=4, y=14, class_="label"),
+        viewBox=f"0 0 {_PLAN:g} {_PLAN:g}",
+        role="img",
+        aria_label="The zone on the floor, seen from above",
+    )
+    caption = element("figcaption", element("strong", "The zone on the floor; the cross is the origin"))
+    return section(
+        "Zone",
+        element("figure", caption, drawn, class_="chart plan"),
+        element("ul", [element("li", one) for one in zone_sentences(zone) if one not in chapter.warnings]),
+        lead="What the robot, its tool and its payload sweep in these stops. Computed, not measured.",
+    )
+
+
+def _plan_axes(lower: Array, upper: Array, scale: float) -> Iterator[Html]:
+    """Yield lines of the grid of a plan with their values, from lower (2,) to upper (2,)."""
+    for k, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True)):
+        values = ticks(low, high, 5)
+        for value, label in zip(values, tick_labels(values), strict=True):
+            at = _MARGIN + scale * (value - low)
+            if k == 0:
+                yield element("path", d=f"M{at:.1f} {_MARGIN:g}V{_PLAN:g}", class_="grid")
+                yield element("text", label, x=f"{at:.1f}", y=_MARGIN - 6, class_="tick middle")
+            else:
+                y = _PLAN - at
+                yield element("path", d=f"M{_MARGIN:g} {y:.1f}H{_PLAN:g}", class_="grid")
+                yield element("text", label, x=_MARGIN - 6, y=f"{y + 4:.1f}", class_="tick end")

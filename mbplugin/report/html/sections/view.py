@@ -236,8 +236,8 @@ def verdict_section(chapter: Chapter) -> Html:
     said = sentence(chapter)
     return joined(
         [
-            [element("p", one, class_="alarm", role="alert") for one in chapter.warnings],
             element("p", said, class_=f"verdict {grade(chapter)}") if said else None,
+            [element("p", one, class_="alarm", role="alert") for one in chapter.warnings],
             element("dl", [_tile(*tile) for tile in _tiles(chapter)], class_="tiles"),
         ]
     )
