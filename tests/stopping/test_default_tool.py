@@ -82,6 +82,29 @@ def test_fingers_without_a_mimic_and_of_two_joints_each() -> None:
     assert tool_of(*arm, *fingers) == "hand"
 
 
+LONGER = (*ARM[:2], ("j2", "revolute", "lower", "wrist"), ("flange", "fixed", "wrist", "palm"))
+
+
+@pytest.mark.parametrize(
+    ("joint", "link", "tool"),
+    [
+        ("gripper", "jaw", "palm"),
+        ("j3", "moving_jaw_v1", "palm"),
+        ("jointGripper", "gripperMover", "palm"),
+        # a wrist that carries a gripper turns it, and a joint without such a name is one of the arm
+        ("gripper_roll", "gripper_base", "gripper_base"),
+        ("j3", "last", "last"),
+    ],
+)
+def test_a_gripper_with_one_moving_jaw_is_none_of_the_arm(joint: str, link: str, tool: str) -> None:
+    assert tool_of(*LONGER, (joint, "revolute", "palm", link)) == tool
+
+
+def test_a_fingertip_that_is_fixed_to_the_hand_is_no_tool() -> None:
+    tips = [(f"fix{k}", "fixed", "palm", f"link_finger_tip_{k}") for k in (1, 2)]
+    assert tool_of(*LONGER, ("end", "fixed", "palm", "end_effector"), *tips) == "end_effector"
+
+
 def test_what_branches_at_its_root_or_not_at_all_has_its_tool_farthest_out() -> None:
     assert tool_of(*ARM) == "hand"
     legs = [

@@ -40,6 +40,12 @@ _SENSORS = {
     "screw",
     "bolt",
 }
+#: A link with such a name is a finger, whatever else its name says; a joint with one, and none of a wrist, moves one.
+_FINGERS = {"finger", "fingers", "thumb", "knuckle", "jaw", "claw", "mover"}
+_OF_FINGERS, _OF_WRISTS = (
+    {"finger", "jaw", "gripper", "grip"},
+    {"wrist", "roll", "pitch", "yaw", "rotate", "twist"},
+)
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: Moving joints of an arm, at least: a head or a gripper on a cart has fewer.
 _ARM = 3
@@ -65,10 +71,11 @@ def default_tool(mech: Mechanism) -> DefaultTool:
 
     The chain of joints to the body farthest out is followed from the ground. It ends where a gripper begins:
     at bodies fixed to each other that two or more branches of moving joints leave, each of fewer joints than
-    lead there, and that no loop closes elsewhere. Of bodies fixed to each other the one is taken that has the name of
-    a tool (tcp, tool0, grasp …, then ee, tool …, then flange, gripper, hand), never a sensor, else the one farthest
-    out, the last of the file among equals. Where none in front of a gripper has such a name, the point is the middle
-    of the origins of the finger joints.
+    lead there, and that no loop closes elsewhere; or in front of the last joint, where its name is that of a finger.
+    Of bodies fixed to each other the one is taken that has the name of a tool (tcp, tool0, grasp …, then ee, tool …,
+    then flange, gripper, hand), never a sensor, else the one farthest out that is no finger, the last of the file
+    among equals. Where none in front of a gripper has such a name, the point is the middle of the origins of the
+    finger joints.
 
     Raises
     ------
@@ -83,7 +90,7 @@ def default_tool(mech: Mechanism) -> DefaultTool:
         return rolling
     last = tree.farthest({body.name for body in mech.bodies})
     for hub in tree.hubs_to(last):
-        fingers = tree.fingers(hub)
+        fingers = tree.fingers(hub) or tree.single_finger(hub)
         if fingers:
             names = ", ".join(joint.pair.name for joint in fingers if joint.pair is not None)
             body = tree.farthest(tree.fixed_to(hub))
@@ -99,12 +106,18 @@ def default_tool(mech: Mechanism) -> DefaultTool:
     )
 
 
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(name)}
+
+
 def _rank(body: str) -> int:
     """Return how much a name is that of a tool: 3 for its point, 1 for what holds one, −1 for a sensor."""
-    words = {word.lower() for word in _WORD.findall(body)}
+    words = _words(body)
     joined = re.sub(r"[^a-z0-9]", "", body.lower())
     if words & _SENSORS:
         return -1
+    if words & _FINGERS:
+        return 0
     if words & _POINTS or any(joined.endswith(end) for end in _POINT_ENDINGS):
         return 3
     return 2 if words & _TOOLS or "endeffector" in joined else int(bool(words & _HOLDERS))
@@ -194,6 +207,18 @@ class _Tree:
                 return []
             lengths.append(max(self._moving[body] for body in bodies) - self._moving[hub])
         return branches if len(branches) > 1 and max(lengths) < self._moving[hub] else []
+
+    def single_finger(self, hub: str) -> list[TreeJoint]:
+        """Return the joint of the one moving finger of a gripper at a hub, none where no name says that it is one."""
+        branches = self._branches(hub)
+        if len(branches) != 1 or self._moving[hub] < _ARM or branches[0].pair is None:
+            return []
+        joint, body = _words(branches[0].pair.name), _words(branches[0].outer)
+        is_last = all(
+            self._moving[name] <= self._moving[hub] + 1 for name in self._mech.tree.carried(branches[0].outer)
+        )
+        named = body & _FINGERS or (joint & _OF_FINGERS and not joint & _OF_WRISTS and not body & _TOOLS)
+        return branches if is_last and named else []
 
     def _closes_elsewhere(self, bodies: set[str], hub: str) -> bool:
         """Whether a loop of these bodies goes through others than the hub."""
