@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from math import isinf
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.files import read_bounded
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.phrases import listed
 from mbplugin.readers.source import Source
-from mbplugin.version import __version__, commit
+from mbplugin.version import __version__
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -40,6 +44,9 @@ DEVIATIONS_TITLE = "Standard deviations for the stated tolerances (? where nothi
 BUDGET_TITLE = "Largest misfit within the limits, without other loads"
 #: An absolute path in a command line, behind a blank, a quote, or the sign of an option.
 _ABSOLUTE = re.compile(r"(^|[\s'\"=])(/[^\s'\"]+)")
+_HASH = re.compile(r"[0-9a-f]{40,64}")
+#: Digits of a commit that reports show.
+_DIGITS = 12
 _SMALL: Mapping[CoordinateUnit, str] = {"m": "mm", "rad": "mrad"}
 _Directions = Sequence[Sequence[float]] | None
 #: Marks the force of an actuator that shares it with others.
@@ -136,6 +143,48 @@ def time_of_report() -> datetime:
         raise BadUsage(
             f"SOURCE_DATE_EPOCH is {stated!r}", expected="whole seconds since 1970, or no such variable"
         ) from None
+
+
+# The commit that the package was made from.
+
+
+@cache
+def commit() -> str | None:
+    """Return the commit of the package: as it was installed from a repository, or that of its checkout; else None."""
+    found = _installed() or checked_out(Path(__file__).resolve().parents[2] / ".git")
+    return found[:_DIGITS] if found else None
+
+
+def _installed() -> str | None:
+    try:
+        stated = distribution("mbplugin").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return None
+    made = json.loads(stated or "{}").get("vcs_info", {}).get("commit_id", "")
+    return made if _HASH.fullmatch(made) else None
+
+
+def checked_out(git: Path) -> str | None:
+    """Return the commit of a checkout from its files, without running git; None where they do not tell."""
+    try:
+        if git.is_file():
+            # a worktree names its folder
+            git = Path(_words(git).removeprefix("gitdir:").strip())
+        head = _words(git / "HEAD")
+        if not head.startswith("ref:"):
+            return head if _HASH.fullmatch(head) else None
+        name, common = head.removeprefix("ref:").strip(), git / "commondir"
+        folder = git / _words(common) if common.is_file() else git
+        if (folder / name).is_file():
+            return _words(folder / name)
+        packed = _words(folder / "packed-refs").splitlines()
+        return next((line.split()[0] for line in packed if line.endswith(f" {name}")), None)
+    except (OSError, UnicodeDecodeError, MbPluginError):
+        return None
+
+
+def _words(path: Path) -> str:
+    return read_bounded(path).decode("ascii").strip()
 
 
 # What pages and windows add to a model at a pose: verdicts and reactions, or a sentence that says why not.

@@ -20,7 +20,8 @@ from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.stopping.batch import CompiledStopper, StopSummary, require_compiled_stop
+from mbplugin.stopping.batch import CompiledStop, CompiledStopper, StopSummary, require_compiled_stop
+from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import make_scenario, tool_name
 from mbplugin.stopping.scenario.arm import with_rigid_rest
@@ -34,7 +35,7 @@ from mbplugin.stopping.table.rated import (
     rated_payload,
     stop_command,
 )
-from mbplugin.stopping.table.run import stopping_table
+from mbplugin.stopping.table.run import AxisStops, ramps_by_joint, stopping_table
 from mbplugin.stopping.table.values import StoppingTable
 from mbplugin.stopping.worst_search import (
     Count,
@@ -103,6 +104,8 @@ def with_worst_stops(
             brakes=brakes,
             decelerations=decelerations if category else None,
             tool=table.tool,
+            share=table.share,
+            confidence=table.confidence,
             progress=progress,
         )
         for category in sorted({row["category"] for row in table.rows})
@@ -133,6 +136,8 @@ def worst_stop(
     samples: int = 2000,
     seed: int = 0,
     max_seconds: float = MAX_SECONDS,
+    share: float = SHARE,
+    confidence: float = CONFIDENCE,
     progress: Count | None = None,
 ) -> WorstStops:
     """Search the worst stops of a category: the longest time, travel of each axis, and path of the tool.
@@ -173,6 +178,8 @@ def worst_stop(
         Random stops at the beginning of each search, no fewer than the population of its evolution; their seed.
     max_seconds : float
         Time limit of the search; beyond it the worst stops so far are the result, which says how much was done.
+    share, confidence : float
+        Of the upper bounds of stops in which one axis moves whose brake or ramp is calibrated, between 0 and 1.
     progress : callable, optional
         Gets the number of stops that were computed.
 
@@ -183,6 +190,7 @@ def worst_stop(
     BadNumber
         A number that cannot be.
     """
+    require_bound(share, confidence)
     mech = with_coordinates(as_scene(standing(mech, q)), q or {})
     brakes, failures = tuple(brakes or ()), tuple(failures)
     default = default_tool(mechanism_of(mech)) if tool is None else None
@@ -230,9 +238,17 @@ def worst_stop(
         searched += [(o, space, space.start(x)) for o, x in zip(objectives, points, strict=True)]
     # the values that are reported are as accurate as those of estop
     exact = StopComputer(CompiledStopper(scenario, scenario.rtol, scenario.atol), computer.count)
+    scene = mech if isinstance(mech, Scene) else None
+    alone = AxisStops(
+        CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol),
+        ramps_by_joint(scenario, scene, decelerations),
+        share,
+        confidence,
+    )
     values = ValuesOf(
-        mech if isinstance(mech, Scene) else None,
+        scene,
         exact,
+        alone if moving == "one" and category < 2 else None,
         brakes,
         decelerations,
         payload is None,
@@ -353,12 +369,13 @@ class ValuesOf:
         self,
         scene: Scene | None,
         computer: StopComputer,
+        alone: AxisStops | None,
         brakes: tuple[BrakeLike, ...],
         decelerations: Mapping[str, float],
         of_scene: bool,
         grid: Sequence[Mapping[str, Any]],
     ) -> None:
-        self.scene, self.computer, self.of_scene = scene, computer, of_scene
+        self.scene, self.computer, self.alone, self.of_scene = scene, computer, alone, of_scene
         self.given, self.decelerations = brakes, decelerations
         keys = (("time", "time"), ("travel", "distance"), ("tool_distance", "tool_distance"))
         self.grid = {(row["joint"], measure): abs(row[key]) for row in grid for measure, key in keys}
@@ -397,7 +414,28 @@ class ValuesOf:
             self._factors(start.torque_factors),
             self._factors(start.delay_factors),
             self._command(space, start, q, {name: rate for name, rate in qd.items() if rate}),
+            *self._bounds(objective, space, start, stop, n),
         )
+
+    def _bounds(
+        self, objective: Objective, space: StopSpace, start: StopStart, stop: StopSummary, n: int
+    ) -> tuple[float | None, float | None, float | None]:
+        """Return upper bounds of the value, of the time (s) and of the tool's way (m); None where there are none."""
+        axis = objective.axis
+        varied = bool((start.torque_factors != 1).any() or (start.delay_factors != 1).any())
+        if self.alone is None or axis is None or varied:
+            return None, None, None
+        self.alone.compiled.set_payloads(space.payloads(start))
+        bounds = self.alone.bounds(min(self.computer.scenario.category, 1), axis, start.q, start.qd, stop)
+        if bounds is None:
+            return None, None, None
+        travel = abs(float(stop.travels[n]))
+        way = (
+            stop.tool_distance * bounds.distance / travel if bounds.distance is not None and travel else None
+        )
+        time = None if bounds.time is None else max(bounds.time, stop.time)
+        own = {"time": bounds.time, "travel": bounds.distance, "tool_distance": way}[objective.measure]
+        return own, time, way
 
     def _factors(self, factors: Array) -> dict[str, float]:
         """Return the factors (n,) of the brakes that are not 1."""

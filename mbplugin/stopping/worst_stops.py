@@ -45,6 +45,8 @@ def _found_in_units(one: WorstStop, units: Units, lengths: tuple[str, ...]) -> W
         one,
         unit=unit,
         value=size * one.value,
+        bound=None if one.bound is None else size * one.bound,
+        tool_distance_bound=None if one.tool_distance_bound is None else metre * one.tool_distance_bound,
         grid=None if one.grid is None else size * one.grid,
         tool_distance=metre * one.tool_distance,
         q=shown(one.q),
@@ -156,6 +158,8 @@ class WorstStop:
         Of the brakes by joint, where they are not 1.
     command : str or None
         The ``mbplugin estop …`` that computes this stop; None for a model that was not read from a file.
+    bound, time_bound, tool_distance_bound : float or None
+        Upper bounds of value, time and tool_distance, where one axis moves whose brake or ramp is calibrated.
     """
 
     axis: str | None
@@ -172,6 +176,9 @@ class WorstStop:
     torque_factors: Mapping[str, float]
     delay_factors: Mapping[str, float]
     command: str | None
+    bound: float | None = None
+    time_bound: float | None = None
+    tool_distance_bound: float | None = None
 
     @property
     def name(self) -> str:

@@ -18,9 +18,8 @@ import trimesh
 import mbplugin
 from command_line import FOUR_BAR, ROOT, call
 from mbplugin.readers.source import sources_of
-from mbplugin.report.record import record_facts, record_of
+from mbplugin.report.record import checked_out, record_facts, record_of
 from mbplugin.simulation import run as simulation
-from mbplugin.version import _checked_out
 
 ARM = str(ROOT / "assets" / "arm_6r.scene.toml")
 
@@ -139,7 +138,7 @@ def test_the_commit_is_that_of_the_checkout(
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="ascii")
-    found = _checked_out(tmp_path)
+    found = checked_out(tmp_path)
     assert (found and found[:12]) == commit
 
 

@@ -14,6 +14,7 @@ from places import ROOT
 #: Calls that read a whole file, and what they read: files of this installation, our own output, or trusted macros.
 OWN = {
     "dynamics/compiler/jit.py": "sources of this package",
+    "report/record.py": "metadata of this package",
     "processes/foreign.py": "metadata of installed packages",
     "readers/xacro/reader.py": "macros that --xacro-unsafe trusts to run programs",
     "report/html/page.py": "resources of this package",

@@ -328,7 +328,7 @@ def test_where_every_stop_ends_at_a_limit_no_value_is_printed() -> None:
     found = worst_stop(tight, samples=1, brakes=[BRAKE], tool="b0")
     assert set(found.outcomes) == {"limit_hit"}
     for one in found.found:
-        assert worst_cells(one, "m") == ["–", worst_cells(one, "m")[1], "–", "–", "–", "0 kg"]
+        assert worst_cells(one, "m") == ["–", "–", worst_cells(one, "m")[2], "–", "–", "–", "0 kg"]
     assert "longest time 0" not in str(found)
 
 

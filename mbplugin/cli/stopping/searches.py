@@ -149,6 +149,7 @@ def worst_stop_command(
     duration: StopDurationOption = 10.0,
     samples: Samples = 2000,
     seed: Seed = 0,
+    bound: BoundOption = None,
     max_seconds: MaxSeconds = MAX_SECONDS,
     commands: Commands = False,
     output_format: opt.PageFormatOption = "text",
@@ -160,8 +161,11 @@ def worst_stop_command(
 
     Exit code: 0 for all outcomes, 2 for unusable input or wrong usage.
     """
+    from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE
+
     require_folder(output)
     earlier = earlier_report(against, "worst-stop")
+    share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
     from mbplugin.readers.standing import bolted_down
 
     scene = bolted_down(read_scene(file, (output,), reading, also=(against,)))
@@ -191,6 +195,8 @@ def worst_stop_command(
             samples=samples,
             seed=seed,
             max_seconds=max_seconds,
+            share=share,
+            confidence=confidence,
             progress=progress,
         )
     emit_report(_report(worst, scene, file, given.units, commands), output_format, output, earlier)

@@ -327,6 +327,9 @@ class _Worst(Part):
     torque_factors: ByName = key("of brakes, where not 1")
     delay_factors: ByName = key("of brakes, where not 1")
     command: str | None = key("computes the stop again; null without a file")
+    bound: Size | None = key("upper bound of value, where the brake or ramp is calibrated", optional=True)
+    time_bound: Size | None = key("upper bound of time, s", optional=True)
+    tool_distance_bound: Size | None = key("upper bound of tool_distance, m", optional=True)
 
 
 class _Failure(Part):

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 MEASURED_TITLE = "Measured stops beside computed ones, nothing fitted"
 #: Widths of columns: in SI units, and in smaller ones.
 _COLUMN, _WIDE_COLUMN = 10, 13
-WORST_HEADS = ("value", "table row", "factor", "time", "tool path", "payload")
+WORST_HEADS = ("value", "≤", "table row", "factor", "time", "tool path", "payload")
 FAILURE_HEADS = ("worst outcome", "time", "tool path")
 #: Heads of the tables of quantiles and of bounds.
 QUANTILE_HEADS = ("median", "90 %", "99 %", "largest", "in stop")
@@ -270,13 +270,15 @@ def worst_cells(worst: WorstStop, length: str) -> list[str]:
     grid = "–" if not worst.grid else f"{shown(worst.grid)} {worst.unit}"
     if worst.outcome == "limit_hit":
         # every stop that was searched ends at a limit: none came to rest by its brakes
-        return ["–", grid, "–", "–", "–", f"{worst.payload:.4g} kg"]
+        return ["–", "–", grid, "–", "–", "–", f"{worst.payload:.4g} kg"]
     # a stop that does not end goes on after what was computed
     more = "> " if worst.outcome in ("not_stopped", "budget_spent", "loop_opened") else ""
     factor = "–" if worst.factor is None else f"{more}{worst.factor:.3g}"
     own = f"{more}{shown(worst.value)} {worst.unit}"
+    bound = "–" if worst.bound is None else f"{at_most_shown(worst.bound)} {worst.unit}"
     return [
         own,
+        bound,
         grid,
         factor,
         f"{worst.time:.4g} s",

@@ -152,16 +152,16 @@ def stopping_table(
         raise BadUsage(f"categories {tuple(categories)} were requested", expected="0, 1 or both")
     names = table_axes(scenario.mech, scenario.tool, axes)
     choice = scenario.tool_choice.over_poses(scenario.mech, scenario.q, [(name,) for name in names])
-    ramps = _stated_ramps(scenario, scene, numbers(decelerations, accelerations_of(scenario.mech)))
-    stated, joints = _stated_ramps(scenario, scene, None), [brake.joint for brake in scenario.brakes]
+    ramps = ramps_by_joint(scenario, scene, numbers(decelerations, accelerations_of(scenario.mech)))
+    stated, joints = ramps_by_joint(scenario, scene, None), [brake.joint for brake in scenario.brakes]
     rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
     command = stop_command(scene, scenario, brakes, rampless, payload == 0.0)
     # as accurate as estop: a table has few rows
     compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
     speeds = numbers(speeds, rates_of(scenario.mech))
     full = full_speeds(scenario.mech, names, speeds)
-    stops = TableStops(compiled, names, rated, full, points, ramps, payload is None, command, budget)
-    stops.share, stops.confidence = share, confidence
+    bound = (share, confidence)
+    stops = TableStops(compiled, names, rated, full, points, ramps, payload is None, command, bound, budget)
     beside = None
     # first, as its file may be wrong
     if measured is not None:
@@ -216,10 +216,10 @@ def stopping_table(
 stop_table = known_as(stopping_table, "stop_table")
 
 
-def _stated_ramps(
+def ramps_by_joint(
     scenario: Scenario, scene: Scene | None, given: Mapping[str, float] | None
 ) -> dict[str, Ramp]:
-    """Return the ramps by joint: given decelerations, else the scene's ramps, else those of its actuators."""
+    """Return the ramps by joint: given decelerations (rad/s², m/s²), else a scene's ramps, else its actuators'."""
     actuators, ramps = (scene.actuators, scene.ramps) if scene else ((), ())
     stated = {a.joint: Ramp(a.joint, deceleration=a.deceleration) for a in actuators if a.deceleration}
     stated |= {ramp.joint: ramp for ramp in ramps}
@@ -274,7 +274,110 @@ def _assumptions(
 # The stops of a stopping table: one axis moves, at every share of speed, extension and payload.
 
 
-class TableStops:
+class AxisStops:
+    """Computes stops in which one axis moves, and how far these may be off.
+
+    Parameters
+    ----------
+    compiled : CompiledStop
+        With the payloads that are set.
+    ramps : mapping of str to Ramp
+        Stated ones, by joint.
+    share, confidence : float
+        Of upper bounds.
+    budget : (float, float)
+        When the time to compute ends, on the clock of :func:`time.monotonic`, and how much there was, s.
+    """
+
+    def __init__(
+        self,
+        compiled: CompiledStop,
+        ramps: Mapping[str, Ramp],
+        share: float = SHARE,
+        confidence: float = CONFIDENCE,
+        budget: tuple[float, float] = (math.inf, math.inf),
+    ) -> None:
+        self._end, self._max_seconds = budget
+        self.compiled, self.ramps, self.share, self.confidence = compiled, ramps, share, confidence
+        self.assumed: list[str] = []
+        self.ramps_of_effort: list[str] = []
+
+    def stop(self, category: int, axis: str, q: Array, qd: Array) -> StopSummary:
+        """Return the stop of an axis in a category from q (nq,) and qd (nv,), with the payloads that are set."""
+        return self._stop(category, axis, q, qd)[0]
+
+    def _stop(
+        self, category: int, axis: str, q: Array, qd: Array
+    ) -> tuple[StopSummary, dict[str, float], float | None]:
+        """Return a stop from q (nq,) and qd (nv,), the reaction times (s), and the deceleration of category 1."""
+        if monotonic() > self._end:
+            raise BadUsage(
+                f"the table is not computed within {self._max_seconds:g} s",
+                expected="a table of fewer stops, or brakes of a lower viscous torque",
+                remedy="allow more (--max-seconds, max_seconds=), or ask for fewer rows (--grid, grid=)",
+            )
+        brakes = self.compiled.scenario.brakes
+        if category == 0:
+            reactions = {brake.joint: brake.engagement_time for brake in brakes}
+            return self.compiled.stop(q, qd), reactions, None
+        speed = abs(float(qd[self.compiled.scenario.rate_of(axis)]))
+        deceleration = self._deceleration(axis, q, speed)
+        reactions = {brake.joint: brake.delay for brake in with_reactions(brakes, self.ramps.values())}
+        delays = np.array([reactions[brake.joint] for brake in brakes])
+        decelerations = np.full(len(brakes), deceleration)
+        return self.compiled.controlled_stop(q, qd, decelerations, delays), reactions, deceleration
+
+    def bounds(self, category: int, axis: str, q: Array, qd: Array, own: StopSummary) -> StopBounds | None:
+        """Return how far a stop from q (nq,) and qd (nv,) may be off; None without a calibration, or without rest."""
+        brakes = self.compiled.scenario.brakes
+        n = [brake.joint for brake in brakes].index(axis)
+        stated = stated_brake(brakes[n]) if category == 0 else self.ramps.get(axis)
+        if stated is None or stated.uncertainty is None or own.outcome != "stopped":
+            return None
+
+        def predict(numbers: Mapping[str, float]) -> Array:
+            changed: dict[str, Any] = dict(numbers)
+            stop = self._with(replace(stated, **changed), n, q, qd) if numbers else own
+            return np.array([float(stop.times[n]), abs(float(stop.travels[n]))])
+
+        if category == 0 and any(abs(own.travels[k]) > MOVES for k in range(len(brakes)) if k != n):
+            return no_bounds("another joint slips, and the measured stops are fitted as if the others stand")
+        speed = abs(float(qd[self.compiled.scenario.rate_of(axis)]))
+        return bounds_of(stated, speed, predict, self.share, self.confidence)
+
+    def _with(self, stated: Brake | Ramp, n: int, q: Array, qd: Array) -> StopSummary:
+        """Return the stop from q (nq,) and qd (nv,) with another brake or ramp of joint n."""
+        if isinstance(stated, Brake):
+            brakes = self.compiled.scenario.brakes
+            others = list(brakes)
+            others[n] = braked(brakes[n], stated)
+            self.compiled.set_brakes(tuple(others))
+            try:
+                return self.stop(0, stated.joint, q, qd)
+            finally:
+                self.compiled.set_brakes(brakes)
+        ramps = self.ramps
+        self.ramps = {**ramps, stated.joint: stated}
+        try:
+            return self.stop(1, stated.joint, q, qd)
+        finally:
+            self.ramps = ramps
+
+    def _deceleration(self, axis: str, q: Array, speed: float) -> float:
+        """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; what is assumed is noted."""
+        if axis in self.ramps:
+            return self.ramps[axis].deceleration_from(speed)
+        compiled = self.compiled
+        found = assumed_deceleration(compiled.scenario.mech, axis, lambda: compiled.inertias(q))
+        assumption = f"{axis}: category 1 decelerates with {found.source}"
+        if assumption not in self.assumed:
+            self.assumed.append(assumption)
+            if found.effort is not None:
+                self.ramps_of_effort.append(axis)
+        return found.value
+
+
+class TableStops(AxisStops):
     """Computes the stops of a table."""
 
     def __init__(
@@ -287,11 +390,12 @@ class TableStops:
         ramps: Mapping[str, Ramp],
         of_scene: bool,
         command: StopCommand | None,
-        budget: tuple[float, float] = (math.inf, math.inf),
+        bound: tuple[float, float],
+        budget: tuple[float, float],
     ) -> None:
-        self._end, self._max_seconds = budget
-        self.compiled, self.axes, self.rated, self.speeds = compiled, axes, rated, speeds
-        self.grid, self.ramps, self.of_scene, self.command = grid, ramps, of_scene, command
+        super().__init__(compiled, ramps, *bound, budget)
+        self.axes, self.rated, self.speeds = axes, rated, speeds
+        self.grid, self.of_scene, self.command = grid, of_scene, command
         compiled.set_payloads(payload_share(rated, 1.0))
         self._poser = ExtensionPoses(compiled, axes)
         # at 100 % payload, as gravity decides where an axis is loaded most
@@ -300,10 +404,7 @@ class TableStops:
             for k, axis in enumerate(axes)
             for share in {s for category in (0, 1) for s in self._extensions(k, category)}
         }
-        self.share, self.confidence = SHARE, CONFIDENCE
         self.unbounded: list[str] = []
-        self.assumed: list[str] = []
-        self.ramps_of_effort: list[str] = []
 
     def rows(self, category: int) -> list[tuple[dict[str, object], StopMotion]]:
         """Return the rows of a category, each with its motion."""
@@ -364,67 +465,6 @@ class TableStops:
             return "calibrated"
         return "assumed" if stated is None or (category == 0 and brake.assumed) else "stated"
 
-    def bounds(self, category: int, axis: str, q: Array, qd: Array, own: StopSummary) -> StopBounds | None:
-        """Return how far a stop from q (nq,) and qd (nv,) may be off; None without a calibration, or without rest."""
-        brakes = self.compiled.scenario.brakes
-        n = [brake.joint for brake in brakes].index(axis)
-        stated = stated_brake(brakes[n]) if category == 0 else self.ramps.get(axis)
-        if stated is None or stated.uncertainty is None or own.outcome != "stopped":
-            return None
-
-        def predict(numbers: Mapping[str, float]) -> Array:
-            changed: dict[str, Any] = dict(numbers)
-            stop = self._with(replace(stated, **changed), n, q, qd) if numbers else own
-            return np.array([float(stop.times[n]), abs(float(stop.travels[n]))])
-
-        if category == 0 and any(abs(own.travels[k]) > MOVES for k in range(len(brakes)) if k != n):
-            return no_bounds("another joint slips, and the measured stops are fitted as if the others stand")
-        speed = abs(float(qd[self.compiled.scenario.rate_of(axis)]))
-        return bounds_of(stated, speed, predict, self.share, self.confidence)
-
-    def _with(self, stated: Brake | Ramp, n: int, q: Array, qd: Array) -> StopSummary:
-        """Return the stop from q (nq,) and qd (nv,) with another brake or ramp of joint n."""
-        if isinstance(stated, Brake):
-            brakes = self.compiled.scenario.brakes
-            others = list(brakes)
-            others[n] = braked(brakes[n], stated)
-            self.compiled.set_brakes(tuple(others))
-            try:
-                return self.stop(0, stated.joint, q, qd)
-            finally:
-                self.compiled.set_brakes(brakes)
-        ramps = self.ramps
-        self.ramps = {**ramps, stated.joint: stated}
-        try:
-            return self.stop(1, stated.joint, q, qd)
-        finally:
-            self.ramps = ramps
-
-    def stop(self, category: int, axis: str, q: Array, qd: Array) -> StopSummary:
-        """Return the stop of an axis in a category from q (nq,) and qd (nv,), with the payloads that are set."""
-        return self._stop(category, axis, q, qd)[0]
-
-    def _stop(
-        self, category: int, axis: str, q: Array, qd: Array
-    ) -> tuple[StopSummary, dict[str, float], float | None]:
-        """Return a stop from q (nq,) and qd (nv,), the reaction times (s), and the deceleration of category 1."""
-        if monotonic() > self._end:
-            raise BadUsage(
-                f"the table is not computed within {self._max_seconds:g} s",
-                expected="a table of fewer stops, or brakes of a lower viscous torque",
-                remedy="allow more (--max-seconds, max_seconds=), or ask for fewer rows (--grid, grid=)",
-            )
-        brakes = self.compiled.scenario.brakes
-        if category == 0:
-            reactions = {brake.joint: brake.engagement_time for brake in brakes}
-            return self.compiled.stop(q, qd), reactions, None
-        speed = abs(float(qd[self.compiled.scenario.rate_of(axis)]))
-        deceleration = self._deceleration(axis, q, speed)
-        reactions = {brake.joint: brake.delay for brake in with_reactions(brakes, self.ramps.values())}
-        delays = np.array([reactions[brake.joint] for brake in brakes])
-        decelerations = np.full(len(brakes), deceleration)
-        return self.compiled.controlled_stop(q, qd, decelerations, delays), reactions, deceleration
-
     def _command_of(self, case: RowCase) -> str | None:
         """Return the command that computes a row again."""
         if self.command is None:
@@ -435,19 +475,6 @@ class TableStops:
         a = case.deceleration
         ramps = {} if a is None else dict.fromkeys((case.axis, *self.command.ramps), a)
         return self.command.text(case.category, q, qd, carried, ramps)
-
-    def _deceleration(self, axis: str, q: Array, speed: float) -> float:
-        """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; what is assumed is noted."""
-        if axis in self.ramps:
-            return self.ramps[axis].deceleration_from(speed)
-        compiled = self.compiled
-        found = assumed_deceleration(compiled.scenario.mech, axis, lambda: compiled.inertias(q))
-        assumption = f"{axis}: category 1 decelerates with {found.source}"
-        if assumption not in self.assumed:
-            self.assumed.append(assumption)
-            if found.effort is not None:
-                self.ramps_of_effort.append(axis)
-        return found.value
 
 
 # One row of a stopping table: its inputs and results.

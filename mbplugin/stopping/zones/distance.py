@@ -345,8 +345,9 @@ def _of_row(row: Mapping[str, Any], model: str) -> _Figure:
 def _of_worst(found: Mapping[str, Any], model: str, category: int) -> _Figure:
     measure = str(found["measure"]).replace("_", " ")
     name = f"worst stop of category {category} of {model}, {found['axis'] or 'all axes'}, by its {measure}"
-    values = (_number(found["time"]), _number(found["tool_distance"]), str(found["outcome"]))
-    return _Figure(category, name, *values)
+    time, travel = (_number(at_most(found, key)) for key in ("time", "tool_distance"))
+    bounded = [found.get(f"{key}_bound") is not None for key in ("time", "tool_distance")]
+    return _Figure(category, name, time, travel, str(found["outcome"]), 0.0, *bounded)
 
 
 def _number(value: Any) -> float:

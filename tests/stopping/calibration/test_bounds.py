@@ -204,6 +204,30 @@ def test_a_scene_takes_the_bounds_along_and_the_distance_counts_them(
         assert any("with 95 % confidence" in text for text in distance.stop.assumed)
 
 
+def test_a_worst_stop_has_the_bounds_of_its_axis_and_a_distance_counts_them(tmp_path: Path) -> None:
+    """Without gravity all poses stop alike: the worst stop is the row at full speed."""
+    file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS, repeats=2, noise=(0.01, 0.01), seed=7))
+    stated = mb.calibrate(boom(), file).joints[0].stated
+    (row,) = rows_of(stated, (3.0,))
+    worst = mb.worst_stop(boom(), speeds={"j0": 3.0}, brakes=[stated], samples=1, limits="ignore")
+    for one in worst.found:
+        key = {"time": "time", "travel": "distance", "tool_distance": "tool_distance"}[one.measure]
+        assert one.time_bound == pytest.approx(row["rest_time_bound"], rel=1e-6)
+        if row[f"{key}_bound"] is not None:
+            assert one.bound == pytest.approx(row[f"{key}_bound"], rel=1e-6)
+    made = mb.separation_distance(worst, K=1.6, t1=0.1, D_DS=0.85, Z=0.0)
+    assert made.term("t2").value == pytest.approx(row["rest_time_bound"], rel=1e-6)
+    assert made.term("t2").source.endswith(", upper bound")
+    wider = mb.worst_stop(
+        boom(), speeds={"j0": 3.0}, brakes=[stated], samples=1, limits="ignore", share=0.999
+    )
+    assert wider.found[0].time_bound > worst.found[0].time_bound + 0.005
+    varied = mb.worst_stop(
+        boom(), speeds={"j0": 3.0}, brakes=[stated], samples=1, limits="ignore", torque_tolerance=0.1
+    )
+    assert varied.found[0].time_bound is None
+
+
 def test_a_number_that_was_changed_has_no_bound(tmp_path: Path) -> None:
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS, repeats=2, noise=(0.01, 0.01), seed=8))
     found = mb.calibrate(boom(), file)

@@ -393,7 +393,7 @@ def distance_section(chapter: Chapter) -> Html | None:
     assumed = [f"assumed in the stop: {sentence}" for sentence in made.stop.assumed]
     return section(
         f"{made.symbol} by {made.standard}",
-        element("ul", [element("li", sentence) for sentence in (*assumed, *made.notes)]),
         element("p", made.formula),
         table(("term", "value", "unit", "meaning", "source"), rows, numbers=(1,)),
+        element("ul", [element("li", sentence) for sentence in (*assumed, *made.notes)]),
     )
