@@ -310,3 +310,40 @@ def test_a_direction_that_no_row_shows_leaves_open_what_depends_on_it() -> None:
     known, lost = (bounds_of(stated, 1.0, predict, 0.95, 0.95) for predict in (late, slow))
     assert known is not None and known.time is not None and not known.missing
     assert lost is not None and lost.time is None and "do not determine torque" in lost.missing
+
+
+def test_a_stop_in_which_another_joint_slips_has_no_bound(tmp_path: Path) -> None:
+    """In a fit the other joints stand."""
+    mech = arm((1.0, 1.0), 3.0, gravity=0.0)
+    lines = [HEAD]
+    rng = np.random.default_rng(11)
+    for speed in SPEEDS * 2:
+        brakes = [Brake("j0", 40.0, delay=0.02), Brake("j1", 1e4, delay=0.0)]
+        stop = mb.estop(mech, qd={"j0": speed}, brakes=brakes).joint("j0")
+        time, way = np.array([stop.time, abs(stop.travel)]) + rng.normal(size=2) * 0.002
+        lines.append(f"j0,0,{speed!r},{float(time)!r},{float(way)!r}")
+    (joint,) = mb.calibrate(mech, written(tmp_path, "\n".join(lines) + "\n")).joints
+    for holds, bounded in ((1e4, True), (1.0, False)):
+        made = mb.stopping_table(
+            mech,
+            axes=["j0"],
+            speeds={"j0": 2.0},
+            categories=[0],
+            grid=FULL,
+            brakes=[joint.stated, Brake("j1", holds, delay=0.0)],
+        )
+        (row,) = made.rows
+        assert bool(row["slips"]) is not bounded
+        assert (row["time_bound"] is not None) is bounded
+        assert any("another joint slips" in text for text in made.warnings) is not bounded
+
+
+def test_a_few_rows_do_not_choose_a_ramp_that_meets_no_time(tmp_path: Path) -> None:
+    """Three rows of a ramp of constant time: their distances, by chance, fit a sharp ramp after a long reaction."""
+    rows = ((60, 391.3, 13.09), (120, 401.8, 26.67), (180, 409.4, 40.71))
+    lines = [f"j0,1,{speed},{time},{way}" for speed, time, way in rows]
+    head = "joint,category,speed [deg/s],time [ms],distance [deg]"
+    (joint,) = mb.calibrate(boom(), written(tmp_path, "\n".join([head, *lines]) + "\n")).joints
+    assert joint.law == "ramp_time"
+    assert joint.parameters["time"].value == pytest.approx(0.353, abs=0.02)
+    assert joint.parameters["reaction"].value == pytest.approx(0.048, abs=0.02)
