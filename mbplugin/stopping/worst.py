@@ -27,7 +27,7 @@ from mbplugin.stopping.run import make_scenario, tool_name
 from mbplugin.stopping.scenario.arm import with_rigid_rest
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
 from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes
-from mbplugin.stopping.table.extension import moving_chain, table_axes
+from mbplugin.stopping.table.extension import axes_that_stop, moving_chain, table_axes
 from mbplugin.stopping.table.rated import (
     default_tool,
     full_speeds,
@@ -194,7 +194,8 @@ def worst_stop(
     mech = with_coordinates(as_scene(standing(mech, q)), q or {})
     brakes, failures = tuple(brakes or ()), tuple(failures)
     default = default_tool(mechanism_of(mech)) if tool is None else None
-    mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool), brakes)
+    body = tool_name(mechanism_of(mech), tool)
+    mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
     scenario = make_scenario(
         mech,
         category=category,

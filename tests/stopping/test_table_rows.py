@@ -18,6 +18,8 @@ from scipy.optimize import brentq
 
 import mbplugin as mb
 from command_line import ASSETS, call
+from mbplugin import readers
+from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
 from mbplugin.report.documents.part import schema_of
@@ -265,3 +267,43 @@ def test_a_table_ends_at_its_time_limit(tmp_path: Path) -> None:
         "stop-table", str(ASSETS / "arm_6r.scene.toml"), "--measured", str(measured), "--max-seconds", "1e-6"
     )
     assert unread.code == 2 and "measured.csv:1: " in unread.err and "within" not in unread.err
+
+
+WRIST = """<robot name="belt"><link name="rail"/>{links}
+<joint name="a" type="revolute"><parent link="rail"/><child link="upper"/><axis xyz="0 1 0"/>
+<limit lower="-2" upper="2" effort="200" velocity="3"/></joint>
+<joint name="b" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0.5 0 0"/><axis xyz="0 1 0"/>
+<limit lower="-2.5" upper="2.5" effort="100" velocity="3"/></joint>
+<joint name="c" type="revolute"><parent link="lower"/><child link="fore"/><origin xyz="0.3 0 0"/><axis xyz="0 1 0"/>
+<limit lower="-2.5" upper="2.5" effort="60" velocity="3"/></joint>
+<joint name="w" type="{wrist}"><parent link="fore"/><child link="w1"/><origin xyz="0.3 0 0"/><axis xyz="0 1 0"/>
+<limit lower="-2" upper="2" effort="500" velocity="4"/></joint>
+<joint name="v" type="{wrist}"><parent link="w1"/><child link="tool0"/><origin xyz="0.1 0 0"/><axis xyz="0 0 1"/>
+<limit lower="-3" upper="3" effort="500" velocity="5"/>{mimic}</joint></robot>"""
+LINK = """<link name="{}"><inertial><origin xyz="0.1 0 0"/><mass value="{}"/>
+<inertia ixx="0.02" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+
+
+def belt(wrist: str, mimic: str) -> str:
+    names = (("upper", 8), ("lower", 5), ("fore", 3), ("w1", 1), ("tool0", 1))
+    return WRIST.format(links="".join(LINK.format(*one) for one in names), wrist=wrist, mimic=mimic)
+
+
+def test_a_wrist_that_a_belt_couples_is_rigid_and_the_arm_has_its_table() -> None:
+    """The same table as with a welded wrist, and stops of the whole robot with the belt, whose wrist brakes hold."""
+    coupled = readers.load("belt.urdf", text=belt("revolute", '<mimic joint="w" multiplier="-1"/>'))
+    made = mb.stopping_table(coupled, categories=[0])
+    welded = mb.stopping_table(readers.load("belt.urdf", text=belt("fixed", "")), categories=[0])
+    assert "w, v: taken as rigid in their pose, as couplings tie them." in made.warnings
+    for row, same in zip(made.rows, welded.rows, strict=True):
+        assert row["time"] == pytest.approx(same["time"], rel=1e-9)
+        assert row["tool_distance"] == pytest.approx(same["tool_distance"], rel=1e-9)
+        stop = mb.estop(coupled, row["q"], {row["joint"]: row["sense"] * row["speed"]})
+        assert stop.joint(row["joint"]).time == pytest.approx(row["time"], rel=1e-5)
+        assert abs(stop.joint(row["joint"]).travel) == pytest.approx(row["distance"], rel=1e-5)
+    worst = mb.worst_stop(coupled, samples=1, max_seconds=5)
+    assert worst.axes == ("a", "b", "c")
+    # a belt that couples the wrist to an axis that is stopped
+    elbow = readers.load("belt.urdf", text=belt("revolute", '<mimic joint="c"/>'))
+    with pytest.raises(BadUsage, match="couples the joints"):
+        mb.stopping_table(elbow, categories=[0])

@@ -76,6 +76,7 @@ from mbplugin.stopping.order_statistics import (
 )
 from mbplugin.stopping.run import tool_name
 from mbplugin.stopping.scenario.arm import with_rigid_rest
+from mbplugin.stopping.table.extension import axes_that_stop
 from mbplugin.stopping.table.rated import default_tool
 from mbplugin.version import __version__
 
@@ -152,7 +153,8 @@ def calibrate(
     """
     mech = standing(mech)
     default = default_tool(mechanism_of(mech)) if tool is None else None
-    mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool))
+    body = tool_name(mechanism_of(mech), tool)
+    mech, rigid = with_rigid_rest(mech, body, axes=axes_that_stop(mechanism_of(mech), body))
     mechanism = mechanism_of(mech)
     file = read_measured(Path(measured))
     rows = measurements_of(file, mechanism, numbers(speeds, rates_of(mechanism)))

@@ -1,8 +1,9 @@
 """The arm of a robot: what tables, searches and calibrations of stops move, and the rest, which is rigid there.
 
 These are of arms whose joints have one freedom and a brake each. A real robot carries more: a gripper whose fingers
-follow each other or close loops, a joint without a drive. What lies beside the chain from the ground to the tool is
-taken as rigid in its pose and said so; what lies in it stays, so that the search says why it is no such arm.
+follow each other or close loops, a joint without a drive, a wrist whose joints a belt couples. What lies beside the
+chain from the ground to the tool, and what couplings tie in it apart from the axes that are stopped, is taken as rigid
+in its pose and said so; the rest stays, so that the search says why it is no such arm.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from mbplugin.phrases import listed
 
 
 def with_rigid_rest(
-    model: Scene | Mechanism, tool: str, brakes: Iterable[BrakeLike] | None = None
+    model: Scene | Mechanism,
+    tool: str,
+    brakes: Iterable[BrakeLike] | None = None,
+    axes: Collection[str] = (),
 ) -> tuple[Scene | Mechanism, tuple[str, ...]]:
     """Return a robot whose joints beside the arm are rigid where they are no arm's, and a sentence that names them.
 
@@ -30,10 +34,13 @@ def with_rigid_rest(
         The body to which the arm leads.
     brakes : iterable of Brake or mapping, optional
         Those of a call; their joints move. None: it is no matter which joints have a brake.
+    axes : collection of str
+        Joints of the arm that are stopped; what is coupled to one of them stays.
     """
     scene = as_scene(model)
     mech = scene.mechanism
-    rigid = _beside(scene, tool, brakes)
+    within = _coupled_within(mech, tool, axes)
+    rigid = _beside(scene, tool, brakes, within)
     if not rigid:
         return model, ()
     stated = scene.state
@@ -49,19 +56,37 @@ def with_rigid_rest(
         locks=tuple(lock for lock in scene.locks if lock.joint not in rigid),
         springs=tuple(spring for spring in scene.springs if getattr(spring, "joint", "") not in rigid),
     )
-    names = listed([pair.name for pair in mech.pairs if pair.name in rigid and pair.kind.free])
-    return scene, (f"{names}: taken as rigid in their pose, as they lie beside the arm.",)
+    said = []
+    for reason, own in (("they lie beside the arm", rigid - within), ("couplings tie them", rigid & within)):
+        names = [pair.name for pair in mech.pairs if pair.name in own and pair.kind.free]
+        if names:
+            said.append(f"{listed(names)}: taken as rigid in their pose, as {reason}.")
+    return scene, tuple(said)
 
 
-def _beside(scene: Scene, tool: str, brakes: Iterable[BrakeLike] | None) -> set[str]:
+def _coupled_within(mech: Mechanism, tool: str, axes: Collection[str]) -> set[str]:
+    """Return the joints of the arm that couplings tie to each other and to none of its axes."""
+    tied, names = DisjointSets[str](), set()
+    for first, *others in _coupled(mech):
+        names |= {first, *others}
+        for other in others:
+            tied.join(first, other)
+    chain = {joint.pair.name for joint in mech.tree.way_in(tool) if joint.pair is not None}
+    stays = {tied.find(name) for name in axes if name in names}
+    return {name for name in names & chain if tied.find(name) not in stays}
+
+
+def _beside(scene: Scene, tool: str, brakes: Iterable[BrakeLike] | None, within: Collection[str]) -> set[str]:
     """Return the joints beside the arm that couplings or loops tie to each other, or that have no brake.
 
-    What is tied to a joint of the arm, or to one whose brake is given, stays as it is.
+    What is tied to a joint of the arm, or to one whose brake is given, stays as it is; joints ``within`` the arm that
+    only couplings tie to each other do not.
     """
     mech, given = scene.mechanism, tuple(brakes or ())
     moving = {brake.joint for brake in read_brakes(mech, given)}
     own = [brake for brake in scene.brakes if brake.joint not in moving]
-    moving |= {joint.pair.name for joint in mech.tree.way_in(tool) if joint.pair is not None}
+    chain = {joint.pair.name for joint in mech.tree.way_in(tool) if joint.pair is not None}
+    moving |= chain - set(within)
     groups = [*_coupled(mech), *_loops(mech)]
     if brakes is not None:
         groups += _without_brake(mech, robot_brakes(mech, (*given, *own)))

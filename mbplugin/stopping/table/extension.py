@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes
 from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
 from mbplugin.model.spatial import Array, is_turn, skew
@@ -395,6 +395,14 @@ def moving_chain(mech: Mechanism, tool: str) -> tuple[TreeJoint, ...]:
     """Return the joints with one freedom from the ground to the tool."""
     chain = [j for j in mech.tree.way_in(tool) if j.pair is not None and len(j.pair.kind.free) == 1]
     return tuple(reversed(chain))
+
+
+def axes_that_stop(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -> tuple[str, ...]:
+    """Return the axes of a table as :func:`table_axes` does, none where it refuses: the table says why."""
+    try:
+        return table_axes(mech, tool, names)
+    except MbPluginError:
+        return ()
 
 
 def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ from mbplugin.stopping.scenario.decelerations import (
     with_reactions,
 )
 from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes, start_as_stated
-from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, table_axes
+from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (
     DefaultTool,
     StopCommand,
@@ -141,7 +141,8 @@ def stopping_table(
     budget = (monotonic() + max_seconds, max_seconds)
     mech, brakes = with_coordinates(as_scene(standing(mech, q)), q or {}), tuple(brakes or ())
     default = default_tool(mechanism_of(mech)) if tool is None else None
-    mech, rigid = with_rigid_rest(mech, tool_name(mechanism_of(mech), tool), brakes)
+    body = tool_name(mechanism_of(mech), tool)
+    mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
     scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes, default=default)
     scenario = replace(scenario, taken=(*rigid, *scenario.taken))
