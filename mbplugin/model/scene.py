@@ -412,6 +412,28 @@ class Actuator:
 
 @one_line_repr
 @dataclass(frozen=True)
+class ActuatorLaw:
+    """How an actuator makes a force of its command, in the terms of MJCF's ``<general>``; nothing here simulates it.
+
+    Parameters
+    ----------
+    name : str
+    joint : str
+        That it drives.
+    attributes : tuple of (str, str)
+        Gear, gain, bias, dynamics and ranges that are not those of a plain motor, in SI units.
+    obstacle : str
+        Why it cannot be written on a joint, a clause; empty where it can.
+    """
+
+    name: str
+    joint: str
+    attributes: tuple[tuple[str, str], ...] = ()
+    obstacle: str = ""
+
+
+@one_line_repr
+@dataclass(frozen=True)
 class LintOptions:
     """The ``[lint]`` table of a scene; None means the default."""
 
@@ -449,6 +471,8 @@ class Scene:
         Joints with an explicit drive in the file: a transmission, a command interface, an actuator.
     documents : tuple of Document
         The elements of the URDFs as written.
+    actuator_laws : tuple of ActuatorLaw
+        In the order of an MJCF file.
     base_open : bool
         Whether it is not stated what holds the root: the format cannot, and the caller did not.
     """
@@ -474,6 +498,7 @@ class Scene:
     misfits: tuple[Misfit, ...] = ()
     limits: tuple[Limit, ...] = ()
     holds: tuple[TimedConstraint, ...] = ()
+    actuator_laws: tuple[ActuatorLaw, ...] = ()
     base_open: bool = False
 
     def __repr__(self) -> str:

@@ -108,7 +108,7 @@ class _Writing:
             root.remove(equality)
         self._drives(root)
         self.left_out += unwritten_constraints(mech, ("couplings", "locks"))
-        self.left_out += unwritten(self.scene, ("springs", "actuators"))
+        self.left_out += unwritten(self.scene, ("springs", "actuators", "actuator_laws"))
         if between := sum(not isinstance(spring, JointSpring) for spring in self.scene.springs):
             self.left_out.append(f"{counted(between, 'spring')} between points")
         if self.scene.options.planar is not None:
@@ -246,17 +246,31 @@ class _Writing:
             self._joint_row(equality, own, [motion.name], 0.0, 0.0)
 
     def _drives(self, root: Element) -> None:
-        """Write a motor for every drive that the scene names."""
-        names = [
-            motion.name
-            for joint in self.scene.actuated
-            for (pair, component), motion in self.motions.items()
-            if pair == joint and component
-        ]
-        if names:
-            actuator = element(root, "actuator")
-            for name in names:
-                element(actuator, "motor", {"name": name, "joint": name})
+        """Write the actuators of an MJCF file with their laws, and a motor for every other drive of the scene."""
+        of_joint: dict[str, list[Motion]] = {}
+        for (pair, component), motion in self.motions.items():
+            if component:
+                of_joint.setdefault(pair, []).append(motion)
+        actuator = element(None, "actuator")
+        written, names = set(), set()
+        for law in self.scene.actuator_laws:
+            motions = of_joint.get(law.joint, [])
+            if law.obstacle or len(motions) != 1:
+                where = law.obstacle or f"its joint {law.joint!r} is none of the tree"
+                self.left_out.append(f"actuator {law.name!r}: {where}")
+                continue
+            attributes = {"name": law.name, "joint": motions[0].name, **dict(law.attributes)}
+            element(actuator, "general" if law.attributes else "motor", attributes)
+            written.add(law.joint)
+            names.add(law.name)
+        for joint in self.scene.actuated:
+            for motion in of_joint.get(joint, []) if joint not in written else []:
+                if motion.name in names:
+                    self.left_out.append(f"the drive of {motion.name!r}, whose name another actuator has")
+                else:
+                    element(actuator, "motor", {"name": motion.name, "joint": motion.name})
+        if len(actuator):
+            root.append(actuator)
 
 
 def _folded(mech: Mechanism) -> frozenset[str]:

@@ -103,6 +103,10 @@ def unwritten(scene: Scene, written: Collection[str] = ()) -> Iterator[str]:
         number = len(getattr(scene, field))
         if number and field not in written:
             yield f"{counted(number, noun, _PLURALS.get(field, ''))} of the scene"
+    lost = [law.name for law in scene.actuator_laws if law.attributes or law.obstacle]
+    if lost and "actuator_laws" not in written:
+        which = "actuator" if len(lost) == 1 else "actuators"
+        yield f"gears, gains, dynamics and ranges of the {which} {listed(lost)}, of which a plain motor is left"
 
 
 def unwritten_constraints(mech: Mechanism, written: Collection[str] = ()) -> Iterator[str]:

@@ -38,13 +38,13 @@ def test_a_calibration_has_every_row_and_marks_what_is_not_explained() -> None:
     assert all(sentence in words(page) for sentence in found["assumptions"])
 
 
-def test_a_distance_has_every_term_and_its_assumptions_first() -> None:
+def test_a_distance_has_every_term_and_its_assumptions_below_them() -> None:
     arguments = ("distance", str(KEPT / "estop.json"), "--term", "K=1.6,t1=0.1,D_DS=0.85,Z=0.05")
     text, found = words(page_of(*arguments)), document(*arguments)
     for term in found["terms"]:
         assert f"{term['value']:.4f}" in text and term["meaning"] in text
     assert found["stop"]["assumed"]
-    assert all(text.index(one) < text.index(found["formula"]) for one in found["stop"]["assumed"])
+    assert all(text.index(one) > text.index(found["formula"]) for one in found["stop"]["assumed"])
 
 
 def test_a_stopping_table_of_an_arm_that_does_not_stop_is_red() -> None:

@@ -17,7 +17,18 @@ from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
 from mbplugin.model.mechanism.pair import Pair
-from mbplugin.model.scene import MADE, Actuator, Defect, Origin, OriginKey, Request, Scene, Shape, State
+from mbplugin.model.scene import (
+    MADE,
+    Actuator,
+    ActuatorLaw,
+    Defect,
+    Origin,
+    OriginKey,
+    Request,
+    Scene,
+    Shape,
+    State,
+)
 from mbplugin.model.spatial import (
     Array,
     JointSpring,
@@ -111,6 +122,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
         springs=springs,
         request=request,
         actuated=driven_joints(mujoco, model, tree.joint_pairs),
+        actuator_laws=tuple(actuator_laws(mujoco, model, tree.joint_pairs)),
     )
 
 
@@ -516,6 +528,82 @@ def driven_joints(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> tupl
         elif kind == int(kinds.mjTRN_TENDON):
             joints += _along(mujoco, model, number)
     return tuple(dict.fromkeys(joint_pairs[j].name for j in joints if j in joint_pairs))
+
+
+#: Kinds of dynamics, gain and bias that ``<general>`` states by numbers alone.
+_DYNAMICS = {"mjDYN_NONE": "none", "mjDYN_INTEGRATOR": "integrator", "mjDYN_FILTER": "filter"}
+_DYNAMICS |= {"mjDYN_FILTEREXACT": "filterexact"}
+_GAINS = {"mjGAIN_FIXED": "fixed", "mjGAIN_AFFINE": "affine"}
+_BIASES = {"mjBIAS_NONE": "none", "mjBIAS_AFFINE": "affine"}
+
+
+def actuator_laws(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> Iterator[ActuatorLaw]:
+    """Yield the actuators of a compiled model, in their order.
+
+    Parameters
+    ----------
+    mujoco : module
+    model : MjModel
+    joint_pairs : dict of MuJoCo's joint number to Pair
+    """
+    kinds = mujoco.mjtTrn
+    on_joint = {int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)}
+    for k in range(model.nu):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"actuator {k + 1}"
+        pair = joint_pairs.get(int(model.actuator_trnid[k][0]))
+        types = (
+            _known(mujoco.mjtDyn, model.actuator_dyntype[k], _DYNAMICS),
+            _known(mujoco.mjtGain, model.actuator_gaintype[k], _GAINS),
+            _known(mujoco.mjtBias, model.actuator_biastype[k], _BIASES),
+        )
+        if int(model.actuator_trntype[k]) not in on_joint:
+            yield ActuatorLaw(name, "", obstacle="it does not act on a joint itself")
+        elif pair is None or len(pair.kind.free) != 1:
+            yield ActuatorLaw(name, pair.name if pair else "", obstacle="its joint has several freedoms")
+        elif None in types or int(model.actuator_plugin[k]) >= 0:
+            yield ActuatorLaw(name, pair.name, obstacle="its law is that of a muscle, a plugin or a callback")
+        else:
+            yield ActuatorLaw(name, pair.name, tuple(_attributes(model, k, *types)))
+
+
+def _known(kinds: Any, value: Any, words: dict[str, str]) -> str | None:
+    """Return the word of a kind, None of one that has none."""
+    return next((word for name, word in words.items() if int(getattr(kinds, name)) == int(value)), None)
+
+
+def _attributes(
+    model: Any, k: int, dynamics: str | None, gain: str | None, bias: str | None
+) -> Iterator[tuple[str, str]]:
+    """Yield what is not as in a plain motor."""
+    gear, gains = float(model.actuator_gear[k][0]), _numbers(model.actuator_gainprm[k])
+    if gear != 1.0:
+        yield "gear", _numbers([gear])
+    for limited, ranges, key in (
+        (model.actuator_ctrllimited, model.actuator_ctrlrange, "ctrlrange"),
+        (model.actuator_forcelimited, model.actuator_forcerange, "forcerange"),
+        (model.actuator_actlimited, model.actuator_actrange, "actrange"),
+    ):
+        if limited[k]:
+            yield key, _numbers(ranges[k], trimmed=False)
+    if dynamics != "none":
+        yield "dyntype", str(dynamics)
+        yield "dynprm", _numbers(model.actuator_dynprm[k])
+    if gain != "fixed" or gains != "1.0":
+        yield "gaintype", str(gain)
+        yield "gainprm", gains
+    if bias != "none":
+        yield "biastype", str(bias)
+        yield "biasprm", _numbers(model.actuator_biasprm[k])
+    if model.actuator_actearly[k]:
+        yield "actearly", "true"
+
+
+def _numbers(values: Any, *, trimmed: bool = True) -> str:
+    """Return numbers with all their digits, without the zeros at the end."""
+    found = [float(value) for value in values]
+    while trimmed and len(found) > 1 and found[-1] == 0.0:
+        found.pop()
+    return " ".join(map(repr, found))
 
 
 def _along(mujoco: Any, model: Any, tendon: int) -> list[int]:

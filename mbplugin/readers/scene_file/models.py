@@ -393,6 +393,7 @@ def _without_drives(models: Scene, passive: set[str]) -> Scene:
         mechanism=replace(models.mechanism, pairs=pairs),
         actuated=tuple(joint for joint in models.actuated if joint not in passive),
         actuators=tuple(actuator for actuator in models.actuators if actuator.joint not in passive),
+        actuator_laws=tuple(law for law in models.actuator_laws if law.joint not in passive),
     )
 
 
@@ -497,6 +498,7 @@ def joined(parts: Sequence[tuple[str, Scene]], name: str) -> Scene:
         brakes=tuple(chain.from_iterable(scene.brakes for scene in scenes)),
         payloads=tuple(chain.from_iterable(scene.payloads for scene in scenes)),
         actuators=tuple(chain.from_iterable(scene.actuators for scene in scenes)),
+        actuator_laws=tuple(chain.from_iterable(scene.actuator_laws for scene in scenes)),
         ramps=tuple(chain.from_iterable(scene.ramps for scene in scenes)),
         locks=tuple(chain.from_iterable(scene.locks for scene in scenes)),
         holds=tuple(chain.from_iterable(scene.holds for scene in scenes)),
@@ -558,6 +560,9 @@ def prefixed(scene: Scene, prefix: str) -> Scene:
         brakes=tuple(replace(brake, joint=named(brake.joint)) for brake in scene.brakes),
         payloads=tuple(replace(payload, body=body(payload.body)) for payload in scene.payloads),
         actuators=tuple(replace(actuator, joint=named(actuator.joint)) for actuator in scene.actuators),
+        actuator_laws=tuple(
+            replace(law, name=named(law.name), joint=named(law.joint)) for law in scene.actuator_laws
+        ),
         ramps=tuple(replace(ramp, joint=named(ramp.joint)) for ramp in scene.ramps),
         locks=tuple(replace(lock, joint=named(lock.joint)) for lock in scene.locks),
         holds=tuple(replace(hold, constraint=named(hold.constraint)) for hold in scene.holds),

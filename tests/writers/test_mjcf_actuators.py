@@ -1,0 +1,111 @@
+"""Actuators of an MJCF file act in the written file as in the source: MuJoCo drives both with the same commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from command_line import call
+from mbplugin import writers
+
+mujoco = pytest.importorskip("mujoco")
+
+LINKS = """<mujoco model="driven"><compiler angle="degree"/><option timestep="0.001"/><worldbody>
+<body name="a"><joint name="ja" axis="0 1 0" range="-30 90" limited="true" damping="0.1" armature="0.01"/>
+<geom type="capsule" size="0.03" fromto="0 0 0 0.4 0 0" mass="1"/>
+<body name="b" pos="0.4 0 0"><joint name="jb" axis="0 1 0" damping="0.05" ref="20"/>
+<geom type="capsule" size="0.03" fromto="0 0 0 0.3 0 0" mass="0.7"/>
+<body name="c" pos="0.3 0 0"><joint name="jc" type="slide" axis="1 0 0" range="-0.1 0.2" limited="true"/>
+<geom type="sphere" size="0.05" mass="0.5"/>
+<body name="d" pos="0.1 0 0"><joint name="jd" axis="0 0 1" damping="0.02"/>
+<geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0" mass="0.2"/></body></body></body></body></worldbody>"""
+ACTUATORS = """<actuator>
+<motor name="geared" joint="ja" gear="12" ctrlrange="-1 1" forcerange="-20 20"/>
+<position name="servo" joint="jb" kp="25" kv="1.5" ctrlrange="-1.5 1.5" forcerange="-15 15"/>
+<velocity name="speed" joint="jc" kv="8" ctrlrange="-0.4 0.4"/>
+<general name="lag" joint="jd" dyntype="filter" dynprm="0.05" gainprm="3" biastype="affine" biasprm="0.1 -2 -0.1"/>
+<intvelocity name="way" joint="jd" kp="4" actrange="-1 1"/>
+<motor joint="jb"/>
+</actuator></mujoco>"""
+
+
+def driven(text: str, seed: int, seconds: float = 0.5) -> np.ndarray:
+    """Coordinates (n, 4) of ja to jd under seeded commands that change every 50 ms, by name of the actuator."""
+    model = mujoco.MjModel.from_xml_string(text)
+    model.opt.timestep = 5e-4
+    data = mujoco.MjData(model)
+    rng = np.random.default_rng(seed)
+    names = ["geared", "servo", "speed", "lag", "way", *sorted(_unnamed(model))]
+    index = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_ACTUATOR, name) for name in names[:5]]
+    joints = [model.joint(name).qposadr[0] for name in ("ja", "jb", "jc", "jd")]
+    out = []
+    for k in range(int(seconds / 5e-4)):
+        if k % 100 == 0:
+            data.ctrl[index] = rng.normal(size=5)
+        mujoco.mj_step(model, data)
+        out.append(data.qpos[joints].copy())
+    return np.array(out)
+
+
+def _unnamed(model) -> list[str]:
+    found = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or "" for k in range(model.nu)]
+    return [name for name in found if name not in ("geared", "servo", "speed", "lag", "way")]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_written_file_moves_as_the_source_under_the_same_commands(tmp_path: Path, seed: int) -> None:
+    source = tmp_path / "driven.xml"
+    source.write_text(LINKS + ACTUATORS, encoding="utf-8")
+    written = writers.write(mb.load(source), "mjcf")
+    assert not [said for said in written.left_out if "actuator" in said], written.left_out
+    before, after = driven(source.read_text(), seed), driven(written.text, seed)
+    # joint coordinates count from another zero in the written file where the source has a ref
+    assert np.ptp(before, axis=0).min() > 0.05
+    np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+def test_a_plain_motor_stays_one_and_keeps_its_name(tmp_path: Path) -> None:
+    source = tmp_path / "driven.xml"
+    source.write_text(LINKS + '<actuator><motor name="m" joint="ja"/></actuator></mujoco>', encoding="utf-8")
+    text = writers.write(mb.load(source), "mjcf").text
+    assert '<motor name="m" joint="ja"/>' in text and "<general" not in text
+    assert not [said for said in writers.write(mb.load(source), "urdf").left_out if "gains" in said]
+
+
+@pytest.mark.parametrize("form", ["urdf", "sdf", "scene"])
+def test_another_format_names_the_laws_that_it_loses(tmp_path: Path, form: str) -> None:
+    source = tmp_path / "driven.xml"
+    source.write_text(LINKS + ACTUATORS, encoding="utf-8")
+    (said,) = [said for said in writers.write(mb.load(source), form).left_out if "gains" in said]
+    assert "actuators geared, servo, speed, lag, way" in said and "a plain motor is left" in said
+
+
+def test_what_acts_on_no_single_joint_is_named(tmp_path: Path) -> None:
+    tendon = (
+        '<tendon><fixed name="t"><joint joint="ja" coef="1"/><joint joint="jb" coef="-1"/></fixed></tendon>'
+    )
+    acts = (
+        '<actuator><motor name="pull" tendon="t" gear="3"/><muscle name="m" joint="jd" lengthrange="0.1 1"/></actuator></mujoco>'
+    )
+    source = tmp_path / "driven.xml"
+    source.write_text(LINKS + tendon + acts, encoding="utf-8")
+    left = writers.write(mb.load(source), "mjcf").left_out
+    assert "actuator 'pull': it does not act on a joint itself" in left
+    assert "actuator 'm': its law is that of a muscle, a plugin or a callback" in left
+
+
+def test_close_keeps_them_and_says_in_json_what_it_leaves_out(tmp_path: Path) -> None:
+    source = tmp_path / "driven.xml"
+    source.write_text(LINKS + ACTUATORS, encoding="utf-8")
+    written = tmp_path / "closed.xml"
+    done = call("close", str(source), "--to", "mjcf", "--no-drift", "--write", str(written))
+    assert done.code == 0 and "actuator" not in done.out, done.err
+    assert '<general name="servo" joint="jb"' in written.read_text(encoding="utf-8")
+    other = json.loads(
+        call("close", str(source), "--to", "urdf", "--no-drift", "--output-format", "json").out
+    )
+    assert any("geared" in said for said in other["left_out"])
