@@ -88,9 +88,7 @@ def test_what_acts_on_no_single_joint_is_named(tmp_path: Path) -> None:
     tendon = (
         '<tendon><fixed name="t"><joint joint="ja" coef="1"/><joint joint="jb" coef="-1"/></fixed></tendon>'
     )
-    acts = (
-        '<actuator><motor name="pull" tendon="t" gear="3"/><muscle name="m" joint="jd" lengthrange="0.1 1"/></actuator></mujoco>'
-    )
+    acts = '<actuator><motor name="pull" tendon="t" gear="3"/><muscle name="m" joint="jd" lengthrange="0.1 1"/></actuator></mujoco>'
     source = tmp_path / "driven.xml"
     source.write_text(LINKS + tendon + acts, encoding="utf-8")
     left = writers.write(mb.load(source), "mjcf").left_out
@@ -109,3 +107,23 @@ def test_close_keeps_them_and_says_in_json_what_it_leaves_out(tmp_path: Path) ->
         call("close", str(source), "--to", "urdf", "--no-drift", "--output-format", "json").out
     )
     assert any("geared" in said for said in other["left_out"])
+
+
+def test_diff_sees_gears_gains_and_ranges(tmp_path: Path) -> None:
+    source, other, plain = (tmp_path / f"{name}.xml" for name in ("a", "b", "c"))
+    source.write_text(LINKS + ACTUATORS, encoding="utf-8")
+    other.write_text(LINKS + ACTUATORS.replace('gear="12"', 'gear="11"').replace('kp="25"', 'kp="24"'))
+    plain.write_text(LINKS + '<actuator><motor name="geared" joint="ja"/></actuator></mujoco>')
+    found = mb.diff(source, other)
+    told = {one.element_a: (one.value_a, one.value_b) for one in found.differences if one.kind == "actuator"}
+    assert set(told) == {"ja", "jb"}
+    assert "gear=12.0" in told["ja"][0] and "gear=11.0" in told["ja"][1]
+    assert "gainprm=25.0" in told["jb"][0] and "gainprm=24.0" in told["jb"][1]
+    lost = {one.element_a for one in mb.diff(source, plain).differences if one.kind == "actuator"}
+    assert lost == {"ja", "jb", "jc", "jd"}
+    written = tmp_path / "again.xml"
+    written.write_text(writers.write(mb.load(source), "mjcf").text, encoding="utf-8")
+    assert not [one for one in mb.diff(source, written).differences if one.kind == "actuator"]
+    bare = tmp_path / "bare.urdf"
+    bare.write_text(writers.write(mb.load(source), "urdf").text, encoding="utf-8")
+    assert any("actuator" in one.text for one in mb.diff(source, bare).not_compared)

@@ -65,6 +65,7 @@ DifferenceKind = Literal[
     "load_friction",
     "armature",
     "spring",
+    "actuator",
     "lead",
     "length",
     "type",
@@ -110,6 +111,7 @@ StatedKind = Literal[
     "load_friction",
     "armature",
     "spring",
+    "actuator",
 ]
 
 

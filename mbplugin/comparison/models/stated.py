@@ -24,14 +24,14 @@ _DRIVES: tuple[StatedKind, ...] = ("effort", "velocity", "damping", "friction")
 _RATES: tuple[StatedKind, ...] = ("acceleration", "deceleration", "jerk")
 #: Everything that a freedom has besides its limits.
 _OF_FREEDOM: tuple[StatedKind, ...] = (*_DRIVES, *_RATES, "load_friction")
-_EVERY = frozenset((*_OF_FREEDOM, "armature", "spring"))
+_EVERY = frozenset((*_OF_FREEDOM, "armature", "spring", "actuator"))
 #: What each format has a place for, as far as it is read.
 STATES: Mapping[str, frozenset[str]] = {
     "urdf": frozenset((*_DRIVES, *_RATES)),
     "xacro": frozenset((*_DRIVES, *_RATES)),
     # rotors are Drake's extension of SDF: a file that has one of them can state all
     "sdf": frozenset((*_DRIVES, "spring")),
-    "mjcf": frozenset(("effort", "damping", "friction", "armature", "spring")),
+    "mjcf": frozenset(("effort", "damping", "friction", "armature", "spring", "actuator")),
     "usd": frozenset((*_DRIVES, "armature")),
     "scene": frozenset((*_DRIVES, "load_friction", "armature", "spring")),
     "pybullet": frozenset(_DRIVES),
@@ -62,6 +62,7 @@ WORDS: Mapping[StatedKind, str] = {
     "load_friction": "friction per load",
     "armature": "rotor inertia",
     "spring": "spring",
+    "actuator": "actuator",
 }
 #: Fields of scenes and mechanisms that are not compared, and what one entry is called.
 _NOT_COMPARED = {
@@ -184,10 +185,12 @@ def compare_stated(
                 unstated.setdefault((kind, could.index(False)), []).append(pair.name)
     rotors = [_rotors(side.scene) for side in sides]
     springs = [_springs(side.scene) for side in sides]
+    laws = [_laws(side.scene) for side in sides]
     for name in a.pair_by_name:
         if name in b.signs:
             yield from _extras("armature", name, b.pairs[name], rotors, sides, b, unstated, limits)
             yield from _extras("spring", name, b.pairs[name], springs, sides, b, unstated, limits)
+            yield from _actuators(name, b.pairs[name], laws, sides, unstated)
     for (kind, side), joints in unstated.items():
         yield _unstated(kind, side, joints, sides)
     yield from _whole(sides)
@@ -268,6 +271,38 @@ def _springs(scene: Scene) -> dict[str, tuple[float, ...]]:
         if isinstance(spring, JointSpring):
             found.setdefault(pair_and_freedom(spring.joint, pairs)[0], (spring.stiffness, spring.rest))
     return found
+
+
+def _laws(scene: Scene) -> dict[str, tuple[str, ...]]:
+    """Return the laws of the actuators that are no plain motors, by joint, in an order that no name decides."""
+    found: dict[str, list[str]] = {}
+    for law in scene.actuator_laws:
+        if law.joint and (law.attributes or law.obstacle):
+            said = law.obstacle or " ".join(
+                f"{key}={value.replace(' ', ',')}" for key, value in law.attributes
+            )
+            found.setdefault(law.joint, []).append(said)
+    return {joint: tuple(sorted(laws)) for joint, laws in found.items()}
+
+
+def _actuators(
+    name: str,
+    there: str,
+    values: list[dict[str, tuple[str, ...]]],
+    sides: tuple[Side, Side],
+    unstated: dict[tuple[StatedKind, int], list[str]],
+) -> Iterator[Difference]:
+    """Yield a difference of gears, gains, dynamics and ranges of the actuators of a joint."""
+    ours, theirs = values[0].get(name, ()), values[1].get(there, ())
+    if ours == theirs:
+        return
+    for k, own in enumerate((theirs, ours)):
+        if own and "actuator" not in STATES[sides[k].format]:
+            unstated.setdefault(("actuator", k), []).append(name)
+            return
+    cause = "actuator lost" if not theirs else "actuator only in the second" if not ours else ""
+    text_a, text_b = ("; ".join(own) or "a plain motor or none" for own in (ours, theirs))
+    yield Difference("actuator", name, there, text_a, text_b, cause)
 
 
 def _extras(

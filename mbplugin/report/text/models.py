@@ -38,6 +38,7 @@ DIFFERENCE_NAMES = {
     "load_friction": "friction per load",
     "armature": "rotor inertia",
     "spring": "spring",
+    "actuator": "actuator",
     "lead": "lead",
     "length": "length",
     "type": "joint type",
