@@ -88,7 +88,8 @@ def test_what_acts_on_no_single_joint_is_named(tmp_path: Path) -> None:
     tendon = (
         '<tendon><fixed name="t"><joint joint="ja" coef="1"/><joint joint="jb" coef="-1"/></fixed></tendon>'
     )
-    acts = '<actuator><motor name="pull" tendon="t" gear="3"/><muscle name="m" joint="jd" lengthrange="0.1 1"/></actuator></mujoco>'
+    muscle = '<muscle name="m" joint="jd" lengthrange="0.1 1"/>'
+    acts = f'<actuator><motor name="pull" tendon="t" gear="3"/>{muscle}</actuator></mujoco>'
     source = tmp_path / "driven.xml"
     source.write_text(LINKS + tendon + acts, encoding="utf-8")
     left = writers.write(mb.load(source), "mjcf").left_out
