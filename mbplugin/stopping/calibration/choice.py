@@ -18,7 +18,6 @@ from mbplugin.simulation.run import simulate
 from mbplugin.stopping.calibration.fit import (
     BRAKE,
     CONSTANT,
-    FEW,
     FRICTION,
     RAMP,
     SHORT_CIRCUIT,
@@ -177,22 +176,14 @@ def criterion(found: Fit, model: RowModel) -> float:
     n, p = len(found.residuals), len(found.names)
     misfit = found.squares
     if not found.stated:
-        data = measured(model.rows)
-        difference = (model.predict(found.values) - data) ** 2
+        difference = (model.predict(found.values) - measured(model.rows)) ** 2
         counts = np.array([row.repeats for row in model.rows])[:, None]
         means = [
-            (int(used.sum()), float((column * own)[used].mean()), float((own_data[used] ** 2).mean()))
-            for column, own, own_data, used in zip(
-                difference.T, np.repeat(counts, 2, 1).T, data.T, found.used.T, strict=True
-            )
+            (int(used.sum()), float((column * own)[used].mean()))
+            for column, own, used in zip(difference.T, np.repeat(counts, 2, 1).T, found.used.T, strict=True)
             if used.any()
         ]
-        if min(number for number, *_ in means) < p + FEW:
-            # too few for a scatter of times and one of distances: one share of both sizes
-            whole = sum(number * mean / (size or 1.0) for number, mean, size in means) / n
-            misfit = n * np.log(max(whole, 1e-300))
-        else:
-            misfit = sum(number * np.log(max(mean, 1e-300)) for number, mean, _ in means)
+        misfit = sum(number * np.log(max(mean, 1e-300)) for number, mean in means)
     return float(misfit + 2.0 * p * n / max(n - p - 1, 0.5))
 
 
