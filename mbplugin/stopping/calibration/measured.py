@@ -232,18 +232,23 @@ def _contradicted(group: list[Measurement], others: list[list[Measurement]], col
     values, counts = _values(group, column)
     if len(values) < 2:
         return None
-    mean = np.average(values, weights=counts)
+    mean = float(np.average(values, weights=counts))
     squares, freedom = float((counts * (values - mean) ** 2).sum()), len(values) - 1
     stated = [s for s in (getattr(row, f"{column}_spread") for row in group) if s]
     if stated:
         spread = float(np.mean(stated))
         return f"the stated {spread:g}" if squares > spread**2 * chi2.isf(_CHANCE, freedom) else None
-    pooled = [_squares(*_values(other, column)) for other in others]
-    degrees = sum(n for _, n in pooled)
-    spread = float(np.sqrt(sum(s for s, _ in pooled) / degrees)) if degrees else 0.0
-    if degrees >= 4 and spread > 0.0:
-        beyond = squares / freedom > spread**2 * f.isf(_CHANCE, freedom, degrees)
-        return f"that of the other repeats, {spread:.3g}" if beyond else None
+    # stops scatter by a time or a length, or in proportion: only what is beyond both contradicts
+    beyond, shown = [], 0.0
+    for size in (1.0, mean):
+        pooled = [_squares(*_values(other, column), relative=size != 1.0) for other in others]
+        degrees = sum(n for _, n in pooled)
+        spread = size * float(np.sqrt(sum(s for s, _ in pooled) / degrees)) if degrees else 0.0
+        if degrees >= 4 and spread > 0.0:
+            beyond.append(squares / freedom > spread**2 * f.isf(_CHANCE, freedom, degrees))
+            shown = max(shown, spread)
+    if beyond:
+        return f"that of the other repeats, {shown:.3g}" if all(beyond) else None
     return f"a factor below {_FACTOR:g}" if values.max() > _FACTOR * values.min() else None
 
 
@@ -254,12 +259,16 @@ def _values(group: list[Measurement], column: str) -> tuple[Array, Array]:
     return kept[:, 0], kept[:, 1]
 
 
-def _squares(values: Array, counts: Array) -> tuple[float, int]:
-    """Return the squares of values (n,) about their mean, weighted by counts (n,), and their freedoms."""
+def _squares(values: Array, counts: Array, *, relative: bool) -> tuple[float, int]:
+    """Return the squares of values (n,) about their mean, weighted by counts (n,), and their freedoms.
+
+    They are over the square of the mean where they are to be relative.
+    """
     if len(values) < 2:
         return 0.0, 0
-    mean = np.average(values, weights=counts)
-    return float((counts * (values - mean) ** 2).sum()), len(values) - 1
+    mean = float(np.average(values, weights=counts))
+    size = mean if relative and mean else 1.0
+    return float((counts * (values - mean) ** 2).sum()) / size**2, len(values) - 1
 
 
 # Conditions on rows, such as ``speed=100%`` or ``payload>3``: which rows are predicted and not fitted.
