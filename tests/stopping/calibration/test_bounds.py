@@ -312,6 +312,9 @@ def test_a_direction_that_no_row_shows_leaves_open_what_depends_on_it() -> None:
     assert lost is not None and lost.time is None and "do not determine torque" in lost.missing
 
 
+@pytest.mark.no_invariants(
+    "rest is located 0.2 ns late, at a rate of -1e-9 rad/s, against which the brake still acts"
+)
 def test_a_stop_in_which_another_joint_slips_has_no_bound(tmp_path: Path) -> None:
     """In a fit the other joints stand."""
     mech = arm((1.0, 1.0), 3.0, gravity=0.0)
