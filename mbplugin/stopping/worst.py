@@ -12,7 +12,7 @@ import numpy as np
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brake_law import Brake, BrakeLaw
-from mbplugin.model.brakes import BrakeLike, JointBrake, speeds_sentence, with_coordinates
+from mbplugin.model.brakes import BrakeLike, JointBrake, speeds_sentence, stated_brake, with_coordinates
 from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Scene, as_scene, mechanism_of
@@ -465,16 +465,9 @@ class ValuesOf:
 
 def _stated(brake: JointBrake) -> Brake:
     """Return a brake as an option states it."""
-    law, short = brake.law, bool(brake.law.short_circuit)
-    return Brake(
-        brake.joint,
-        law.sliding,
-        law.static,
-        law.viscous,
-        None if brake.at_once else brake.delay,
-        brake.engagement,
-        short_circuit=law.short_circuit if short else None,
-        short_circuit_rate=law.short_circuit_rate if short else None,
+    delay = None if brake.at_once else brake.delay
+    return replace(
+        stated_brake(brake), static_torque=brake.law.static, delay=delay, origin="", uncertainty=None
     )
 
 

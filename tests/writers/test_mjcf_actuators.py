@@ -128,3 +128,27 @@ def test_diff_sees_gears_gains_and_ranges(tmp_path: Path) -> None:
     bare = tmp_path / "bare.urdf"
     bare.write_text(writers.write(mb.load(source), "urdf").text, encoding="utf-8")
     assert any("actuator" in one.text for one in mb.diff(source, bare).not_compared)
+
+
+def test_unnamed_actuators_get_names_that_no_other_has(tmp_path: Path) -> None:
+    named = '<motor name="actuator 1" joint="jb" gear="2"/>'
+    acts = f'<actuator><motor joint="ja"/>{named}<motor joint="jd"/></actuator></mujoco>'
+    source = tmp_path / "driven.xml"
+    source.write_text(LINKS + acts, encoding="utf-8")
+    written = writers.write(mb.load(source), "mjcf")
+    model = mujoco.MjModel.from_xml_string(written.text)
+    assert model.nu == 3 and not [said for said in written.left_out if "actuator" in said]
+    assert model.actuator("actuator 1").gear[0] == 2.0
+
+
+@pytest.mark.parametrize("part", ['armature="0.2"', 'damping="0.3"', 'delay="0.01" nsample="5"'])
+def test_what_an_actuator_has_besides_its_law_is_no_silent_loss(tmp_path: Path, part: str) -> None:
+    acts = f'<actuator><motor name="m" joint="jd" {part}/></actuator></mujoco>'
+    source = tmp_path / "driven.xml"
+    source.write_text(LINKS + acts, encoding="utf-8")
+    try:
+        mujoco.MjModel.from_xml_string(source.read_text())
+    except ValueError:
+        pytest.skip("this version of MuJoCo has no such attribute")
+    left = writers.write(mb.load(source), "mjcf").left_out
+    assert "actuator 'm': it has a rotor, a damping or a delay of its own" in left

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -518,18 +519,23 @@ def driven_joints(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> tupl
     model : MjModel
     joint_pairs : dict of MuJoCo's joint number to Pair
     """
-    kinds = mujoco.mjtTrn
-    on_joint = {int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)}
     joints: list[int] = []
     for k in range(model.nu):
-        kind, number = int(model.actuator_trntype[k]), int(model.actuator_trnid[k][0])
-        if kind in on_joint:
+        number = int(model.actuator_trnid[k][0])
+        if _acts_on_joint(mujoco, model, k):
             joints.append(number)
-        elif kind == int(kinds.mjTRN_TENDON):
+        elif int(model.actuator_trntype[k]) == int(mujoco.mjtTrn.mjTRN_TENDON):
             joints += _along(mujoco, model, number)
     return tuple(dict.fromkeys(joint_pairs[j].name for j in joints if j in joint_pairs))
 
 
+def _acts_on_joint(mujoco: Any, model: Any, k: int) -> bool:
+    kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+    return int(model.actuator_trntype[k]) in map(int, kinds)
+
+
+#: What later versions of MuJoCo give an actuator besides its law.
+_BESIDES = ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "actuator_delay")
 #: Kinds of dynamics, gain and bias that ``<general>`` states by numbers alone.
 _DYNAMICS = {"mjDYN_NONE": "none", "mjDYN_INTEGRATOR": "integrator", "mjDYN_FILTER": "filter"}
 _DYNAMICS |= {"mjDYN_FILTEREXACT": "filterexact"}
@@ -546,22 +552,24 @@ def actuator_laws(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> Iter
     model : MjModel
     joint_pairs : dict of MuJoCo's joint number to Pair
     """
-    kinds = mujoco.mjtTrn
-    on_joint = {int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)}
+    stated = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) for k in range(model.nu)]
     for k in range(model.nu):
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) or f"actuator {k + 1}"
+        name = stated[k] or next(n for j in count(k + 1) if (n := f"actuator {j}") not in stated)
+        stated[k] = name
         pair = joint_pairs.get(int(model.actuator_trnid[k][0]))
         types = (
             _known(mujoco.mjtDyn, model.actuator_dyntype[k], _DYNAMICS),
             _known(mujoco.mjtGain, model.actuator_gaintype[k], _GAINS),
             _known(mujoco.mjtBias, model.actuator_biastype[k], _BIASES),
         )
-        if int(model.actuator_trntype[k]) not in on_joint:
+        if not _acts_on_joint(mujoco, model, k):
             yield ActuatorLaw(name, "", obstacle="it does not act on a joint itself")
         elif pair is None or len(pair.kind.free) != 1:
             yield ActuatorLaw(name, pair.name if pair else "", obstacle="its joint has several freedoms")
         elif None in types or int(model.actuator_plugin[k]) >= 0:
             yield ActuatorLaw(name, pair.name, obstacle="its law is that of a muscle, a plugin or a callback")
+        elif any(np.any(getattr(model, part)[k]) for part in _BESIDES if hasattr(model, part)):
+            yield ActuatorLaw(name, pair.name, obstacle="it has a rotor, a damping or a delay of its own")
         else:
             yield ActuatorLaw(name, pair.name, tuple(_attributes(model, k, *types)))
 

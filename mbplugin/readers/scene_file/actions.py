@@ -335,8 +335,13 @@ def _check_uncertainty(table: BrakeTable | RampTable, kind: type[Brake | Ramp], 
     for name in (*fitted.parameters, *fitted.not_determined):
         if name not in known:
             raise BadScene(f"{what} names {name!r}", where=where, expected=f"some of {', '.join(known)}")
-    if len(set(fitted.parameters)) < p:
-        raise BadScene(f"{what} names a parameter twice", where=where, expected="each once")
+    for names in (fitted.parameters, fitted.not_determined):
+        if len(set(names)) < len(names):
+            raise BadScene(f"{what} names a parameter twice", where=where, expected="each once")
+    if len(fitted.unseen) > p:
+        raise BadScene(
+            f"{what} has {len(fitted.unseen)} unseen directions", where=where, expected=f"{p} at most"
+        )
     rows = {"sizes": [fitted.sizes], "unseen": fitted.unseen, "covariance": fitted.covariance}
     for key, value in rows.items():
         if any(len(row) != p for row in value):

@@ -416,6 +416,9 @@ class _Stop(Part):
     assumed: list[str]
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
+    unbounded: list[str] = key(
+        "what measured stops do not determine, and why calibrated stops have no upper bound", optional=True
+    )
     file: str
     sha256: str = key("of the file")
 

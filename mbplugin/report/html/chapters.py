@@ -279,8 +279,8 @@ class Chapter:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What stands above the numbers where some of them are assumed."""
-        if self.table is not None:
-            return self.table.warnings
+        if (made := self.table or self.distance) is not None:
+            return made.warnings
         searched = (worst.searches.warning for worst in self.searched)
         of_fit = () if self.calibration is None else self.calibration.not_determined
         return tuple(filter(None, (*self.of_effort.warnings, *of_fit, self.tool_choice.warning, *searched)))

@@ -112,7 +112,9 @@ def table_verdict(table: StoppingTable, units: Units, more: str = "") -> str:
         return f"{table.model}: stopping table without a stop, tool {table.tool}"
     slowest = max((one.slowest for one in found), key=lambda row: at_most(row, "rest_time"))
     longest = max((one.longest for one in found), key=lambda row: at_most(row, "tool_distance"))
-    sure = "at most" if table.bounded else "up to"
+    # a computed value without an upper bound is no bound of the table
+    bounds = ("rest_time_bound", "tool_distance_bound")
+    sure = "at most" if all(row[key] is not None for row in table.rows for key in bounds) else "up to"
     rested = "" if table.unrested else ", all at rest"
     return (
         f"{table.model}: {counted(len(table.rows), 'stop')}{rested}, {sure}"
@@ -722,7 +724,7 @@ def distance_lines(distance: Distance, width: int = PLAIN_WIDTH) -> Iterator[Lin
     )
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
     yield Line()
-    yield from warning_lines((*distance.stop.of_effort.warnings, distance.tool_choice.warning), width)
+    yield from warning_lines(distance.warnings, width)
     yield Line(f"  {distance.formula}")
     yield Line()
     for term in distance.terms:

@@ -66,8 +66,8 @@ from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces
 #: Axes that come before the one that bends the arm.
 _BENT = 2
 _ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
-#: By the year of the edition: the standard whose form a table has unless another grid is stated. Both ask for the
-#: same axes and shares; the newest is the default.
+#: By the year of the edition: what a report cites unless another grid is stated. The axes and shares are those of
+#: Annex B of 2011 in both cases; the newest is the default.
 FORMS = {2025: "ISO 10218-1:2025", 2011: "ISO 10218-1:2011, Annex B"}
 #: Shares of that form in category 1, percent; in category 0 all are 100 %.
 SHARES = (33, 66, 100)

@@ -86,6 +86,8 @@ class StopFigures:
         Of which point travel and speed are, and whether somebody stated it.
     file, sha256 : str
         The document that was read; empty for values.
+    unbounded : tuple of str
+        Why calibrated stops have no upper bound, and what measured stops do not determine, one sentence each.
     row_speed : float
         Of the tool at the signal, m/s, the largest of the rows of a table, whose axis moves alone; 0 without rows.
     """
@@ -102,6 +104,7 @@ class StopFigures:
     tool_choice: ToolChoice = NO_TOOL
     file: str = ""
     sha256: str = ""
+    unbounded: tuple[str, ...] = ()
     row_speed: float = 0.0
 
     @property
@@ -140,11 +143,11 @@ def figures_of(stop: StopLike, category: int | None = None) -> StopFigures:
         rows = [_of_row(row, stop.model) for row in stop.rows]
         rows += [_of_worst(vars(one), stop.model, w.category) for w in stop.searched for one in w.found]
         assumed = [*stop.assumptions, *(said for worst in stop.searched for said in worst.assumptions)]
-        assumed += [*filter(None, [stop.bound_sentence]), *stop.unbounded]
+        assumed += filter(None, [stop.bound_sentence])
         several = _of_several(
             stop.model, _of_category(rows, category), tuple(dict.fromkeys(assumed)), stop.of_effort
         )
-        return replace(several, tool_choice=stop.tool_choice)
+        return replace(several, tool_choice=stop.tool_choice, unbounded=stop.unbounded)
     if isinstance(stop, StopReport):
         scenario = stop.scenario
         values = (stop.time, stop.tool.distance, stop.tool.speed)
@@ -235,8 +238,9 @@ def _of_document(document: Any, category: int | None) -> StopFigures:
         # those of a table of an earlier release are of category 0
         stops += [_of_worst(one, model, int(w.get("category", 0))) for w in searches for one in w["found"]]
         assumed = [*document["assumptions"], *(said for worst in searches for said in worst["assumptions"])]
-        assumed += [*filter(None, [document.get("bound_sentence")]), *document.get("unbounded", ())]
-        return _of_several(model, _of_category(stops, category), tuple(dict.fromkeys(assumed)), of_effort)
+        assumed += filter(None, [document.get("bound_sentence")])
+        several = _of_several(model, _of_category(stops, category), tuple(dict.fromkeys(assumed)), of_effort)
+        return replace(several, unbounded=tuple(map(str, document.get("unbounded", ()))))
     _require_category({int(document["category"])}, category)
     tool = document["tool"]
     values = (document["time"], tool["distance"], tool["speed"])
@@ -688,6 +692,12 @@ class Distance(Result):
 
     def __repr__(self) -> str:
         return one_line(self, self.stop.model, (f"{self.symbol} = {self.value:.4g} m", self.standard))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What stands above the terms where some of them are assumed."""
+        own = (*self.stop.of_effort.warnings, *self.stop.unbounded, self.tool_choice.warning)
+        return tuple(filter(None, own))
 
     @property
     def tool_choice(self) -> ToolChoice:

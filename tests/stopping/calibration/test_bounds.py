@@ -254,12 +254,16 @@ def test_a_number_that_was_changed_has_no_bound(tmp_path: Path) -> None:
         ("covariance", "[[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]", "symmetric"),
         ("covariance", "[[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]", "negative"),
         ("freedom", "0.0", "degrees of freedom"),
+        ("curved", "false\nnot_determined = ['torque', 'torque']", "twice"),
+        ("curved", "false\nunseen = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]", "4 unseen directions"),
     ],
 )
 def test_an_uncertainty_that_is_none_is_refused(tmp_path: Path, key: str, value: str, said: str) -> None:
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS, repeats=2, noise=(0.01, 0.01), seed=8))
     toml = mb.calibrate(boom(), file).toml
     lines = [f"{key} = {value}" if line.startswith(f"{key} = ") else line for line in toml.splitlines()]
+    if key == "curved":
+        lines.append(f"{key} = {value}")
     assert "\n".join(lines) != toml.rstrip()
     with pytest.raises(BadScene, match=said):
         mb.load(scene_with(tmp_path, "\n".join(lines) + "\n"))
@@ -339,6 +343,14 @@ def test_a_stop_in_which_another_joint_slips_has_no_bound(tmp_path: Path) -> Non
         assert bool(row["slips"]) is not bounded
         assert (row["time_bound"] is not None) is bounded
         assert any("another joint slips" in text for text in made.warnings) is not bounded
+        # without a bound nothing is "at most", and a distance says it on top
+        assert (", at most " in str(made).split("\n\n")[0].replace("\n ", "")) is bounded
+        distance = mb.separation_distance(made, K=1.6, t1=0.1, D_DS=0.85, Z=0.0)
+        assert any("NO UPPER BOUND" in text for text in distance.warnings) is not bounded
+        file = tmp_path / "stop.json"
+        file.write_text(made.text("json"), encoding="utf-8")
+        again = mb.separation_distance(file, K=1.6, t1=0.1, D_DS=0.85, Z=0.0)
+        assert again.warnings == distance.warnings and again.stop.unbounded == made.unbounded
 
 
 def test_a_few_rows_do_not_choose_a_ramp_that_meets_no_time(tmp_path: Path) -> None:
