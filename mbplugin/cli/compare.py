@@ -32,7 +32,7 @@ from mbplugin.cli.shared.report import (
     reads_model,
     record_of_scene,
 )
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, suggestion
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import Format
 from mbplugin.simulation.budget import MAX_SECONDS
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
     from mbplugin.report.text.layout import Line
+    from mbplugin.writers.written import LossKind
 
 FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A model or scene file; - reads stdin.")]
 SecondArgument = Annotated[str, typer.Argument(metavar="B", help="The other one.")]
@@ -77,6 +78,14 @@ DrivenOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME,…", help="Joints that stay in the tree, with * and ?; default: those with a drive."
+    ),
+]
+AllowLossOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KIND,…",
+        help="Losses that leave the exit code 0: joint, actuator, coupling, constraint, spring, shape, setting, scene"
+        " or all.",
     ),
 ]
 DriftOption = Annotated[
@@ -191,6 +200,7 @@ def close_command(
     q: opt.QOption = None,
     driven: DrivenOption = None,
     tolerance: opt.ToleranceOption = None,
+    allow_loss: AllowLossOption = None,
     drift: DriftOption = True,
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
@@ -200,14 +210,16 @@ def close_command(
     """Write a model in another format, with the weakest closures that keep its mobility, and prove it.
 
     Loops are cut where the format has the closure, else where the projective criterion is the largest; driven
-    joints stay in the tree. Exit code: 0, 1 if the written file has redundant constraints or another mobility, 2
-    for unusable input, wrong usage, or a constraint that the format does not hold.
+    joints stay in the tree. Exit code: 0, 1 if the written file has redundant constraints, another mobility or
+    lacks parts of the model that --allow-loss does not name, 2 for unusable input, wrong usage, or a constraint that
+    the format does not hold.
     """
     from mbplugin.closing.choice import close
-    from mbplugin.writers.written import ENDINGS
+    from mbplugin.writers.written import ENDINGS, LOSS_KINDS
 
     if write is not None and not write.name.endswith(ENDINGS[to]):
         raise BadUsage(f"--write is {str(write)!r}", expected=f"a file with the ending {ENDINGS[to]}")
+    allowed = _allowed_losses(allow_loss)
     require_folder(write)
     earlier = earlier_report(against, "close")
     scene = read_scene(file, (output, write), reading, also=(against,))
@@ -217,21 +229,39 @@ def close_command(
     if write is not None:
         found.save(write)
     written = None if write is None else str(write)
-    emit_report(_close_report(found, scene, file, written), output_format, output, earlier)
-    if not found.proved:
+    lost = {loss.kind for loss in found.written.losses} - allowed
+    refused = [kind for kind in LOSS_KINDS if kind in lost]
+    emit_report(_close_report(found, scene, file, written, refused), output_format, output, earlier)
+    if refused or not found.proved:
         raise typer.Exit(1)
 
 
-def _close_report(found: Closing, scene: Scene, file: str, written: str | None) -> CommandReport:
+def _allowed_losses(words: list[str] | None) -> frozenset[str]:
+    """Return the kinds of losses that are named; all of them for ``all``."""
+    from mbplugin.writers.written import LOSS_KINDS
+
+    named = frozenset(opt.split(words or []))
+    for word in sorted(named - {*LOSS_KINDS, "all"}):
+        raise BadUsage(
+            f"--allow-loss has {word!r}",
+            expected=f"kinds among {', '.join(LOSS_KINDS)}, or all",
+            remedy=suggestion(word, (*LOSS_KINDS, "all")),
+        )
+    return frozenset(LOSS_KINDS) if "all" in named else named
+
+
+def _close_report(
+    found: Closing, scene: Scene, file: str, written: str | None, refused: list[LossKind]
+) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
         from mbplugin.report.text.compared import close_lines
 
-        return close_lines(found, width, written)
+        return close_lines(found, width, written, refused)
 
     def document() -> dict[str, Any]:
         from mbplugin.report.documents.models import close_document
 
-        return close_document(found, file, scene.files, written)
+        return close_document(found, file, scene.files, written, refused)
 
     return CommandReport(lines, document, partial(record_of_scene, scene))
 

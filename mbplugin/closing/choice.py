@@ -32,7 +32,7 @@ from mbplugin.phrases import listed, names_of
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.writers import FORMATS, write
-from mbplugin.writers.written import ENDINGS, Written, states_freedom
+from mbplugin.writers.written import ENDINGS, Loss, Written, states_freedom
 
 #: Numbers of single precision, and of a few digits, are the same.
 _ROUNDED = 1e-5
@@ -130,9 +130,7 @@ def close(
         # it has no pose, and coordinates that mean the same
         known = dict(zip(choice.mechanism.q_names, choice.q.tolist(), strict=True))
         back = with_coordinates(back, {name: known[name] for name in back.mechanism.q_names})
-    written = replace(
-        written, left_out=(*written.left_out, *_unsaid(scene.mechanism, back.mechanism, written))
-    )
+    written = replace(written, losses=(*written.losses, *_unsaid(scene.mechanism, back.mechanism, written)))
     before = (scene.mechanism, closed)
     return Closing(
         mechanism=choice.mechanism,
@@ -180,7 +178,7 @@ def _closures(mech: Mechanism, choice: Choice) -> Iterable[LoopClosure]:
         )
 
 
-def _unsaid(mech: Mechanism, back: Mechanism, written: Written) -> Iterator[str]:
+def _unsaid(mech: Mechanism, back: Mechanism, written: Written) -> Iterator[Loss]:
     """Yield what joints of a model state and the written file, read again, does not, as far as no clause says so."""
     found: dict[str, list[Freedom]] = {}
     for pair in back.pairs:
@@ -204,7 +202,7 @@ def _unsaid(mech: Mechanism, back: Mechanism, written: Written) -> Iterator[str]
                 kept = all(any(isclose(v, x, rel_tol=_ROUNDED) for x in again) for v in values)
             if not kept and pair.name not in lost.get(word, ()):
                 lost.setdefault(word, []).append(pair.name)
-    yield from (f"{word} of {listed(names)}" for word, names in lost.items())
+    yield from (Loss("joint", f"{word} of {listed(names)}") for word, names in lost.items())
 
 
 def _identifier(name: str) -> str:

@@ -21,6 +21,7 @@ from mbplugin.model.spatial import JointSpring, Pose, quaternion_from_rotation
 from mbplugin.phrases import counted
 from mbplugin.writers.written import (
     Element,
+    Loss,
     Motion,
     Written,
     document_text,
@@ -66,7 +67,7 @@ def mjcf_text(scene: Scene) -> Written:
         f"closure {pair.name!r} ({pair.type}): a part of a body on the pair, welded to the rest"
         for pair in stubbed
     ]
-    return Written("mjcf", document_text(root), (*held, *writing.held), tuple(writing.left_out))
+    return Written("mjcf", document_text(root), (*held, *writing.held), tuple(writing.losses))
 
 
 @dataclass(eq=False)
@@ -87,7 +88,7 @@ class _Writing:
     q: np.ndarray
     motions: dict[tuple[str, str], Motion] = field(default_factory=dict)
     held: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
 
     def document(self) -> Element:
         """Return the root element."""
@@ -107,13 +108,16 @@ class _Writing:
         if not len(equality):
             root.remove(equality)
         self._drives(root)
-        self.left_out += unwritten_constraints(mech, ("couplings", "locks"))
-        self.left_out += unwritten(self.scene, ("springs", "actuators", "actuator_laws"))
+        self.losses += unwritten_constraints(mech, ("couplings", "locks"))
+        self.losses += unwritten(self.scene, ("springs", "actuators", "actuator_laws"))
         if between := sum(not isinstance(spring, JointSpring) for spring in self.scene.springs):
-            self.left_out.append(f"{counted(between, 'spring')} between points")
+            self.losses.append(Loss("spring", f"{counted(between, 'spring')} between points"))
         if self.scene.options.planar is not None:
-            self.left_out.append(
-                f"the plane {self.scene.options.planar}, to which the scene restricts the analysis"
+            self.losses.append(
+                Loss(
+                    "setting",
+                    f"the plane {self.scene.options.planar}, to which the scene restricts the analysis",
+                )
             )
         return root
 
@@ -174,8 +178,11 @@ class _Writing:
             lower, upper = np.clip((freedom.lower, freedom.upper), -_NO_LIMIT, _NO_LIMIT)
             found["range"] = row((lower, upper))
         elif limited(freedom):
-            self.left_out.append(
-                f"the limits of {motion.name!r}, of which the lower one is not below the upper one"
+            self.losses.append(
+                Loss(
+                    "joint",
+                    f"the limits of {motion.name!r}, of which the lower one is not below the upper one",
+                )
             )
         if isfinite(freedom.effort) and freedom.effort > 0:
             found["actuatorfrcrange"] = row(sign * freedom.effort for sign in _SIGNS)
@@ -215,8 +222,11 @@ class _Writing:
             motions = [self.motions.get((t.joint, t.freedom)) for t in terms]
             known = [motion for motion in motions if motion is not None]
             if len(known) < len(motions) or len(known) not in (1, 2):
-                self.left_out.append(
-                    f"coupling {coupling.name!r}, which is not between two joints of one freedom each"
+                self.losses.append(
+                    Loss(
+                        "coupling",
+                        f"coupling {coupling.name!r}, which is not between two joints of one freedom each",
+                    )
                 )
                 continue
             slope = -terms[1].coefficient / terms[0].coefficient if len(terms) == 2 else 0.0
@@ -238,7 +248,9 @@ class _Writing:
         motions = [self.motions.get((pair, component)) for component in free]
         for motion in motions:
             if motion is None:
-                self.left_out.append(f"the lock of {pair!r}, which is no hinge or slide of the tree")
+                self.losses.append(
+                    Loss("constraint", f"the lock of {pair!r}, which is no hinge or slide of the tree")
+                )
                 return
         for motion in motions:
             assert motion is not None
@@ -257,7 +269,7 @@ class _Writing:
             motions = of_joint.get(law.joint, [])
             if law.obstacle or len(motions) != 1:
                 where = law.obstacle or f"its joint {law.joint!r} is none of the tree"
-                self.left_out.append(f"actuator {law.name!r}: {where}")
+                self.losses.append(Loss("actuator", f"actuator {law.name!r}: {where}"))
                 continue
             attributes = {"name": law.name, "joint": motions[0].name, **dict(law.attributes)}
             element(actuator, "general" if law.attributes else "motor", attributes)
@@ -266,7 +278,9 @@ class _Writing:
         for joint in self.scene.actuated:
             for motion in of_joint.get(joint, []) if joint not in written else []:
                 if motion.name in names:
-                    self.left_out.append(f"the drive of {motion.name!r}, whose name another actuator has")
+                    self.losses.append(
+                        Loss("actuator", f"the drive of {motion.name!r}, whose name another actuator has")
+                    )
                 else:
                     element(actuator, "motor", {"name": motion.name, "joint": motion.name})
         if len(actuator):

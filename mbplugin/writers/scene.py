@@ -15,7 +15,7 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
-from mbplugin.writers.written import Written, states_freedom, toml_number, unwritten
+from mbplugin.writers.written import Loss, Written, states_freedom, toml_number, unwritten
 
 #: What a ``[[pair]]`` of one freedom states, and the value that says nothing.
 _OF_FREEDOM = ("lower", "upper", "velocity", "effort", "damping", "friction")
@@ -44,8 +44,8 @@ def scene_text(scene: Scene) -> Written:
         *_actuators(scene),
         *_lint(scene.options),
     ]
-    left_out = [*_numbers_left_out(mech), *unwritten(scene, ("actuators",))]
-    return Written("scene", "\n".join(tables), (), tuple(left_out))
+    losses = [*_numbers_left_out(mech), *unwritten(scene, ("actuators",))]
+    return Written("scene", "\n".join(tables), (), tuple(losses))
 
 
 def _table(kind: str, entries: dict[str, str]) -> str:
@@ -200,11 +200,12 @@ def _lint(options: LintOptions) -> Iterator[str]:
         yield _table("lint", entries)
 
 
-def _numbers_left_out(mech: Mechanism) -> Iterator[str]:
+def _numbers_left_out(mech: Mechanism) -> Iterator[Loss]:
     """Yield what a table of a scene cannot state: the numbers of a pair that has not one freedom, or closes a loop."""
     owners = [p.name for p in mech.pairs if states_freedom(p) and (p.closure or len(p.freedoms) != 1)]
     if owners:
-        yield f"limits, drives, damping and friction of {listed(owners)}"
+        yield Loss("joint", f"limits, drives, damping and friction of {listed(owners)}")
     profiled = [driver.name for driver in mech.drivers if driver.profile is not None]
     if profiled:
-        yield f"the motion profiles of {listed(profiled)}, of which the numbers at the start are written"
+        text = f"the motion profiles of {listed(profiled)}, of which the numbers at the start are written"
+        yield Loss("constraint", text)

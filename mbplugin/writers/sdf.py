@@ -18,6 +18,7 @@ from mbplugin.model.spatial import Array, JointSpring, Pose, rpy_from_rotation
 from mbplugin.phrases import counted, listed
 from mbplugin.writers.written import (
     Element,
+    Loss,
     Written,
     document_text,
     element,
@@ -66,7 +67,7 @@ def sdf_text(scene: Scene) -> Written:
         parent = element(root, "world", {"name": "world"})
         _value(parent, "gravity", row(mech.gravity))
     writing.fill(element(parent, "model", {"name": mech.name}))
-    return Written("sdf", document_text(root), tuple(writing.held), tuple(writing.left_out))
+    return Written("sdf", document_text(root), tuple(writing.held), tuple(writing.losses))
 
 
 def _coordinates(scene: Scene, poses: BodyPoses) -> dict[str, Array]:
@@ -92,7 +93,7 @@ class _Writing:
     poses: BodyPoses
     start: Mapping[str, Array]
     held: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
 
     def fill(self, model: Element) -> None:
         """Write links, then joints: those of the tree first, since a reader takes the first ones for it."""
@@ -112,10 +113,10 @@ class _Writing:
             self.held.append(
                 f"joint coordinates count from the pose that is written: {listed(moved)} not at zero"
             )
-        self.left_out += unwritten_constraints(mech, ("couplings",))
-        self.left_out += unwritten(self.scene, ("springs",))
+        self.losses += unwritten_constraints(mech, ("couplings",))
+        self.losses += unwritten(self.scene, ("springs",))
         if between := sum(not isinstance(spring, JointSpring) for spring in self.scene.springs):
-            self.left_out.append(f"{counted(between, 'spring')} between points")
+            self.losses.append(Loss("spring", f"{counted(between, 'spring')} between points"))
 
     def _joint(self, model: Element, pair: Pair) -> Element:
         index = self.scene.mechanism.body_index
@@ -130,8 +131,10 @@ class _Writing:
             _value(joint, "screw_thread_pitch", number(pair.lead))
         if pair.type in ("fixed", "spherical"):
             if any(freedom != Freedom() for freedom in pair.freedoms):
-                self.left_out.append(
-                    f"limits, damping and friction of {pair.name!r}, which SDF has on axes only"
+                self.losses.append(
+                    Loss(
+                        "joint", f"limits, damping and friction of {pair.name!r}, which SDF has on axes only"
+                    )
                 )
             return joint
         directions = (X_WS.R[:, 2],) if len(pair.kind.free) == 1 else (X_WP.R[:, 0], X_WS.R[:, 1])
@@ -163,7 +166,7 @@ class _Writing:
             t for t in coupling.terms if t.coefficient and pairs[t.joint].type not in ("fixed", "spherical")
         ]
         if len(terms) != 2 or len(coupling.terms) != 2 or any(t.joint not in joints for t in terms):
-            self.left_out.append(f"coupling {coupling.name!r}, which is not between two axes")
+            self.losses.append(Loss("coupling", f"coupling {coupling.name!r}, which is not between two axes"))
             return
         follower, leader = terms
         at = [pairs[t.joint].kind.free.index(t.freedom) for t in terms]

@@ -20,6 +20,7 @@ from mbplugin.model.spatial import Pose, rpy_from_rotation
 from mbplugin.phrases import listed
 from mbplugin.writers.written import (
     Element,
+    Loss,
     Written,
     document_text,
     element,
@@ -63,7 +64,7 @@ def urdf_text(scene: Scene) -> Written:
     for pair in mech.tree.cut:
         writing.closure(root, pair)
     writing.say_the_rest()
-    return Written("urdf", document_text(root), tuple(writing.held), tuple(writing.left_out))
+    return Written("urdf", document_text(root), tuple(writing.held), tuple(writing.losses))
 
 
 def _require_tree(mech: Mechanism) -> None:
@@ -124,7 +125,7 @@ class _Writing:
     scene: Scene
     frames: Mapping[str, Pose]
     held: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
 
     def _in_link(self, body: str, X: Pose) -> Pose:
         return self.frames.get(body, Pose.identity()).inverse() @ X
@@ -142,7 +143,9 @@ class _Writing:
         if len(pair.freedoms) == 1:
             self._freedom(made, pair, pair.freedoms[0])
         elif any(freedom != Freedom() for freedom in pair.freedoms):
-            self.left_out.append(f"limits, damping and friction of {pair.name!r}, which has several freedoms")
+            self.losses.append(
+                Loss("joint", f"limits, damping and friction of {pair.name!r}, which has several freedoms")
+            )
         self._mimic(made, pair)
 
     def _type(self, pair: Pair) -> str:
@@ -191,7 +194,7 @@ class _Writing:
         if pair.type in ("revolute", "continuous", "prismatic", "planar", "cylindrical"):
             element(made, "axis", {"xyz": "0 0 1"})
         if any(freedom != Freedom() for freedom in pair.freedoms):
-            self.left_out.append(f"limits, drive, damping and friction of closure {pair.name!r}")
+            self.losses.append(Loss("joint", f"limits, drive, damping and friction of closure {pair.name!r}"))
 
     def say_the_rest(self) -> None:
         """Note what URDF has no place for."""
@@ -202,13 +205,16 @@ class _Writing:
             if coupling not in lost and coupling.terms[0].joint in seen:
                 lost.append(coupling)
             seen.add(coupling.terms[0].joint)
-        self.left_out += [f"coupling {one.name!r}, which is no mimic of one joint by another" for one in lost]
-        self.left_out += unwritten_constraints(mech, ("couplings",))
-        self.left_out += unwritten(self.scene)
+        self.losses += [
+            Loss("coupling", f"coupling {one.name!r}, which is no mimic of one joint by another")
+            for one in lost
+        ]
+        self.losses += unwritten_constraints(mech, ("couplings",))
+        self.losses += unwritten(self.scene)
         if (mech.gravity - _DEFAULT_GRAVITY).any():
-            self.left_out.append(f"gravity {row(mech.gravity)} m/s²")
+            self.losses.append(Loss("setting", f"gravity {row(mech.gravity)} m/s²"))
         if self.scene.state.q.any():
-            self.left_out.append("the pose: a URDF has joint coordinates of zero")
+            self.losses.append(Loss("setting", "the pose: a URDF has joint coordinates of zero"))
 
 
 def _is_mimic(mech: Mechanism, terms: tuple[Term, ...]) -> bool:

@@ -20,7 +20,7 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, is_turn, quaternion_from_rotation
 from mbplugin.phrases import counted, listed
-from mbplugin.writers.written import Written, number, unwritten, unwritten_constraints
+from mbplugin.writers.written import Loss, Written, number, unwritten, unwritten_constraints
 
 #: Joint prims with a schema of their own; other pairs are generic joints with locked directions.
 _SCHEMAS = {
@@ -60,7 +60,7 @@ def usd_text(scene: Scene) -> Written:
         )
     writing = _Writing(scene, *_prim_names(scene))
     text = "".join(line + "\n" for line in writing.lines())
-    return Written("usd", text, tuple(writing.held), tuple(writing.left_out))
+    return Written("usd", text, tuple(writing.held), tuple(writing.losses))
 
 
 def _prim_names(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
@@ -97,7 +97,7 @@ class _Writing:
     bodies: Mapping[str, str]
     joints: Mapping[str, str]
     held: list[str] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the stage."""
@@ -193,8 +193,10 @@ class _Writing:
     def _freedom(self, pair: Pair, freedom: Freedom, drive: str) -> Iterator[str]:
         if len(pair.freedoms) != 1:
             if any(one != Freedom() for one in pair.freedoms):
-                self.left_out.append(
-                    f"limits, damping and friction of {pair.name!r}, which has several freedoms"
+                self.losses.append(
+                    Loss(
+                        "joint", f"limits, damping and friction of {pair.name!r}, which has several freedoms"
+                    )
                 )
             return
         turns = is_turn(pair.kind.free[0])
@@ -249,11 +251,12 @@ class _Writing:
         if renamed := [f"{name!r} as {plain}" for name, plain in both if name != plain]:
             self.held.append(f"names of prims are identifiers: {listed(renamed)}")
         lost = [c.name for c in mech.couplings if not self._is_mimic(c)]
-        self.left_out += [
-            f"coupling {name!r}, which is no mimic of one joint by another of its kind" for name in lost
+        self.losses += [
+            Loss("coupling", f"coupling {name!r}, which is no mimic of one joint by another of its kind")
+            for name in lost
         ]
-        self.left_out += unwritten_constraints(mech, ("couplings",))
-        self.left_out += unwritten(self.scene, ("actuators",))
+        self.losses += unwritten_constraints(mech, ("couplings",))
+        self.losses += unwritten(self.scene, ("actuators",))
         inexact = [body for body in mech.bodies if float(np.float32(body.mass)) != body.mass]
         if inexact:
             self.held.append(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from lxml import etree
@@ -25,23 +25,35 @@ from mbplugin.phrases import counted, listed, one_line
 
 #: The ending of the files of each format.
 ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
-#: Fields of a scene, and what one entry is called.
-_NOUNS = {
-    "loads": "load",
-    "payloads": "payload",
-    "brakes": "brake",
-    "ramps": "ramp",
-    "springs": "spring",
-    "stiffness": "stiffness",
-    "locks": "timed lock",
-    "holds": "timed constraint",
-    "misfits": "misfit",
-    "shapes": "body with shapes",
-    "actuators": "actuator",
+#: What a format may have no place for: numbers of joints (limits, damping, friction), drives with their laws and
+#: rotors, couplings, other constraints, springs, shapes, the pose and gravity and plane, and tables of a scene.
+LossKind = Literal["joint", "actuator", "coupling", "constraint", "spring", "shape", "setting", "scene"]
+LOSS_KINDS: tuple[LossKind, ...] = get_args(LossKind)
+#: Fields of a scene, the kind of their loss, and what one entry is called.
+_NOUNS: dict[str, tuple[LossKind, str]] = {
+    "loads": ("scene", "load"),
+    "payloads": ("scene", "payload"),
+    "brakes": ("scene", "brake"),
+    "ramps": ("scene", "ramp"),
+    "springs": ("spring", "spring"),
+    "stiffness": ("scene", "stiffness"),
+    "locks": ("scene", "timed lock"),
+    "holds": ("scene", "timed constraint"),
+    "misfits": ("scene", "misfit"),
+    "shapes": ("shape", "body with shapes"),
+    "actuators": ("actuator", "actuator"),
 }
 _PLURALS = {"stiffness": "stiffnesses", "shapes": "bodies with shapes"}
 Element: TypeAlias = etree._Element
 Kind = Literal["slide", "hinge", "ball"]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Something of a model that the written file does not have: its kind, and one clause."""
+
+    kind: LossKind
+    text: str
 
 
 @dataclass(frozen=True)
@@ -56,19 +68,24 @@ class Written:
         The file.
     held : tuple of str
         What is written in another way than in the model, one clause each; the motion is the same.
-    left_out : tuple of str
-        What the format has no place for, one clause each.
+    losses : tuple of Loss
+        What the format has no place for.
     """
 
     format: str
     text: str
     held: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the format has no place for, one clause each."""
+        return tuple(loss.text for loss in self.losses)
 
     def __repr__(self) -> str:
         facts = (
             counted(len(self.text.splitlines()), "line"),
-            counted(len(self.left_out), "part") + " left out",
+            counted(len(self.losses), "part") + " left out",
         )
         return one_line(self, self.format, facts)
 
@@ -97,20 +114,23 @@ class Written:
 # What a scene states besides bodies and joints, as clauses for formats that have no place for it.
 
 
-def unwritten(scene: Scene, written: Collection[str] = ()) -> Iterator[str]:
-    """Yield a clause per field of a scene that is not empty and that the writer does not write."""
-    for field, noun in _NOUNS.items():
+def unwritten(scene: Scene, written: Collection[str] = ()) -> Iterator[Loss]:
+    """Yield a loss per field of a scene that is not empty and that the writer does not write."""
+    for field, (kind, noun) in _NOUNS.items():
         number = len(getattr(scene, field))
         if number and field not in written:
-            yield f"{counted(number, noun, _PLURALS.get(field, ''))} of the scene"
+            yield Loss(kind, f"{counted(number, noun, _PLURALS.get(field, ''))} of the scene")
     lost = [law.name for law in scene.actuator_laws if law.attributes or law.obstacle]
     if lost and "actuator_laws" not in written:
         which = "actuator" if len(lost) == 1 else "actuators"
-        yield f"gears, gains, dynamics and ranges of the {which} {listed(lost)}, of which a plain motor is left"
+        text = (
+            f"gears, gains, dynamics and ranges of the {which} {listed(lost)}, of which a plain motor is left"
+        )
+        yield Loss("actuator", text)
 
 
-def unwritten_constraints(mech: Mechanism, written: Collection[str] = ()) -> Iterator[str]:
-    """Yield a clause per kind of constraint that is no pair and that the writer does not write."""
+def unwritten_constraints(mech: Mechanism, written: Collection[str] = ()) -> Iterator[Loss]:
+    """Yield a loss per kind of constraint that is no pair and that the writer does not write."""
     for field, noun in (
         ("couplings", "coupling"),
         ("drivers", "driver"),
@@ -119,7 +139,8 @@ def unwritten_constraints(mech: Mechanism, written: Collection[str] = ()) -> Ite
     ):
         names = [constraint.name for constraint in getattr(mech, field)]
         if names and field not in written:
-            yield f"{counted(len(names), noun)}: {listed(names)}"
+            kind: LossKind = "coupling" if field == "couplings" else "constraint"
+            yield Loss(kind, f"{counted(len(names), noun)}: {listed(names)}")
 
 
 def states_freedom(pair: Pair) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from mbplugin.cli.app import run
 from mbplugin.report.documents.part import schema_of
+from mbplugin.writers.written import LOSS_KINDS
 from places import ASSETS, ORACLES
 
 mujoco = pytest.importorskip("mujoco")
@@ -18,7 +19,10 @@ FOUR_BAR = str(ASSETS / "four_bar.scene.toml")
 
 def test_the_file_is_written_and_mujoco_loads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "closed.xml"
-    assert run(["close", FOUR_BAR, "--to", "mjcf", "--write", str(file), "--no-drift"]) == 0
+    assert (
+        run(["close", FOUR_BAR, "--to", "mjcf", "--write", str(file), "--no-drift", "--allow-loss", "all"])
+        == 0
+    )
     model = mujoco.MjModel.from_xml_path(str(file))
     assert model.neq == 1
     printed = capsys.readouterr().out
@@ -29,7 +33,7 @@ def test_the_file_is_written_and_mujoco_loads_it(tmp_path: Path, capsys: pytest.
 
 @pytest.mark.bullet
 def test_the_document_follows_its_schema_and_has_the_drift(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["close", FOUR_BAR, "--to", "mjcf", "--output-format", "json"]) == 0
+    assert run(["close", FOUR_BAR, "--to", "mjcf", "--allow-loss", "all", "--output-format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     jsonschema.validate(document, schema_of("close"))
     assert list(document)[:4] == ["schema_version", "generator", "record", "assumptions"]
@@ -38,9 +42,51 @@ def test_the_document_follows_its_schema_and_has_the_drift(capsys: pytest.Captur
     assert all(0 < drift["gap"] < 0.01 for drift in document["drift"]["after"])
 
 
+def test_a_loss_that_is_not_allowed_is_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "closed.xml"
+    words = ["close", FOUR_BAR, "--to", "mjcf", "--no-drift", "--write", str(file)]
+    assert run(words) == 1
+    assert (
+        file.exists() and "(joint,shape), listed below; --allow-loss joint,shape" in capsys.readouterr().out
+    )
+    # each kind by itself is not enough, both are, and so is all
+    assert run([*words, "--allow-loss", "joint"]) == 1
+    assert "(shape), listed below; --allow-loss shape accepts" in capsys.readouterr().out
+    assert run([*words, "--allow-loss", "joint", "--allow-loss", "shape"]) == 0
+    assert "accepts" not in (printed := capsys.readouterr().out) and "with shapes" in printed
+    assert run([*words, "--allow-loss", "all", "--output-format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["refused"] == []
+    assert [loss["text"] for loss in document["losses"]] == document["left_out"]
+    assert {loss["kind"] for loss in document["losses"]} == {"joint", "shape"}
+
+
+def test_a_model_of_which_nothing_is_lost_is_exit_code_0(tmp_path: Path) -> None:
+    model = tmp_path / "pendulum.xml"
+    model.write_text(
+        '<mujoco model="p"><worldbody><body name="a"><joint name="j" axis="0 1 0"/>'
+        '<inertial pos="0 0 -1" mass="1" diaginertia="1 1 1"/></body></worldbody>'
+        '<actuator><motor name="m" joint="j" gear="3"/></actuator></mujoco>'
+    )
+    assert run(["close", str(model), "--to", "mjcf", "--no-drift"]) == 0
+    # the gear has no place in a URDF
+    assert run(["close", str(model), "--to", "urdf", "--no-drift"]) == 1
+    assert run(["close", str(model), "--to", "urdf", "--no-drift", "--allow-loss", "actuator"]) == 0
+
+
+def test_every_kind_of_loss_is_one_that_the_guide_explains() -> None:
+    guide = (ASSETS.parent / "docs" / "close.md").read_text()
+    assert all(f"`{kind}`" in guide for kind in LOSS_KINDS)
+
+
 def test_a_scene_is_written_and_read_again(tmp_path: Path) -> None:
     file = tmp_path / "closed.scene.toml"
-    assert run(["close", FOUR_BAR, "--to", "scene", "--write", str(file), "--no-drift"]) == 0
+    assert (
+        run(["close", FOUR_BAR, "--to", "scene", "--write", str(file), "--no-drift", "--allow-loss", "all"])
+        == 0
+    )
     assert run(["lint", str(file)]) == 0
 
 
@@ -67,6 +113,7 @@ def test_redundancy_that_is_left_is_exit_code_1_with_its_reason(
         ((FOUR_BAR, "--to", "mjcf", "--write", "{tmp}/none/robot.xml"), "no such folder"),
         (("missing.urdf", "--to", "mjcf", "--write", "{tmp}/robot.xml"), "missing.urdf"),
         ((FOUR_BAR, "--to", "mjcf", "--q", "nothing=1"), "nothing"),
+        ((FOUR_BAR, "--to", "mjcf", "--allow-loss", "shapes"), "did you mean 'shape'?"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(
@@ -81,7 +128,10 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
 
 def test_the_input_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "robot.xml"
-    assert run(["close", FOUR_BAR, "--to", "mjcf", "--write", str(file), "--no-drift"]) == 0
+    assert (
+        run(["close", FOUR_BAR, "--to", "mjcf", "--write", str(file), "--no-drift", "--allow-loss", "all"])
+        == 0
+    )
     text = file.read_text()
     assert run(["close", str(file), "--to", "mjcf", "--write", str(file), "--no-drift"]) == 2
     assert file.read_text() == text

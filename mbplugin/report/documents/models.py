@@ -29,6 +29,7 @@ from mbplugin.report.documents.part import (
     by_name,
     key,
 )
+from mbplugin.writers.written import LossKind
 
 if TYPE_CHECKING:
     from mbplugin.closing.values import Closing
@@ -311,6 +312,11 @@ class _Drifts(Part):
     after: list[_Drift] = key("with the closures that were written, one per engine")
 
 
+class _Loss(Part):
+    kind: LossKind = key("what --allow-loss accepts")
+    text: str
+
+
 class CloseOutput(Recorded):
     """A model written with closures that a format holds."""
 
@@ -329,12 +335,18 @@ class CloseOutput(Recorded):
     changes: list[_Change] = key("other joints with a new type")
     held: list[str] = key("what is written in another way than in FILE, with the same motion")
     left_out: list[str] = key("what the format has no place for")
+    losses: list[_Loss] = key("the same with its kind", optional=True)
+    refused: list[LossKind] = key(
+        "kinds of losses that --allow-loss does not name: the exit code is 1", optional=True
+    )
     before: _Verdict = key("of FILE")
     after: _Verdict = key("of the written file, read again")
     drift: _Drifts
 
 
-def close_document(found: Closing, source: str, files: Sequence[str], written: str | None) -> dict[str, Any]:
+def close_document(
+    found: Closing, source: str, files: Sequence[str], written: str | None, refused: Sequence[LossKind] = ()
+) -> dict[str, Any]:
     """Return the document of one conversion."""
     return CloseOutput.of(
         found,
@@ -345,6 +357,8 @@ def close_document(found: Closing, source: str, files: Sequence[str], written: s
         q=by_name(found.mechanism.q_names, found.state.q),
         held=found.written.held,
         left_out=found.written.left_out,
+        losses=found.written.losses,
+        refused=list(refused),
     )
 
 

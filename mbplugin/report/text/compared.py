@@ -137,13 +137,20 @@ def _worst(rows: Sequence[Row]) -> list[Row]:
 # A conversion with closures as text: the verdict, what was assumed, the closures, and their drift.
 
 
-def close_lines(found: Closing, width: int = PLAIN_WIDTH, written: str | None = None) -> Iterator[Line]:
-    """Yield the verdict, the closures and the table of drift."""
+def close_lines(
+    found: Closing, width: int = PLAIN_WIDTH, written: str | None = None, refused: Sequence[str] = ()
+) -> Iterator[Line]:
+    """Yield the verdict, the losses that make the exit code 1, the closures and the table of drift."""
     style = "bold green" if found.proved else "bold yellow"
     for text in wrapped(f"{found.mechanism.name}: {close_verdict(found)}", width, "", "  "):
         yield Line(text, style)
     if written is not None:
         yield Line(f"written to {written}")
+    if refused:
+        kinds = ",".join(refused)
+        text = f"the {found.format} loses parts of the model ({kinds}), listed below; --allow-loss {kinds} accepts that"
+        for line in wrapped(text, width, "", "  "):
+            yield Line(line, "bold yellow")
     yield from sentences_under("Assumptions", list(assumptions_of(found)), width)
     yield from sentences_under("Closures", [*_closures(found), *_changes(found)], width)
     yield from sentences_under(f"Held in {found.format} in another way", found.written.held, width)
