@@ -39,6 +39,8 @@ LOOP_JOINTS = (
     *("point-on-line", "point-on-plane"),
 )
 _DEFAULT_GRAVITY = np.array([0.0, 0.0, -9.81])
+#: Stands for no limit where a URDF must state one.
+_NO_LIMIT = 1e16
 
 
 def urdf_text(scene: Scene) -> Written:
@@ -126,6 +128,7 @@ class _Writing:
     frames: Mapping[str, Pose]
     held: list[str] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
+    unlimited: dict[str, list[str]] = field(default_factory=dict)
 
     def _in_link(self, body: str, X: Pose) -> Pose:
         return self.frames.get(body, Pose.identity()).inverse() @ X
@@ -160,11 +163,11 @@ class _Writing:
             "velocity": freedom.velocity,
         }
         if limited(freedom) or pair.type == "prismatic":
-            # a limit that is not stated is zero
-            for key, sign in (("lower", -1.0), ("upper", 1.0)):
-                stated[key] = stated[key] if isfinite(stated[key]) else sign * 1e16
-            for key in ("effort", "velocity"):
-                stated[key] = stated[key] if isfinite(stated[key]) else 1e16
+            # readers take what such a joint does not state for zero
+            unlimited = [key for key, value in stated.items() if not isfinite(value)]
+            stated |= {key: -_NO_LIMIT if key == "lower" else _NO_LIMIT for key in unlimited}
+            if unlimited:
+                self.unlimited[pair.name] = unlimited
         limits = {key: number(value) for key, value in stated.items() if isfinite(value)}
         if limits:
             element(made, "limit", limits)
@@ -197,7 +200,14 @@ class _Writing:
             self.losses.append(Loss("joint", f"limits, drive, damping and friction of closure {pair.name!r}"))
 
     def say_the_rest(self) -> None:
-        """Note what URDF has no place for."""
+        """Note what URDF has no place for, and what it states of joints without a limit."""
+        by_keys: dict[str, list[str]] = {}
+        for name, keys in self.unlimited.items():
+            by_keys.setdefault(listed(keys), []).append(name)
+        self.held += [
+            f"no limit on {keys} of {listed(names)}, which a URDF must state: {_NO_LIMIT:g}"
+            for keys, names in by_keys.items()
+        ]
         mech = self.scene.mechanism
         lost = [c for c in mech.couplings if not _is_mimic(mech, c.terms)]
         seen: set[str] = set()

@@ -143,6 +143,25 @@ def test_several_roots_are_no_urdf() -> None:
         writers.write(mech, "urdf")
 
 
+def test_numbers_that_a_urdf_must_state_and_the_model_does_not_are_named() -> None:
+    free = Freedom(lower=-1.0, upper=1.0, velocity=2.0)
+    slide = Freedom(effort=5.0)
+    pairs = (
+        Pair("turn", "revolute", WORLD, "a", Pose.identity(), Pose.identity(), freedoms=(free,)),
+        Pair("slide", "prismatic", "a", "b", Pose.identity(), Pose.identity(), freedoms=(slide,)),
+        Pair("spin", "continuous", "b", "c", Pose.identity(), Pose.identity()),
+    )
+    mech = with_masses(Mechanism("chain", tuple(Body(n) for n in "abc"), pairs), 1)
+    written = writers.write(Scene(mech, State(np.zeros(3), np.zeros(3))), "urdf")
+    assert set(written.held) == {
+        "no limit on effort of turn, which a URDF must state: 1e+16",
+        "no limit on lower, upper, velocity of slide, which a URDF must state: 1e+16",
+    }
+    assert written.text.count("1e+16") == 4
+    back = readers.load("x.urdf", text=written.text).mechanism
+    assert [pair.freedoms for pair in back.pairs] == [pair.freedoms for pair in mech.pairs]
+
+
 def test_what_is_left_out_is_named() -> None:
     scene = mb.load(ASSETS / "four_bar.scene.toml")
     for to in ("sdf", "urdf"):
