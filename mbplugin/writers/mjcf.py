@@ -109,7 +109,7 @@ class _Writing:
             root.remove(equality)
         self._drives(root)
         self.losses += unwritten_constraints(mech, ("couplings", "locks"))
-        self.losses += unwritten(self.scene, ("springs", "actuators", "actuator_laws"))
+        self.losses += unwritten(self.scene, ("springs", "actuators", "actuator_laws", "actuated"))
         if between := sum(not isinstance(spring, JointSpring) for spring in self.scene.springs):
             self.losses.append(Loss("spring", f"{counted(between, 'spring')} between points"))
         if self.scene.options.planar is not None:

@@ -44,7 +44,7 @@ def scene_text(scene: Scene) -> Written:
         *_actuators(scene),
         *_lint(scene.options),
     ]
-    losses = [*_numbers_left_out(mech), *unwritten(scene, ("actuators",))]
+    losses = [*_numbers_left_out(mech), *unwritten(scene, ("actuators", "actuated"))]
     return Written("scene", "\n".join(tables), (), tuple(losses))
 
 

@@ -256,7 +256,7 @@ class _Writing:
             for name in lost
         ]
         self.losses += unwritten_constraints(mech, ("couplings",))
-        self.losses += unwritten(self.scene, ("actuators",))
+        self.losses += unwritten(self.scene, ("actuators", "actuated"))
         inexact = [body for body in mech.bodies if float(np.float32(body.mass)) != body.mass]
         if inexact:
             self.held.append(

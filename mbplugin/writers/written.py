@@ -123,10 +123,12 @@ def unwritten(scene: Scene, written: Collection[str] = ()) -> Iterator[Loss]:
     lost = [law.name for law in scene.actuator_laws if law.attributes or law.obstacle]
     if lost and "actuator_laws" not in written:
         which = "actuator" if len(lost) == 1 else "actuators"
-        text = (
-            f"gears, gains, dynamics and ranges of the {which} {listed(lost)}, of which a plain motor is left"
-        )
-        yield Loss("actuator", text)
+        rest = ", of which a plain motor is left" if "actuated" in written else ""
+        yield Loss("actuator", f"gears, gains, dynamics and ranges of the {which} {listed(lost)}{rest}")
+    if scene.actuated and "actuated" not in written:
+        joints = scene.actuated
+        which = "drive of the joint" if len(joints) == 1 else "drives of the joints"
+        yield Loss("actuator", f"the {which} {listed(joints)}")
 
 
 def unwritten_constraints(mech: Mechanism, written: Collection[str] = ()) -> Iterator[Loss]:

@@ -10,7 +10,9 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin import writers
+from mbplugin import readers, writers
+from mbplugin.model.scene import duties
+from mbplugin.writers.written import ENDINGS
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -81,7 +83,9 @@ def test_another_format_names_the_laws_that_it_loses(tmp_path: Path, form: str) 
     source = tmp_path / "driven.xml"
     source.write_text(LINKS + ACTUATORS, encoding="utf-8")
     (said,) = [said for said in writers.write(mb.load(source), form).left_out if "gains" in said]
-    assert "actuators geared, servo, speed, lag, way" in said and "a plain motor is left" in said
+    assert "actuators geared, servo, speed, lag, way" in said
+    # SDF and URDF get no motor at all
+    assert ("a plain motor is left" in said) == (form in ("usd", "scene"))
 
 
 def test_what_acts_on_no_single_joint_is_named(tmp_path: Path) -> None:
@@ -95,6 +99,24 @@ def test_what_acts_on_no_single_joint_is_named(tmp_path: Path) -> None:
     left = writers.write(mb.load(source), "mjcf").left_out
     assert "actuator 'pull': it does not act on a joint itself" in left
     assert "actuator 'm': its law is that of a muscle, a plugin or a callback" in left
+
+
+@pytest.mark.parametrize(
+    ("form", "written_there"), [("urdf", False), ("sdf", False), ("usd", True), ("scene", True)]
+)
+def test_a_drive_is_written_or_listed_as_lost(form: str, written_there: bool, tmp_path: Path) -> None:
+    source = tmp_path / "motor.xml"
+    source.write_text(
+        '<mujoco model="p"><worldbody><body name="a"><joint name="j" axis="0 1 0"/>'
+        '<inertial pos="0 0 -1" mass="1" diaginertia="1 1 1"/></body></worldbody>'
+        '<actuator><motor name="m" joint="j"/></actuator></mujoco>',
+        encoding="utf-8",
+    )
+    written = writers.write(mb.load(source), form)
+    back = readers.load(f"back{ENDINGS[form]}", text=written.text)
+    kinds = {duty.kind for duty in duties(back).get("j", ())}
+    assert bool(kinds & {"drive", "actuator"}) == written_there
+    assert [loss.text for loss in written.losses] == ([] if written_there else ["the drive of the joint j"])
 
 
 def test_close_keeps_them_and_says_in_json_what_it_leaves_out(tmp_path: Path) -> None:
