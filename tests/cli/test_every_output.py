@@ -29,7 +29,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "crosscheck": ("MODEL",),
     "engines": ("MODEL",),
     "diff": ("MODEL", "MODEL"),
-    "close": ("MODEL", "--to", "urdf"),
+    "close": ("MODEL", "--to", "urdf", "--allow-loss", "all"),
 }
 SLOW = ("stop-table", "worst-stop", "sweep", "calibrate", "crosscheck", "engines", "close")
 NEEDS_BULLET = ("crosscheck", "engines", "close")
