@@ -32,7 +32,9 @@ from mbplugin.phrases import listed, names_of
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.writers import FORMATS, write
+from mbplugin.writers.copies import copied, is_of_format
 from mbplugin.writers.written import ENDINGS, Loss, Written, states_freedom
+from mbplugin.writers.xml_text import NoCopy
 
 #: Numbers of single precision, and of a few digits, are the same.
 _ROUNDED = 1e-5
@@ -121,20 +123,22 @@ def close(
     rank = rank_tolerance(scene, tolerance)
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
     closed = closed_pose(scene.mechanism, stated_state(scene, q, closing=True))[0].q
-    choice = choose(scene, closed, HOLDINGS[to], rank, samples, _driven(scene, driven))
-    state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))
-    target = replace(scene, mechanism=choice.mechanism, state=state)
-    written = write(target, to)
-    back = load(f"closed{ENDINGS[to]}", text=written.text)
-    if to == "urdf":
-        # it has no pose, and coordinates that mean the same
+    ask = Ask(scene, closed, HOLDINGS[to], rank, samples, _driven(scene, driven))
+    try:
+        choice, written, back = _copied(ask, to, asked=q is not None and len(q) > 0 and to != "urdf")
+    except NoCopy as reason:
+        choice = choose(ask)
+        written = replace(write(_at(scene, choice), to), anew=str(reason))
+        back = load(f"closed{ENDINGS[to]}", text=written.text)
+    if to == "urdf" or written.copy_of:
+        # neither has the closed pose, but coordinates that mean the same
         known = dict(zip(choice.mechanism.q_names, choice.q.tolist(), strict=True))
-        back = with_coordinates(back, {name: known[name] for name in back.mechanism.q_names})
+        back = with_coordinates(back, {name: known[name] for name in back.mechanism.q_names if name in known})
     written = replace(written, losses=(*written.losses, *_unsaid(scene.mechanism, back.mechanism, written)))
     before = (scene.mechanism, closed)
     return Closing(
         mechanism=choice.mechanism,
-        state=state,
+        state=State(choice.q, np.zeros(len(choice.mechanism.qd_names))),
         written=written,
         closures=tuple(_closures(scene.mechanism, choice)),
         changes=tuple(c for c in choice.changes if not choice.mechanism.pair_by_name[c.constraint].closure),
@@ -148,6 +152,22 @@ def close(
         tolerance=rank,
         planar=scene.options.planar,
     )
+
+
+def _copied(ask: Ask, to: str, *, asked: bool) -> tuple[Choice, Written, Scene]:
+    """Return closures in the place of those of the file, its copy with them, and what is read of that."""
+    if asked:
+        raise NoCopy("another pose than its own was asked for")
+    if not is_of_format(ask.scene, to):
+        raise NoCopy("")
+    choice = choose_in_place(ask)
+    return choice, *copied(ask.scene, _at(ask.scene, choice), to)
+
+
+def _at(scene: Scene, choice: Choice) -> Scene:
+    """Return a scene with the closures that were chosen, at the closed pose."""
+    state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))
+    return replace(scene, mechanism=choice.mechanism, state=state)
 
 
 def _require_reader(to: str) -> None:
@@ -304,6 +324,8 @@ class Choice:
         One per loop.
     changes : tuple of Change
         Of types, after the cuts.
+    left : int
+        Redundant constraints that are left.
     reason : str
         Why redundancy is left; empty where none is.
     driven : tuple of str
@@ -314,6 +336,7 @@ class Choice:
     q: Array
     cuts: tuple[Cut, ...]
     changes: tuple[Change, ...]
+    left: int
     reason: str
     driven: tuple[str, ...]
 
@@ -334,30 +357,95 @@ def _duties(scene: Scene) -> dict[str, tuple[Duty, ...]]:
     return {name: own for name, own in found.items() if own}
 
 
-def choose(
-    scene: Scene, q: Array, holding: Holding, tolerance: float, samples: int, driven: tuple[str, ...]
-) -> Choice:
-    """Return the mechanism of a scene with the closures that a format holds, at a closed pose q (nq,).
+@dataclass(frozen=True, eq=False)
+class Ask:
+    """What closures are chosen for.
+
+    Parameters
+    ----------
+    scene : Scene
+    q : (nq,) array
+        A closed pose, rad and m.
+    holding : Holding
+        What the format has.
+    tolerance : float
+        Relative rank tolerance.
+    samples : int
+        Sampled poses that distinguish redundancy from a singular pose.
+    driven : tuple of str
+        Joints that stay in the tree.
+    """
+
+    scene: Scene
+    q: Array
+    holding: Holding
+    tolerance: float
+    samples: int
+    driven: tuple[str, ...]
+
+    @property
+    def at(self) -> _Pose:
+        """Where and how mechanisms with different cuts are analyzed."""
+        return _Pose(forward(self.scene.mechanism, self.q), self.holding, self.tolerance, self.samples)
+
+
+def choose(ask: Ask) -> Choice:
+    """Return the mechanism of a scene with the closures that a format holds, at a closed pose.
 
     Each loop is cut where nothing is lost that a joint states, then where the format has the closure, else where the
     projective criterion is the largest, never at a driven joint if another one is left. Then closures become weaker
     until nothing is redundant: of types that the format has, then of any type, and last together with passive joints
     of the tree. Where that does not suffice, loops are cut elsewhere.
     """
-    at = _Pose(forward(scene.mechanism, q), holding, tolerance, samples)
-    found, mech, cuts = _closed_alone(scene, q, at, driven, moving=False)
+    scene, driven, at = ask.scene, ask.driven, ask.at
+    found, mech, cuts = _closed_alone(scene, ask.q, at, driven, moving=False)
     if found.left:
         # what is welded in the file cannot become one of the weak pairs of the catalogue that a hinge beside it can
-        again = _closed_alone(scene, q, at, driven, moving=True)
+        again = _closed_alone(scene, ask.q, at, driven, moving=True)
         found, mech, cuts = again if again[0].fault < found.fault else (found, mech, cuts)
     if found.left:
-        with_joints = _weakened(scene, mech, at, driven, (_with_joints(holding),))
+        with_joints = _weakened(scene, mech, at, driven, (_with_joints(ask.holding),))
         found = with_joints if with_joints.left < found.left else replace(found, reason=with_joints.reason)
-    changed = apply_changes(mech, found.changes)
     cuts = tuple(
-        replace(cut, instead_of=was) for cut, was in zip(cuts, _cut_names(scene.mechanism), strict=True)
+        replace(cut, instead_of=was.name) for cut, was in zip(cuts, scene.mechanism.tree.cut, strict=True)
     )
-    return Choice(changed, coordinates_of(changed, at.poses), cuts, found.changes, found.reason, driven)
+    return _choice(ask, mech, cuts, found)
+
+
+def choose_in_place(ask: Ask) -> Choice:
+    """Return the mechanism of a scene with weaker closures where it has closures.
+
+    Raises
+    ------
+    NoCopy
+        A loop that has to be cut elsewhere, or that leaves less redundancy there.
+    """
+    mech = ask.scene.mechanism
+    for pair in mech.tree.cut:
+        if pair.name in ask.driven:
+            raise NoCopy(f"the driven joint {pair.name!r} closes a loop")
+        if _hangs_without_mass(mech, pair):
+            raise NoCopy(f"closure {pair.name!r} holds a body without mass")
+    marked = {pair.name for pair in mech.tree.cut}
+    cut = replace(mech, pairs=tuple(replace(p, closure=p.name in marked) for p in mech.pairs))
+    found = _weakened(ask.scene, cut, ask.at, ask.driven, tuple(_closures_alone(ask.holding)))
+    if found.left:
+        with_joints = _weakened(ask.scene, cut, ask.at, ask.driven, (_with_joints(ask.holding),))
+        found = with_joints if with_joints.left < found.left else replace(found, reason=with_joints.reason)
+    for change in found.changes:
+        if states_freedom(mech.pair_by_name[change.constraint]):
+            raise NoCopy(f"{change.constraint!r} becomes {change.new}, and has limits, damping or friction")
+    cuts = tuple(evaluated(cut, ask.q, pair, pair) for pair in cut.tree.cut)
+    choice = _choice(ask, cut, cuts, found)
+    if found.left and choose(ask).left < found.left:
+        raise NoCopy("its loops have less redundancy where they are cut elsewhere")
+    return choice
+
+
+def _choice(ask: Ask, mech: Mechanism, cuts: tuple[Cut, ...], found: _Weakened) -> Choice:
+    changed = apply_changes(mech, found.changes)
+    q = coordinates_of(changed, ask.at.poses)
+    return Choice(changed, q, cuts, found.changes, found.left, found.reason, ask.driven)
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,10 +471,6 @@ class _Weakened:
     def fault(self) -> tuple[int, int]:
         """The redundancy that is left, then the pairs that lose limits, a drive, damping or friction."""
         return self.left, self.lost
-
-
-def _cut_names(mech: Mechanism) -> list[str]:
-    return [pair.name for pair in mech.tree.cut]
 
 
 def _weakened(

@@ -99,6 +99,23 @@ def reload(scene: Scene, *, snap_angles: bool) -> Scene:
     return again
 
 
+def read_again(text: str, request: Request) -> Scene:
+    """Return the scene of another text in the place of a file that was read: names of files count from its folder.
+
+    Parameters
+    ----------
+    text : str
+    request : Request
+        For the file.
+
+    Raises
+    ------
+    MbPluginError
+        What the reader of the format raises.
+    """
+    return _reader(_format(text, request.path))(text, request)
+
+
 def _read(request: Request) -> Scene:
     if _is_usd(request):
         refuse_pointer(read_bounded(Path(request.path)), request.path)

@@ -53,21 +53,58 @@ def mjcf_text(scene: Scene) -> Written:
     BadUsage
         A closure that neither an equality nor a part of a body can hold.
     """
-    stubbed = [pair for pair in scene.mechanism.tree.cut if pair.type not in EQUALITIES]
+    made = mjcf_document(scene)
+    return Written("mjcf", document_text(made.root), made.held, made.losses)
+
+
+@dataclass(frozen=True, eq=False)
+class MjcfDocument:
+    """A scene as MJCF, before it becomes text.
+
+    Parameters
+    ----------
+    root : Element
+    held : tuple of str
+        What is written in another way than in the model, one clause each.
+    losses : tuple of Loss
+    shared : mapping of closure name to str
+        The body of which a part holds each closure that is no equality.
+    """
+
+    root: Element
+    held: tuple[str, ...]
+    losses: tuple[Loss, ...]
+    shared: Mapping[str, str]
+
+
+def mjcf_document(scene: Scene) -> MjcfDocument:
+    """Return the elements of a scene.
+
+    Raises
+    ------
+    BadUsage
+        A closure that neither an equality nor a part of a body can hold.
+    """
+    stubbed = stubbed_closures(scene.mechanism)
     if lost := [pair for pair in stubbed if not pair.kind.has_coordinates]:
         raise BadUsage(
             f"MJCF has no closure such as {lost[0].name!r} ({lost[0].type})",
             expected="a closure with joint coordinates",
             remedy="write the model as a scene, which holds every type",
         )
-    mech, state = with_stubs(scene.mechanism, scene.state, stubbed)
-    writing = _Writing(scene, mech, state.q)
+    whole = with_stubs(scene.mechanism, scene.state, stubbed)
+    writing = _Writing(scene, whole.mechanism, whole.state.q)
     root = writing.document()
     held = [
         f"closure {pair.name!r} ({pair.type}): a part of a body on the pair, welded to the rest"
         for pair in stubbed
     ]
-    return Written("mjcf", document_text(root), (*held, *writing.held), tuple(writing.losses))
+    return MjcfDocument(root, (*held, *writing.held), tuple(writing.losses), whole.shared)
+
+
+def stubbed_closures(mech: Mechanism) -> tuple[Pair, ...]:
+    """Return the closures that are written as parts of bodies."""
+    return tuple(pair for pair in mech.tree.cut if pair.type not in EQUALITIES)
 
 
 @dataclass(eq=False)

@@ -16,6 +16,7 @@ from mbplugin.model.mechanism.pair import Freedom, measure
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, rpy_from_rotation
 from mbplugin.phrases import counted, listed
+from mbplugin.readers.common.xml import parse_xml
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -27,6 +28,7 @@ from mbplugin.writers.written import (
     unwritten,
     unwritten_constraints,
 )
+from mbplugin.writers.xml_text import Edited, XmlText
 
 #: The joints of SDF by our types; each closes loops as well.
 JOINTS = {
@@ -70,6 +72,34 @@ def sdf_text(scene: Scene) -> Written:
     return Written("sdf", document_text(root), tuple(writing.held), tuple(writing.losses))
 
 
+def sdf_joint(scene: Scene, pair: Pair) -> Element:
+    """Return the element of a joint of a scene, with its frame in its links."""
+    poses = forward(scene.mechanism, scene.state.q)
+    return _Writing(scene, poses, _coordinates(scene, poses)).joint(element(None, "model"), pair)
+
+
+def with_joints(text: str, scene: Scene, target: Scene, changed: tuple[Pair, ...]) -> Edited:
+    """Return the text of an SDF file with other types of joints.
+
+    Parameters
+    ----------
+    text : str
+    scene, target : Scene
+        As it was read, and with the other types.
+    changed : tuple of Pair
+        The pairs with another type.
+
+    Raises
+    ------
+    NoCopy
+        A pair that is no joint of this file.
+    """
+    document = XmlText(parse_xml(text, "the sdf"), text)
+    for pair in changed:
+        document.replace_in_line(document.find("joint", pair.name), sdf_joint(target, pair))
+    return Edited(document.edited())
+
+
 def _coordinates(scene: Scene, poses: BodyPoses) -> dict[str, Array]:
     """Return the coordinates of all pairs at the pose, those of cut pairs as measured; rad, m."""
     mech = scene.mechanism
@@ -102,7 +132,7 @@ class _Writing:
             _link(model, body, self.poses.of(i))
         cut = {pair.name for pair in mech.tree.cut}
         joints = {
-            pair.name: self._joint(model, pair)
+            pair.name: self.joint(model, pair)
             for pair in sorted(mech.pairs, key=lambda pair: pair.name in cut)
             if pair.type != "floating"
         }
@@ -118,7 +148,8 @@ class _Writing:
         if between := sum(not isinstance(spring, JointSpring) for spring in self.scene.springs):
             self.losses.append(Loss("spring", f"{counted(between, 'spring')} between points"))
 
-    def _joint(self, model: Element, pair: Pair) -> Element:
+    def joint(self, model: Element, pair: Pair) -> Element:
+        """Write a joint, and return its element."""
         index = self.scene.mechanism.body_index
         X_WP = self.poses.of(index[pair.body_a]) @ pair.X_AP
         X_WS = self.poses.of(index[pair.body_b]) @ pair.X_BS

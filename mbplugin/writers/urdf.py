@@ -18,6 +18,7 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Pose, rpy_from_rotation
 from mbplugin.phrases import listed
+from mbplugin.readers.common.xml import parse_xml
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -30,6 +31,7 @@ from mbplugin.writers.written import (
     unwritten,
     unwritten_constraints,
 )
+from mbplugin.writers.xml_text import Edited, XmlText
 
 #: The joints of URDF; ``spherical`` is PyBullet's addition.
 JOINTS = ("fixed", "revolute", "continuous", "prismatic", "planar", "spherical", "floating")
@@ -190,12 +192,8 @@ class _Writing:
 
     def closure(self, root: Element, pair: Pair) -> None:
         """Write a loop: both sides in their links."""
-        made = element(root, "loop_joint", {"name": pair.name, "type": pair.type})
-        for tag, body, X in (("link1", pair.body_a, pair.X_AP), ("link2", pair.body_b, pair.X_BS)):
-            X_NJ = self._in_link(body, X)
-            element(made, tag, {"link": body, "xyz": row(X_NJ.p), "rpy": row(rpy_from_rotation(X_NJ.R))})
-        if pair.type in ("revolute", "continuous", "prismatic", "planar", "cylindrical"):
-            element(made, "axis", {"xyz": "0 0 1"})
+        frames = [self._in_link(body, X) for body, X in ((pair.body_a, pair.X_AP), (pair.body_b, pair.X_BS))]
+        root.append(loop_joint(pair, *frames))
         if any(freedom != Freedom() for freedom in pair.freedoms):
             self.losses.append(Loss("joint", f"limits, drive, damping and friction of closure {pair.name!r}"))
 
@@ -225,6 +223,41 @@ class _Writing:
             self.losses.append(Loss("setting", f"gravity {row(mech.gravity)} m/s²"))
         if self.scene.state.q.any():
             self.losses.append(Loss("setting", "the pose: a URDF has joint coordinates of zero"))
+
+
+def loop_joint(pair: Pair, X_AJ: Pose, X_BJ: Pose) -> Element:
+    """Return the element of a closure with its frames in the links of a URDF."""
+    made = element(None, "loop_joint", {"name": pair.name, "type": pair.type})
+    for tag, body, X in (("link1", pair.body_a, X_AJ), ("link2", pair.body_b, X_BJ)):
+        element(made, tag, {"link": body, "xyz": row(X.p), "rpy": row(rpy_from_rotation(X.R))})
+    if pair.type in ("revolute", "continuous", "prismatic", "planar", "cylindrical"):
+        element(made, "axis", {"xyz": "0 0 1"})
+    return made
+
+
+def with_loop_joints(text: str, scene: Scene, target: Scene, changed: tuple[Pair, ...]) -> Edited:
+    """Return the text of a URDF with other types of ``<loop_joint>``.
+
+    Parameters
+    ----------
+    text : str
+    scene, target : Scene
+        As it was read, and with the other types.
+    changed : tuple of Pair
+        The pairs with another type.
+
+    Raises
+    ------
+    NoCopy
+        A closure that is no ``<loop_joint>`` of this file.
+    """
+    document = XmlText(parse_xml(text, "the urdf"), text)
+    for pair in changed:
+        # a reader's frames of links are those of the file
+        document.replace_in_line(
+            document.find("loop_joint", pair.name), loop_joint(pair, pair.X_AP, pair.X_BS)
+        )
+    return Edited(document.edited())
 
 
 def _is_mimic(mech: Mechanism, terms: tuple[Term, ...]) -> bool:

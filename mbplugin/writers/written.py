@@ -19,7 +19,7 @@ from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, welded_bodies
 from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import Freedom, Pair, RowKind, has_quaternion
-from mbplugin.model.scene import Scene, State
+from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, Pose, axis_of, is_turn
 from mbplugin.phrases import counted, listed, one_line
 
@@ -70,12 +70,19 @@ class Written:
         What is written in another way than in the model, one clause each; the motion is the same.
     losses : tuple of Loss
         What the format has no place for.
+    copy_of : Request, optional
+        For the file of which this is a copy; names of other files in the text count from its folder. None where the
+        model was written anew.
+    anew : str
+        Why the file of a model that stays in its format is no copy, a clause.
     """
 
     format: str
     text: str
     held: tuple[str, ...] = ()
     losses: tuple[Loss, ...] = ()
+    copy_of: Request | None = None
+    anew: str = ""
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -107,8 +114,19 @@ class Written:
             self.write(temporary)
 
     def write(self, path: Path) -> None:
-        """Write the text to a file of any name."""
-        path.write_text(self.text, encoding="utf-8")
+        """Write the text to a file of any name.
+
+        Raises
+        ------
+        BadUsage
+            A copy whose names of other files cannot be stated from the folder of this one.
+        """
+        text = self.text
+        if self.copy_of is not None:
+            from mbplugin.writers.moved import for_folder
+
+            text = for_folder(text, self.format, self.copy_of, path.parent)
+        path.write_text(text, encoding="utf-8", newline="")
 
 
 # What a scene states besides bodies and joints, as clauses for formats that have no place for it.
@@ -213,7 +231,28 @@ def stub_name(body: str, closure: str) -> str:
     return f"{body}_at_{closure}"
 
 
-def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> tuple[Mechanism, State]:
+@dataclass(frozen=True, eq=False)
+class WithStubs:
+    """A mechanism in which parts of bodies hold closures.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    state : State
+        The same pose, at rest.
+    shared : mapping of closure name to str
+        The body of which a part holds each closure.
+    shares : mapping of body name to float
+        Which part of its mass a body keeps.
+    """
+
+    mechanism: Mechanism
+    state: State
+    shared: Mapping[str, str]
+    shares: Mapping[str, float]
+
+
+def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> WithStubs:
     """Return the mechanism in which each of some cut pairs carries a part of a body, and its state.
 
     Raises
@@ -222,7 +261,7 @@ def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> tuple
         No body of a closure has a mass that could be shared.
     """
     if not closures:
-        return mech, state
+        return WithStubs(mech, state, {}, {})
     ground = welded_bodies(mech)
     shared = {pair.name: _shared(mech, pair, ground) for pair in closures}
     count = Counter(shared.values())
@@ -241,7 +280,8 @@ def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> tuple
             Pair(f"{stub}_weld", "fixed", body, stub, Pose.identity(), Pose.identity(), closure=True)
         )
     whole = replace(mech, bodies=tuple(bodies), pairs=(*pairs, *welds))
-    return whole, _state(mech, whole, state, shared)
+    shares = {name: 1 / (1 + number) for name, number in count.items()}
+    return WithStubs(whole, _state(mech, whole, state, shared), shared, shares)
 
 
 def _shared(mech: Mechanism, pair: Pair, ground: frozenset[str]) -> str:

@@ -127,6 +127,11 @@ def test_close_keeps_them_and_says_in_json_what_it_leaves_out(tmp_path: Path) ->
         "close", str(source), "--to", "mjcf", "--no-drift", "--allow-loss", "shape", "--write", str(written)
     )
     assert done.code == 0 and "actuator" not in done.out, (done.out, done.err)
+    # the file itself, and written anew at another pose
+    assert '<position name="servo" joint="jb"' in written.read_text(encoding="utf-8")
+    words = ("--no-drift", "--allow-loss", "shape", "--q", "ja=0.1", "--write", str(written))
+    done = call("close", str(source), "--to", "mjcf", *words)
+    assert done.code == 0 and "written anew, since another pose" in done.out, (done.out, done.err)
     assert '<general name="servo" joint="jb"' in written.read_text(encoding="utf-8")
     other = json.loads(
         call("close", str(source), "--to", "urdf", "--no-drift", "--output-format", "json").out

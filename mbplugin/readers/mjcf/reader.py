@@ -520,13 +520,18 @@ def driven_joints(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> tupl
     joint_pairs : dict of MuJoCo's joint number to Pair
     """
     joints: list[int] = []
-    for k in range(model.nu):
+    for k in range(_number_of_actuators(model)):
         number = int(model.actuator_trnid[k][0])
         if _acts_on_joint(mujoco, model, k):
             joints.append(number)
         elif int(model.actuator_trntype[k]) == int(mujoco.mjtTrn.mjTRN_TENDON):
             joints += _along(mujoco, model, number)
     return tuple(dict.fromkeys(joint_pairs[j].name for j in joints if j in joint_pairs))
+
+
+def _number_of_actuators(model: Any) -> int:
+    """Return the number of actuators: from MuJoCo 4 on, ``nu`` counts their commands, of which one may have several."""
+    return int(getattr(model, "nactuator", model.nu))
 
 
 def _acts_on_joint(mujoco: Any, model: Any, k: int) -> bool:
@@ -536,6 +541,9 @@ def _acts_on_joint(mujoco: Any, model: Any, k: int) -> bool:
 
 #: What later versions of MuJoCo give an actuator besides its law.
 _BESIDES = ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "actuator_delay")
+#: Where the commands and forces of an actuator begin, and how many it has; before MuJoCo 4 it had one of each.
+_FIRST = ("actuator_ctrladr", "actuator_outadr")
+_SINGLE = ("actuator_ctrlnum", "actuator_outnum")
 #: Kinds of dynamics, gain and bias that ``<general>`` states by numbers alone.
 _DYNAMICS = {"mjDYN_NONE": "none", "mjDYN_INTEGRATOR": "integrator", "mjDYN_FILTER": "filter"}
 _DYNAMICS |= {"mjDYN_FILTEREXACT": "filterexact"}
@@ -552,8 +560,9 @@ def actuator_laws(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> Iter
     model : MjModel
     joint_pairs : dict of MuJoCo's joint number to Pair
     """
-    stated = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) for k in range(model.nu)]
-    for k in range(model.nu):
+    numbers = range(_number_of_actuators(model))
+    stated = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) for k in numbers]
+    for k in numbers:
         name = stated[k] or next(n for j in count(k + 1) if (n := f"actuator {j}") not in stated)
         stated[k] = name
         pair = joint_pairs.get(int(model.actuator_trnid[k][0]))
@@ -566,6 +575,8 @@ def actuator_laws(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> Iter
             yield ActuatorLaw(name, "", obstacle="it does not act on a joint itself")
         elif pair is None or len(pair.kind.free) != 1:
             yield ActuatorLaw(name, pair.name if pair else "", obstacle="its joint has several freedoms")
+        elif any(int(getattr(model, part)[k]) != 1 for part in _SINGLE if hasattr(model, part)):
+            yield ActuatorLaw(name, pair.name, obstacle="it has several commands or forces")
         elif None in types or int(model.actuator_plugin[k]) >= 0:
             yield ActuatorLaw(name, pair.name, obstacle="its law is that of a muscle, a plugin or a callback")
         elif any(np.any(getattr(model, part)[k]) for part in _BESIDES if hasattr(model, part)):
@@ -583,16 +594,17 @@ def _attributes(
     model: Any, k: int, dynamics: str | None, gain: str | None, bias: str | None
 ) -> Iterator[tuple[str, str]]:
     """Yield what is not as in a plain motor."""
-    gear, gains = float(model.actuator_gear[k][0]), _numbers(model.actuator_gainprm[k])
+    command, force = (int(getattr(model, part)[k]) if hasattr(model, part) else k for part in _FIRST)
+    gear, gains = float(model.actuator_gear[force][0]), _numbers(model.actuator_gainprm[k])
     if gear != 1.0:
         yield "gear", _numbers([gear])
-    for limited, ranges, key in (
-        (model.actuator_ctrllimited, model.actuator_ctrlrange, "ctrlrange"),
-        (model.actuator_forcelimited, model.actuator_forcerange, "forcerange"),
-        (model.actuator_actlimited, model.actuator_actrange, "actrange"),
+    for limited, ranges, key, at in (
+        (model.actuator_ctrllimited, model.actuator_ctrlrange, "ctrlrange", command),
+        (model.actuator_forcelimited, model.actuator_forcerange, "forcerange", k),
+        (model.actuator_actlimited, model.actuator_actrange, "actrange", k),
     ):
-        if limited[k]:
-            yield key, _numbers(ranges[k], trimmed=False)
+        if limited[at]:
+            yield key, _numbers(ranges[at], trimmed=False)
     if dynamics != "none":
         yield "dyntype", str(dynamics)
         yield "dynprm", _numbers(model.actuator_dynprm[k])

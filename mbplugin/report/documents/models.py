@@ -327,6 +327,8 @@ class CloseOutput(Recorded):
     written: str | None = key("the file that was written; null where none was")
     tolerance: Size = key("relative rank tolerance")
     q: dict[str, float] = key("the closed pose that was written, rad and m")
+    copied: bool = key("whether the text is that of FILE, but for its closures", optional=True)
+    anew: str = key("why a FILE that stays in its format is no copy; else empty", optional=True)
     proved: bool = key("whether the written file, read again, has p = 0 and the mobility of FILE")
     keeps_mobility: bool
     reason: str = key("why constraints are still redundant; empty where none is")
@@ -354,6 +356,8 @@ def close_document(
         source=source,
         files=list(files),
         written=written,
+        copied=found.written.copy_of is not None,
+        anew=found.written.anew,
         q=by_name(found.mechanism.q_names, found.state.q),
         held=found.written.held,
         left_out=found.written.left_out,

@@ -146,6 +146,8 @@ def close_lines(
         yield Line(text, style)
     if written is not None:
         yield Line(f"written to {written}")
+    if how := _copy_or_anew(found):
+        yield from (Line(text) for text in wrapped(how, width, "", "  "))
     if refused:
         kinds = ",".join(refused)
         text = f"the {found.format} loses parts of the model ({kinds}), listed below; --allow-loss {kinds} accepts that"
@@ -156,6 +158,16 @@ def close_lines(
     yield from sentences_under(f"Held in {found.format} in another way", found.written.held, width)
     yield from sentences_under(f"Not in the {found.format}", found.written.left_out, width)
     yield from _drift(found, width)
+
+
+def _copy_or_anew(found: Closing) -> str:
+    """Return how a file that stays in its format came about; empty for another format."""
+    written = found.written
+    if written.copy_of is not None:
+        changed = sum(one.was != one.type for one in found.closures) + len(found.changes)
+        rest = f"only {counted(changed, 'joint')} changed" if changed else "nothing is changed"
+        return f"a copy of {written.copy_of.path}: {rest}"
+    return f"written anew, since {written.anew}" if written.anew else ""
 
 
 def close_verdict(found: Closing) -> str:

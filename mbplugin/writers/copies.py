@@ -1,0 +1,149 @@
+"""The file of a model itself, in which only what its closures need is changed.
+
+A model that stays in its format keeps all that its file has: comments, defaults, sensors, materials, names and their
+order. Only elements that hold a closure are replaced, and parts of bodies added. What was changed is read again and
+compared with the model; where it is not the same, or the change is no local one, the file is written anew, and the
+result says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from mbplugin.errors import MbPluginError
+from mbplugin.files import read_bounded
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.scene import Request, Scene
+from mbplugin.phrases import listed
+from mbplugin.readers import format_name, read_again
+from mbplugin.writers.written import Written, stub_name
+from mbplugin.writers.xml_text import Edited, NoCopy
+
+#: Module and function that change the types of pairs in a text; other formats are copied where nothing changes.
+_EDITORS = {
+    "mjcf": ("mjcf_copy", "with_closures"),
+    "urdf": ("urdf", "with_loop_joints"),
+    "sdf": ("sdf", "with_joints"),
+}
+#: Numbers of a copy and of its file, relative and in SI units.
+_SAME = 1e-9
+#: What a scene has besides its mechanism; a copy has as many of each.
+_PARTS = ("loads", "payloads", "brakes", "ramps", "springs", "stiffness", "locks", "holds", "actuators")
+
+
+def is_of_format(scene: Scene, to: str) -> bool:
+    """Return whether a scene was read from a file of a format."""
+    request = scene.request
+    return request is not None and request.text is None and format_name(request) == to
+
+
+def copied(scene: Scene, target: Scene, to: str) -> tuple[Written, Scene]:
+    """Return the file of a scene with the closures of another mechanism, and what is read of it.
+
+    Parameters
+    ----------
+    scene : Scene
+        As it was read, from a file of the format.
+    target : Scene
+        The same with other types of closures, at a closed pose.
+    to : str
+        The format that is written.
+
+    Raises
+    ------
+    NoCopy
+        A change that is no local one, or a model that is not that of its file.
+    """
+    request = scene.request
+    assert request is not None
+    text = _source_text(request)
+    changed = changed_pairs(scene.mechanism, target.mechanism)
+    if changed:
+        if to not in _EDITORS:
+            raise NoCopy(f"its closures are changed, which is not done in the text of a {to} file")
+        module, function = _EDITORS[to]
+        editor: Editor = getattr(import_module(f"mbplugin.writers.{module}"), function)
+        edited = editor(text, scene, target, changed)
+    else:
+        edited = Edited(text)
+    try:
+        back = read_again(edited.text, request)
+    except MbPluginError as error:
+        raise NoCopy(f"the file with other closures cannot be read: {error.what}") from None
+    _require_same(scene, back, edited, changed)
+    return Written(to, edited.text, edited.held, copy_of=request), back
+
+
+Editor = Callable[[str, Scene, Scene, tuple[Pair, ...]], Edited]
+
+
+def changed_pairs(before: Mechanism, after: Mechanism) -> tuple[Pair, ...]:
+    """Return the pairs of a mechanism that have another type than before.
+
+    Raises
+    ------
+    NoCopy
+        Loops are cut elsewhere.
+    """
+    cuts = [{pair.name for pair in mech.tree.cut} for mech in (before, after)]
+    if cuts[0] != cuts[1]:
+        raise NoCopy(f"its loops are cut elsewhere, at {listed(sorted(cuts[1] - cuts[0]))}")
+    return tuple(pair for pair in after.pairs if pair.type != before.pair_by_name[pair.name].type)
+
+
+def _source_text(request: Request) -> str:
+    data = read_bounded(Path(request.path))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise NoCopy("it is not UTF-8") from None
+
+
+def _require_same(scene: Scene, back: Scene, edited: Edited, changed: tuple[Pair, ...]) -> None:
+    """Refuse a copy that differs from its model in more than the closures that were changed."""
+    ours, theirs = scene.mechanism, back.mechanism
+    bodies = [body for body in theirs.bodies if body.name.partition("#")[0] not in edited.added]
+    if [body.name for body in bodies] != [body.name for body in ours.bodies]:
+        raise NoCopy("its bodies have other names once closures are changed")
+    for body, other in zip(ours.bodies, bodies, strict=True):
+        share = edited.shares.get(body.name, 1.0)
+        size = max(body.mass, float(np.abs(body.I_C).max(initial=0.0)))
+        numbers = np.r_[share * body.mass, body.p_LC, share * body.I_C.ravel()]
+        again = np.r_[other.mass, other.p_LC, other.I_C.ravel()]
+        if not np.allclose(numbers, again, rtol=_SAME, atol=_SAME * max(size, 1.0)):
+            raise NoCopy(f"body {body.name!r} has another mass, centre or inertia once closures are changed")
+    names = {pair.name for pair in changed}
+    kept = [pair for pair in ours.pairs if pair.name not in names]
+    there = theirs.pair_by_name
+    for pair in kept:
+        if pair.name not in there or not _alike(pair, there[pair.name]):
+            raise NoCopy(f"joint {pair.name!r} is another one once closures are changed")
+    new = {*names, *(f"{stub}_weld" for stub in edited.added)}
+    rest = there.keys() - {pair.name for pair in kept} - new
+    if any(name.rpartition(".")[0] not in names for name in rest):
+        raise NoCopy("it has other joints once closures are changed")
+    for pair in changed:
+        in_parts = any(stub.endswith(stub_name("", pair.name)) for stub in edited.added)
+        if not in_parts and (pair.name not in there or there[pair.name].type != pair.type):
+            raise NoCopy(f"{pair.name!r} is not read as {pair.type}")
+    if ours.couplings != theirs.couplings:
+        raise NoCopy("its couplings differ once closures are changed")
+    if any(len(getattr(scene, part)) != len(getattr(back, part)) for part in _PARTS):
+        raise NoCopy("the model has parts that its file does not have")
+    if scene.actuator_laws != back.actuator_laws or not np.allclose(ours.gravity, theirs.gravity):
+        raise NoCopy("the model is not the one of its file")
+
+
+def _alike(pair: Pair, other: Pair) -> bool:
+    frames = ((pair.X_AP, other.X_AP), (pair.X_BS, other.X_BS))
+    return (
+        (pair.type, pair.bodies, pair.closure, pair.freedoms)
+        == (other.type, other.bodies, other.closure, other.freedoms)
+        and all(np.allclose(X.R, Y.R, atol=_SAME) and np.allclose(X.p, Y.p, atol=_SAME) for X, Y in frames)
+        and pair.lead == other.lead
+    )

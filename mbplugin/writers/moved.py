@@ -1,0 +1,116 @@
+"""A copy of a file in another folder, from which the names of other files mean the same."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from lxml import etree
+
+from mbplugin.errors import BadUsage
+from mbplugin.files import seen_from
+from mbplugin.model.scene import Request
+from mbplugin.readers.common.paths import is_file, package_of
+from mbplugin.readers.common.xml import local_name, parse_xml
+from mbplugin.writers.xml_text import NoCopy, XmlText
+
+#: Folders from which names of meshes and textures count in an MJCF file.
+_FOLDERS = ("meshdir", "texturedir", "assetdir")
+
+
+def for_folder(text: str, format: str, request: Request, folder: Path) -> str:
+    """Return the text of a copy for a folder, in which the names of other files mean the same.
+
+    Raises
+    ------
+    BadUsage
+        A file whose names of others cannot be stated from there.
+    """
+    own, there = request.folder, Path(os.path.realpath(folder))
+    if os.path.realpath(own) == str(there):
+        return text
+    try:
+        return _moved(text, format, request, there)
+    except NoCopy as reason:
+        raise BadUsage(
+            f"a copy of {request.path!r} cannot be in another folder: {reason}",
+            expected=f"a file in {str(own)!r}",
+        ) from None
+
+
+def _moved(text: str, format: str, request: Request, folder: Path) -> str:
+    if format == "mjcf":
+        return _moved_mjcf(text, request, folder)
+    if format in ("urdf", "sdf"):
+        return _moved_joints(text, request, folder)
+    raise NoCopy(f"names in a {format} file are not changed")
+
+
+def _moved_mjcf(text: str, request: Request, folder: Path) -> str:
+    """Return an MJCF file for another folder; included files stay where they are, and so do the names in them."""
+    from mbplugin.readers.mjcf.files import NAMING, model_files
+
+    files = model_files(text, request)
+    main, *included = files.roots
+    document = XmlText(main, text)
+    for element in (e for root in included for e in root.iter("compiler", "model", "flexcomp", "include")):
+        if any(element.get(key) for key in ("file", *_FOLDERS)):
+            raise NoCopy(
+                f"the included file {str(element.base)!r} has names that count from the folder of the model"
+            )
+    names_files = any(element.get(key) for root in files.roots for element in root.iter() for key in NAMING)
+    _move_folders(document, names_files, request.folder, folder)
+    for at, element in enumerate(document.elements):
+        name = str(element.get("file", ""))
+        old = request.folder / name
+        if name and (
+            local_name(element) in ("include", "model")
+            or (local_name(element) == "flexcomp" and is_file(old))
+        ):
+            document.set_attribute(at, "file", seen_from(folder, str(old)))
+    again = document.edited()
+    packages = (*request.package_dirs, str(package_of(request.folder)))
+    found = model_files(
+        again, replace(request, path=str(folder / Path(request.path).name), package_dirs=packages)
+    )
+    if sorted(found.contents.values()) != sorted(files.contents.values()):
+        raise NoCopy("other files are found from there")
+    return again
+
+
+def _move_folders(document: XmlText, has_files: bool, old: Path, new: Path) -> None:
+    """Let the folders of meshes and textures be the same ones, seen from another folder."""
+    stated: set[str] = set()
+    for at, element in enumerate(document.elements):
+        if local_name(element) != "compiler":
+            continue
+        for key in _FOLDERS:
+            if element.get(key) is not None:
+                stated.update(_FOLDERS if key == "assetdir" else (key,))
+                document.set_attribute(at, key, seen_from(new, str(old / str(element.get(key)))))
+    if has_files and (rest := [key for key in ("meshdir", "texturedir") if key not in stated]):
+        compiler = etree.Element("compiler")
+        for key in rest:
+            compiler.set(key, seen_from(new, str(old)))
+        document.add_first(0, compiler)
+
+
+def _moved_joints(text: str, request: Request, folder: Path) -> str:
+    """Return a URDF or SDF file for another folder: relative names of meshes and models count from there."""
+    document = XmlText(parse_xml(text, request.path), text)
+    for at, element in enumerate(document.elements):
+        if local_name(element) in ("mesh", "texture") and _is_beside(
+            name := str(element.get("filename", "")), request
+        ):
+            document.set_attribute(at, "filename", seen_from(folder, str(request.folder / name)))
+        elif local_name(element) == "uri" and _is_beside(name := (element.text or "").strip(), request):
+            document.set_text(at, seen_from(folder, str(request.folder / name)))
+    return document.edited()
+
+
+def _is_beside(name: str, request: Request) -> bool:
+    """Return whether a name is that of a file seen from the folder of a model."""
+    return (
+        bool(name) and "://" not in name and not Path(name).is_absolute() and (request.folder / name).exists()
+    )

@@ -1,0 +1,308 @@
+"""A model that stays in its format is its own file, in which only what its closures need is changed."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from command_line import call
+from mbplugin.errors import BadUsage
+from places import ORACLES
+
+mujoco = pytest.importorskip("mujoco")
+
+HEAD = """<mujoco model="four_bar">
+  <!-- a comment that stays: <connect name="no"/> -->
+  <compiler angle="degree" {compiler}/>
+  <option timestep="0.0005"><flag contact="disable"/></option>
+  <default>
+    <joint damping="0.1" armature="0.01" stiffness="0.2"/>
+    <default class="bar"><geom type="capsule" size="0.02" rgba="1 0 0 1"/></default>
+  </default>
+"""
+BODIES = """    <body name="crank" pos="0 0 0">
+      <joint name="j1" axis="0 1 0" range="-90 90" limited='true'/>
+      <geom class="bar" fromto="0 0 0 0 0 0.3"/>
+      <body name="coupler" pos="0 0 0.3">
+        <joint name="j2" axis="0 1 0"/>
+        <geom class="bar" fromto="0 0 0 1 0 0"/> <!-- the coupler -->
+      </body>
+    </body>
+    <body name="rocker" pos="1 0 0">
+      <joint name="j3" axis="0 1 0" ref="10"/>
+      <geom class="bar" fromto="0 0 0 0 0 0.3"/>
+      <site name="tip" pos="0 0 0.3"/>
+    </body>
+"""
+EQUALITY = """  <equality>
+    <!-- the pin -->
+    <connect name="pin" body1="coupler" body2="rocker" anchor="1 0 0" solref="0.004 1"/>
+    <weld name="unused" body1="coupler" body2="rocker" active="false"/>
+  </equality>
+"""
+TAIL = """  <actuator>
+    <position name="servo" joint="j1" kp="20" ctrlrange="-90 90"/>
+  </actuator>
+  <sensor><framepos objtype="site" objname="tip"/></sensor>
+  <keyframe>
+    <key name="home" ctrl="0"/>
+    <key name="leant" qpos="0.5 -0.5 0.6745" ctrl="0.3"/>
+  </keyframe>
+</mujoco>
+"""
+WORLD = f"  <worldbody>\n{BODIES}  </worldbody>\n"
+MODEL = HEAD.format(compiler="") + WORLD + EQUALITY + TAIL
+#: What may go: the equality that changes, and keyframes, which have more coordinates.
+CHANGED = ("<connect", "<key")
+TETRAHEDRON = "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+
+
+def lost_lines(source: str, copy: str) -> list[str]:
+    """Lines of a source that are not in its copy."""
+    lines = difflib.ndiff(source.splitlines(), copy.splitlines())
+    return [line[2:].strip() for line in lines if line.startswith("- ")]
+
+
+def copy_of(path: Path, to: str = "mjcf") -> mb.closing.values.Closing:
+    found = mb.close(path, to, measure_drift=False)
+    assert found.proved and found.written.copy_of is not None, (found.written.anew, found.reason)
+    assert found.written.losses == ()
+    return found
+
+
+def motion(model, seconds: float = 0.5) -> np.ndarray:
+    """Angles of the crank, coupler and rocker under seeded commands, and the site's way; (n, 6)."""
+    data = mujoco.MjData(model)
+    rng = np.random.default_rng(7)
+    joints = [model.joint(name).qposadr[0] for name in ("j1", "j2", "j3")]
+    out = []
+    for k in range(int(seconds / model.opt.timestep)):
+        if k % 100 == 0:
+            data.ctrl[0] = rng.uniform(-0.6, 0.6)
+        mujoco.mj_step(model, data)
+        out.append([*data.qpos[joints], *data.site("tip").xpos])
+    return np.array(out)
+
+
+def test_only_the_lines_that_the_closure_needs_are_changed(tmp_path: Path) -> None:
+    file = tmp_path / "four.xml"
+    file.write_text(MODEL)
+    found = copy_of(file)
+    assert (found.before.structural_redundancy, found.after.structural_redundancy) == (1, 0)
+    lost = lost_lines(MODEL, found.text)
+    assert lost and all(line.startswith(CHANGED) for line in lost)
+    assert len(lost) == 2  # the connect, and the one keyframe with coordinates
+
+
+def test_the_copy_moves_as_its_source_under_the_same_commands(tmp_path: Path) -> None:
+    file = tmp_path / "four.xml"
+    file.write_text(MODEL)
+    copy = mujoco.MjModel.from_xml_string(copy_of(file).text)
+    source = mujoco.MjModel.from_xml_path(str(file))
+    ours, theirs = motion(copy), motion(source)
+    assert np.ptp(theirs[:, 0]) > 0.05
+    assert np.abs(ours - theirs).max() < 2e-4
+    assert copy.body_mass.sum() == pytest.approx(source.body_mass.sum(), rel=1e-12)
+    # parts of bodies have nothing that the defaults of the file give to joints
+    stub = [j for j in range(copy.njnt) if copy.joint(j).name.startswith("pin")]
+    assert stub
+    for j in stub:
+        dofs = slice(copy.jnt_dofadr[j], copy.jnt_dofadr[j + 1] if j + 1 < copy.njnt else copy.nv)
+        assert (
+            not copy.dof_damping[dofs].any()
+            and not copy.dof_armature[dofs].any()
+            and not copy.jnt_stiffness[j]
+        )
+
+
+def test_a_keyframe_has_the_coordinates_of_the_part(tmp_path: Path) -> None:
+    """The loop is as closed at the keyframe as in the source."""
+    file = tmp_path / "four.xml"
+    file.write_text(MODEL)
+    models = [mujoco.MjModel.from_xml_path(str(file)), mujoco.MjModel.from_xml_string(copy_of(file).text)]
+    gaps = []
+    for model in models:
+        data = mujoco.MjData(model)
+        mujoco.mj_resetDataKeyframe(model, data, model.key("leant").id)
+        mujoco.mj_forward(model, data)
+        gaps.append(np.abs(data.efc_pos[: data.ne]).max())
+        assert [data.joint(name).qpos[0] for name in ("j1", "j2", "j3")] == pytest.approx([0.5, -0.5, 0.6745])
+    assert gaps[1] < gaps[0] + 1e-9 < 1e-3
+
+
+@pytest.mark.parametrize("part", ["equality", "bodies", "neither"])
+def test_an_included_file_is_written_out_only_where_a_closure_is_in_it(tmp_path: Path, part: str) -> None:
+    bodies, equality, sensors = BODIES, EQUALITY, '<sensor><jointpos joint="j1"/></sensor>'
+    (tmp_path / "sensors.xml").write_text(f"<mujoco><!-- angles -->{sensors}</mujoco>")
+    include = '  <include file="sensors.xml"/>\n'
+    if part == "equality":
+        (tmp_path / "part.xml").write_text(f"<mujocoinclude>\n{EQUALITY}</mujocoinclude>")
+        equality = '  <include file="part.xml"/>\n'
+    elif part == "bodies":
+        (tmp_path / "part.xml").write_text(f"<mujocoinclude>\n{BODIES}</mujocoinclude>")
+        bodies = '    <include file="part.xml"/>\n'
+    text = HEAD.format(compiler="") + f"  <worldbody>\n{bodies}  </worldbody>\n" + equality + include + TAIL
+    file = tmp_path / "four.xml"
+    file.write_text(text)
+    found = copy_of(file)
+    lost = lost_lines(text, found.text)
+    assert all(line.startswith((*CHANGED, '<include file="part.xml"')) for line in lost)
+    assert '<include file="sensors.xml"/>' in found.text and "the coupler" in found.text
+    assert ("part.xml" in found.text) is False
+    found.save(tmp_path / "copy.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "copy.xml"))
+    assert model.nsensor == 2 and model.nbody == 5
+
+
+@pytest.mark.parametrize(
+    "text", [MODEL, "\ufeff" + MODEL, MODEL.replace("\n", "\r\n")], ids=["unix", "mark", "windows"]
+)
+def test_a_model_without_loops_is_copied_byte_for_byte(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "open.xml"
+    text = text.replace("<connect", '<connect active="false"')
+    file.write_bytes(text.encode())
+    assert copy_of(file).text.encode() == text.encode()
+
+
+def test_line_ends_of_windows_stay(tmp_path: Path) -> None:
+    file = tmp_path / "four.xml"
+    file.write_bytes(MODEL.replace("\n", "\r\n").encode())
+    copy = copy_of(file).text
+    assert copy.count("\n") == copy.count("\r\n") > MODEL.count("\n")
+
+
+@pytest.mark.parametrize(
+    "compiler", ["", 'meshdir="parts"', 'assetdir="parts"', 'meshdir="./parts" texturedir="."']
+)
+def test_a_copy_in_another_folder_finds_its_meshes_and_includes(tmp_path: Path, compiler: str) -> None:
+    source, other = tmp_path / "robots", tmp_path / "out" / "deep"
+    (source / "parts").mkdir(parents=True)
+    other.mkdir(parents=True)
+    meshes = source / "parts" if compiler else source
+    (meshes / "part.obj").write_text(TETRAHEDRON)
+    (source / "more.xml").write_text('<mujoco><asset><mesh name="m" file="part.obj"/></asset></mujoco>')
+    bodies = BODIES.replace("<site", '<geom type="mesh" mesh="m" mass="0.1"/><site')
+    text = (
+        HEAD.format(compiler=compiler)
+        + f'  <include file="more.xml"/>\n  <worldbody>\n{bodies}  </worldbody>\n'
+    )
+    file = source / "four.xml"
+    file.write_text(text + EQUALITY + TAIL)
+    copy_of(file).save(other / "copy.xml")
+    model, before = (mujoco.MjModel.from_xml_path(str(path)) for path in (other / "copy.xml", file))
+    assert model.nmesh == 1
+    assert model.body_mass.sum() == pytest.approx(before.body_mass.sum(), rel=1e-9)
+    assert 'dir="../../robots' in (other / "copy.xml").read_text()
+
+
+def test_a_copy_whose_included_files_name_folders_stays_in_its_own(tmp_path: Path) -> None:
+    source, other = tmp_path / "robots", tmp_path / "out"
+    source.mkdir()
+    other.mkdir()
+    (source / "settings.xml").write_text('<mujoco><compiler meshdir="parts"/></mujoco>')
+    file = source / "four.xml"
+    file.write_text(MODEL.replace("  <option", '  <include file="settings.xml"/>\n  <option'))
+    found = copy_of(file)
+    with pytest.raises(
+        BadUsage, match=r"cannot be in another folder: the included file .*expected a file in"
+    ):
+        found.save(other / "copy.xml")
+    assert list(other.iterdir()) == []
+    found.save(source / "copy.xml")
+
+
+URDF = """<?xml version="1.0"?>
+<robot name="four_bar">
+  <!-- stays -->
+  <material name="red"><color rgba="1 0 0 1"/></material>
+  <link name="world"/>
+  <link name="base"><visual><geometry><mesh filename="part.obj"/></geometry></visual></link>
+  <link name="crank"><inertial><origin xyz="0 0 .15"/><mass value="1"/>{inertia}</inertial></link>
+  <link name="coupler"><inertial><origin xyz=".5 0 0"/><mass value="1"/>{inertia}</inertial></link>
+  <link name="rocker"><inertial><origin xyz="0 0 .15"/><mass value="1"/>{inertia}</inertial></link>
+  <joint name="w" type="fixed"><parent link="world"/><child link="base"/></joint>
+  <joint name="j1" type="revolute"><parent link="base"/><child link="crank"/><axis xyz="0 1 0"/>
+    <limit lower="-1" upper="1" effort="10" velocity="1"/></joint>
+  <joint name="j2" type="continuous"><origin xyz="0 0 .3"/><parent link="crank"/><child link="coupler"/>
+    <axis xyz="0 1 0"/></joint>
+  <joint name="j3" type="continuous"><origin xyz="1 0 0"/><parent link="base"/><child link="rocker"/>
+    <axis xyz="0 1 0"/></joint>
+  <loop_joint name="pin" type="revolute">
+    <link1 link="coupler" xyz="1 0 0" rpy="0 0 0"/><link2 link="rocker" xyz="0 0 .3" rpy="0 0 0"/><axis xyz="0 1 0"/>
+  </loop_joint>
+  <transmission name="t1"><type>simple</type><joint name="j1"/></transmission>
+  <gazebo reference="j1"><anything/></gazebo>
+</robot>
+""".replace("{inertia}", '<inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/>')
+
+
+def test_a_urdf_keeps_all_but_its_loop_joint(tmp_path: Path) -> None:
+    source, other = tmp_path / "robot", tmp_path / "out"
+    source.mkdir()
+    other.mkdir()
+    (source / "part.obj").write_text(TETRAHEDRON)
+    file = source / "four.urdf"
+    file.write_text(URDF)
+    found = copy_of(file, "urdf")
+    assert found.before.structural_redundancy == 3
+    lost = lost_lines(URDF, found.text)
+    assert lost and all(line.startswith(("<loop_joint", "<link1")) for line in lost)
+    found.save(other / "copy.urdf")
+    again = mb.load(other / "copy.urdf", package_dirs=[source])
+    assert again.shapes["base"][0].mesh.endswith("part.obj")
+    assert mb.analyze(again).structural_redundancy == 0
+
+
+def test_an_sdf_keeps_all_but_its_closures(tmp_path: Path) -> None:
+    text = (ORACLES / "four_bar_RSRR.sdf").read_text().replace("<joint ", "<!-- stays -->\n<joint ")
+    text = text.replace("</model>", '<plugin name="p" filename="libp.so"/>\n</model>')
+    file = tmp_path / "four.sdf"
+    file.write_text(text)
+    found = copy_of(file, "sdf")
+    assert found.before.structural_redundancy > 0
+    changed = [one.name for one in found.closures if one.was != one.type] + [
+        c.constraint for c in found.changes
+    ]
+    lost = lost_lines(text, found.text)
+    assert changed and all(any(f'name="{name}"' in line for name in changed) for line in lost)
+    assert found.text.count("<!-- stays -->") == text.count("<!-- stays -->") and "libp.so" in found.text
+
+
+def test_what_is_no_local_change_is_written_anew_with_the_reason(tmp_path: Path) -> None:
+    file = tmp_path / "four.xml"
+    file.write_text(MODEL)
+    assert "another pose" in mb.close(file, "mjcf", {"j1": 0.2}, measure_drift=False).written.anew
+    file.write_text(
+        MODEL.replace("</worldbody>", '<replicate count="2" offset="0 1 0"><body/></replicate></worldbody>')
+    )
+    found = mb.close(file, "mjcf", measure_drift=False)
+    assert found.written.copy_of is None and "<replicate>" in found.written.anew
+    assert "<replicate" not in found.text and "<body" in found.text
+
+
+def test_a_model_that_is_no_longer_that_of_its_file_is_no_copy(tmp_path: Path) -> None:
+    file = tmp_path / "four.xml"
+    file.write_text(MODEL)
+    scene = mb.load(file)
+    bodies = tuple(replace(body, mass=2 * body.mass) for body in scene.mechanism.bodies)
+    heavy = replace(scene, mechanism=replace(scene.mechanism, bodies=bodies))
+    found = mb.close(heavy, "mjcf", measure_drift=False)
+    assert found.written.copy_of is None and "another mass" in found.written.anew
+    total = mujoco.MjModel.from_xml_string(found.text).body_mass.sum()
+    assert total == pytest.approx(sum(body.mass for body in bodies))
+
+
+def test_the_report_says_whether_it_is_a_copy(tmp_path: Path) -> None:
+    file = tmp_path / "four.xml"
+    file.write_text(MODEL)
+    done = call("close", str(file), "--to", "mjcf", "--no-drift", "--write", str(tmp_path / "copy.xml"))
+    assert done.code == 0, done.out
+    assert f"a copy of {file}: only 1 joint changed" in " ".join(done.out.split())
+    assert lost_lines(MODEL, (tmp_path / "copy.xml").read_text())
+    done = call("close", str(tmp_path / "copy.xml"), "--to", "mjcf", "--no-drift")
+    assert done.code == 0 and "nothing is changed" in " ".join(done.out.split())
