@@ -365,3 +365,25 @@ def test_an_equality_that_carries_a_body_off_its_pose_is_told(x: float, found: l
       <equality><weld name="w" body1="a" body2="b" relpose="{x} 0 0 1 0 0 0"/></equality></mujoco>"""
     defects = [d for d in read_mjcf(text, Request("m.xml", text=text)).defects if d.code == "MB119"]
     assert [(d.element, d.evidence["distance"]) for d in defects] == found
+
+
+@pytest.mark.skipif(
+    not hasattr(mujoco.MjModel, "nactuator"), reason="one command per actuator before MuJoCo 4"
+)
+def test_actuators_with_several_commands_are_counted_as_one_each():
+    text = """<mujoco><worldbody><body name="a"><joint name="ball" type="ball"/><geom size="0.1"/>
+      <body name="b"><joint name="first" axis="1 0 0"/><geom size="0.1"/>
+      <body name="c"><joint name="last" axis="0 1 0"/><geom size="0.1"/></body></body></body></worldbody>
+      <actuator><position name="p1" joint="first" kp="3" ctrlrange="-1 1"/>
+      <orientation name="o" joint="ball" kp="1" dampratio="1"/>
+      <position name="p2" joint="last" kp="5" ctrlrange="-2 2"/></actuator></mujoco>"""
+    scene = read_mjcf(text, Request("several.xml", text))
+    assert scene.actuated == ("first", "ball", "last")
+    assert [(law.name, law.joint) for law in scene.actuator_laws] == [
+        ("p1", "first"),
+        ("o", "ball"),
+        ("p2", "last"),
+    ]
+    laws = [dict(law.attributes) for law in scene.actuator_laws]
+    assert laws[0]["ctrlrange"] == "-1.0 1.0" and laws[2]["ctrlrange"] == "-2.0 2.0"
+    assert laws[2]["gainprm"] == "5.0" and scene.actuator_laws[1].obstacle

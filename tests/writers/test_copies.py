@@ -97,11 +97,19 @@ def test_only_the_lines_that_the_closure_needs_are_changed(tmp_path: Path) -> No
     lost = lost_lines(MODEL, found.text)
     assert lost and all(line.startswith(CHANGED) for line in lost)
     assert len(lost) == 2  # the connect, and the one keyframe with coordinates
+    # how soft the author made it
+    weld = next(
+        line for line in found.text.splitlines() if "rocker_at_pin_weld_a" in line and "<weld" in line
+    )
+    assert 'solref="0.004 1"' in weld
 
 
-def test_the_copy_moves_as_its_source_under_the_same_commands(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "inertial", ["", '<inertial pos="0.1 0 0.1" mass="2" fullinertia="1 2 2 0.1 0.2 0.3"/>']
+)
+def test_the_copy_moves_as_its_source_under_the_same_commands(tmp_path: Path, inertial: str) -> None:
     file = tmp_path / "four.xml"
-    file.write_text(MODEL)
+    file.write_text(MODEL.replace('      <joint name="j3"', f'      {inertial}<joint name="j3"'))
     copy = mujoco.MjModel.from_xml_string(copy_of(file).text)
     source = mujoco.MjModel.from_xml_path(str(file))
     ours, theirs = motion(copy), motion(source)
@@ -253,6 +261,7 @@ def test_a_urdf_keeps_all_but_its_loop_joint(tmp_path: Path) -> None:
     lost = lost_lines(URDF, found.text)
     assert lost and all(line.startswith(("<loop_joint", "<link1")) for line in lost)
     found.save(other / "copy.urdf")
+    assert 'filename="../robot/part.obj"' in (other / "copy.urdf").read_text()
     again = mb.load(other / "copy.urdf", package_dirs=[source])
     assert again.shapes["base"][0].mesh.endswith("part.obj")
     assert mb.analyze(again).structural_redundancy == 0
