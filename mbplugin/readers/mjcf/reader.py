@@ -535,8 +535,10 @@ def _number_of_actuators(model: Any) -> int:
 
 
 def _acts_on_joint(mujoco: Any, model: Any, k: int) -> bool:
-    kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-    return int(model.actuator_trntype[k]) in map(int, kinds)
+    # the orientation of a ball is a command from MuJoCo 4 on
+    names = ("mjTRN_JOINT", "mjTRN_JOINTINPARENT", "mjTRN_SO3")
+    kinds = [int(getattr(mujoco.mjtTrn, name)) for name in names if hasattr(mujoco.mjtTrn, name)]
+    return int(model.actuator_trntype[k]) in kinds
 
 
 #: What later versions of MuJoCo give an actuator besides its law.
