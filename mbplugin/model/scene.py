@@ -419,7 +419,7 @@ class ActuatorLaw:
     ----------
     name : str
     joint : str
-        That it drives.
+        That it drives; empty for a tendon, a site, a body or a free root, which ``attributes`` names first.
     attributes : tuple of (str, str)
         Gear, gain, bias, dynamics and ranges that are not those of a plain motor, in SI units.
     obstacle : str

@@ -22,7 +22,7 @@ from mbplugin.readers.common.unread import (  # noqa: E402
 from mbplugin.readers.common.xml import parse_xml  # noqa: E402
 from mbplugin.readers.mjcf.compile import MJCF  # noqa: E402
 from mbplugin.readers.mjcf.reader import read_mjcf  # noqa: E402
-from mjcf_schema import printed_schema  # noqa: E402
+from mjcf_schema import printed_schema, repeatable_elements  # noqa: E402
 
 BASE = """<mujoco model="base"><compiler angle="radian"/><option gravity="0 0 -9"><flag/></option>
  <default><default class="soft"><joint damping="3"/><geom density="500"/><site pos="0.3 0 0"/>
@@ -296,3 +296,19 @@ def test_actuators_and_tendons_are_named_with_what_they_say() -> None:
 def test_gravity_that_is_disabled_does_not_act() -> None:
     scene = read(planted("option/flag", {"gravity": "disable"}))
     assert not scene.mechanism.gravity.any()
+
+
+@pytest.mark.parametrize("path", sorted(repeatable_elements()))
+def test_what_mujoco_reads_several_of_is_no_second_one(path: str) -> None:
+    """Nested defaults, meshes of one asset section: none of them is said to be left out for the first one."""
+    tags = path.split("/")[1:]
+    root = etree.Element("mujoco")
+    parent = root
+    for tag in tags[:-1]:
+        parent = etree.SubElement(parent, tag)
+    twins = [etree.SubElement(parent, tags[-1], name=name) for name in ("one", "two")]
+    if tags[-1] == "default":
+        for name in ("three", "four"):
+            etree.SubElement(etree.SubElement(twins[0], "default", name=name), "joint", damping="1")
+    found = unread_defects(root, MJCF, "mujoco")
+    assert not [defect.message for defect in found if "a second" in defect.message]

@@ -22,3 +22,16 @@ def printed_schema() -> dict[str, tuple[str, ...]]:
             stack = [*stack[:depth], "worldbody" if tag == _BODY else tag]
         found.setdefault("/".join(stack), []).extend(tail.split())
     return {path: tuple(words) for path, words in found.items()}
+
+
+def repeatable_elements() -> frozenset[str]:
+    """Return the paths of elements of which MuJoCo reads several in one parent; ``R`` may also be in itself."""
+    found, stack = set(), []
+    for line in mujoco.mj_printSchema(False, False).splitlines():
+        if head := line[:30].rstrip():
+            depth = (len(head) - len(head.lstrip())) // 3
+            tag, *number = head.split()
+            stack = [*stack[:depth], "worldbody" if tag == _BODY else tag]
+            if number in (["(*)"], ["(R)"]):
+                found.add("/".join(stack))
+    return frozenset(found)

@@ -159,6 +159,49 @@ def test_diff_sees_gears_gains_and_ranges(tmp_path: Path) -> None:
     assert any("actuator" in one.text for one in mb.diff(source, bare).not_compared)
 
 
+#: Actuators of a tendon, a site and a free root, and one that states nothing but its joint.
+OTHERS = """<worldbody><body name="loose"><joint name="root" type="free" damping="0.4"/><geom size="0.1"/>
+<site name="s"/></body></worldbody><tendon><fixed name="cable"><joint joint="ja" coef="2"/></fixed></tendon>
+<actuator><position name="pull" tendon="cable" kp="8" ctrlrange="-4 4"/><motor name="push" site="s" gear="0 0 1 0 0 0"/>
+<motor name="lift" joint="root" gear="0 0 2 0 0 0"/><motor name="plain" joint="jd"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "element"),
+    [
+        ('kp="8"', 'kp="9"', "pull"),
+        ('ctrlrange="-4 4"', 'ctrlrange="-4 5"', "pull"),
+        ('gear="0 0 1 0 0 0"', 'gear="0 0 1 0 0 1"', "push"),
+        ('gear="0 0 2 0 0 0"', 'gear="0 1 2 0 0 0"', "lift"),
+        ('<motor name="plain" joint="jd"/>', "", "jd"),
+        ('<motor name="lift" joint="root" gear="0 0 2 0 0 0"/>', "", "lift"),
+    ],
+)
+def test_diff_sees_every_actuator_of_mjcf(tmp_path: Path, was: str, becomes: str, element: str) -> None:
+    """Also those that no joint of the mechanism has, and a motor of which nothing but its joint is stated."""
+    source, other = tmp_path / "a.xml", tmp_path / "b.xml"
+    source.write_text(LINKS + OTHERS, encoding="utf-8")
+    assert was in OTHERS
+    other.write_text((LINKS + OTHERS).replace(was, becomes), encoding="utf-8")
+    assert mb.diff(source, source).differences == ()
+    (found,) = mb.diff(source, other).differences
+    assert (found.kind, found.element_a) == ("actuator", element)
+    (found,) = mb.diff(other, source).differences
+    assert (found.kind, found.element_b or element) == ("actuator", element)
+
+
+def test_what_no_reader_takes_is_not_compared_and_said(tmp_path: Path) -> None:
+    source, other = tmp_path / "a.xml", tmp_path / "b.xml"
+    source.write_text(LINKS + OTHERS, encoding="utf-8")
+    other.write_text((LINKS + OTHERS).replace('damping="0.4"', 'damping="0.5"'), encoding="utf-8")
+    (same,) = (one for one in mb.diff(source, source).not_compared if one.kind == "unread")
+    assert same.elements == () and "they are the same in both" in same.text
+    (apart,) = (one for one in mb.diff(source, other).not_compared if one.kind == "unread")
+    assert apart.elements == ("root",) and "they differ in root" in apart.text
+    done = call("diff", str(source), str(other))
+    assert "they differ in root" in " ".join(done.out.split())
+
+
 def test_unnamed_actuators_get_names_that_no_other_has(tmp_path: Path) -> None:
     named = '<motor name="actuator 1" joint="jb" gear="2"/>'
     acts = f'<actuator><motor joint="ja"/>{named}<motor joint="jd"/></actuator></mujoco>'

@@ -573,15 +573,15 @@ class NotCompared:
     Parameters
     ----------
     kind : str
-        ``scene`` for what a scene adds to a robot.
+        ``scene`` for what a scene adds to a robot, ``unread`` for parts of the files that readers leave out.
     side : "A", "B" or ""
         The model whose format has no place for it.
     elements : tuple of str
-        Joints of the first model of which the other one states it.
+        Joints of the first model of which the other one states it; parts that are unread and differ.
     text : str
     """
 
-    kind: StatedKind | Literal["scene"]
+    kind: StatedKind | Literal["scene", "unread"]
     side: Literal["A", "B", ""]
     elements: tuple[str, ...]
     text: str

@@ -14,7 +14,7 @@ from mbplugin.comparison.models.matching import Matching, Merged, Rewritten, Tol
 from mbplugin.errors import MbPluginError
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.identity import pair_and_freedom
-from mbplugin.model.scene import Scene
+from mbplugin.model.scene import ActuatorLaw, Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, is_turn, units_of
 from mbplugin.phrases import counted, listed
 from mbplugin.readers import format_name
@@ -76,6 +76,8 @@ _NOT_COMPARED = {
     "misfits": "misfit",
 }
 _OF_MECHANISM = {"drivers": "driver", "locks": "lock", "pfaffians": "velocity constraint"}
+#: Findings of readers about what they leave out of a mechanism.
+_UNREAD = ("MB113",)
 Found = Difference | Normalised
 #: Factors between two values, and what they stand for.
 _FACTORS = (
@@ -185,15 +187,17 @@ def compare_stated(
                 unstated.setdefault((kind, could.index(False)), []).append(pair.name)
     rotors = [_rotors(side.scene) for side in sides]
     springs = [_springs(side.scene) for side in sides]
-    laws = [_laws(side.scene) for side in sides]
+    laws = [_laws(*order) for order in (sides, sides[::-1])]
     for name in a.pair_by_name:
         if name in b.signs:
             yield from _extras("armature", name, b.pairs[name], rotors, sides, b, unstated, limits)
             yield from _extras("spring", name, b.pairs[name], springs, sides, b, unstated, limits)
             yield from _actuators(name, b.pairs[name], laws, sides, unstated)
+    yield from _other_actuators(sides)
     for (kind, side), joints in unstated.items():
         yield _unstated(kind, side, joints, sides)
     yield from _whole(sides)
+    yield from _unread(sides)
 
 
 def _is_stated(kind: StatedKind, pair: Pair) -> bool:
@@ -273,16 +277,35 @@ def _springs(scene: Scene) -> dict[str, tuple[float, ...]]:
     return found
 
 
-def _laws(scene: Scene) -> dict[str, tuple[str, ...]]:
-    """Return the laws of the actuators that are no plain motors, by joint, in an order that no name decides."""
+def _laws(side: Side, other: Side) -> dict[str, tuple[str, ...]]:
+    """Return the laws of the actuators of joints, in an order that no name decides.
+
+    Plain motors are among them where the other model can state them too: elsewhere a drive is all that is known.
+    """
+    both = all("actuator" in STATES[one.format] for one in (side, other))
     found: dict[str, list[str]] = {}
-    for law in scene.actuator_laws:
-        if law.joint and (law.attributes or law.obstacle):
-            said = law.obstacle or " ".join(
-                f"{key}={value.replace(' ', ',')}" for key, value in law.attributes
-            )
-            found.setdefault(law.joint, []).append(said)
+    for law in side.scene.actuator_laws:
+        if law.joint and (both or law.attributes or law.obstacle):
+            found.setdefault(law.joint, []).append(_law(law))
     return {joint: tuple(sorted(laws)) for joint, laws in found.items()}
+
+
+def _law(law: ActuatorLaw) -> str:
+    said = [f"{key}={value.replace(' ', ',')}" for key, value in law.attributes]
+    return " ".join([*said, f"({law.obstacle})"] if law.obstacle else said) or "a plain motor"
+
+
+def _other_actuators(sides: tuple[Side, Side]) -> Iterator[Difference]:
+    """Yield a difference of the actuators of tendons, sites, bodies and free roots, which only their names match."""
+    if not all("actuator" in STATES[side.format] for side in sides):
+        return
+    ours, theirs = ({law.name: _law(law) for law in s.scene.actuator_laws if not law.joint} for s in sides)
+    for name in dict.fromkeys((*ours, *theirs)):
+        a, b = ours.get(name, ""), theirs.get(name, "")
+        if a != b:
+            cause = "actuator lost" if not b else "actuator only in the second" if not a else ""
+            here, there = (name if own else "" for own in (a, b))
+            yield Difference("actuator", here, there, a or "none", b or "none", cause)
 
 
 def _actuators(
@@ -301,7 +324,7 @@ def _actuators(
             unstated.setdefault(("actuator", k), []).append(name)
             return
     cause = "actuator lost" if not theirs else "actuator only in the second" if not ours else ""
-    text_a, text_b = ("; ".join(own) or "a plain motor or none" for own in (ours, theirs))
+    text_a, text_b = ("; ".join(own) or "none" for own in (ours, theirs))
     yield Difference("actuator", name, there, text_a, text_b, cause)
 
 
@@ -381,6 +404,21 @@ def _whole(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
                 if number
             )
             yield NotCompared("scene", "", (), f"{own}: what a scene adds to the robot is not compared")
+
+
+def _unread(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
+    """Yield what readers leave out of either file, and where that differs."""
+    parts = [{(d.element, d.message) for d in side.scene.defects if d.code in _UNREAD} for side in sides]
+    if not any(parts):
+        return
+    own = " and ".join(
+        f"{counted(len(found), 'part')} of {side}" for found, side in zip(parts, "AB", strict=True) if found
+    )
+    apart = sorted({element for element, _ in parts[0] ^ parts[1]})
+    where = f"they differ in {listed(apart)}" if apart else "they are the same in both"
+    yield NotCompared(
+        "unread", "", tuple(apart), f"{own}, which mbplugin does not read (lint names them): {where}"
+    )
 
 
 # Masses, centres of mass, inertias and frames of matched bodies.

@@ -171,7 +171,14 @@ _BODY_CHILDREN: dict[str, Use | str] = {
     "flexcomp": _SHEET,
     "include": READ,
 }
-_MANY = " ".join((*_BODY_CHILDREN, *_ACTUATORS, "connect weld tendon flex flexstrain spatial fixed pair"))
+_MANY = " ".join(
+    (
+        *_BODY_CHILDREN,
+        *_ACTUATORS,
+        *("connect weld tendon flex flexstrain spatial fixed pair exclude default",),
+        *("mesh hfield skin texture material model key worldbody",),
+    )
+)
 _MODEL_CHILDREN: dict[str, Use | str] = {
     "compiler": "mjcf_compiler",
     "option": "mjcf_option",
@@ -518,11 +525,3 @@ def _lines(roots: list[Element]) -> dict[tuple[str, str], Element]:
             kind = "joint"
         found.setdefault((kind, name), element)
     return found
-
-
-# The vocabulary of MJCF; MuJoCo itself reports unknown names.
-#
-# A word that is not listed here, of a version of MuJoCo to come, is one that is not read.
-
-
-_MANY += " exclude default mesh hfield skin texture material model key worldbody"

@@ -437,7 +437,8 @@ def _add_pairs(
     name, parent = names.body(i), names.body(int(model.body_parentid[i]))
     X_PL = pose_wxyz(model.body_pos[i], model.body_quat[i])
     free = int(mujoco.mjtJoint.mjJNT_FREE)
-    if any(int(model.jnt_type[j]) == free for j in joints):
+    if roots := [j for j in joints if int(model.jnt_type[j]) == free]:
+        _note_free(model, names, roots[0])
         return
     if not joints:
         fixed = names.unique("constraint", f"{parent}→{name}")
@@ -458,6 +459,17 @@ def _add_pairs(
         _add_extras(model, names, j, pair, tree)
         # the links between two joints of one body share its frame where all joints are at qpos0
         inner, X_PL = outer, Pose.identity()
+
+
+def _note_free(model: Any, names: Names, j: int) -> None:
+    """Note what a free joint has besides its freedoms; the root of a mechanism has no place for it."""
+    dofs = slice(int(model.jnt_dofadr[j]), int(model.jnt_dofadr[j]) + 6)
+    arrays = (("dof_damping", "damping"), ("dof_frictionloss", "dry friction"), ("dof_armature", "armature"))
+    for array, what in arrays:
+        if (values := getattr(model, array)[dofs]).any():
+            shown = names.joint(j)
+            message = f"the {what} of the free joint {shown!r} ({_shown(np.unique(values))}) is not read"
+            names.not_read("joint", shown, message)
 
 
 def _joint_pair(mujoco: Any, model: Any, names: Names, j: int, ends: tuple[str, str], X_PL: Pose) -> Pair:
@@ -567,24 +579,40 @@ def actuator_laws(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> Iter
     for k in numbers:
         name = stated[k] or next(n for j in count(k + 1) if (n := f"actuator {j}") not in stated)
         stated[k] = name
-        pair = joint_pairs.get(int(model.actuator_trnid[k][0]))
+        pair = joint_pairs.get(int(model.actuator_trnid[k][0])) if _acts_on_joint(mujoco, model, k) else None
         types = (
             _known(mujoco.mjtDyn, model.actuator_dyntype[k], _DYNAMICS),
             _known(mujoco.mjtGain, model.actuator_gaintype[k], _GAINS),
             _known(mujoco.mjtBias, model.actuator_biastype[k], _BIASES),
         )
-        if not _acts_on_joint(mujoco, model, k):
-            yield ActuatorLaw(name, "", obstacle="it does not act on a joint itself")
-        elif pair is None or len(pair.kind.free) != 1:
-            yield ActuatorLaw(name, pair.name if pair else "", obstacle="its joint has several freedoms")
-        elif any(int(getattr(model, part)[k]) != 1 for part in _SINGLE if hasattr(model, part)):
-            yield ActuatorLaw(name, pair.name, obstacle="it has several commands or forces")
-        elif None in types or int(model.actuator_plugin[k]) >= 0:
-            yield ActuatorLaw(name, pair.name, obstacle="its law is that of a muscle, a plugin or a callback")
-        elif any(np.any(getattr(model, part)[k]) for part in _BESIDES if hasattr(model, part)):
-            yield ActuatorLaw(name, pair.name, obstacle="it has a rotor, a damping or a delay of its own")
-        else:
-            yield ActuatorLaw(name, pair.name, tuple(_attributes(model, k, *types)))
+        obstacle = _obstacle(mujoco, model, k, pair, known=None not in types)
+        target = _target(mujoco, model, k) if pair is None else ()
+        attributes = (*target, *_attributes(model, k, *types)) if None not in types else target
+        yield ActuatorLaw(name, pair.name if pair else "", attributes, obstacle)
+
+
+def _obstacle(mujoco: Any, model: Any, k: int, pair: Pair | None, *, known: bool) -> str:
+    """Return why an actuator cannot be stated on a joint by numbers alone; empty where it can."""
+    if not _acts_on_joint(mujoco, model, k):
+        return "it does not act on a joint itself"
+    if pair is None or len(pair.kind.free) != 1:
+        return "its joint has several freedoms"
+    if any(int(getattr(model, part)[k]) != 1 for part in _SINGLE if hasattr(model, part)):
+        return "it has several commands or forces"
+    if not known or int(model.actuator_plugin[k]) >= 0:
+        return "its law is that of a muscle, a plugin or a callback"
+    if any(np.any(getattr(model, part)[k]) for part in _BESIDES if hasattr(model, part)):
+        return "it has a rotor, a damping or a delay of its own"
+    return ""
+
+
+def _target(mujoco: Any, model: Any, k: int) -> tuple[tuple[str, str], ...]:
+    """Return what an actuator acts on that is no joint of the mechanism: its kind, and its name or number."""
+    kind = mujoco.mjtTrn(int(model.actuator_trntype[k])).name.removeprefix("mjTRN_").lower()
+    number = int(model.actuator_trnid[k][0])
+    type = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}", None)
+    named = mujoco.mj_id2name(model, type, number) if type is not None else ""
+    return ((kind, named or str(number)),)
 
 
 def _known(kinds: Any, value: Any, words: dict[str, str]) -> str | None:
@@ -597,9 +625,9 @@ def _attributes(
 ) -> Iterator[tuple[str, str]]:
     """Yield what is not as in a plain motor."""
     command, force = (int(getattr(model, part)[k]) if hasattr(model, part) else k for part in _FIRST)
-    gear, gains = float(model.actuator_gear[force][0]), _numbers(model.actuator_gainprm[k])
-    if gear != 1.0:
-        yield "gear", _numbers([gear])
+    gear, gains = _numbers(model.actuator_gear[force]), _numbers(model.actuator_gainprm[k])
+    if gear != "1.0":
+        yield "gear", gear
     for limited, ranges, key, at in (
         (model.actuator_ctrllimited, model.actuator_ctrlrange, "ctrlrange", command),
         (model.actuator_forcelimited, model.actuator_forcerange, "forcerange", k),

@@ -214,9 +214,13 @@ class _Normalised(Part):
 
 
 class _NotCompared(Part):
-    kind: StatedKind | Literal["scene"] = key("scene: what a scene adds to the robot")
+    kind: StatedKind | Literal["scene", "unread"] = key(
+        "scene: what a scene adds to the robot; unread: parts of the files that mbplugin does not read"
+    )
     side: Literal["A", "B", ""] = key("the model whose format has no place for it")
-    elements: list[str] = key("joints of A of which the other one states it")
+    elements: list[str] = key(
+        "joints of A of which the other one states it; parts that are unread and differ"
+    )
     text: str
 
 
