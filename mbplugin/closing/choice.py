@@ -16,6 +16,7 @@ from mbplugin.analysis.analysis import analyze_mechanism
 from mbplugin.analysis.catalogue import COST, Allowed, generic_pose
 from mbplugin.analysis.remedies import Change, Cures, apply_changes, no_remedy, proved_cures
 from mbplugin.arguments import checked
+from mbplugin.closing.commanded import commanded
 from mbplugin.closing.drift import Drifts, drifts
 from mbplugin.closing.values import Closing, Cut, LoopClosure, Verdict, cut_at, evaluated, loop_pairs
 from mbplugin.constraints.rank import View
@@ -31,6 +32,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers.standing import bolted_down
 from mbplugin.writers import FORMATS, write
 from mbplugin.writers.copies import copied, is_of_format
 from mbplugin.writers.written import ENDINGS, Loss, Written, states_freedom
@@ -120,6 +122,9 @@ def close(
         )
     _require_reader(to)
     scene = as_scene(model_of(model))
+    if to == "mjcf":
+        # MuJoCo itself reads a URDF like this, and refuses free bodies without mass, as the roots of most arms are
+        scene = bolted_down(scene)
     rank = rank_tolerance(scene, tolerance)
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
     closed = closed_pose(scene.mechanism, stated_state(scene, q, closing=True))[0].q
@@ -151,6 +156,9 @@ def close(
         else Drifts("free"),
         tolerance=rank,
         planar=scene.options.planar,
+        commanded=commanded(scene, closed, written, _at(scene, choice), back, choice.driven)
+        if measure_drift
+        else None,
     )
 
 

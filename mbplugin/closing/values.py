@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.analysis.remedies import Change
+from mbplugin.closing.commanded import Commanded
 from mbplugin.closing.drift import DURATION, Drifts
 from mbplugin.dynamics.formulations import best_coordinates, independence, tangents
 from mbplugin.dynamics.redundancy import eliminate
@@ -16,7 +17,7 @@ from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BrokenModel
 from mbplugin.joint_reactions.state import closed_state
 from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.mechanism import Mechanism, base_sentence
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import State
 from mbplugin.model.spatial import Array
@@ -36,6 +37,7 @@ _DRIVES = {
 
 def assumptions_of(found: Closing) -> Iterator[str]:
     """Yield the assumptions of a conversion."""
+    yield from base_sentence(found.mechanism.assumed_fixed)
     if found.driven:
         yield f"driven joints stay in the tree: {listed(found.driven)}"
     else:
@@ -199,6 +201,8 @@ class Closing(Result):
         Relative rank tolerance.
     planar : str, optional
         The plane in which the scene is analyzed, although the closures are chosen in space.
+    commanded : Commanded, optional
+        How far the model and the written file move apart under the same commands; None where that was not computed.
     """
 
     mechanism: Mechanism
@@ -213,6 +217,7 @@ class Closing(Result):
     drift: Drifts
     tolerance: float
     planar: str | None = None
+    commanded: Commanded | None = None
 
     def __repr__(self) -> str:
         facts = (

@@ -61,7 +61,7 @@ def copied(scene: Scene, target: Scene, to: str) -> tuple[Written, Scene]:
     """
     request = scene.request
     assert request is not None
-    text = _source_text(request)
+    text = source_text(request)
     changed = changed_pairs(scene.mechanism, target.mechanism)
     if changed:
         if to not in _EDITORS:
@@ -96,7 +96,14 @@ def changed_pairs(before: Mechanism, after: Mechanism) -> tuple[Pair, ...]:
     return tuple(pair for pair in after.pairs if pair.type != before.pair_by_name[pair.name].type)
 
 
-def _source_text(request: Request) -> str:
+def source_text(request: Request) -> str:
+    """Return the text of a file with its line ends and its byte order mark.
+
+    Raises
+    ------
+    NoCopy
+        A file that is not UTF-8.
+    """
     data = read_bounded(Path(request.path))
     try:
         return data.decode("utf-8")

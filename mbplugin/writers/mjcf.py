@@ -42,6 +42,10 @@ EQUALITIES = {"spherical": "connect", "fixed": "weld"}
 _HARD = {"solref": "0.005 1", "solimp": "0.9999 0.9999 0.001 0.5 2"}
 #: Written where one side of a range has no limit; readers take it for none.
 _NO_LIMIT = 1e15
+#: MuJoCo's own bound, kg and kg·m².
+_LEAST_INERTIA = 1e-15
+#: By how much a moment may be larger than the sum of the others where numbers are rounded.
+_ROUNDED = 1e-9
 _SIGNS = (-1.0, 1.0)
 
 
@@ -51,7 +55,7 @@ def mjcf_text(scene: Scene) -> Written:
     Raises
     ------
     BadUsage
-        A closure that neither an equality nor a part of a body can hold.
+        A closure that neither an equality nor a part of a body can hold, or a body that moves without inertia.
     """
     made = mjcf_document(scene)
     return Written("mjcf", document_text(made.root), made.held, made.losses)
@@ -83,7 +87,7 @@ def mjcf_document(scene: Scene) -> MjcfDocument:
     Raises
     ------
     BadUsage
-        A closure that neither an equality nor a part of a body can hold.
+        A closure that neither an equality nor a part of a body can hold, or a body that moves without inertia.
     """
     stubbed = stubbed_closures(scene.mechanism)
     if lost := [pair for pair in stubbed if not pair.kind.has_coordinates]:
@@ -93,6 +97,7 @@ def mjcf_document(scene: Scene) -> MjcfDocument:
             remedy="write the model as a scene, which holds every type",
         )
     whole = with_stubs(scene.mechanism, scene.state, stubbed)
+    _require_inertia(whole.mechanism)
     writing = _Writing(scene, whole.mechanism, whole.state.q)
     root = writing.document()
     held = [
@@ -324,6 +329,41 @@ class _Writing:
             root.append(actuator)
 
 
+def _require_inertia(mech: Mechanism) -> None:
+    """Refuse bodies that MuJoCo refuses: those that move without inertia, with nothing welded to them that has some."""
+    folded = _folded(mech)
+    carried = {
+        joint.inner for joint in mech.tree.joints if not _moves(joint) and _is_heavy(mech, joint.outer)
+    }
+    for joint in mech.tree.joints:
+        name = joint.outer
+        if _moves(joint) and name not in folded and name not in carried and not _is_heavy(mech, name):
+            body = mech.bodies[mech.body_index[name]]
+            a, _, c = np.linalg.eigvalsh(body.I_C)
+            raise BadUsage(
+                f"body {name!r} moves, and has mass {body.mass:g} kg and moments of inertia {a:g} to {c:g} kg·m²",
+                expected="mass and inertia of every body that moves in an MJCF file",
+                remedy="state its inertia, or --base fixed (base='fixed') where it is the root",
+            )
+    for body in mech.bodies:
+        a, b, c = np.linalg.eigvalsh(body.I_C)
+        if not body.massless and a + b < (1 - _ROUNDED) * c:
+            raise BadUsage(
+                f"body {body.name!r} has moments of inertia {a:g}, {b:g} and {c:g} kg·m², which no body can have",
+                expected="no moment that is larger than the sum of the other two: MuJoCo refuses it",
+                remedy="correct its inertia (mbplugin lint tells which moments it may have)",
+            )
+
+
+def _moves(joint: TreeJoint) -> bool:
+    return joint.pair is None or bool(joint.pair.kind.free)
+
+
+def _is_heavy(mech: Mechanism, name: str) -> bool:
+    body = mech.bodies[mech.body_index[name]]
+    return body.mass > _LEAST_INERTIA and bool(np.linalg.eigvalsh(body.I_C)[0] > _LEAST_INERTIA)
+
+
 def _folded(mech: Mechanism) -> frozenset[str]:
     """Return the massless bodies between two joints that MuJoCo would refuse: the next body has both joints."""
     outer: dict[str, list[TreeJoint]] = {}
@@ -365,9 +405,12 @@ def _inertial(parent: Element, body: Body) -> None:
     """Write mass and principal inertias; a body without either has none, and no shape to make them from."""
     if body.massless:
         return
-    moments, axes = np.diag(body.I_C), np.eye(3)
+    moments, axes = np.diag(body.I_C).copy(), np.eye(3)
     if (body.I_C - np.diag(moments)).any():
         moments, axes = np.linalg.eigh(body.I_C)
         axes[:, 0] *= np.linalg.det(axes)
+    # of a flat body the largest moment is the sum of the others, and MuJoCo takes none that is larger by rounding
+    largest = int(np.argmax(moments))
+    moments[largest] = min(moments[largest], float(np.delete(moments, largest).sum()))
     principal = _placed(Pose(axes, body.p_LC))
     element(parent, "inertial", {**principal, "mass": number(body.mass), "diaginertia": row(moments)})

@@ -565,6 +565,15 @@ _GAINS = {"mjGAIN_FIXED": "fixed", "mjGAIN_AFFINE": "affine"}
 _BIASES = {"mjBIAS_NONE": "none", "mjBIAS_AFFINE": "affine"}
 
 
+def actuator_names(mujoco: Any, model: Any) -> list[str]:
+    """Return the names of the actuators of a compiled model; those without one are numbered."""
+    numbers = range(_number_of_actuators(model))
+    found = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) for k in numbers]
+    for k in numbers:
+        found[k] = found[k] or next(n for j in count(k + 1) if (n := f"actuator {j}") not in found)
+    return found
+
+
 def actuator_laws(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> Iterator[ActuatorLaw]:
     """Yield the actuators of a compiled model, in their order.
 
@@ -574,11 +583,7 @@ def actuator_laws(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> Iter
     model : MjModel
     joint_pairs : dict of MuJoCo's joint number to Pair
     """
-    numbers = range(_number_of_actuators(model))
-    stated = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) for k in numbers]
-    for k in numbers:
-        name = stated[k] or next(n for j in count(k + 1) if (n := f"actuator {j}") not in stated)
-        stated[k] = name
+    for k, name in enumerate(actuator_names(mujoco, model)):
         pair = joint_pairs.get(int(model.actuator_trnid[k][0])) if _acts_on_joint(mujoco, model, k) else None
         types = (
             _known(mujoco.mjtDyn, model.actuator_dyntype[k], _DYNAMICS),
