@@ -89,7 +89,8 @@ AllowLossOption = Annotated[
     ),
 ]
 DriftOption = Annotated[
-    bool, typer.Option("--drift/--no-drift", help="Run two seconds in MuJoCo and PyBullet, before and after.")
+    bool,
+    typer.Option("--drift/--no-drift", help="Run both in MuJoCo and PyBullet, at rest and commanded."),
 ]
 Duration = Annotated[
     float | None,
@@ -210,9 +211,9 @@ def close_command(
     """Write a model in another format, with the weakest closures that keep its mobility, and prove it.
 
     Loops are cut where the format has the closure, else where the projective criterion is the largest; driven
-    joints stay in the tree. Exit code: 0, 1 if the written file has redundant constraints, another mobility or
-    lacks parts of the model that --allow-loss does not name, 2 for unusable input, wrong usage, or a constraint that
-    the format does not hold.
+    joints stay in the tree. Exit code: 0, 1 if the written file has redundant constraints, another mobility, lacks
+    parts that --allow-loss does not name, or moves in another way under the same commands, 2 for unusable input, wrong
+    usage, or a constraint that the format does not hold.
     """
     from mbplugin.closing.choice import close
     from mbplugin.writers.written import ENDINGS, LOSS_KINDS
@@ -232,7 +233,7 @@ def close_command(
     lost = {loss.kind for loss in found.written.losses} - allowed
     refused = [kind for kind in LOSS_KINDS if kind in lost]
     emit_report(_close_report(found, scene, file, written, refused), output_format, output, earlier)
-    if refused or not found.proved:
+    if refused or not found.proved or found.strays:
         raise typer.Exit(1)
 
 

@@ -55,6 +55,8 @@ _OF_FREEDOM = {
 }
 #: What is written is read again: the module that reads it, its package and its extra.
 _READERS = {"mjcf": ("mujoco", "mujoco", "mjcf"), "usd": ("pxr", "usd-core", "usd")}
+#: The finding of parts of a file that are not read, and how it calls actuators of an MJCF file.
+_NOT_READ, _OF_ACTUATORS = "MB113", " in <actuator>"
 _EVERY = frozenset(COST)
 #: The cut of the file stays unless the criterion of another one is larger by this factor.
 _CLEARLY_BETTER = 1.25
@@ -133,7 +135,8 @@ def close(
         choice, written, back = _copied(ask, to, asked=q is not None and len(q) > 0 and to != "urdf")
     except NoCopy as reason:
         choice = choose(ask)
-        written = replace(write(_at(scene, choice), to), anew=str(reason))
+        written = write(_at(scene, choice), to)
+        written = replace(written, anew=str(reason), losses=(*written.losses, *_unread(scene)))
         back = load(f"closed{ENDINGS[to]}", text=written.text)
     if to == "urdf" or written.copy_of:
         # neither has the closed pose, but coordinates that mean the same
@@ -231,6 +234,13 @@ def _unsaid(mech: Mechanism, back: Mechanism, written: Written) -> Iterator[Loss
             if not kept and pair.name not in lost.get(word, ()):
                 lost.setdefault(word, []).append(pair.name)
     yield from (Loss("joint", f"{word} of {listed(names)}") for word, names in lost.items())
+
+
+def _unread(scene: Scene) -> Iterator[Loss]:
+    """Yield what a file says and no reader takes; actuators of an MJCF file are told by their laws."""
+    for defect in scene.defects:
+        if defect.code == _NOT_READ and _OF_ACTUATORS not in defect.message:
+            yield Loss("unread", defect.message)
 
 
 def _identifier(name: str) -> str:

@@ -111,7 +111,7 @@ def commanded(
 
 
 def _model(scene: Scene, closed: Array) -> tuple[str, Request]:
-    """Return the MJCF of a model at its closed pose, and where names of files in it count from."""
+    """Return the MJCF of a model at a closed pose ``closed`` (nq,), and where names of files in it count from."""
     request = scene.request
     # a free body that an equality carries is where the equality holds, not where the file has it
     carried = any(defect.code == "MB119" for defect in scene.defects)
@@ -169,7 +169,7 @@ def moved_apart(ours: tuple[str, Request], theirs: tuple[str, Request], driven: 
         mujoco.mj_forward(model, one)
     names, kind, drive = _drive(mujoco, models, data, driven)
     bodies = _common_bodies(mujoco, models)
-    start = np.array([data[0].xpos[a] for _, a, _ in bodies])
+    start = [_Placed.of(one) for one in data]
     rng = np.random.default_rng(SEED)
     for k in range(round(DURATION / _STEP)):
         if k % round(_HOLD / _STEP) == 0:
@@ -181,12 +181,16 @@ def moved_apart(ours: tuple[str, Request], theirs: tuple[str, Request], driven: 
                 return Commanded(
                     "MuJoCo", version, reason=f"the motion of the {which} diverges at {k * _STEP:.3g} s"
                 )
-    apart = [(name, *_apart(data[0], a, data[1], b)) for name, a, b in bodies]
-    if not apart:
-        return Commanded("MuJoCo", version, reason="the two have no body in common")
+    if not bodies:
+        return Commanded("MuJoCo", version, reason="the two have no body with mass in common")
+    end = [_Placed.of(one) for one in data]
+    ways = [(name, start[0].way(end[0], a), start[1].way(end[1], b)) for name, a, b in bodies]
+    apart = [
+        (name, _angle(R_a.T @ R_b), float(np.linalg.norm(p_a - p_b))) for name, (R_a, p_a), (R_b, p_b) in ways
+    ]
     angle, distance = max(one[1] for one in apart), max(one[2] for one in apart)
     worst = max(apart, key=lambda one: max(one[1], one[2]))[0]
-    way = max(float(np.linalg.norm(data[0].xpos[a] - p)) for (_, a, _), p in zip(bodies, start, strict=True))
+    way = max(float(np.linalg.norm(p_a)) for _, (_, p_a), _ in ways)
     return Commanded("MuJoCo", version, tuple(names), kind, angle, distance, worst, way)
 
 
@@ -276,17 +280,36 @@ def _dofs(mujoco: Any, model: Any) -> dict[str, int]:
 
 
 def _common_bodies(mujoco: Any, models: Sequence[Any]) -> list[tuple[str, int, int]]:
-    """Return the bodies of both models: name and numbers; those without a name are called as the reader does."""
+    """Return the bodies with mass of both models: name and numbers; the reader calls those without a name so too."""
     names = [
-        {mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_BODY, k) or f"body{k}": k for k in range(1, m.nbody)}
+        {
+            mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_BODY, k) or f"body{k}": k
+            for k in range(1, m.nbody)
+            if m.body_mass[k]
+        }
         for m in models
     ]
     return [(name, k, names[1][name]) for name, k in names[0].items() if name in names[1]]
 
 
-def _apart(one: Any, a: int, other: Any, b: int) -> tuple[float, float]:
-    """Return by which angle and distance two bodies are apart, rad and m."""
-    R = one.xmat[a].reshape(3, 3).T @ other.xmat[b].reshape(3, 3)
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """Orientations (n, 3, 3) and centres of mass (n, 3), m, of all bodies: formats differ in where link frames are."""
+
+    R: Array
+    p: Array
+
+    @classmethod
+    def of(cls, data: Any) -> _Placed:
+        """Return where the bodies of a model are."""
+        return cls(data.xmat.reshape(-1, 3, 3).copy(), data.xipos.copy())
+
+    def way(self, end: _Placed, body: int) -> tuple[Array, Array]:
+        """Return by which rotation (3, 3) and displacement (3,) a body has moved."""
+        return end.R[body] @ self.R[body].T, end.p[body] - self.p[body]
+
+
+def _angle(R: Array) -> float:
+    """Return the angle of a rotation R (3, 3), rad."""
     sine = np.linalg.norm([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
-    angle = float(np.arctan2(sine, (np.trace(R) - 1) / 2))
-    return angle, float(np.linalg.norm(one.xpos[a] - other.xpos[b]))
+    return float(np.arctan2(sine, (np.trace(R) - 1) / 2))

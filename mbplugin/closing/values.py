@@ -26,6 +26,8 @@ from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.rendering import Result
 from mbplugin.writers.written import ENDINGS, Written
 
+#: Under the same commands bodies of both are no farther apart, rad and m.
+FOLLOWS = 1e-3
 _DRIVES = {
     "free": "move freely",
     "held": "are held, since the loops come apart in an engine where they are not",
@@ -246,6 +248,18 @@ class Closing(Result):
     def keeps_mobility(self) -> bool:
         """Whether the file has the mobility of the model, also with all driven joints held."""
         return (self.after.dof, self.after.held_dof) == (self.before.dof, self.before.held_dof)
+
+    @property
+    def strays(self) -> bool:
+        """Whether the written file moves in another way under the same commands, and no loss explains it.
+
+        A model with redundant constraints may move in another way without them, where it does not fit exactly.
+        """
+        found = self.commanded
+        if found is None or found.reason or self.before.structural_redundancy:
+            return False
+        lost = {loss.kind for loss in self.written.losses} - {"shape"}
+        return not lost and max(found.angle, found.distance) > FOLLOWS
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
         """Return the writers of the model, by ending; files of other endings hold the result."""

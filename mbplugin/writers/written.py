@@ -26,8 +26,11 @@ from mbplugin.phrases import counted, listed, one_line
 #: The ending of the files of each format.
 ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
 #: What a format may have no place for: numbers of joints (limits, damping, friction), drives with their laws and
-#: rotors, couplings, other constraints, springs, shapes, the pose and gravity and plane, and tables of a scene.
-LossKind = Literal["joint", "actuator", "coupling", "constraint", "spring", "shape", "setting", "scene"]
+#: rotors, couplings, other constraints, springs, shapes, the pose and gravity and plane, and tables of a scene. What is
+#: not read of a file is in no other one.
+LossKind = Literal[
+    "joint", "actuator", "coupling", "constraint", "spring", "shape", "setting", "scene", "unread"
+]
 LOSS_KINDS: tuple[LossKind, ...] = get_args(LossKind)
 #: Fields of a scene, the kind of their loss, and what one entry is called.
 _NOUNS: dict[str, tuple[LossKind, str]] = {

@@ -11,52 +11,12 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
+from driven_models import BODIES, EQUALITY, HEAD, MODEL, TAIL
 from mbplugin.errors import BadUsage
 from places import ORACLES
 
 mujoco = pytest.importorskip("mujoco")
 
-HEAD = """<mujoco model="four_bar">
-  <!-- a comment that stays: <connect name="no"/> -->
-  <compiler angle="degree" {compiler}/>
-  <option timestep="0.0005"><flag contact="disable"/></option>
-  <default>
-    <joint damping="0.1" armature="0.01" stiffness="0.2"/>
-    <default class="bar"><geom type="capsule" size="0.02" rgba="1 0 0 1"/></default>
-  </default>
-"""
-BODIES = """    <body name="crank" pos="0 0 0">
-      <joint name="j1" axis="0 1 0" range="-90 90" limited='true'/>
-      <geom class="bar" fromto="0 0 0 0 0 0.3"/>
-      <body name="coupler" pos="0 0 0.3">
-        <joint name="j2" axis="0 1 0"/>
-        <geom class="bar" fromto="0 0 0 1 0 0"/> <!-- the coupler -->
-      </body>
-    </body>
-    <body name="rocker" pos="1 0 0">
-      <joint name="j3" axis="0 1 0" ref="10"/>
-      <geom class="bar" fromto="0 0 0 0 0 0.3"/>
-      <site name="tip" pos="0 0 0.3"/>
-    </body>
-"""
-EQUALITY = """  <equality>
-    <!-- the pin -->
-    <connect name="pin" body1="coupler" body2="rocker" anchor="1 0 0" solref="0.004 1"/>
-    <weld name="unused" body1="coupler" body2="rocker" active="false"/>
-  </equality>
-"""
-TAIL = """  <actuator>
-    <position name="servo" joint="j1" kp="20" ctrlrange="-90 90"/>
-  </actuator>
-  <sensor><framepos objtype="site" objname="tip"/></sensor>
-  <keyframe>
-    <key name="home" ctrl="0"/>
-    <key name="leant" qpos="0.5 -0.5 0.6745" ctrl="0.3"/>
-  </keyframe>
-</mujoco>
-"""
-WORLD = f"  <worldbody>\n{BODIES}  </worldbody>\n"
-MODEL = HEAD.format(compiler="") + WORLD + EQUALITY + TAIL
 #: What may go: the equality that changes, and keyframes, which have more coordinates.
 CHANGED = ("<connect", "<key")
 TETRAHEDRON = "v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"

@@ -10,29 +10,12 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
+from driven_models import ACTUATORS, LINKS
 from mbplugin import readers, writers
 from mbplugin.model.scene import duties
 from mbplugin.writers.written import ENDINGS
 
 mujoco = pytest.importorskip("mujoco")
-
-LINKS = """<mujoco model="driven"><compiler angle="degree"/><option timestep="0.001"/><worldbody>
-<body name="a"><joint name="ja" axis="0 1 0" range="-30 90" limited="true" damping="0.1" armature="0.01"/>
-<geom type="capsule" size="0.03" fromto="0 0 0 0.4 0 0" mass="1"/>
-<body name="b" pos="0.4 0 0"><joint name="jb" axis="0 1 0" damping="0.05" ref="20"/>
-<geom type="capsule" size="0.03" fromto="0 0 0 0.3 0 0" mass="0.7"/>
-<body name="c" pos="0.3 0 0"><joint name="jc" type="slide" axis="1 0 0" range="-0.1 0.2" limited="true"/>
-<geom type="sphere" size="0.05" mass="0.5"/>
-<body name="d" pos="0.1 0 0"><joint name="jd" axis="0 0 1" damping="0.02"/>
-<geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0" mass="0.2"/></body></body></body></body></worldbody>"""
-ACTUATORS = """<actuator>
-<motor name="geared" joint="ja" gear="12" ctrlrange="-1 1" forcerange="-20 20"/>
-<position name="servo" joint="jb" kp="25" kv="1.5" ctrlrange="-1.5 1.5" forcerange="-15 15"/>
-<velocity name="speed" joint="jc" kv="8" ctrlrange="-0.4 0.4"/>
-<general name="lag" joint="jd" dyntype="filter" dynprm="0.05" gainprm="3" biastype="affine" biasprm="0.1 -2 -0.1"/>
-<intvelocity name="way" joint="jd" kp="4" actrange="-1 1"/>
-<motor joint="jb"/>
-</actuator></mujoco>"""
 
 
 def driven(text: str, seed: int, seconds: float = 0.5) -> np.ndarray:

@@ -316,6 +316,20 @@ class _Drifts(Part):
     after: list[_Drift] = key("with the closures that were written, one per engine")
 
 
+class _Commanded(Part):
+    engine: str
+    version: str = key("empty where it did not run")
+    kind: Literal["command", "torque", "none"] = key("what the driven parts get")
+    driven: list[str] = key("actuators, or joints where no actuator takes a command")
+    angle: Size = key("largest difference of the orientations of a body at the end, rad")
+    distance: Size = key("largest distance of a body of both at the end, m")
+    body: str = key("the body of the largest one")
+    moved: Size = key("largest way of a body of FILE, m")
+    duration: Size = key("s")
+    seed: Count = key("of the random commands")
+    reason: str = key("why there is no answer; empty with one")
+
+
 class _Loss(Part):
     kind: LossKind = key("what --allow-loss accepts")
     text: str
@@ -348,6 +362,10 @@ class CloseOutput(Recorded):
     before: _Verdict = key("of FILE")
     after: _Verdict = key("of the written file, read again")
     drift: _Drifts
+    commanded: _Commanded | None = key(
+        "how far FILE and the written file move apart under the same commands; null where that was not computed",
+        optional=True,
+    )
 
 
 def close_document(

@@ -13,6 +13,7 @@ from mbplugin.report.text.layout import PLAIN_WIDTH, Line, grid_lines, table_lin
 from mbplugin.report.text.models import note_lines, sentences_under, warning_lines
 
 if TYPE_CHECKING:
+    from mbplugin.closing.commanded import Commanded
     from mbplugin.closing.drift import Drift
     from mbplugin.closing.values import Closing
     from mbplugin.comparison.agreement import Agreement, Check, Row
@@ -141,7 +142,7 @@ def close_lines(
     found: Closing, width: int = PLAIN_WIDTH, written: str | None = None, refused: Sequence[str] = ()
 ) -> Iterator[Line]:
     """Yield the verdict, the losses that make the exit code 1, the closures and the table of drift."""
-    style = "bold green" if found.proved else "bold yellow"
+    style = "bold green" if found.proved and not found.strays else "bold yellow"
     for text in wrapped(f"{found.mechanism.name}: {close_verdict(found)}", width, "", "  "):
         yield Line(text, style)
     if written is not None:
@@ -158,6 +159,8 @@ def close_lines(
     yield from sentences_under(f"Held in {found.format} in another way", found.written.held, width)
     yield from sentences_under(f"Not in the {found.format}", found.written.left_out, width)
     yield from _drift(found, width)
+    if found.commanded is not None:
+        yield from sentences_under("Under the same commands", [_under_command(found.commanded)], width)
 
 
 def _copy_or_anew(found: Closing) -> str:
@@ -177,10 +180,12 @@ def close_verdict(found: Closing) -> str:
         f"p = {before.degree_of_redundancy} before, {after.degree_of_redundancy} after; "
         f"mobility {before.dof} before, {after.dof} after"
     )
-    if found.proved:
+    if found.proved and not found.strays:
         singular = "" if not after.degree_of_redundancy else ", and more at this singular pose"
         return f"{counted(len(found.closures), 'closure')} without redundancy{singular} ({p})."
     reasons = [] if not found.reason else [found.reason]
+    if found.strays:
+        reasons.append("the written file moves in another way under the same commands, see below")
     if not found.keeps_mobility:
         reasons.append(
             f"the mobility is not kept (with driven joints held {before.held_dof} before, {after.held_dof} after)"
@@ -214,6 +219,22 @@ def _drift(found: Closing, width: int) -> Iterator[Line]:
     if rows:
         yield from table_lines("Drift", _HEADS, rows, width, 12)
     yield from sentences_under("No drift", list(dict.fromkeys(reasons)), width)
+
+
+def _under_command(found: Commanded) -> str:
+    """Return how far the written file moves from the model, or why that is not known."""
+    if found.reason:
+        return f"no answer: {found.reason.rstrip('.')}"
+    driven = {
+        "command": f"{counted(len(found.driven), 'actuator')} got the same random commands",
+        "torque": f"{counted(len(found.driven), 'joint')} got the same random torques",
+        "none": "nothing is driven, and both moved freely",
+    }[found.kind]
+    return (
+        f"{driven} for {found.duration:g} s in {found.engine}, without contacts (seed {found.seed}): bodies end up to "
+        f"{found.angle:.2g} rad and {found.distance:.2g} m apart ({found.body}), after ways of up to "
+        f"{found.moved:.2g} m"
+    )
 
 
 def _cells(whose: str, drift: Drift) -> tuple[str, ...]:
