@@ -430,6 +430,41 @@ def choose(ask: Ask) -> Choice:
     return _choice(ask, mech, cuts, found)
 
 
+@dataclass(frozen=True)
+class Excluded:
+    """The joints at which loops are best cut where an articulation has to be a tree.
+
+    Parameters
+    ----------
+    joints : tuple of str
+        One per loop, in the order of the closures of the model.
+    types : tuple of str
+        What closes each loop with the least redundancy.
+    left : int
+        Redundant constraints that are left with these types.
+    """
+
+    joints: tuple[str, ...]
+    types: tuple[str, ...]
+    left: int
+
+
+def excluded_joints(scene: Scene) -> Excluded:
+    """Return which joints of a model to exclude from an articulation: passive ones that state nothing if there are any.
+
+    Raises
+    ------
+    CannotClose
+        The loops cannot be closed.
+    """
+    rank = rank_tolerance(scene, None)
+    closed = closed_pose(scene.mechanism, stated_state(scene, None, closing=True))[0].q
+    ask = Ask(scene, closed, HOLDINGS["usd"], rank, DEFAULT_SAMPLES, driven_joints(scene))
+    choice = choose(ask)
+    joints = tuple(cut.pair for cut in choice.cuts)
+    return Excluded(joints, tuple(choice.mechanism.pair_by_name[name].type for name in joints), choice.left)
+
+
 def choose_in_place(ask: Ask) -> Choice:
     """Return the mechanism of a scene with weaker closures where it has closures.
 

@@ -105,11 +105,13 @@ APART = {
     "MB115": "below: a scene",
     "MB116": "below: lines to paste into the scene",
     "MB128": "below: a scene",
-    "MB129": "needs OpenUSD: tests/test_usd.py",
+    "MB129": "needs OpenUSD: tests/readers/test_usd.py",
+    "MB147": "needs OpenUSD: tests/linter/test_articulation_loops.py",
     "MB161": "below: each simulator has its own",
     "MB162": "a scene: its ok case",
     "MB163": "a scene: its ok case",
     "MB164": "a scene: its ok case",
+    "MB165": "needs OpenUSD: tests/linter/test_articulation_loops.py",
 }
 
 

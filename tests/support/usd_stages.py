@@ -51,7 +51,10 @@ def body(name: str, *prims: str, at: str = "", mass: str = "", schemas: str = ""
 def inertial(mass: float, diagonal: Iterable[float], com: Iterable[float] | None = None) -> str:
     """Return the attributes of a mass with its inertia."""
     center = "" if com is None else f"point3f physics:centerOfMass = {_numbers(com)}\n"
-    return f"float physics:mass = {mass}\nfloat3 physics:diagonalInertia = {_numbers(diagonal)}\n{center}"
+    axes = "quatf physics:principalAxes = (1, 0, 0, 0)\n"
+    return (
+        f"float physics:mass = {mass}\nfloat3 physics:diagonalInertia = {_numbers(diagonal)}\n{axes}{center}"
+    )
 
 
 def joint(kind: str, name: str, a: str | None, b: str | None, attributes: str = "", schemas: str = "") -> str:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from mbplugin.analysis import Analysis
+from mbplugin.errors import MbPluginError
 from mbplugin.linter.checks.listing import shortened
 from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.rule import Rule, defects_noted
+from mbplugin.linter.rule import Rule, constraint_place, defects_noted
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
 
@@ -354,8 +355,9 @@ class LoopInArticulation(NotedByReader):
 
     What it does
     ------------
-    Reports joints that close a loop, join bodies of an articulation, and do not state
-    ``physics:excludeFromArticulation``.
+    Reports loops of joints inside an articulation of which none states ``physics:excludeFromArticulation``. The finding
+    names the joint to exclude: a passive one without limits, drive, damping and friction where there is one, then the
+    one that leaves the least redundancy.
 
     Why it matters
     --------------
@@ -368,13 +370,77 @@ class LoopInArticulation(NotedByReader):
 
     Remedy
     ------
-    State ``uniform bool physics:excludeFromArticulation = true`` in the joint that closes the loop.
+    State ``uniform bool physics:excludeFromArticulation = true`` in the joint that is named, or write the stage with
+    ``mbplugin close FILE --to usd``, which also makes the closure as weak as it can be.
 
     References
     ----------
-    OpenUSD: UsdPhysics, articulations; PhysX: articulations are trees.
+    OpenUSD: UsdPhysics, articulations; PhysX: articulations are trees; SimReady: DJ.011.
     """
 
     code, name = "MB129", "loop-in-articulation"
     severity: Severity = "error"
     help = "add uniform bool physics:excludeFromArticulation = true to the joint"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per loop, at the joint to exclude."""
+        noted = list(defects_noted(self, scene, self.help))
+        if not noted:
+            return
+        from mbplugin.closing.choice import excluded_joints
+
+        closures = [pair.name for pair in scene.mechanism.tree.cut]
+        try:
+            chosen = excluded_joints(scene)
+        except MbPluginError:
+            yield from noted
+            return
+        better = dict(zip(closures, zip(chosen.joints, chosen.types, strict=True), strict=True))
+        for finding in noted:
+            joint, type = better.get(finding.element, (finding.element, ""))
+            was = scene.mechanism.pair_by_name[joint].type
+            weaker = (
+                f"; as {type} instead of {was} it leaves p = 0"
+                if type not in ("", was) and not chosen.left
+                else ""
+            )
+            place = constraint_place(scene, joint)
+            yield replace(
+                finding,
+                element=joint,
+                message="a loop inside an articulation has no joint that is excluded from it, and PhysX simulates none "
+                f"that has a loop; the joint to exclude is {joint!r}{weaker}",
+                file=place.file if place else finding.file,
+                line=place.line if place else finding.line,
+                evidence={**finding.evidence, "exclude": joint, "type": type or was},
+            )
+
+
+class InertiaWithoutAxes(NotedByReader):
+    """A body of a USD stage states moments of inertia and not their axes.
+
+    What it does
+    ------------
+    Reports ``physics:diagonalInertia`` without ``physics:principalAxes``, where the three moments are not the same.
+
+    Why it matters
+    --------------
+    The moments are taken along the axes of the prim here, and PhysX may take the axes of the colliders: the body turns
+    as another one.
+
+    Example
+    -------
+    ``float3 physics:diagonalInertia = (0.1, 0.2, 0.25)`` alone.
+
+    Remedy
+    ------
+    State ``quatf physics:principalAxes``; (1, 0, 0, 0) is the frame of the prim.
+
+    References
+    ----------
+    OpenUSD: UsdPhysics, MassAPI; SimReady: RB.007.
+    """
+
+    code, name = "MB147", "inertia-without-axes"
+    severity: Severity = "warning"
+    help = "add quatf physics:principalAxes, (1, 0, 0, 0) for the axes of the prim"

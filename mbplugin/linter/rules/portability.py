@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import combinations
+from math import isfinite
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, joined_finding
@@ -22,9 +23,15 @@ from mbplugin.linter.checks.simulators import (
 from mbplugin.linter.finding import Finding, Severity
 from mbplugin.linter.rule import Rule, constraint_place
 from mbplugin.model.enumerations import Simulator
+from mbplugin.model.mechanism import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
 
+#: What joints outside of an articulation do not have.
+_LOST_ON_CLOSURES: dict[Simulator, tuple[str, ...]] = {
+    "newton": ("limits", "the drive", "friction", "rotor inertia"),
+    "isaac": ("friction", "rotor inertia"),
+}
 _PORTABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -299,3 +306,67 @@ class RedundancyAsNoise(Rule):
                 help="find the weakest closures with mbplugin close",
                 evidence={"target": simulator, "degree_of_redundancy": analysis.degree_of_redundancy},
             )
+
+
+class LostOnClosure(Rule):
+    """A simulator drops numbers that a joint states which closes a loop.
+
+    What it does
+    ------------
+    For Newton and Isaac, where ``--target`` names them, lists the joints that close a loop and state something that
+    the simulator has in articulations only: for Newton limits, drives, friction and rotor inertia, for Isaac friction
+    and rotor inertia. Without ``--target`` it reports nothing.
+
+    Why it matters
+    --------------
+    A joint outside of the articulation becomes a constraint between two bodies. The joint moves on beyond its limit,
+    its drive does nothing, and no message says so.
+
+    Example
+    -------
+    A driven hinge with ``physics:excludeFromArticulation``.
+
+    Remedy
+    ------
+    Cut the loop at a joint that states nothing: ``mbplugin close FILE --to usd`` chooses one.
+
+    References
+    ----------
+    Newton: SolverMuJoCo, loop joints; PhysX: friction and armature are parameters of joints of articulations.
+    """
+
+    code, name = "MB165", "lost-on-closure"
+    severity: Severity = "warning"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding per simulator."""
+        for simulator in scene.options.targets:
+            lost = _LOST_ON_CLOSURES.get(simulator, ())
+            told = [
+                (pair.name, [word for word in _stated(scene, pair) if word in lost])
+                for pair in scene.mechanism.tree.cut
+            ]
+            yield from joined_finding(
+                self,
+                self.severity,
+                [
+                    Instance(name, constraint_place(scene, name), f"{' and '.join(words)} of {name!r}")
+                    for name, words in told
+                    if words
+                ],
+                f"{LABELS[simulator]} drops what joints that close loops state",
+                help="cut the loop at a joint that states nothing: mbplugin close FILE --to usd chooses one",
+                evidence={"target": simulator},
+            )
+
+
+def _stated(scene: Scene, pair: Pair) -> Iterator[str]:
+    """Yield what a joint states besides its geometry, as far as a simulator may drop it."""
+    if any(isfinite(f.lower) or isfinite(f.upper) for f in pair.freedoms):
+        yield "limits"
+    if pair.name in scene.actuated:
+        yield "the drive"
+    if any(f.friction for f in pair.freedoms):
+        yield "friction"
+    if any(actuator.joint == pair.name and actuator.armature for actuator in scene.actuators):
+        yield "rotor inertia"

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mbplugin.errors import BadNumber
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import Body
+from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
 from mbplugin.readers.usd.stage import Stage
 
@@ -121,11 +122,21 @@ def _stated_inertia(stage: Stage, prim: Any) -> Array | None:
         diagonal = stage.vector(prim, "physics:diagonalInertia", (0.0, 0.0, 0.0))
         if not diagonal.any():
             return None
+        if np.ptp(diagonal) and not _is_authored(prim, "physics:principalAxes"):
+            message = f"body {prim.GetName()!r} states diagonalInertia without principalAxes: taken along its own axes"
+            noted = Defect("MB147", prim.GetName(), message, stage.place(prim))
+            # instances share their prims, and a mass is asked for more than once
+            stage.defects += [noted] * (noted not in stage.defects)
         R = rotation_from_quaternion(stage.quaternion(prim, "physics:principalAxes"))
         I_C = R @ np.diag(diagonal) @ R.T
     if not (np.abs(I_C) <= LARGEST).all():
         raise BadNumber("the inertia is not finite", where=stage.where(prim))
     return np.asarray(unit * I_C)
+
+
+def _is_authored(prim: Any, name: str) -> bool:
+    attribute = prim.GetAttribute(name)
+    return bool(attribute) and bool(attribute.HasAuthoredValue())
 
 
 def _colliders_of(stage: Stage, body: Any, X_WL: Pose, colliders: Sequence[Any]) -> _Sum | None:
