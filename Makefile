@@ -35,6 +35,9 @@ endef
 # another environment or a user's settings must not leak into this one
 unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE PIP_USER PIP_TARGET
 
+# what tests need besides their own packages; an extra cannot name others without a circle
+OF_TESTS := docs,view,xlsx,zones,frames
+
 .PHONY: demo test test-core test-long test-all lowest browser lint docs viewer schemas fuzz bench clean
 .DEFAULT_GOAL := demo
 
@@ -64,7 +67,7 @@ test-core:
 	@mkdir -p out
 	@$(call make_venv,$(CORE_ONLY))
 	@echo "Installing what the tests need into $(CORE_ONLY) …"
-	@$(CORE_ONLY)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,mjcf]'
+	@$(CORE_ONLY)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,$(OF_TESTS),mjcf]'
 	@$(CORE_ONLY)/bin/python -m pip uninstall --quiet --yes pybullet
 	$(CORE_ONLY)/bin/python -m pytest -n 2 -m "not bullet and not long and not slow and not robots"
 
@@ -139,12 +142,12 @@ $(VENV)/core.stamp: $(BIN)/python pyproject.toml
 
 $(VENV)/test.stamp: $(VENV)/core.stamp
 	@echo "Installing what the tests need …"
-	@$(PIP) -e '.[test,mjcf,usd]'
+	@$(PIP) -e '.[test,$(OF_TESTS),mjcf,usd]'
 	@touch $@
 
 $(VENV)/all.stamp: $(VENV)/test.stamp
 	@echo "Installing the big extras …"
-	@$(PIP) -e '.[test,mjcf,usd,robots,xacro,ray,browser,pinocchio]'
+	@$(PIP) -e '.[test,$(OF_TESTS),mjcf,usd,robots,xacro,ray,browser,pinocchio,validator]'
 	@touch $@
 
 # PyBullet has wheels for 3.10 and 3.11; on later ones it is the extra bullet, and what needs it is skipped

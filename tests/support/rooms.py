@@ -32,6 +32,6 @@ ORDER = (
     ("visualization",),
     ("api", ""),
     ("testing",),
-    ("pytest_plugin", "cli", "__main__"),
+    ("pytest_plugin", "usd_validator", "cli", "__main__"),
     ("studies",),
 )

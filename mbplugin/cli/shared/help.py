@@ -83,7 +83,7 @@ COMMANDS = {
         "lint": "mbplugin lint robot.urdf",
         "rule": "mbplugin rule MB201",
         "view": "mbplugin view robot.urdf --picture robot.png",
-        "close": "mbplugin close robot.scene.toml --to mjcf --allow-loss joint,shape --write robot.xml",
+        "close": "mbplugin close robot.scene.toml --to mjcf --allow-loss all --write robot.xml",
     },
     "Compute forces and motions": {
         "reactions": "mbplugin reactions robot.urdf --load tool:0,0,-100",
