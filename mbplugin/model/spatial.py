@@ -290,6 +290,8 @@ class Spring:
         Without force, m.
     damping : float
         N·s/m.
+    name : str
+        For messages; empty where it has none.
     """
 
     body_a: str
@@ -299,15 +301,19 @@ class Spring:
     stiffness: float
     length: float = 0.0
     damping: float = 0.0
+    name: str = ""
 
     def __post_init__(self) -> None:
         for name in ("point_a", "point_b"):
             point = np.array(getattr(self, name), dtype=float).reshape(3)
             point.setflags(write=False)
             object.__setattr__(self, name, point)
-        _require_finite(
-            f"the spring {self.body_a!r}–{self.body_b!r}", self.stiffness, self.length, self.damping
-        )
+        _require_finite(f"the spring {self.label}", self.stiffness, self.length, self.damping)
+
+    @property
+    def label(self) -> str:
+        """Its name, or the bodies that it joins."""
+        return repr(self.name) if self.name else f"{self.body_a!r}–{self.body_b!r}"
 
     def force_on_a(self, p_AB_W: Array, v_AB_W: Array) -> Array:
         """Return the force (3,) on body a, N; ``kernels/forces.py`` has it again, compiled, on its own records.
@@ -338,11 +344,14 @@ class JointSpring:
         N·m/rad or N/m.
     rest : float
         Coordinate without force, rad or m.
+    name : str
+        For messages; empty where it has none.
     """
 
     joint: str
     stiffness: float
     rest: float = 0.0
+    name: str = ""
 
     def __post_init__(self) -> None:
         _require_finite(f"the spring of joint {self.joint!r}", self.stiffness, self.rest)

@@ -18,7 +18,6 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import JointSpring, Pose, quaternion_from_rotation
-from mbplugin.phrases import counted
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -30,6 +29,7 @@ from mbplugin.writers.written import (
     motions_of,
     number,
     row,
+    springs_between_points,
     unwritten,
     unwritten_constraints,
     with_stubs,
@@ -152,8 +152,7 @@ class _Writing:
         self._drives(root)
         self.losses += unwritten_constraints(mech, ("couplings", "locks"))
         self.losses += unwritten(self.scene, ("springs", "actuators", "actuator_laws", "actuated"))
-        if between := sum(not isinstance(spring, JointSpring) for spring in self.scene.springs):
-            self.losses.append(Loss("spring", f"{counted(between, 'spring')} between points"))
+        self.losses += springs_between_points(self.scene)
         if self.scene.options.planar is not None:
             self.losses.append(
                 Loss(

@@ -15,7 +15,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pos
 from mbplugin.model.mechanism.pair import Freedom, measure
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, rpy_from_rotation
-from mbplugin.phrases import counted, listed
+from mbplugin.phrases import listed
 from mbplugin.readers.common.xml import parse_xml
 from mbplugin.writers.written import (
     Element,
@@ -25,6 +25,7 @@ from mbplugin.writers.written import (
     element,
     number,
     row,
+    springs_between_points,
     unwritten,
     unwritten_constraints,
 )
@@ -145,8 +146,7 @@ class _Writing:
             )
         self.losses += unwritten_constraints(mech, ("couplings",))
         self.losses += unwritten(self.scene, ("springs",))
-        if between := sum(not isinstance(spring, JointSpring) for spring in self.scene.springs):
-            self.losses.append(Loss("spring", f"{counted(between, 'spring')} between points"))
+        self.losses += springs_between_points(self.scene)
 
     def joint(self, model: Element, pair: Pair) -> Element:
         """Write a joint, and return its element."""

@@ -20,7 +20,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forwa
 from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import Freedom, Pair, RowKind, has_quaternion
 from mbplugin.model.scene import Request, Scene, State
-from mbplugin.model.spatial import Array, Pose, axis_of, is_turn
+from mbplugin.model.spatial import Array, JointSpring, Pose, axis_of, is_turn
 from mbplugin.phrases import counted, listed, one_line
 
 #: The ending of the files of each format.
@@ -164,6 +164,13 @@ def unwritten_constraints(mech: Mechanism, written: Collection[str] = ()) -> Ite
         if names and field not in written:
             kind: LossKind = "coupling" if field == "couplings" else "constraint"
             yield Loss(kind, f"{counted(len(names), noun)}: {listed(names)}")
+
+
+def springs_between_points(scene: Scene) -> Iterator[Loss]:
+    """Yield a loss for the springs between points, where only those on joints can be written."""
+    between = [spring.label for spring in scene.springs if not isinstance(spring, JointSpring)]
+    if between:
+        yield Loss("spring", f"{counted(len(between), 'spring')} between points: {listed(between)}")
 
 
 def states_freedom(pair: Pair) -> bool:

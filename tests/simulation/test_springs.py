@@ -17,6 +17,7 @@ from mbplugin.readers.scene_file.models import joined
 from mbplugin.readers.scene_file.reader import read_scene
 from mbplugin.simulation.run import simulate
 from mbplugin.stopping.run import estop
+from mbplugin.writers import write
 
 SLIDER = """
 gravity = [0, 0, 0]
@@ -46,9 +47,7 @@ body_a = "world"
 body_b = "rod"
 xyz_a = [0, 0, 0]
 """
-TO_A_WALL = (
-    '[[spring]]\nbody_a = "world"\nbody_b = "cart"\npoint_a = [-1, 0, 0]\nstiffness = 50\nlength = 1\n'
-)
+TO_A_WALL = '[[spring]]\nbody_a = "world"\nbody_b = "cart"\nxyz_a = [-1, 0, 0]\nstiffness = 50\nlength = 1\n'
 ON_THE_RAIL = '[[spring]]\njoint = "rail"\nstiffness = 50\n'
 ON_THE_HINGE = '[[spring]]\njoint = "hinge"\nstiffness = 40\nrest = 0.3\n'
 
@@ -160,9 +159,34 @@ def test_the_values_of_a_table() -> None:
     assert rail == JointSpring("rail", 50, 0)
 
 
+def test_points_have_the_word_of_pairs_and_keep_their_former_one() -> None:
+    former = TO_A_WALL.replace("xyz_a", "point_a")
+    assert former != TO_A_WALL
+    wall, same = (read(SLIDER + text).springs[0] for text in (TO_A_WALL, former))
+    assert isinstance(wall, Spring) and isinstance(same, Spring)
+    assert wall.point_a.tolist() == same.point_a.tolist() == [-1, 0, 0]
+
+
+def test_a_spring_has_a_name_in_messages() -> None:
+    named = 'name = "return"\n'
+    wall, rail = read(SLIDER + TO_A_WALL + named + ON_THE_RAIL + 'name = "stop"\n').springs
+    assert (wall.name, rail.name) == ("return", "stop")
+    lost = [loss.text for loss in write(read(SLIDER + TO_A_WALL + named), "mjcf").losses]
+    assert "1 spring between points: 'return'" in lost
+    lost = [loss.text for loss in write(read(SLIDER + TO_A_WALL), "mjcf").losses]
+    assert "1 spring between points: 'world'–'cart'" in lost
+
+
 @pytest.mark.parametrize(
     ("table", "kind", "words"),
     [
+        (
+            'body_a = "world"\nbody_b = "cart"\nstiffness = 1\nxyz_a = [0, 0, 0]\npoint_a = [0, 0, 0]',
+            BadScene,
+            "has xyz_a and point_a, which is its former name",
+        ),
+        ('joint = "rail"\nstiffness = 1\nxyz_b = [0, 0, 0]', BadScene, "is on a joint and has xyz_b"),
+        ('joint = "rail"\nstiffness = 1\npoint_b = [0, 0, 0]', BadScene, "is on a joint and has point_b"),
         ('joint = "rial"\nstiffness = 1', UnknownName, "did you mean 'rail'"),
         ('body_a = "world"\nbody_b = "card"\nstiffness = 1', UnknownName, "did you mean 'cart'"),
         ('body_a = "world"\nstiffness = 1', BadScene, "does not say what it pulls at"),

@@ -122,7 +122,20 @@ ALIASES = {
     "constraint_matrix": "matrix",
 }
 #: Endings of what is linted where no command is named.
-_MODELS = (".urdf", ".xacro", ".sdf", ".world", ".xml", ".mjcf", ".toml", ".usd", ".usda", ".usdc", ".eurdf")
+_MODELS = (
+    ".urdf",
+    ".xacro",
+    ".sdf",
+    ".world",
+    ".xml",
+    ".mjcf",
+    ".toml",
+    ".usd",
+    ".usda",
+    ".usdc",
+    ".usdz",
+    ".eurdf",
+)
 #: The parameters of commands that name files to write; those of ``report`` are FORMAT=FILE.
 WRITTEN = ("output", "save", "plot", "picture", "film", "write", "write_scene", "zone", "report")
 #: Of the command whose folder is judged by what it holds.

@@ -567,9 +567,9 @@ def prefixed(scene: Scene, prefix: str) -> Scene:
         locks=tuple(replace(lock, joint=named(lock.joint)) for lock in scene.locks),
         holds=tuple(replace(hold, constraint=named(hold.constraint)) for hold in scene.holds),
         springs=tuple(
-            replace(s, joint=named(s.joint))
+            replace(s, name=named(s.name), joint=named(s.joint))
             if isinstance(s, JointSpring)
-            else replace(s, body_a=body(s.body_a), body_b=body(s.body_b))
+            else replace(s, name=named(s.name), body_a=body(s.body_a), body_b=body(s.body_b))
             for s in scene.springs
         ),
         actuated=tuple(named(joint) for joint in scene.actuated),

@@ -50,7 +50,9 @@ from mbplugin.readers.scene_file.tables import (
     SpringTable,
 )
 
-_OF_POINTS = ("body_a", "body_b", "point_a", "point_b", "length", "damping")
+_OF_POINTS = ("body_a", "body_b", "xyz_a", "xyz_b", "length", "damping")
+#: What points of springs were called, and are still read as.
+_FORMER = {"point_a": "xyz_a", "point_b": "xyz_b"}
 _OF_JOINTS = ("joint", "freedom", "rest")
 #: A frame this near to that of its link, m and rad, is at it.
 _AT_LINK = 1e-9
@@ -339,7 +341,7 @@ def _spring(source: SceneSource, index: int, table: SpringTable, mech: Mechanism
             where=where,
             expected="either body_a and body_b, or joint",
         )
-    for key in _OF_POINTS if on_joint else _OF_JOINTS:
+    for key in (*_OF_POINTS, *_FORMER) if on_joint else _OF_JOINTS:
         if getattr(table, key) is not None:
             raise BadScene(
                 f"[[spring]] {index + 1} is {'on a joint' if on_joint else 'between bodies'} and has {key}",
@@ -359,15 +361,25 @@ def _of_points(source: SceneSource, index: int, table: SpringTable, mech: Mechan
             where=source.where("spring", index),
             expected="two bodies",
         )
-    zero = [0.0, 0.0, 0.0]
+    points = []
+    for former, key in _FORMER.items():
+        given = [value for name in (key, former) if (value := getattr(table, name)) is not None]
+        if len(given) == 2:
+            raise BadScene(
+                f"[[spring]] {index + 1} has {key} and {former}, which is its former name",
+                where=source.where("spring", index, former),
+                expected=f"{key} alone",
+            )
+        points.append(np.array(given[0] if given else [0.0, 0.0, 0.0]))
     return Spring(
         str(table.body_a),
         str(table.body_b),
-        table.point_a or zero,  # type: ignore[arg-type]
-        table.point_b or zero,  # type: ignore[arg-type]
-        table.stiffness,
-        table.length or 0.0,
-        table.damping or 0.0,
+        point_a=points[0],
+        point_b=points[1],
+        stiffness=table.stiffness,
+        length=table.length or 0.0,
+        damping=table.damping or 0.0,
+        name=table.name or "",
     )
 
 
@@ -382,7 +394,7 @@ def _on_joint(source: SceneSource, index: int, table: SpringTable, mech: Mechani
             expected="a joint of the tree with angles or travels",
             remedy="put a spring between two bodies",
         )
-    return JointSpring(name, table.stiffness, table.rest or 0.0)
+    return JointSpring(name, table.stiffness, table.rest or 0.0, table.name or "")
 
 
 def carried_springs(

@@ -356,12 +356,15 @@ class SpringTable(Table):
     stiffness: NonNegative = Field(description="between bodies N/m; on a joint N·m/rad or N/m")
     body_a: Name | None = Field(default=None, description="one end; 'world' for the ground")
     body_b: Name | None = Field(default=None, description="the other end")
-    point_a: Vector | None = Field(
+    name: Name | None = Field(default=None, description="of the spring, for messages")
+    xyz_a: Vector | None = Field(
         default=None, description="in the link frame of body_a, m; default: its origin"
     )
-    point_b: Vector | None = Field(
+    xyz_b: Vector | None = Field(
         default=None, description="in the link frame of body_b, m; default: its origin"
     )
+    point_a: Vector | None = Field(default=None, description="the former name of xyz_a")
+    point_b: Vector | None = Field(default=None, description="the former name of xyz_b")
     length: NonNegative | None = Field(default=None, description="free length, m; default: 0")
     damping: NonNegative | None = Field(default=None, description="along the spring, N·s/m; default: 0")
     joint: Name | None = Field(default=None, description="instead of bodies: a joint of the tree")

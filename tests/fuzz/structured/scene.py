@@ -197,7 +197,7 @@ def _spring(names: _Names) -> Table:
     if names.dice.chance(0.5):
         return {"stiffness": rate, "joint": names.joint(), "rest": names.number(0.1)}
     ends = {
-        "point_a": names.vector(0, 0, 0.1),
+        "xyz_a": names.vector(0, 0, 0.1),
         "point_b": names.vector(0, 0, 0),
         "damping": names.number(0.1),
     }
