@@ -108,7 +108,8 @@ def load(
     Parameters
     ----------
     source : path, PyBullet client, Scene or Mechanism
-        A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client: its id, or a ``BulletClient``;
+        A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client: its id, or a ``BulletClient``; an
+        ``MjModel``, ``MjData`` or ``MjSpec`` of MuJoCo, or a robot of yourdfpy or urchin;
         a Scene as it is, and a Mechanism at home.
     package_dirs : sequence of str or Path
         Folders in which ``package://`` and relative names are searched.

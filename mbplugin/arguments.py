@@ -11,6 +11,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
 
 from mbplugin.errors import BadUsage, suggestion
+from mbplugin.model.enumerations import library_model
 from mbplugin.phrases import cut_short, listed
 
 _P = ParamSpec("_P")
@@ -36,7 +37,7 @@ _OF_LOADING = ("base", "massless", "package_dirs", "xacro_args", "xacro_unsafe")
 _SHORT = 40
 #: What annotations call by a name of their own. A class is known by its name, so that none is imported.
 _NAMED = {
-    "ModelSource": "str | Path | Client | Scene | Mechanism",
+    "ModelSource": "str | Path | Client | LibraryModel | Scene | Mechanism",
     "JointValues": "Mapping[str, float | str] | Array | None",
     "NamedNumbers": "Mapping[str, float | str]",
     "LoadLike": "Load | Mapping[str, Any]",
@@ -54,7 +55,10 @@ _NAMED = {
 }
 #: What a sentence calls one of them, and several.
 _WORDS = {
-    "ModelSource": ("a path, a PyBullet client, a Scene or a Mechanism", "models"),
+    "ModelSource": (
+        "a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, yourdfpy or urchin",
+        "models",
+    ),
     "JointValues": ("a mapping of joint names to numbers, or a vector", "vectors"),
     "NamedNumbers": ("a mapping of names to numbers", "mappings of names to numbers"),
     "StopLike": ("a StopReport, a StoppingTable, WorstStops, or the JSON file of one", "stops"),
@@ -66,6 +70,7 @@ _WORDS = {
     "Path": ("a path", "paths"),
     "Array": ("numbers", "numbers"),
     "Client": ("a PyBullet client", "PyBullet clients"),
+    "LibraryModel": ("a model of MuJoCo, yourdfpy or urchin", "models"),
     "Callable": ("a function", "functions"),
 }
 #: What a sentence gives as an example, by a word of what is expected.
@@ -302,6 +307,7 @@ _TESTS: dict[str, Callable[[Any], bool]] = {
     "Path": lambda value: isinstance(value, os.PathLike),
     "Array": _are_numbers,
     "Client": _is_client,
+    "LibraryModel": lambda value: library_model(value) is not None,
     "Callable": callable,
 }
 

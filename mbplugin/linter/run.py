@@ -35,7 +35,7 @@ from mbplugin.model.scene import Origin, Scene, as_scene
 from mbplugin.phrases import counted, names_of, one_line, visible
 from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
 from mbplugin.readers.common.paths import lookups_kept, real_path
-from mbplugin.readers.source import ModelSource, client_id, loaded
+from mbplugin.readers.source import ModelSource, in_memory, loaded
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
@@ -395,7 +395,7 @@ def _load(
     if isinstance(source, Scene | Mechanism):
         scene = as_scene(source)
         return readers.reload(scene, snap_angles=True) if snap_angles else scene
-    if client_id(source) is not None:
+    if in_memory(source):
         scene = loaded(source, base=base)
         return readers.reload(scene, snap_angles=True) if snap_angles else scene
     return loaded(
@@ -413,8 +413,7 @@ def _name(source: ModelSource) -> str:
     if isinstance(source, Scene | Mechanism):
         scene = as_scene(source)
         return scene.files[0] if scene.files else scene.mechanism.name
-    client = client_id(source)
-    return os.fspath(cast("str", source)) if client is None else f"<client {client}>"
+    return in_memory(source) or os.fspath(cast("str", source))
 
 
 def _as_finding(error: MbPluginError, source: str, scene: Scene | None) -> Finding:

@@ -87,3 +87,21 @@ Moving = Literal["one", "all"]
 StopMeasure = Literal["time", "travel", "tool_distance"]
 #: How a single brake fails: it does nothing, is worn to a share of its torque, or grips later.
 FailureKind = Literal["dead", "worn", "late"]
+
+#: Models of other libraries that are taken in memory: package and class.
+LIBRARY_MODELS = frozenset(
+    {
+        ("mujoco", "MjModel"),
+        ("mujoco", "MjData"),
+        ("mujoco", "MjSpec"),
+        ("yourdfpy", "URDF"),
+        ("urchin", "URDF"),
+    }
+)
+
+
+def library_model(value: object) -> tuple[str, str] | None:
+    """Return package and class of a model of another library; None for anything else."""
+    own = type(value)
+    found = (own.__module__.partition(".")[0], own.__name__)
+    return found if found in LIBRARY_MODELS else None

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import hash_when_read, read_bounded
-from mbplugin.model.enumerations import Base
+from mbplugin.model.enumerations import Base, library_model
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.readers.meshes import mesh_paths
@@ -26,9 +26,34 @@ class BulletClient(Protocol):
     _client: int
 
 
-#: A file, or a PyBullet client: its id, or an object.
-FileOrClient = str | os.PathLike[str] | int | BulletClient
+class MuJoCoModel(Protocol):
+    """An ``MjModel`` of mujoco."""
 
+    nbody: int
+
+
+class MuJoCoData(Protocol):
+    """An ``MjData`` of mujoco: a model in a state."""
+
+    qpos: Any
+
+
+class MuJoCoSpec(Protocol):
+    """An ``MjSpec`` of mujoco, which is compiled."""
+
+    worldbody: Any
+
+
+class UrdfObject(Protocol):
+    """A robot of yourdfpy or urchin."""
+
+    link_map: Any
+
+
+#: A file, a PyBullet client (its id, or an object), or a model of another library in memory.
+FileOrClient = (
+    str | os.PathLike[str] | int | BulletClient | MuJoCoModel | MuJoCoData | MuJoCoSpec | UrdfObject
+)
 
 #: The same, or a scene or a mechanism.
 ModelSource = FileOrClient | Scene | Mechanism
@@ -69,10 +94,21 @@ def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) ->
         from mbplugin.readers import load
 
         return load(source, base=base, **options)
+    if (kind := library_model(source)) is not None:
+        from mbplugin.readers import objects
+
+        return objects.READERS[kind](source, base)
     raise BadUsage(
         f"a {type(source).__name__} is no model",
-        expected="a file, a PyBullet client, a scene or a mechanism",
+        expected="a file, a PyBullet client, a scene, a mechanism, or a model of MuJoCo, yourdfpy or urchin",
     )
+
+
+def in_memory(source: object) -> str:
+    """Return what messages call a client or a model of another library in memory; empty for anything else."""
+    if (client := client_id(source)) is not None:
+        return f"<client {client}>"
+    return f"<{type(source).__name__}>" if library_model(source) else ""
 
 
 def client_id(source: object) -> int | None:

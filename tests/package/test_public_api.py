@@ -222,7 +222,10 @@ def test_each_error_has_its_code() -> None:
     [
         pytest.param(7, "no PyBullet client", marks=pytest.mark.bullet),
         ("robot.urdf", "no such file"),
-        (2.5, "is 2.5; expected a path, a PyBullet client, a Scene or a Mechanism"),
+        (
+            2.5,
+            "is 2.5; expected a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, yourdfpy or urchin",
+        ),
     ],
 )
 def test_what_is_not_there_is_refused(function: Callable[..., object], source: object, words: str) -> None:

@@ -55,7 +55,10 @@ def test_a_client_may_be_given_by_its_id_or_as_an_object(name: str, client: Any)
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     for wrong in (None, 1.5, [str(ARM)], True):
-        with pytest.raises(BadUsage, match="expected a path, a PyBullet client, a Scene or a Mechanism"):
+        with pytest.raises(
+            BadUsage,
+            match="expected a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, yourdfpy or urchin",
+        ):
             mb.analyze(wrong)  # type: ignore[arg-type]
     with pytest.raises(UnreadableFile, match="no such file"):
         mb.simulate(tmp_path / "none.urdf", 1.0)

@@ -457,12 +457,12 @@ class Names:
     mujoco : module
     model : MjModel
     roots : list of Element
-        The files the model was compiled from.
+        The files the model was compiled from; none of a model in memory.
     """
 
     def __init__(self, mujoco: Any, model: Any, roots: list[Element]) -> None:
         self._mujoco, self._model = mujoco, model
-        self._file = str(roots[0].base)
+        self._file = str(roots[0].base) if roots else ""
         self._lines = _lines(roots)
         self._taken: dict[str, set[str]] = {"body": set(), "constraint": set()}
         self.defects: list[Defect] = []

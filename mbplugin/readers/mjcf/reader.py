@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
+from mbplugin.model.enumerations import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
 from mbplugin.model.mechanism.pair import Pair
@@ -36,6 +37,7 @@ from mbplugin.model.spatial import (
     Pose,
     Spring,
     align_z,
+    quaternion_from_rotation,
     rotation_from_quaternion,
     rotation_from_vector,
 )
@@ -94,10 +96,51 @@ def read_mjcf(text: str, request: Request) -> Scene:
     model = compile_mjcf(files, request)
     mujoco = mujoco_module()
     names = Names(mujoco, model, roots)
+    name = str(roots[0].get("model", "")) or Path(request.path).stem
+    scene, _ = _scene_of(mujoco, model, names, name, files, request)
+    defects = [*scene.defects, *unread_defects(roots[0], MJCF, "mujoco")]
+    # what an included file holds stands where the include does, whatever its own root is called
+    defects += (d for root in roots[1:] for d in unread_defects(root, MJCF, "mujocoinclude"))
+    defects += (d for root in files.attached for d in unread_defects(root, MJCF, local_name(root)))
+    defects += missing_defects(files.missing)
+    read = tuple(dict.fromkeys(str(root.base) for root in (*roots, *files.attached)))
+    return replace(scene, files=read, defects=tuple(defects), request=request)
+
+
+def scene_of_model(model: Any, data: Any = None, base: Base | None = None) -> Scene:
+    """Return the scene of a compiled model in memory, at ``qpos0`` or in the state of its data.
+
+    Meshes have no shapes, and there are no lines of a file.
+
+    Parameters
+    ----------
+    model : MjModel
+    data : MjData, optional
+    base : "fixed" or "free", optional
+        Overrides the base of the root links.
+
+    Raises
+    ------
+    MbPluginError
+        A model that is no mechanism.
+    """
+    mujoco = mujoco_module()
+    name = bytes(model.names).partition(b"\0")[0].decode(errors="replace") or "model"
+    names = Names(mujoco, model, [])
+    scene, tree = _scene_of(mujoco, model, names, name, ModelFiles(), Request(f"<{name}>", "", base=base))
+    shapes = {body: tuple(s for s in own if s.kind != "mesh") for body, own in scene.shapes.items()}
+    scene = replace(scene, shapes={body: own for body, own in shapes.items() if own})
+    return scene if data is None else _in_state(mujoco, model, data, scene, tree)
+
+
+def _scene_of(
+    mujoco: Any, model: Any, names: Names, name: str, files: ModelFiles, request: Request
+) -> tuple[Scene, Tree]:
+    """Return the scene of a compiled model without what its text adds, and its tree."""
     tree = read_tree(mujoco, model, names)
     equalities = read_equalities(mujoco, model, names, tree)
     mech = Mechanism(
-        name=str(roots[0].get("model", "")) or Path(request.path).stem,
+        name=name,
         bodies=tuple(tree.bodies),
         pairs=(*tree.pairs, *equalities.pairs),
         couplings=tuple(equalities.couplings),
@@ -107,24 +150,48 @@ def read_mjcf(text: str, request: Request) -> Scene:
     poses = _poses(mech, tree)
     names.defects += _moved_bodies(mech, poses, equalities.origin)
     springs = read_springs(mujoco, model, names, tree)
-    names.defects += unread_defects(roots[0], MJCF, "mujoco")
-    # what an included file holds stands where the include does, whatever its own root is called
-    names.defects += (d for root in roots[1:] for d in unread_defects(root, MJCF, "mujocoinclude"))
-    names.defects += (d for root in files.attached for d in unread_defects(root, MJCF, local_name(root)))
-    names.defects += missing_defects(files.missing)
-    return Scene(
+    scene = Scene(
         mechanism=mech,
         state=_state(mech, tree, poses),
         origin={**tree.origin, **equalities.origin},
-        files=tuple(dict.fromkeys(str(root.base) for root in (*roots, *files.attached))),
         defects=tuple(names.defects),
         shapes=read_shapes(mujoco, model, names, files),
         actuators=tuple(tree.actuators),
         springs=springs,
-        request=request,
         actuated=driven_joints(mujoco, model, tree.joint_pairs),
         actuator_laws=tuple(actuator_laws(mujoco, model, tree.joint_pairs)),
     )
+    return scene, tree
+
+
+def _in_state(mujoco: Any, model: Any, data: Any, scene: Scene, tree: Tree) -> Scene:
+    """Return a scene in the state of a model's data."""
+    mech = scene.mechanism
+    q, qd = scene.state.q.copy(), np.zeros(len(mech.qd_names))
+    for j in range(model.njnt):
+        at, dof = int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j])
+        kind = mujoco.mjtJoint(int(model.jnt_type[j]))
+        if kind == mujoco.mjtJoint.mjJNT_FREE:
+            body = tree.names[int(model.jnt_bodyid[j])]
+            edge = mech.tree.joint_of_body[body]
+            if edge.pair is not None:
+                continue
+            X = pose_wxyz(data.qpos[at : at + 3], data.qpos[at + 3 : at + 7])
+            r = X.R @ mech.bodies[mech.body_index[body]].p_LC
+            omega = X.R @ np.array(data.qvel[dof + 3 : dof + 6])
+            q[edge.q] = [*(X.p + r), *quaternion_from_rotation(X.R)]
+            # a root's rates are the twist at its centre of mass, in world axes
+            qd[edge.qd] = [*(np.array(data.qvel[dof : dof + 3]) + np.cross(omega, r)), *omega]
+            continue
+        edge = mech.tree.joint_of_pair[tree.joint_pairs[j].name]
+        if kind == mujoco.mjtJoint.mjJNT_BALL:
+            xyzw = np.array(data.qpos[at : at + 4])[_XYZW]
+            q[edge.q] = xyzw / np.linalg.norm(xyzw)
+            # MuJoCo has them in the axes of the body, a pair in those of its predecessor frame
+            qd[edge.qd] = rotation_from_quaternion(q[edge.q]) @ np.array(data.qvel[dof : dof + 3])
+            continue
+        q[edge.q], qd[edge.qd] = data.qpos[at], data.qvel[dof]
+    return replace(scene, state=State(q, qd))
 
 
 def _gravity(mujoco: Any, model: Any) -> Array:
@@ -391,6 +458,7 @@ class Tree:
         The pair of each hinge, slide and ball.
     start : mapping of pair name to float
         ``qpos0`` of each hinge and slide.
+    names : mapping of body index to str
     """
 
     bodies: list[Body] = field(default_factory=list)
@@ -398,6 +466,7 @@ class Tree:
     poses: dict[str, Pose] = field(default_factory=dict)
     joint_pairs: dict[int, Pair] = field(default_factory=dict)
     start: dict[str, float] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
     actuators: list[Actuator] = field(default_factory=list)
     origin: dict[OriginKey, Origin] = field(default_factory=dict)
 
@@ -420,6 +489,7 @@ def read_tree(mujoco: Any, model: Any, names: Names) -> Tree:
         _add_pairs(mujoco, model, names, i, joints, X_WL, tree)
         tree.bodies.append(_body(model, i, name))
         tree.poses[name] = X_WL
+        tree.names[i] = name
         tree.origin["body", name, ""] = names.origin("body", name)
     return tree
 
