@@ -79,7 +79,8 @@ def test_a_value_of_another_kind_is_one_sentence(
 TYPED: tuple[tuple[Callable[[], object], str], ...] = (
     (
         lambda: mb.lint({}),
-        "lint(): source is {}; expected a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, yourdfpy or urchin.",
+        "lint(): source is {}; expected a path, a PyBullet client, a Scene, a Mechanism, "
+        "or a model of MuJoCo, yourdfpy or urchin.",
     ),
     (lambda: mb.simulate(FOUR_BAR, "2s"), "duration is '2s'; expected a number; write 2 (SI units)"),
     (lambda: mb.rule([101]), "code is [101]; expected a text or a whole number"),
