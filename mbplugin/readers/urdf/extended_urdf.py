@@ -105,8 +105,8 @@ def read_extension(request: Request) -> Extension | None:
 
 
 def _extension(text: str, file: str) -> Extension:
-    table = _table(text, file)
-    loops = [_words(node, file) for node in _items(table.get("closed_loop"), file)]
+    table = yaml_table(text, file)
+    loops = [yaml_words(node, file) for node in yaml_items(table.get("closed_loop"), file)]
     for loop in loops:
         if len(loop) != 2:
             raise BrokenModel(
@@ -115,9 +115,9 @@ def _extension(text: str, file: str) -> Extension:
                 expected="two",
                 remedy="correct the list",
             )
-    kinds = [_loop_type(word) for word in _words(table.get("type"), file)] or ["fixed"] * len(loops)
-    joints = _words(table.get("joint_name"), file)
-    types = _words(table.get("joint_type"), file)
+    kinds = [_loop_type(word) for word in yaml_words(table.get("type"), file)] or ["fixed"] * len(loops)
+    joints = yaml_words(table.get("joint_name"), file)
+    types = yaml_words(table.get("joint_type"), file)
     _require_same_length(loops, kinds, "closed_loop", "type", file)
     _require_same_length(joints, types, "joint_name", "joint_type", file)
     return Extension(
@@ -132,11 +132,19 @@ def _driven(node: yaml.Node | None, file: str) -> tuple[str, ...]:
     """Return the names of a list; anything else is a pattern of the program that the file is for."""
     if node is None or not node.tag.endswith(":seq"):
         return ()
-    return tuple(word.text for word in _words(node, file))
+    return tuple(word.text for word in yaml_words(node, file))
 
 
-def _table(text: str, file: str) -> dict[str, yaml.Node]:
-    """Return the nodes of the file's keys; nodes know their lines, values do not."""
+def yaml_table(text: str, file: str, expected: str = "closed_loop: [[…]]") -> dict[str, yaml.Node]:
+    """Return the nodes of the file's keys; nodes know their lines, values do not.
+
+    Raises
+    ------
+    MissingDependency
+        PyYAML is not installed.
+    BrokenModel
+        It is not YAML, or no table.
+    """
     try:
         import yaml
     except ImportError:
@@ -161,14 +169,21 @@ def _table(text: str, file: str) -> dict[str, yaml.Node]:
             remedy="correct it",
         ) from None
     except RecursionError:
-        raise BrokenModel("the YAML nests too deeply", where=file, expected="closed_loop: [[…]]") from None
+        raise BrokenModel("the YAML nests too deeply", where=file, expected=expected) from None
     if not isinstance(root, yaml.MappingNode):
-        raise BrokenModel("the YAML is no table", where=f"{file}:1", expected="closed_loop: [[…]]")
+        raise BrokenModel("the YAML is no table", where=f"{file}:1", expected=expected)
     # a key may be a table itself, which is none of ours
     return {str(key.value): value for key, value in root.value if isinstance(key, yaml.ScalarNode)}
 
 
-def _items(node: yaml.Node | None, file: str) -> list[Any]:
+def yaml_items(node: yaml.Node | None, file: str) -> list[Any]:
+    """Return the nodes of a list; none of one that is absent or empty.
+
+    Raises
+    ------
+    BrokenModel
+        Something else than a list.
+    """
     if node is None or node.value in ("", "null", "~"):
         return []
     if not node.tag.endswith(":seq"):
@@ -181,9 +196,16 @@ def _items(node: yaml.Node | None, file: str) -> list[Any]:
     return list(node.value)
 
 
-def _words(node: yaml.Node | None, file: str) -> list[Word]:
+def yaml_words(node: yaml.Node | None, file: str) -> list[Word]:
+    """Return the scalars of a list.
+
+    Raises
+    ------
+    BrokenModel
+        Something else than a list of scalars.
+    """
     words = []
-    for item in _items(node, file):
+    for item in yaml_items(node, file):
         line = item.start_mark.line + 1
         if not isinstance(item.value, str):
             raise BrokenModel("this is not a name", where=f"{file}:{line}", expected="a word")

@@ -44,6 +44,7 @@ from mbplugin.readers.urdf.extended_urdf import (
     retype_joints,
 )
 from mbplugin.readers.urdf.joints import URDF, couplings, note_open_closures, read_closures, read_joints
+from mbplugin.readers.urdf.loop_closures import add_hinges, read_loop_closures
 
 #: A number with a full stop or a C suffix behind it, as in ``-1.57.``
 _TRAILING = re.compile(r"([+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?)[.f]|([+-]?\d+)f")
@@ -95,6 +96,8 @@ def _scene(robot: Element, request: Request) -> Scene:
     read_closures(robot, draft)
     if extension:
         add_loops(extension, draft)
+    closures = read_loop_closures(request)
+    driven = add_hinges(closures, draft) if closures else ()
     note_open_closures(draft)
     hold_base(draft)
     coupled = couplings(mimics, draft)
@@ -106,11 +109,11 @@ def _scene(robot: Element, request: Request) -> Scene:
         mechanism=mech,
         state=state_at_home(mech),
         origin=draft.origin,
-        files=(request.path, *((extension.file,) if extension else ())),
+        files=(request.path, *(beside.file for beside in (extension, closures) if beside)),
         defects=tuple(draft.defects),
         shapes=draft.shapes,
         request=request,
-        actuated=tuple(dict.fromkeys((*driven_joints(robot, draft), *_motors(extension, draft)))),
+        actuated=tuple(dict.fromkeys((*driven_joints(robot, draft), *_motors(extension, draft), *driven))),
         documents=(document_of(robot, "urdf"),),
         base_open=request.base is None,
     )
