@@ -266,7 +266,7 @@ URDF: Vocabulary = {
             "drake:revolute_spring": Unread("state it as [[spring]] in a scene file"),
             "drake:distance_constraint": Unread("state it as a [[closure]] of type distance"),
             "constraint": Unread(
-                "it is proposed for URDF and no program reads it; state it as <loop_joint>, or as [[closure]] of a scene"
+                "it is proposed for URDF and no program reads it; state it as <loop_joint> or as [[closure]] of a scene"
             ),
             "force_element": Unread("state it as [[spring]] or [[load]] in a scene file"),
             "actuator": _CONTROL,
