@@ -34,7 +34,7 @@ from mbplugin.cli.shared.report import (
 )
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.files import require_folder
-from mbplugin.model.enumerations import Format
+from mbplugin.model.enumerations import LOSS_KINDS, Format
 from mbplugin.simulation.budget import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.comparison.side_by_side.run import SideBySide
     from mbplugin.model.brake_law import Units
+    from mbplugin.model.enumerations import LossKind
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
     from mbplugin.report.text.layout import Line
-    from mbplugin.writers.written import LossKind
 
 FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A model or scene file; - reads stdin.")]
 SecondArgument = Annotated[str, typer.Argument(metavar="B", help="The other one.")]
@@ -84,8 +84,7 @@ AllowLossOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KIND,…",
-        help="Losses that leave the exit code 0: joint, actuator, coupling, constraint, spring, shape, setting, scene"
-        " or all.",
+        help=f"Losses that leave the exit code 0: {', '.join(LOSS_KINDS)} or all.",
     ),
 ]
 DriftOption = Annotated[
@@ -216,7 +215,7 @@ def close_command(
     usage, or a constraint that the format does not hold.
     """
     from mbplugin.closing.choice import close
-    from mbplugin.writers.written import ENDINGS, LOSS_KINDS
+    from mbplugin.writers.written import ENDINGS
 
     if write is not None and not write.name.endswith(ENDINGS[to]):
         raise BadUsage(f"--write is {str(write)!r}", expected=f"a file with the ending {ENDINGS[to]}")
@@ -239,8 +238,6 @@ def close_command(
 
 def _allowed_losses(words: list[str] | None) -> frozenset[str]:
     """Return the kinds of losses that are named; all of them for ``all``."""
-    from mbplugin.writers.written import LOSS_KINDS
-
     named = frozenset(opt.split(words or []))
     for word in sorted(named - {*LOSS_KINDS, "all"}):
         raise BadUsage(

@@ -105,3 +105,12 @@ def library_model(value: object) -> tuple[str, str] | None:
     own = type(value)
     found = (own.__module__.partition(".")[0], own.__name__)
     return found if found in LIBRARY_MODELS else None
+
+
+#: What a format may have no place for: numbers of joints (limits, damping, friction), drives with their laws and
+#: rotors, couplings, other constraints, springs, shapes, the pose and gravity and plane, and tables of a scene. What is
+#: not read of a file is in no other one.
+LossKind = Literal[
+    "joint", "actuator", "coupling", "constraint", "spring", "shape", "setting", "scene", "unread"
+]
+LOSS_KINDS: tuple[LossKind, ...] = get_args(LossKind)

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import numpy as np
 from lxml import etree
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
+from mbplugin.model.enumerations import LossKind
 from mbplugin.model.mechanism import WORLD, Body
 from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, welded_bodies
@@ -25,13 +26,6 @@ from mbplugin.phrases import counted, listed, one_line
 
 #: The ending of the files of each format.
 ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
-#: What a format may have no place for: numbers of joints (limits, damping, friction), drives with their laws and
-#: rotors, couplings, other constraints, springs, shapes, the pose and gravity and plane, and tables of a scene. What is
-#: not read of a file is in no other one.
-LossKind = Literal[
-    "joint", "actuator", "coupling", "constraint", "spring", "shape", "setting", "scene", "unread"
-]
-LOSS_KINDS: tuple[LossKind, ...] = get_args(LossKind)
 #: Fields of a scene, the kind of their loss, and what one entry is called.
 _NOUNS: dict[str, tuple[LossKind, str]] = {
     "loads": ("scene", "load"),

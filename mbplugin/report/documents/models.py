@@ -13,7 +13,7 @@ from mbplugin.closing.values import assumptions_of
 from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.linter.finding import Severity
-from mbplugin.model.enumerations import Format
+from mbplugin.model.enumerations import Format, LossKind
 from mbplugin.report.documents.part import (
     Code,
     Count,
@@ -29,7 +29,6 @@ from mbplugin.report.documents.part import (
     by_name,
     key,
 )
-from mbplugin.writers.written import LossKind
 
 if TYPE_CHECKING:
     from mbplugin.closing.values import Closing

@@ -156,7 +156,7 @@ def close_lines(
             yield Line(line, "bold yellow")
     yield from sentences_under("Assumptions", list(assumptions_of(found)), width)
     yield from sentences_under("Closures", [*_closures(found), *_changes(found)], width)
-    yield from sentences_under(f"Held in {found.format} in another way", found.written.held, width)
+    yield from sentences_under("Written in another way, with the same motion", found.written.held, width)
     yield from sentences_under(f"Not in the {found.format}", found.written.left_out, width)
     yield from _drift(found, width)
     if found.commanded is not None:
