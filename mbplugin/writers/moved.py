@@ -48,17 +48,16 @@ def _moved(text: str, format: str, request: Request, folder: Path) -> str:
 
 
 def _moved_mjcf(text: str, request: Request, folder: Path) -> str:
-    """Return an MJCF file for another folder; included files stay where they are, and so do the names in them."""
-    from mbplugin.readers.mjcf.files import NAMING, model_files
+    """Return an MJCF file for another folder.
 
+    Included files stay where they are; those whose names of others count from the folder of the model are written out.
+    """
+    from mbplugin.readers.mjcf.files import NAMING, model_files
+    from mbplugin.writers.mjcf_text import MjcfText
+
+    text = MjcfText(text, request).text(also=_names_files)
     files = model_files(text, request)
-    main, *included = files.roots
-    document = XmlText(main, text)
-    for element in (e for root in included for e in root.iter("compiler", "model", "flexcomp", "include")):
-        if any(element.get(key) for key in ("file", *_FOLDERS)):
-            raise NoCopy(
-                f"the included file {str(element.base)!r} has names that count from the folder of the model"
-            )
+    document = XmlText(files.roots[0], text)
     names_files = any(element.get(key) for root in files.roots for element in root.iter() for key in NAMING)
     _move_folders(document, names_files, request.folder, folder)
     for at, element in enumerate(document.elements):
@@ -77,6 +76,16 @@ def _moved_mjcf(text: str, request: Request, folder: Path) -> str:
     if sorted(found.contents.values()) != sorted(files.contents.values()):
         raise NoCopy("other files are found from there")
     return again
+
+
+def _names_files(document: XmlText) -> bool:
+    """Return whether a document has names of files that count from the folder of the model."""
+    own = Path(str(document.root.base)).parent
+    includes = [str(element.get("file", "")) for element in document.root.iter("include")]
+    elements = document.root.iter("compiler", "model", "flexcomp")
+    return any(not is_file(own / name) for name in includes) or any(
+        element.get(key) for element in elements for key in ("file", *_FOLDERS)
+    )
 
 
 def _move_folders(document: XmlText, has_files: bool, old: Path, new: Path) -> None:

@@ -14,6 +14,7 @@ from command_line import call
 from driven_models import BODIES, EQUALITY, HEAD, MODEL, TAIL
 from mbplugin.errors import BadUsage
 from places import ORACLES
+from usd_stages import body, group, inertial, stage
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -168,20 +169,64 @@ def test_a_copy_in_another_folder_finds_its_meshes_and_includes(tmp_path: Path, 
     assert 'dir="../../robots' in (other / "copy.xml").read_text()
 
 
-def test_a_copy_whose_included_files_name_folders_stays_in_its_own(tmp_path: Path) -> None:
+def test_a_scene_that_includes_a_robot_is_moved_with_the_folders_that_the_robot_names(tmp_path: Path) -> None:
+    """The layout of most public robots: a scene includes the robot, whose compiler has the folder of its meshes."""
+    source, other = tmp_path / "robots", tmp_path / "out"
+    (source / "assets").mkdir(parents=True)
+    (source / "parts").mkdir()
+    other.mkdir()
+    (source / "assets" / "part.obj").write_text(TETRAHEDRON)
+    (source / "parts" / "sensors.xml").write_text('<mujoco><sensor><jointpos joint="j1"/></sensor></mujoco>')
+    (source / "parts" / "more.xml").write_text('<mujoco><include file="sensors.xml"/></mujoco>')
+    (source / "light.xml").write_text('<mujoco><worldbody><light pos="0 0 3"/></worldbody></mujoco>')
+    bodies = BODIES.replace("<site", '<geom type="mesh" mesh="m" mass="0.1"/><site')
+    robot = HEAD.format(compiler='meshdir="assets"') + '<asset><mesh name="m" file="part.obj"/></asset>\n'
+    robot += f'  <worldbody>\n{bodies}  </worldbody>\n{EQUALITY}  <include file="parts/more.xml"/>\n{TAIL}'
+    (source / "robot.xml").write_text(robot)
+    file = source / "scene.xml"
+    file.write_text(
+        '<mujoco>\n  <!-- the room -->\n  <include file="robot.xml"/>\n  <include file="light.xml"/>\n</mujoco>'
+    )
+    found = copy_of(file)
+    assert "the coupler" in found.text and '<include file="light.xml"/>' in found.text
+    found.save(other / "scene.xml")
+    text = (other / "scene.xml").read_text()
+    assert 'meshdir="../robots/assets"' in text and '<include file="../robots/light.xml"/>' in text
+    assert "the room" in text and "a comment that stays" in text
+    model, before = (mujoco.MjModel.from_xml_path(str(path)) for path in (other / "scene.xml", file))
+    assert (
+        (model.nmesh, model.nsensor, model.nlight)
+        == (before.nmesh, before.nsensor, before.nlight)
+        == (1, 2, 1)
+    )
+
+
+@pytest.mark.parametrize("name", ["settings.xml", "parts/settings.xml"])
+def test_settings_of_folders_in_an_included_file_are_written_out(tmp_path: Path, name: str) -> None:
+    source, other = tmp_path / "robots", tmp_path / "out"
+    (source / "parts").mkdir(parents=True)
+    other.mkdir()
+    (source / name).write_text('<mujoco><compiler meshdir="parts"/></mujoco>')
+    file = source / "four.xml"
+    file.write_text(MODEL.replace("  <option", f'  <include file="{name}"/>\n  <option'))
+    copy_of(file).save(other / "copy.xml")
+    assert '<compiler meshdir="../robots/parts"/>' in (other / "copy.xml").read_text()
+    mujoco.MjModel.from_xml_path(str(other / "copy.xml"))
+
+
+def test_a_copy_that_cannot_be_moved_is_refused_with_the_folder(tmp_path: Path) -> None:
+    pytest.importorskip("pxr")
     source, other = tmp_path / "robots", tmp_path / "out"
     source.mkdir()
     other.mkdir()
-    (source / "settings.xml").write_text('<mujoco><compiler meshdir="parts"/></mujoco>')
-    file = source / "four.xml"
-    file.write_text(MODEL.replace("  <option", '  <include file="settings.xml"/>\n  <option'))
-    found = copy_of(file)
-    with pytest.raises(
-        BadUsage, match=r"cannot be in another folder: the included file .*expected a file in"
-    ):
-        found.save(other / "copy.xml")
+    file = source / "four.usda"
+    file.write_text(stage(group("robot", body("link", mass=inertial(1.0, (1, 1, 1))))))
+    found = mb.close(file, "usd", measure_drift=False)
+    assert found.written.copy_of is not None
+    with pytest.raises(BadUsage, match=r"cannot be in another folder: names in a usd .*expected a file in"):
+        found.save(other / "copy.usda")
     assert list(other.iterdir()) == []
-    found.save(source / "copy.xml")
+    found.save(source / "copy.usda")
 
 
 URDF = """<?xml version="1.0"?>
