@@ -159,10 +159,17 @@ def close(
         else Drifts("free"),
         tolerance=rank,
         planar=scene.options.planar,
+        loose=_loose(scene, to),
         commanded=commanded(scene, closed, written, _at(scene, choice), back, choice.driven)
         if measure_drift
         else None,
     )
+
+
+def _loose(scene: Scene, to: str) -> str:
+    """Return the root of an arm that moves freely in the written file, since its own does not say what holds it."""
+    fixed = bolted_down(scene).mechanism.assumed_fixed if to not in ("mjcf", "urdf") else ()
+    return fixed[0] if fixed and not scene.mechanism.assumed_fixed else ""
 
 
 def _copied(ask: Ask, to: str, *, asked: bool) -> tuple[Choice, Written, Scene]:
@@ -481,6 +488,8 @@ def choose_in_place(ask: Ask) -> Choice:
             raise NoCopy(f"closure {pair.name!r} holds a body without mass")
     marked = {pair.name for pair in mech.tree.cut}
     cut = replace(mech, pairs=tuple(replace(p, closure=p.name in marked) for p in mech.pairs))
+    if cut.q_names != mech.q_names:
+        raise NoCopy("a joint of its tree is a closure in its text")
     found = _weakened(ask.scene, cut, ask.at, ask.driven, tuple(_closures_alone(ask.holding)))
     if found.left:
         with_joints = _weakened(ask.scene, cut, ask.at, ask.driven, (_with_joints(ask.holding),))

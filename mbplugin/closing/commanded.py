@@ -104,19 +104,21 @@ def commanded(
     if find_spec("mujoco") is None:
         return Commanded("MuJoCo", reason="MuJoCo is not installed (pip install 'mbplugin[mjcf]')")
     try:
-        sides = (_model(scene, closed), _written(written, target, back))
+        sides = (_model(scene, closed, written), _written(written, target, back))
         return in_engine("MuJoCo", _LIMITS, sides[0][1].path, moved_apart, *sides, tuple(driven))
     except MbPluginError as error:
         return Commanded("MuJoCo", reason=str(error))
 
 
-def _model(scene: Scene, closed: Array) -> tuple[str, Request]:
+def _model(scene: Scene, closed: Array, written: Written) -> tuple[str, Request]:
     """Return the MJCF of a model at a closed pose ``closed`` (nq,), and where names of files in it count from."""
     request = scene.request
     # a free body that an equality carries is where the equality holds, not where the file has it
     carried = any(defect.code == "MB119" for defect in scene.defects)
     same_pose = not carried and np.allclose(scene.state.q, closed, rtol=0.0, atol=_SAME_POSE)
-    if request is not None and same_pose and format_name(request) == "mjcf" and request.base is None:
+    # a copy has the pose of its file, whatever that is
+    as_written = same_pose or written.copy_of is not None
+    if request is not None and as_written and format_name(request) == "mjcf" and request.base is None:
         from mbplugin.writers.copies import source_text
 
         return (request.text or source_text(request)), request

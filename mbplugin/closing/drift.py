@@ -379,9 +379,17 @@ def _ask(task: Task, engine: str, function: Callable[[Task], Drift], package: st
         answer: Drift = in_own_child(engine, _LIMITS, "", os.environ, function, task)
     except MbPluginError as error:
         return Drift(engine, reason=str(error))
+    except RuntimeError as error:
+        # what an engine raises, with the traceback of its process; anything else is a fault of our own
+        last = str(error).rstrip().rpartition("\n")[2].strip()
+        if not last.startswith(_OF_ENGINES):
+            raise
+        return Drift(engine, reason=f"{engine} gives up: {last.partition(': ')[2]}")
     return answer
 
 
+#: How the exceptions of engines begin.
+_OF_ENGINES = ("pybullet.error", "mujoco.FatalError")
 #: Engine, function and what it imports.
 _ENGINES = (
     ("MuJoCo", mujoco_drift, "mujoco", "pip install 'mbplugin[mjcf]'"),

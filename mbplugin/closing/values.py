@@ -40,14 +40,22 @@ _DRIVES = {
 def assumptions_of(found: Closing) -> Iterator[str]:
     """Yield the assumptions of a conversion."""
     yield from base_sentence(found.mechanism.assumed_fixed)
+    if found.loose:
+        yield (
+            f"{found.loose} moves freely in the {found.format}, since the file does not state its base: --base fixed "
+            "(base='fixed') holds it"
+        )
     if found.driven:
         yield f"driven joints stay in the tree: {listed(found.driven)}"
     else:
         yield "no joint is driven: the model names no drive, brake, coupling, lock or effort limit"
     if found.planar is not None:
         yield f"the redundancy is that in space, although the scene is analyzed in the plane {found.planar}"
-    yield f"the pose that is written is closed, with rank tolerance {found.tolerance:g}"
-    if found.drift.before:
+    if found.written.copy_of is None:
+        yield f"the pose that is written is closed, with rank tolerance {found.tolerance:g}"
+    else:
+        yield f"the copy has the pose of its file; p is that at the closed pose, rank tolerance {found.tolerance:g}"
+    if any(not drift.reason for drift in (*found.drift.before, *found.drift.after)):
         yield (
             f"drift and noise are those of {DURATION:g} s from rest under gravity, at the default step of each engine; "
             f"free bases stand still, limits and friction do not act, and driven joints {_DRIVES[found.drift.drives]}"
@@ -203,6 +211,8 @@ class Closing(Result):
         Relative rank tolerance.
     planar : str, optional
         The plane in which the scene is analyzed, although the closures are chosen in space.
+    loose : str
+        The root of an arm that moves freely, since nothing states its base; empty where there is none.
     commanded : Commanded, optional
         How far the model and the written file move apart under the same commands; None where that was not computed.
     """
@@ -219,6 +229,7 @@ class Closing(Result):
     drift: Drifts
     tolerance: float
     planar: str | None = None
+    loose: str = ""
     commanded: Commanded | None = None
 
     def __repr__(self) -> str:

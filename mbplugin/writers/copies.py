@@ -8,6 +8,7 @@ result says why.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -21,7 +22,7 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Request, Scene
 from mbplugin.phrases import listed
 from mbplugin.readers import format_name, read_again
-from mbplugin.writers.written import Written, stub_name
+from mbplugin.writers.written import Written
 from mbplugin.writers.xml_text import Edited, NoCopy
 
 #: Module and function that change the types of pairs in a text; other formats are copied where nothing changes.
@@ -97,14 +98,14 @@ def changed_pairs(before: Mechanism, after: Mechanism) -> tuple[Pair, ...]:
 
 
 def source_text(request: Request) -> str:
-    """Return the text of a file with its line ends and its byte order mark.
+    """Return the text of a file with its line ends and its byte order mark, without zeros of a C program at its end.
 
     Raises
     ------
     NoCopy
         A file that is not UTF-8.
     """
-    data = read_bounded(Path(request.path))
+    data = read_bounded(Path(request.path)).rstrip(b"\0")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -114,9 +115,10 @@ def source_text(request: Request) -> str:
 def _require_same(scene: Scene, back: Scene, edited: Edited, changed: tuple[Pair, ...]) -> None:
     """Refuse a copy that differs from its model in more than the closures that were changed."""
     ours, theirs = scene.mechanism, back.mechanism
-    bodies = [body for body in theirs.bodies if body.name.partition("#")[0] not in edited.added]
+    added = {*edited.parts.values()}
+    bodies = [body for body in theirs.bodies if body.name.partition("#")[0] not in added]
     if [body.name for body in bodies] != [body.name for body in ours.bodies]:
-        raise NoCopy("its bodies have other names once closures are changed")
+        raise NoCopy("its bodies without names are numbered anew once closures are changed: give each a name")
     for body, other in zip(ours.bodies, bodies, strict=True):
         share = edited.shares.get(body.name, 1.0)
         size = max(body.mass, float(np.abs(body.I_C).max(initial=0.0)))
@@ -129,20 +131,26 @@ def _require_same(scene: Scene, back: Scene, edited: Edited, changed: tuple[Pair
     there = theirs.pair_by_name
     for pair in kept:
         if pair.name not in there or not _alike(pair, there[pair.name]):
-            raise NoCopy(f"joint {pair.name!r} is another one once closures are changed")
-    new = {*names, *(f"{stub}_weld" for stub in edited.added)}
+            hint = ": give each joint a name" if re.fullmatch(r"joint\d+", pair.name) else ""
+            raise NoCopy(f"joint {pair.name!r} is another one once closures are changed{hint}")
+    new = {*names, *(f"{stub}_weld" for stub in added)}
     rest = there.keys() - {pair.name for pair in kept} - new
     if any(name.rpartition(".")[0] not in names for name in rest):
         raise NoCopy("it has other joints once closures are changed")
     for pair in changed:
-        in_parts = any(stub.endswith(stub_name("", pair.name)) for stub in edited.added)
-        if not in_parts and (pair.name not in there or there[pair.name].type != pair.type):
+        if pair.name not in edited.parts and (pair.name not in there or there[pair.name].type != pair.type):
             raise NoCopy(f"{pair.name!r} is not read as {pair.type}")
     if ours.couplings != theirs.couplings:
         raise NoCopy("its couplings differ once closures are changed")
     if any(len(getattr(scene, part)) != len(getattr(back, part)) for part in _PARTS):
         raise NoCopy("the model has parts that its file does not have")
-    if scene.actuator_laws != back.actuator_laws or not np.allclose(ours.gravity, theirs.gravity):
+    laws = {law.name: law for law in back.actuator_laws}
+    for law in scene.actuator_laws:
+        if laws.get(law.name) != law:
+            raise NoCopy(
+                f"actuator {law.name!r}, whose gains count on inertia, differs once closures are changed"
+            )
+    if not np.allclose(ours.gravity, theirs.gravity):
         raise NoCopy("the model is not the one of its file")
 
 

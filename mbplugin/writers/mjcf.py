@@ -22,6 +22,7 @@ from mbplugin.writers.written import (
     Element,
     Loss,
     Motion,
+    WithStubs,
     Written,
     document_text,
     element,
@@ -71,14 +72,14 @@ class MjcfDocument:
     held : tuple of str
         What is written in another way than in the model, one clause each.
     losses : tuple of Loss
-    shared : mapping of closure name to str
-        The body of which a part holds each closure that is no equality.
+    whole : WithStubs
+        The mechanism as it is written, with parts of bodies for closures that are no equalities.
     """
 
     root: Element
     held: tuple[str, ...]
     losses: tuple[Loss, ...]
-    shared: Mapping[str, str]
+    whole: WithStubs
 
 
 def mjcf_document(scene: Scene) -> MjcfDocument:
@@ -104,7 +105,7 @@ def mjcf_document(scene: Scene) -> MjcfDocument:
         f"closure {pair.name!r} ({pair.type}): a part of a body on the pair, welded to the rest"
         for pair in stubbed
     ]
-    return MjcfDocument(root, (*held, *writing.held), tuple(writing.losses), whole.shared)
+    return MjcfDocument(root, (*held, *writing.held), tuple(writing.losses), whole)
 
 
 def stubbed_closures(mech: Mechanism) -> tuple[Pair, ...]:

@@ -21,7 +21,7 @@ from mbplugin.model.spatial import Array, quaternion_from_rotation, rotation_fro
 from mbplugin.readers.common.xml import Element, local_name
 from mbplugin.writers.mjcf import MjcfDocument, mjcf_document, stubbed_closures
 from mbplugin.writers.mjcf_text import MjcfText, TextJoint
-from mbplugin.writers.written import WithStubs, motions_of, number, row, stub_name, with_stubs
+from mbplugin.writers.written import WithStubs, motions_of, number, row, with_stubs
 from mbplugin.writers.xml_text import Edited, NoCopy
 
 #: Of an equality that is replaced; they mean the same for the new one.
@@ -64,22 +64,20 @@ def with_closures(text: str, scene: Scene, target: Scene, changed: tuple[Pair, .
             raise NoCopy(f"joint {pair.name!r} of the tree becomes {pair.type}")
     model = MjcfText(text, scene.request)
     model.require_own_elements()
+    if any(place.tag == "flag" and place.element.get("equality") == "disable" for place in model.places):
+        raise NoCopy("a <flag> disables its equalities")
     made = mjcf_document(target)
-    stubs = {
-        pair.name: stub_name(made.shared[pair.name], pair.name)
-        for pair in changed
-        if pair.name in made.shared
-    }
+    stubs = {pair.name: made.whole.stubs[pair.name] for pair in changed if pair.name in made.whole.stubs}
     _replace_equalities(model, made, changed, stubs)
     _add_parts(model, made, {*stubs.values()})
-    whole = with_stubs(target.mechanism, target.state, stubbed_closures(target.mechanism))
-    _extend_keys(model, scene, target, whole)
+    _extend_keys(model, scene, target, made.whole)
     held = tuple(
-        f"closure {pair.name!r} ({pair.type}): a part of a body on the pair, welded to the rest"
+        f"closure {pair.name!r} ({pair.type}): a part of a body on the pair, welded to the rest; sums over "
+        "subtrees count it where it hangs"
         for pair in changed
         if pair.name in stubs
     )
-    return Edited(model.text(), held, frozenset(stubs.values()), whole.shares)
+    return Edited(model.text(), held, stubs, made.whole.shares)
 
 
 # What is changed: equalities, parts of bodies, keyframes.
@@ -108,16 +106,19 @@ def _replace_equalities(
 def _add_parts(model: MjcfText, made: MjcfDocument, stubs: Iterable[str]) -> None:
     """Add the parts of bodies, and give the bodies that they are of what is left of their inertia."""
     bodies = {str(e.get("name")): e for e in made.root.iter("body")}
-    for closure, shared in made.shared.items():
-        stub = stub_name(shared, closure)
+    for closure, shared in made.whole.shared.items():
+        stub = made.whole.stubs[closure]
         if stub not in stubs:
             raise NoCopy(f"closure {closure!r} is held by a part of a body already")
         new = deepcopy(bodies[stub])
         for joint in new.iterfind("joint"):
             _state_all(joint, in_degrees=model.in_degrees, has_defaults=model.has_joint_defaults)
+        # of a body whose weight is carried, a part's is, too
+        if gravcomp := model.body(shared).element.get("gravcomp"):
+            new.set("gravcomp", str(gravcomp))
         parent = model.body(_owner(bodies[stub]))
         parent.document.add_last(parent.at, new)
-    for shared in dict.fromkeys(made.shared.values()):
+    for shared in dict.fromkeys(made.whole.shared.values()):
         body = model.body(shared)
         inertial = deepcopy(next(bodies[shared].iterchildren("inertial")))
         own = [at for at, e in enumerate(body.document.elements) if e.getparent() is body.element]
@@ -155,8 +156,8 @@ def _extend_keys(model: MjcfText, scene: Scene, target: Scene, whole: WithStubs)
         return
     joints = model.joints(scene.mechanism)
     parts = []
-    for closure, shared in whole.shared.items():
-        joint = whole.mechanism.tree.joint_of_body[stub_name(shared, closure)]
+    for stub in whole.stubs.values():
+        joint = whole.mechanism.tree.joint_of_body[stub]
         end = model.end_of(model.body(joint.inner))
         parts.append((sum(one.size for one in joints if one.at < end), joint))
     parts.sort(key=lambda part: part[0])

@@ -105,7 +105,7 @@ class _Writing:
         robot = _identifiers([mech.name], set())[mech.name]
         poses = forward(mech, self.scene.state.q)
         yield _HEAD.format(name=robot)
-        yield from _gravity(mech.gravity)
+        yield from _gravity(mech.gravity, robot)
         yield f'def Xform "{robot}" ('
         yield '    prepend apiSchemas = ["PhysicsArticulationRootAPI"]'
         yield ")"
@@ -264,11 +264,12 @@ class _Writing:
             )
 
 
-def _gravity(gravity: Array) -> Iterator[str]:
-    """Yield a physics scene with the gravity (3,), m/s²."""
+def _gravity(gravity: Array, robot: str) -> Iterator[str]:
+    """Yield a physics scene with the gravity (3,), m/s², under a name that the robot does not have."""
+    name = "physics" if robot != "physics" else "physics_scene"
     size = float(np.linalg.norm(gravity))
     direction = gravity / size if size else np.array([0.0, 0.0, -1.0])
-    yield 'def PhysicsScene "physics"'
+    yield f'def PhysicsScene "{name}"'
     yield "{"
     yield f"    vector3f physics:gravityDirection = {_tuple(direction)}"
     yield f"    float physics:gravityMagnitude = {number(size)}"

@@ -230,11 +230,6 @@ def document_text(root: Element) -> str:
 # itself. With the weld, both parts move as the body did: the rows, the motion and the forces are the same.
 
 
-def stub_name(body: str, closure: str) -> str:
-    """Return the name of the part of a body that a closure carries."""
-    return f"{body}_at_{closure}"
-
-
 @dataclass(frozen=True, eq=False)
 class WithStubs:
     """A mechanism in which parts of bodies hold closures.
@@ -248,12 +243,15 @@ class WithStubs:
         The body of which a part holds each closure.
     shares : mapping of body name to float
         Which part of its mass a body keeps.
+    stubs : mapping of closure name to str
+        The name of each part.
     """
 
     mechanism: Mechanism
     state: State
     shared: Mapping[str, str]
     shares: Mapping[str, float]
+    stubs: Mapping[str, str]
 
 
 def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> WithStubs:
@@ -265,10 +263,11 @@ def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> WithS
         No body of a closure has a mass that could be shared.
     """
     if not closures:
-        return WithStubs(mech, state, {}, {})
+        return WithStubs(mech, state, {}, {}, {})
     ground = welded_bodies(mech)
     shared = {pair.name: _shared(mech, pair, ground) for pair in closures}
     count = Counter(shared.values())
+    stubs = _stub_names(mech, shared)
     bodies = [_share(body, 1 + count[body.name]) if body.name in count else body for body in mech.bodies]
     pairs, welds = [], []
     for pair in mech.pairs:
@@ -276,16 +275,29 @@ def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> WithS
         if body is None:
             pairs.append(pair)
             continue
-        stub = stub_name(body, pair.name)
+        stub = stubs[pair.name]
         bodies.append(replace(_share(mech.bodies[mech.body_index[body]], 1 + count[body]), name=stub))
         body_a, body_b = (stub if end == body else end for end in pair.bodies)
         pairs.append(replace(pair, closure=False, body_a=body_a, body_b=body_b))
-        welds.append(
-            Pair(f"{stub}_weld", "fixed", body, stub, Pose.identity(), Pose.identity(), closure=True)
-        )
+        # at the centre of mass, where its six rows hardly depend on each other in a soft solver
+        X_LC = Pose(np.eye(3), mech.bodies[mech.body_index[body]].p_LC)
+        welds.append(Pair(f"{stub}_weld", "fixed", body, stub, X_LC, X_LC, closure=True))
     whole = replace(mech, bodies=tuple(bodies), pairs=(*pairs, *welds))
     shares = {name: 1 / (1 + number) for name, number in count.items()}
-    return WithStubs(whole, _state(mech, whole, state, shared), shared, shares)
+    return WithStubs(whole, _state(mech, whole, state, shared), shared, shares, stubs)
+
+
+def _stub_names(mech: Mechanism, shared: Mapping[str, str]) -> dict[str, str]:
+    """Return a name for the part of each closure that no body has, and whose weld no constraint has."""
+    taken = {*mech.body_index, *mech.pair_by_name}
+    found = {}
+    for closure, body in shared.items():
+        name, number = f"{body}_at_{closure}", 2
+        while taken & {name, f"{name}_weld"}:
+            name, number = f"{body}_at_{closure}_{number}", number + 1
+        found[closure] = name
+        taken.add(name)
+    return found
 
 
 def _shared(mech: Mechanism, pair: Pair, ground: frozenset[str]) -> str:

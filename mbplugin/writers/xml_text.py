@@ -27,15 +27,15 @@ class Edited:
     text : str
     held : tuple of str
         What is held in another way than in the model, one clause each.
-    added : frozenset of str
-        Parts of bodies that hold closures.
+    parts : mapping of closure name to str
+        The parts of bodies that hold closures.
     shares : mapping of body name to float
         Which part of its mass a body keeps.
     """
 
     text: str
     held: tuple[str, ...] = ()
-    added: frozenset[str] = frozenset()
+    parts: Mapping[str, str] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -320,3 +320,94 @@ def test_the_report_says_whether_it_is_a_copy(tmp_path: Path) -> None:
     assert lost_lines(MODEL, (tmp_path / "copy.xml").read_text())
     done = call("close", str(tmp_path / "copy.xml"), "--to", "mjcf", "--no-drift")
     assert done.code == 0 and "nothing is changed" in " ".join(done.out.split())
+
+
+def test_a_part_carries_its_share_of_the_weight(tmp_path: Path) -> None:
+    """``gravcomp`` of a body holds for the part of it that is hung elsewhere."""
+    text = MODEL.replace('<body name="rocker"', '<body name="rocker" gravcomp="1"')
+    file = tmp_path / "four.xml"
+    file.write_text(text)
+    models = [mujoco.MjModel.from_xml_path(str(file)), mujoco.MjModel.from_xml_string(copy_of(file).text)]
+    weights = [float(model.body_mass @ model.body_gravcomp) for model in models]
+    assert weights[0] > 0 and weights[1] == pytest.approx(weights[0], rel=1e-12)
+
+
+def test_a_part_has_a_name_that_no_body_has(tmp_path: Path) -> None:
+    other = '<body name="rocker_at_pin" pos="0 1 0"><geom size="0.1"/></body></worldbody>'
+    file = tmp_path / "four.xml"
+    file.write_text(MODEL.replace("</worldbody>", other))
+    assert '<body name="rocker_at_pin_2"' in copy_of(file).text
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "words"),
+    [
+        (
+            '<flag contact="disable"/>',
+            '<flag contact="disable" equality="disable"/>',
+            "disables its equalities",
+        ),
+        ('<joint name="l"/>', "<joint/>", "give each joint a name"),
+        ('<body name="last"', "<body", "give each a name"),
+        ('name="leant"', 'name="leant" qvel="1 0 0 0"', "keyframes with rates"),
+        ('kp="20"', 'kp="20" dampratio="1"', "actuator 'servo', whose gains count on inertia"),
+        (
+            '<compiler angle="degree" ',
+            '<compiler angle="degree" inertiafromgeom="true" ',
+            "another mass, centre or",
+        ),
+    ],
+)
+def test_why_a_file_is_written_anew(tmp_path: Path, was: str, becomes: str, words: str) -> None:
+    # what comes behind the part is renumbered where it has no name
+    last = '<body name="last" pos="0 2 0"><joint name="l"/><geom size="0.1"/></body>'
+    text = MODEL.replace("  </worldbody>", f"    {last}\n  </worldbody>")
+    text = text.replace('qpos="0.5 -0.5 0.6745"', 'qpos="0.5 -0.5 0.6745 0"')
+    assert text.count(was) == 1
+    file = tmp_path / "four.xml"
+    file.write_text(text.replace(was, becomes))
+    found = mb.close(file, "mjcf", measure_drift=False)
+    assert found.written.copy_of is None and words in found.written.anew
+
+
+def test_an_equality_that_holds_a_free_body_is_no_crash(tmp_path: Path) -> None:
+    text = """<mujoco><worldbody><body name="a"><geom size="0.1"/></body><body name="b" pos="1 0 0"><freejoint/>
+    <geom size="0.1"/></body></worldbody><equality><weld name="w" body1="a" body2="b"/></equality></mujoco>"""
+    file = tmp_path / "weld.xml"
+    file.write_text(text)
+    assert mb.close(file, "mjcf", measure_drift=False).proved
+
+
+def test_an_unchanged_copy_of_a_file_with_open_equalities_does_not_stray(tmp_path: Path) -> None:
+    text = """<mujoco><worldbody><body name="a"><freejoint/><geom size="0.1"/><site name="s" pos="0.2 0 0"/></body>
+    <site name="t" pos="0 0 1"/></worldbody><equality><connect name="c" site1="t" site2="s"/></equality></mujoco>"""
+    file = tmp_path / "open.xml"
+    file.write_text(text)
+    found = mb.close(file, "mjcf")
+    assert found.text == text and found.commanded.reason == ""
+    assert found.commanded.distance == found.commanded.angle == 0.0 and not found.strays
+
+
+def test_zeros_of_a_c_program_behind_a_file_are_no_part_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "four.urdf"
+    file.write_bytes(URDF.encode() + b"\0")
+    assert mb.close(file, "urdf", measure_drift=False).written.copy_of is not None
+
+
+def test_a_light_part_far_from_the_origin_of_its_link_holds_its_loop(tmp_path: Path) -> None:
+    """Welded at the origin of the link, 0.5 m away from its mass, a body of 2e-8 kg·m² comes apart in MuJoCo."""
+    file = tmp_path / "light.xml"
+    file.write_text(
+        """<mujoco><option timestep="0.0001"><flag gravity="disable"/></option>
+    <default><geom contype="0" conaffinity="0"/></default><worldbody><site name="c" pos=".5 0 -.5"/>
+    <body name="l2"><joint name="l2" axis="0 -1 0" stiffness="100" springref="90"/>
+    <geom type="capsule" size=".02" fromto="0 0 0 0 0 -1"/><geom type="sphere" size=".08" pos="0 0 -1"/>
+    <body name="l3" pos="0 0 -.5" euler="0 90 0"><joint name="l3" axis="0 -1 0"/>
+    <geom type="box" size=".02 .02 .02" mass="1e-3"/><body name="l4">
+    <joint name="l4" type="slide" axis="0 0 1" armature="9"/><geom type="sphere" size=".001" pos="0 0 .5" mass=".1"/>
+    <site name="s" pos="0 0 .5"/></body></body></body></worldbody>
+    <equality><connect name="e" site1="c" site2="s" solimp=".99 .99 .001" solref="0.0001 1"/></equality></mujoco>"""
+    )
+    found = mb.close(file, "mjcf")
+    assert found.closures[0].type != "spherical"
+    assert max(found.commanded.angle, found.commanded.distance) < 1e-3

@@ -185,6 +185,22 @@ def test_what_no_reader_takes_is_not_compared_and_said(tmp_path: Path) -> None:
     assert "they differ in root" in " ".join(done.out.split())
 
 
+def test_a_part_that_is_not_read_is_compared_by_all_of_its_values(tmp_path: Path) -> None:
+    """Several keyframes are one finding; the second one differs. A flag has no name and is called what it is."""
+    keys = '<keyframe><key name="k" ctrl="0 0 0 0"/><key name="l" ctrl="0 0 0 {}"/></keyframe></mujoco>'
+    source, other, flag = (tmp_path / f"{name}.xml" for name in "abc")
+    text = LINKS + OTHERS.replace("</mujoco>", keys)
+    source.write_text(text.replace("{}", "0"), encoding="utf-8")
+    other.write_text(text.replace("{}", "1"), encoding="utf-8")
+    flag.write_text(
+        text.replace("{}", "0").replace("/><worldbody>", '><flag limit="disable"/></option><worldbody>', 1)
+    )
+    (apart,) = (one for one in mb.diff(source, other).not_compared if one.kind == "unread")
+    assert apart.elements == ("k",)
+    (apart,) = (one for one in mb.diff(source, flag).not_compared if one.kind == "unread")
+    assert apart.elements and all(apart.elements)
+
+
 def test_unnamed_actuators_get_names_that_no_other_has(tmp_path: Path) -> None:
     named = '<motor name="actuator 1" joint="jb" gear="2"/>'
     acts = f'<actuator><motor joint="ja"/>{named}<motor joint="jd"/></actuator></mujoco>'

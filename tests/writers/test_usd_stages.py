@@ -109,3 +109,11 @@ def test_a_screw_is_refused() -> None:
     screw = Pair("s", "screw", WORLD, "a", Pose.identity(), Pose.identity(), lead=0.1)
     with pytest.raises(BadUsage, match=r"UsdPhysics has no joint such as 's' \(screw\)"):
         writers.write(Mechanism("screw", (Body("a", 1.0),), (screw,)), "usd")
+
+
+def test_a_robot_may_be_called_as_the_physics_scene() -> None:
+    """``cartpole.urdf`` and ``r2d2.urdf`` of PyBullet are called ``physics``."""
+    text = '<robot name="physics"><link name="a"><inertial><mass value="1"/>'
+    text += '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    written = writers.write(readers.load("r.urdf", text=text), "usd")
+    assert [body.name for body in readers.load("r.usda", text=written.text).mechanism.bodies] == ["a"]

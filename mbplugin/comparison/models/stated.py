@@ -406,15 +406,23 @@ def _whole(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
             yield NotCompared("scene", "", (), f"{own}: what a scene adds to the robot is not compared")
 
 
+def _left_out(scene: Scene) -> Iterator[tuple[str, str, str]]:
+    """Yield what a reader leaves out: whose it is or what it is, what is told of it, and its values."""
+    for defect in scene.defects:
+        if defect.code in _UNREAD:
+            name = defect.element or defect.message.partition(" (")[0]
+            yield name, defect.message, str(defect.evidence.get("values", ""))
+
+
 def _unread(sides: tuple[Side, Side]) -> Iterator[NotCompared]:
     """Yield what readers leave out of either file, and where that differs."""
-    parts = [{(d.element, d.message) for d in side.scene.defects if d.code in _UNREAD} for side in sides]
+    parts = [set(_left_out(side.scene)) for side in sides]
     if not any(parts):
         return
     own = " and ".join(
         f"{counted(len(found), 'part')} of {side}" for found, side in zip(parts, "AB", strict=True) if found
     )
-    apart = sorted({element for element, _ in parts[0] ^ parts[1]})
+    apart = sorted({element for element, *_ in parts[0] ^ parts[1]})
     where = f"they differ in {listed(apart)}" if apart else "they are the same in both"
     yield NotCompared(
         "unread", "", tuple(apart), f"{own}, which mbplugin does not read (lint names them): {where}"

@@ -160,7 +160,12 @@ def close_lines(
     yield from sentences_under(f"Not in the {found.format}", found.written.left_out, width)
     yield from _drift(found, width)
     if found.commanded is not None:
-        yield from sentences_under("Under the same commands", [_under_command(found.commanded)], width)
+        told = [_under_command(found.commanded)]
+        if found.before.structural_redundancy and not found.commanded.reason:
+            told.append(
+                "FILE has redundant constraints: where it does not fit exactly, it moves in another way without them"
+            )
+        yield from sentences_under("Under the same commands", told, width)
 
 
 def _copy_or_anew(found: Closing) -> str:
@@ -170,7 +175,11 @@ def _copy_or_anew(found: Closing) -> str:
         changed = sum(one.was != one.type for one in found.closures) + len(found.changes)
         rest = f"only {counted(changed, 'joint')} changed" if changed else "nothing is changed"
         return f"a copy of {written.copy_of.path}: {rest}"
-    return f"written anew, since {written.anew}" if written.anew else ""
+    if not written.anew:
+        return ""
+    return (
+        f"written anew, since {written.anew}; looks, sensors, contacts and comments of the file are not in it"
+    )
 
 
 def close_verdict(found: Closing) -> str:
@@ -182,7 +191,9 @@ def close_verdict(found: Closing) -> str:
     )
     if found.proved and not found.strays:
         singular = "" if not after.degree_of_redundancy else ", and more at this singular pose"
-        return f"{counted(len(found.closures), 'closure')} without redundancy{singular} ({p})."
+        unknown = found.commanded is not None and found.commanded.reason
+        compared = ", its motion not compared" if unknown else ""
+        return f"{counted(len(found.closures), 'closure')} without redundancy{singular}{compared} ({p})."
     reasons = [] if not found.reason else [found.reason]
     if found.strays:
         reasons.append("the written file moves in another way under the same commands, see below")
@@ -221,6 +232,10 @@ def _drift(found: Closing, width: int) -> Iterator[Line]:
     yield from sentences_under("No drift", list(dict.fromkeys(reasons)), width)
 
 
+#: Ways below this show nothing, m.
+_STILL = 1e-4
+
+
 def _under_command(found: Commanded) -> str:
     """Return how far the written file moves from the model, or why that is not known."""
     if found.reason:
@@ -230,10 +245,11 @@ def _under_command(found: Commanded) -> str:
         "torque": f"{counted(len(found.driven), 'joint')} got the same random torques",
         "none": "nothing is driven, and both moved freely",
     }[found.kind]
+    proves = "" if found.moved > _STILL else ": next to nothing moves, which proves nothing"
     return (
         f"{driven} for {found.duration:g} s in {found.engine}, without contacts (seed {found.seed}): bodies end up to "
         f"{found.angle:.2g} rad and {found.distance:.2g} m apart ({found.body}), after ways of up to "
-        f"{found.moved:.2g} m"
+        f"{found.moved:.2g} m{proves}"
     )
 
 
