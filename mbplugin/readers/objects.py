@@ -11,6 +11,7 @@ from typing import Any
 from mbplugin.model.enumerations import Base
 from mbplugin.model.scene import Scene
 from mbplugin.readers import load
+from mbplugin.readers.common.paths import read_text
 
 
 def mujoco_model(model: Any, base: Base | None = None) -> Scene:
@@ -79,7 +80,7 @@ def urchin_robot(robot: Any, base: Base | None = None) -> Scene:
         # it writes its meshes beside the file
         file = Path(folder) / "robot.urdf"
         robot.save(str(file))
-        return _urdf(file.read_text(encoding="utf-8"), robot.name, base)
+        return _urdf(read_text(file), robot.name, base)
 
 
 def _urdf(text: str, name: str, base: Base | None) -> Scene:
