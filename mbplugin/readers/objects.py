@@ -51,7 +51,12 @@ def mujoco_spec(spec: Any, base: Base | None = None) -> Scene:
     base : "fixed" or "free", optional
         Overrides the base of the root links.
     """
-    return mujoco_model(spec.copy().compile(), base)
+    try:
+        own = spec.copy()
+    except TypeError:
+        # MuJoCo 3.2 has no copies in Python; compiling leaves the description as it is
+        own = spec
+    return mujoco_model(own.compile(), base)
 
 
 def yourdfpy_robot(robot: Any, base: Base | None = None) -> Scene:
