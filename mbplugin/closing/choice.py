@@ -457,7 +457,7 @@ class Excluded:
 
 
 def excluded_joints(scene: Scene) -> Excluded:
-    """Return which joints of a model to exclude from an articulation: passive ones that state nothing if there are any.
+    """Return the joints to exclude from an articulation: passive ones that state nothing, if there are any.
 
     Raises
     ------

@@ -14,9 +14,9 @@ from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_engine
-from mbplugin.readers import format_name
 from mbplugin.readers.standing import bolted_down
 from mbplugin.writers import write
+from mbplugin.writers.copies import is_as_in_file, is_of_format, source_text
 from mbplugin.writers.written import Written
 
 #: Of the motion, of MuJoCo's steps and of each command, s.
@@ -112,16 +112,15 @@ def commanded(
 
 def _model(scene: Scene, closed: Array, written: Written) -> tuple[str, Request]:
     """Return the MJCF of a model at a closed pose ``closed`` (nq,), and where names of files in it count from."""
-    request = scene.request
     # a free body that an equality carries is where the equality holds, not where the file has it
     carried = any(defect.code == "MB119" for defect in scene.defects)
     same_pose = not carried and np.allclose(scene.state.q, closed, rtol=0.0, atol=_SAME_POSE)
-    # a copy has the pose of its file, whatever that is
-    as_written = same_pose or written.copy_of is not None
-    if request is not None and as_written and format_name(request) == "mjcf" and request.base is None:
-        from mbplugin.writers.copies import source_text
-
-        return (request.text or source_text(request)), request
+    # a copy is known to be its file, and has the pose of it, whatever that is
+    is_file = same_pose and is_of_format(scene, "mjcf") and is_as_in_file(scene)
+    if (copied := written.copy_of if written.format == "mjcf" else None) or is_file:
+        request = copied or scene.request
+        assert request is not None
+        return source_text(request), request
     at_rest = State(closed, np.zeros(len(scene.mechanism.qd_names)))
     return _as_mjcf(bolted_down(replace(scene, state=at_rest)))
 

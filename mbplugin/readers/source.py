@@ -94,10 +94,10 @@ def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) ->
         from mbplugin.readers import load
 
         return load(source, base=base, **options)
-    if (kind := library_model(source)) is not None:
-        from mbplugin.readers import objects
+    if library_model(source) is not None:
+        from mbplugin.readers.objects import read_library_model
 
-        return objects.READERS[kind](source, base)
+        return read_library_model(source, base)
     raise BadUsage(
         f"a {type(source).__name__} is no model",
         expected="a file, a PyBullet client, a scene, a mechanism, or a model of MuJoCo, yourdfpy or urchin",

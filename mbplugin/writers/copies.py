@@ -9,8 +9,7 @@ result says why.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from importlib import import_module
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +21,14 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Request, Scene
 from mbplugin.phrases import listed
 from mbplugin.readers import format_name, read_again
+from mbplugin.readers.common.xml import parse_xml
+from mbplugin.writers.sdf import sdf_joint
+from mbplugin.writers.urdf import loop_joint
 from mbplugin.writers.written import Written
-from mbplugin.writers.xml_text import Edited, NoCopy
+from mbplugin.writers.xml_text import Edited, NoCopy, XmlText
 
-#: Module and function that change the types of pairs in a text; other formats are copied where nothing changes.
-_EDITORS = {
-    "mjcf": ("mjcf_copy", "with_closures"),
-    "urdf": ("urdf", "with_loop_joints"),
-    "sdf": ("sdf", "with_joints"),
-}
+#: Formats whose files are copied; closures of a USD stage are not changed in its text.
+_COPIED = ("mjcf", "urdf", "sdf", "usd")
 #: Numbers of a copy and of its file, relative and in SI units.
 _SAME = 1e-9
 #: What a scene has besides its mechanism; a copy has as many of each.
@@ -40,7 +38,7 @@ _PARTS = ("loads", "payloads", "brakes", "ramps", "springs", "stiffness", "locks
 def is_of_format(scene: Scene, to: str) -> bool:
     """Return whether a scene was read from a file of a format."""
     request = scene.request
-    return request is not None and request.text is None and format_name(request) == to
+    return to in _COPIED and request is not None and request.text is None and format_name(request) == to
 
 
 def copied(scene: Scene, target: Scene, to: str) -> tuple[Written, Scene]:
@@ -63,24 +61,70 @@ def copied(scene: Scene, target: Scene, to: str) -> tuple[Written, Scene]:
     request = scene.request
     assert request is not None
     text = source_text(request)
+    back = _read_as_stated(scene, text)
     changed = changed_pairs(scene.mechanism, target.mechanism)
-    if changed:
-        if to not in _EDITORS:
-            raise NoCopy(f"its closures are changed, which is not done in the text of a {to} file")
-        module, function = _EDITORS[to]
-        editor: Editor = getattr(import_module(f"mbplugin.writers.{module}"), function)
-        edited = editor(text, scene, target, changed)
-    else:
-        edited = Edited(text)
+    if not changed:
+        return Written(to, text, copy_of=request), back
+    edited = _with_types(text, scene, target, changed, to)
     try:
-        back = read_again(edited.text, request)
+        back = read_again(edited.text, _plain(request))
     except MbPluginError as error:
         raise NoCopy(f"the file with other closures cannot be read: {error.what}") from None
     _require_same(scene, back, edited, changed)
     return Written(to, edited.text, edited.held, copy_of=request), back
 
 
-Editor = Callable[[str, Scene, Scene, tuple[Pair, ...]], Edited]
+def _read_as_stated(scene: Scene, text: str) -> Scene:
+    """Return what the text of a file says by itself, where that is the scene."""
+    request = scene.request
+    assert request is not None
+    try:
+        back = read_again(text, _plain(request))
+        _require_same(scene, back, Edited(text), ())
+    except (NoCopy, MbPluginError):
+        if request != _plain(request):
+            raise NoCopy(
+                "its text does not say what options of reading do (base, snapped angles, massless)"
+            ) from None
+        raise NoCopy("the model is no longer that of its file") from None
+    return back
+
+
+def _with_types(text: str, scene: Scene, target: Scene, changed: tuple[Pair, ...], to: str) -> Edited:
+    """Return a text in which some pairs have the types that they have in another scene."""
+    if to == "mjcf":
+        from mbplugin.writers.mjcf_copy import with_closures
+
+        return with_closures(text, scene, target, changed)
+    if to == "usd":
+        raise NoCopy("its closures are changed, which is not done in the text of a USD stage")
+    # one element each; a reader's frames of links are those of the file
+    assert scene.request is not None
+    document = XmlText(parse_xml(text, scene.request.path), text)
+    for pair in changed:
+        if to == "urdf":
+            document.replace_in_line(
+                document.find("loop_joint", pair.name), loop_joint(pair, pair.X_AP, pair.X_BS)
+            )
+        else:
+            document.replace_in_line(document.find("joint", pair.name), sdf_joint(target, pair))
+    return Edited(document.edited())
+
+
+def _plain(request: Request) -> Request:
+    """Return a request without the options that change what a text says: a copy has its text alone."""
+    return replace(request, base=None, snap_angles=False, massless="zero")
+
+
+def is_as_in_file(scene: Scene) -> bool:
+    """Return whether a scene is still that of its file: a caller may have changed it."""
+    if scene.request is None or scene.request.text is not None:
+        return False
+    try:
+        _read_as_stated(scene, source_text(scene.request))
+    except NoCopy:
+        return False
+    return True
 
 
 def changed_pairs(before: Mechanism, after: Mechanism) -> tuple[Pair, ...]:

@@ -61,9 +61,10 @@ class MjcfText:
         main, *included = model_files(text, request).roots
         self._folder = request.folder
         self._left = {os.path.realpath(str(root.base)): root for root in included}
-        self._inner: dict[tuple[XmlText, int], XmlText] = {}
+        #: What each document includes, by the number of the including element; in the order of reading.
+        self._inner: dict[XmlText, dict[int, XmlText]] = {}
         self._main = XmlText(main, text)
-        self.places = list(self._walk(self._main, ()))
+        self.places = list(self._walk(self._main))
         self._bodies = [p for p in self.places if p.tag == "body" and "worldbody" in p.above]
         self._equalities = [p for p in self.places if p.above[-1:] == ("equality",) and p.tag in _EQUALITIES]
 
@@ -110,7 +111,7 @@ class MjcfText:
     def joints(self, mech: Mechanism) -> list[TextJoint]:
         """Return the joints in the order of their coordinates; a type may come from a default, not from the element."""
         found: list[TextJoint] = []
-        bodies = {place: name for place in self._bodies if (name := self._name_of(place))}
+        bodies = {p: str(p.element.get("name") or f"body{k}") for k, p in enumerate(self._bodies, start=1)}
         above: list[tuple[int, str]] = []
         for at, place in enumerate(self.places):
             if place in bodies:
@@ -136,26 +137,39 @@ class MjcfText:
         also : callable
             Whether another included document is written out, too.
         """
-        self._write_out(self._main, also)
+        self._write_out(also)
         return self._main.edited()
 
-    def _name_of(self, place: Place) -> str:
-        return str(place.element.get("name") or f"body{self._bodies.index(place) + 1}")
+    def _walk(self, main: XmlText) -> Iterator[Place]:
+        """Yield the elements of a document and of those that it includes; the root of an included one is none.
 
-    def _walk(self, document: XmlText, base: tuple[str, ...]) -> Iterator[Place]:
-        """Yield the elements of a document and of those that it includes; the root of an included one is none."""
+        Without recursion: files may include each other in a long row.
+        """
+        stack = [self._elements_of(main, ())]
+        while stack:
+            for document, at, above in stack[-1]:
+                inner = self._included(document, document.elements[at])
+                if inner is not None:
+                    self._inner[document][at] = inner
+                    stack.append(self._elements_of(inner, above))
+                    break
+                yield Place(document, at, above)
+            else:
+                stack.pop()
+
+    def _elements_of(
+        self, document: XmlText, base: tuple[str, ...]
+    ) -> Iterator[tuple[XmlText, int, tuple[str, ...]]]:
+        """Yield the elements of a document with the tags above them, where those above the document are ``base``."""
+        self._inner[document] = {}
         inside: dict[Element, tuple[str, ...]] = {}
         for at, element in enumerate(document.elements):
             parent = element.getparent()
             above = base if parent is None else inside[parent]
             is_root = parent is None and bool(base)
             inside[element] = above if is_root else (*above, local_name(element))
-            inner = self._included(document, element)
-            if inner is not None:
-                self._inner[document, at] = inner
-                yield from self._walk(inner, above)
-            elif not is_root:
-                yield Place(document, at, above)
+            if not is_root:
+                yield document, at, above
 
     def _included(self, document: XmlText, element: Element) -> XmlText | None:
         """Return the document that an element includes; each is included once."""
@@ -168,20 +182,19 @@ class MjcfText:
                 return XmlText(self._left.pop(path), read_text(path))
         return None
 
-    def _write_out(self, document: XmlText, also: Callable[[XmlText], bool]) -> None:
-        for (outer, at), inner in self._inner.items():
-            if outer is not document:
-                continue
-            if self._is_changed(inner, also):
-                self._write_out(inner, also)
-                document.replace(at, inner.edited_inside())
-            elif document is not self._main:
-                # a name that counted from the folder of a document that is written out
-                document.set_attribute(at, "file", seen_from(self._folder, str(inner.root.base)))
-
-    def _is_changed(self, document: XmlText, also: Callable[[XmlText], bool]) -> bool:
-        inside = (inner for (outer, _), inner in self._inner.items() if outer is document)
-        return document.is_edited or also(document) or any(self._is_changed(inner, also) for inner in inside)
+    def _write_out(self, also: Callable[[XmlText], bool]) -> None:
+        """Write included documents into those that include them, the innermost ones first."""
+        changed: set[XmlText] = set()
+        for document, inner in reversed(self._inner.items()):
+            if document.is_edited or also(document) or changed & {*inner.values()}:
+                changed.add(document)
+        for document, inner in reversed(self._inner.items()):
+            for at, one in inner.items():
+                if one in changed:
+                    document.replace(at, one.edited_inside())
+                elif document in changed and document is not self._main:
+                    # a name that counted from the folder of a document that is written out
+                    document.set_attribute(at, "file", seen_from(self._folder, str(one.root.base)))
 
 
 def _named(places: Sequence[Place], name: str, numbered: Mapping[str, Place]) -> Place:

@@ -44,7 +44,9 @@ def _moved(text: str, format: str, request: Request, folder: Path) -> str:
         return _moved_mjcf(text, request, folder)
     if format in ("urdf", "sdf"):
         return _moved_joints(text, request, folder)
-    raise NoCopy(f"names in a {format} file are not changed")
+    if "@" in text:
+        raise NoCopy("it names other layers or assets")
+    return text
 
 
 def _moved_mjcf(text: str, request: Request, folder: Path) -> str:
@@ -119,7 +121,10 @@ def _moved_joints(text: str, request: Request, folder: Path) -> str:
 
 
 def _is_beside(name: str, request: Request) -> bool:
-    """Return whether a name is that of a file seen from the folder of a model."""
+    """Return whether a name is that of a file seen from the folder of a model; too long a name is none."""
     return (
-        bool(name) and "://" not in name and not Path(name).is_absolute() and (request.folder / name).exists()
+        bool(name)
+        and "://" not in name
+        and not Path(name).is_absolute()
+        and os.path.exists(request.folder / name)  # noqa: PTH110
     )

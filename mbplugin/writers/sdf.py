@@ -16,7 +16,6 @@ from mbplugin.model.mechanism.pair import Freedom, measure
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
-from mbplugin.readers.common.xml import parse_xml
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -29,7 +28,6 @@ from mbplugin.writers.written import (
     unwritten,
     unwritten_constraints,
 )
-from mbplugin.writers.xml_text import Edited, XmlText
 
 #: The joints of SDF by our types; each closes loops as well.
 JOINTS = {
@@ -77,28 +75,6 @@ def sdf_joint(scene: Scene, pair: Pair) -> Element:
     """Return the element of a joint of a scene, with its frame in its links."""
     poses = forward(scene.mechanism, scene.state.q)
     return _Writing(scene, poses, _coordinates(scene, poses)).joint(element(None, "model"), pair)
-
-
-def with_joints(text: str, scene: Scene, target: Scene, changed: tuple[Pair, ...]) -> Edited:
-    """Return the text of an SDF file with other types of joints.
-
-    Parameters
-    ----------
-    text : str
-    scene, target : Scene
-        As it was read, and with the other types.
-    changed : tuple of Pair
-        The pairs with another type.
-
-    Raises
-    ------
-    NoCopy
-        A pair that is no joint of this file.
-    """
-    document = XmlText(parse_xml(text, "the sdf"), text)
-    for pair in changed:
-        document.replace_in_line(document.find("joint", pair.name), sdf_joint(target, pair))
-    return Edited(document.edited())
 
 
 def _coordinates(scene: Scene, poses: BodyPoses) -> dict[str, Array]:

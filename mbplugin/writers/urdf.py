@@ -18,7 +18,6 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Pose, rpy_from_rotation
 from mbplugin.phrases import listed
-from mbplugin.readers.common.xml import parse_xml
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -31,7 +30,6 @@ from mbplugin.writers.written import (
     unwritten,
     unwritten_constraints,
 )
-from mbplugin.writers.xml_text import Edited, XmlText
 
 #: The joints of URDF; ``spherical`` is PyBullet's addition.
 JOINTS = ("fixed", "revolute", "continuous", "prismatic", "planar", "spherical", "floating")
@@ -233,31 +231,6 @@ def loop_joint(pair: Pair, X_AJ: Pose, X_BJ: Pose) -> Element:
     if pair.type in ("revolute", "continuous", "prismatic", "planar", "cylindrical"):
         element(made, "axis", {"xyz": "0 0 1"})
     return made
-
-
-def with_loop_joints(text: str, scene: Scene, target: Scene, changed: tuple[Pair, ...]) -> Edited:
-    """Return the text of a URDF with other types of ``<loop_joint>``.
-
-    Parameters
-    ----------
-    text : str
-    scene, target : Scene
-        As it was read, and with the other types.
-    changed : tuple of Pair
-        The pairs with another type.
-
-    Raises
-    ------
-    NoCopy
-        A closure that is no ``<loop_joint>`` of this file.
-    """
-    document = XmlText(parse_xml(text, "the urdf"), text)
-    for pair in changed:
-        # a reader's frames of links are those of the file
-        document.replace_in_line(
-            document.find("loop_joint", pair.name), loop_joint(pair, pair.X_AP, pair.X_BS)
-        )
-    return Edited(document.edited())
 
 
 def _is_mimic(mech: Mechanism, terms: tuple[Term, ...]) -> bool:

@@ -13,7 +13,7 @@ import mbplugin as mb
 from command_line import call
 from driven_models import BODIES, EQUALITY, HEAD, MODEL, TAIL
 from mbplugin.errors import BadUsage
-from places import ORACLES
+from places import ASSETS, ORACLES
 from usd_stages import body, group, inertial, stage
 
 mujoco = pytest.importorskip("mujoco")
@@ -220,10 +220,13 @@ def test_a_copy_that_cannot_be_moved_is_refused_with_the_folder(tmp_path: Path) 
     source.mkdir()
     other.mkdir()
     file = source / "four.usda"
-    file.write_text(stage(group("robot", body("link", mass=inertial(1.0, (1, 1, 1))))))
+    text = stage(group("robot", body("link", mass=inertial(1.0, (1, 1, 1)))))
+    file.write_text(f"{text}# @./other.usda@\n")
     found = mb.close(file, "usd", measure_drift=False)
     assert found.written.copy_of is not None
-    with pytest.raises(BadUsage, match=r"cannot be in another folder: names in a usd .*expected a file in"):
+    with pytest.raises(
+        BadUsage, match=r"cannot be in another folder: it names other layers .*expected a file in"
+    ):
         found.save(other / "copy.usda")
     assert list(other.iterdir()) == []
     found.save(source / "copy.usda")
@@ -306,7 +309,7 @@ def test_a_model_that_is_no_longer_that_of_its_file_is_no_copy(tmp_path: Path) -
     bodies = tuple(replace(body, mass=2 * body.mass) for body in scene.mechanism.bodies)
     heavy = replace(scene, mechanism=replace(scene.mechanism, bodies=bodies))
     found = mb.close(heavy, "mjcf", measure_drift=False)
-    assert found.written.copy_of is None and "another mass" in found.written.anew
+    assert found.written.copy_of is None and "no longer that of its file" in found.written.anew
     total = mujoco.MjModel.from_xml_string(found.text).body_mass.sum()
     assert total == pytest.approx(sum(body.mass for body in bodies))
 
@@ -411,3 +414,76 @@ def test_a_light_part_far_from_the_origin_of_its_link_holds_its_loop(tmp_path: P
     found = mb.close(file, "mjcf")
     assert found.closures[0].type != "spherical"
     assert max(found.commanded.angle, found.commanded.distance) < 1e-3
+
+
+@pytest.mark.parametrize("to", ["mjcf", "urdf"])
+def test_a_base_that_is_stated_is_in_the_written_file(tmp_path: Path, to: str) -> None:
+    """The text of the file has a free root; ``--base fixed`` holds in what is written."""
+    text = {
+        "mjcf": MODEL.replace(
+            "</worldbody>", '<body name="b"><freejoint/><geom size="1"/></body></worldbody>'
+        ).replace('qpos="0.5 -0.5 0.6745"', 'qpos="0.5 -0.5 0.6745 0 0 0 1 0 0 0"'),
+        "urdf": URDF.replace('<link name="world"/>', "").replace(
+            '<joint name="w" type="fixed"><parent link="world"/><child link="base"/></joint>', ""
+        ),
+    }[to]
+    file = tmp_path / {"mjcf": "four.xml", "urdf": "four.urdf"}[to]
+    file.write_text(text)
+    assert mb.close(file, to, measure_drift=False).written.copy_of is not None
+    fixed = mb.close(mb.load(file, base="fixed"), to, measure_drift=False)
+    assert fixed.written.copy_of is None and "options of reading" in fixed.written.anew
+    fixed.save(tmp_path / f"fixed{file.suffix}")
+    again = mb.load(tmp_path / f"fixed{file.suffix}").mechanism
+    assert all(joint.pair is not None for joint in again.tree.joints)
+
+
+def test_a_model_that_its_caller_has_changed_is_compared_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "four.xml"
+    file.write_text(MODEL)
+    scene = mb.load(file)
+    bodies = tuple(
+        replace(body, mass=9 * body.mass, I_C=9 * body.I_C) if body.name == "rocker" else body
+        for body in scene.mechanism.bodies
+    )
+    found = mb.close(replace(scene, mechanism=replace(scene.mechanism, bodies=bodies)), "mjcf")
+    assert found.written.copy_of is None
+    assert max(found.commanded.angle, found.commanded.distance) < 1e-4
+
+
+def test_includes_in_a_long_row_are_no_crash(tmp_path: Path) -> None:
+    for k in range(300):
+        (tmp_path / f"c{k}.xml").write_text(f'<mujoco><include file="c{k + 1}.xml"/></mujoco>')
+    (tmp_path / "c300.xml").write_text('<mujoco><compiler meshdir="parts"/></mujoco>')
+    file = tmp_path / "four.xml"
+    file.write_text(MODEL.replace("  <option", '  <include file="c0.xml"/>\n  <option'))
+    (tmp_path / "out").mkdir()
+    copy_of(file).save(tmp_path / "out" / "copy.xml")
+    text = (tmp_path / "out" / "copy.xml").read_text()
+    assert "include" not in text and 'meshdir="../parts"' in text
+
+
+def test_a_name_that_is_too_long_for_a_file_stays(tmp_path: Path) -> None:
+    text = URDF.replace("part.obj", 5000 * "x" + ".obj")
+    (tmp_path / "out").mkdir()
+    file = tmp_path / "four.urdf"
+    file.write_text(text)
+    copy_of(file, "urdf").save(tmp_path / "out" / "copy.urdf")
+    assert 5000 * "x" in (tmp_path / "out" / "copy.urdf").read_text()
+
+
+def test_a_stage_that_names_no_other_layer_is_copied_anywhere(tmp_path: Path) -> None:
+    pytest.importorskip("pxr")
+    (tmp_path / "out").mkdir()
+    file = tmp_path / "one.usda"
+    file.write_text(stage(group("robot", body("link", mass=inertial(1.0, (1, 1, 1))))))
+    mb.close(file, "usd", measure_drift=False).save(tmp_path / "out" / "copy.usda")
+    written = (tmp_path / "out" / "copy.usda").read_text()
+    assert lost_lines(file.read_text(), written) == []
+
+
+def test_a_scene_is_written_anew_as_a_scene(tmp_path: Path) -> None:
+    """Its relative names of models would mean nothing in another folder."""
+    found = mb.close(ASSETS / "four_bar.scene.toml", "scene", measure_drift=False)
+    assert found.written.copy_of is None and found.written.anew == ""
+    found.save(tmp_path / "copy.scene.toml")
+    assert mb.load(tmp_path / "copy.scene.toml").mechanism.tree.cut
