@@ -447,13 +447,13 @@ class Excluded:
         One per loop, in the order of the closures of the model.
     types : tuple of str
         What closes each loop with the least redundancy.
-    left : int
-        Redundant constraints that are left with these types.
+    suffices : bool
+        Whether these types alone leave no redundant constraint.
     """
 
     joints: tuple[str, ...]
     types: tuple[str, ...]
-    left: int
+    suffices: bool
 
 
 def excluded_joints(scene: Scene) -> Excluded:
@@ -469,7 +469,8 @@ def excluded_joints(scene: Scene) -> Excluded:
     ask = Ask(scene, closed, HOLDINGS["usd"], rank, DEFAULT_SAMPLES, driven_joints(scene))
     choice = choose(ask)
     joints = tuple(cut.pair for cut in choice.cuts)
-    return Excluded(joints, tuple(choice.mechanism.pair_by_name[name].type for name in joints), choice.left)
+    types = tuple(choice.mechanism.pair_by_name[name].type for name in joints)
+    return Excluded(joints, types, not choice.left and all(c.constraint in joints for c in choice.changes))
 
 
 def choose_in_place(ask: Ask) -> Choice:

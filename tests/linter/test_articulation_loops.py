@@ -84,6 +84,8 @@ def test_the_joint_that_is_named_makes_a_tree_of_the_rest(source: object, tmp_pa
     if any("it leaves p = 0" in finding.message for finding in findings):
         found = mb.close(file, "usd", measure_drift=False)
         assert found.proved and {one.name for one in found.closures} == set(joints)
+        # the types that are named do it alone
+        assert not found.changes
 
 
 def test_a_joint_that_states_something_stays_in_the_tree(tmp_path: Path) -> None:

@@ -401,7 +401,7 @@ class LoopInArticulation(NotedByReader):
             was = scene.mechanism.pair_by_name[joint].type
             weaker = (
                 f"; as {type} instead of {was} it leaves p = 0"
-                if type not in ("", was) and not chosen.left
+                if type not in ("", was) and chosen.suffices
                 else ""
             )
             place = constraint_place(scene, joint)
