@@ -27,10 +27,10 @@ from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward
 from mbplugin.model.mechanism.mechanism import Lock
-from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
+from mbplugin.model.scene import Duty, Request, Scene, State, as_scene, duties, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of
-from mbplugin.readers import load
+from mbplugin.readers import load, read_again
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import bolted_down
 from mbplugin.writers import FORMATS, write
@@ -137,7 +137,7 @@ def close(
         choice = choose(ask)
         written = write(_at(scene, choice), to)
         written = replace(written, anew=str(reason), losses=(*written.losses, *_unread(scene)))
-        back = load(f"closed{ENDINGS[to]}", text=written.text)
+        back = _read_back(written)
     if to == "urdf" or written.copy_of:
         # neither has the closed pose, but coordinates that mean the same
         known = dict(zip(choice.mechanism.q_names, choice.q.tolist(), strict=True))
@@ -164,6 +164,15 @@ def close(
         if measure_drift
         else None,
     )
+
+
+def _read_back(written: Written) -> Scene:
+    """Return what is read of a file that was written anew, where the names of meshes in it count from."""
+    name, source = f"closed{ENDINGS[written.format]}", written.names_from
+    if source is None:
+        return load(name, text=written.text)
+    folder = source.folder
+    return read_again(written.text, Request(str(folder / name), None, source.package_dirs))
 
 
 def _loose(scene: Scene, to: str) -> str:

@@ -325,6 +325,8 @@ class Shape:
         The model file next to which it is looked up, in a scene; empty: the file that was asked for.
     points : tuple of (x, y, z)
         Of a ``hull``: what it is wrapped around, in the shape frame, m.
+    rgba : tuple of float
+        Colour and opacity, 0 to 1; empty where none is stated.
     """
 
     role: str
@@ -334,6 +336,7 @@ class Shape:
     mesh: str = ""
     beside: str = ""
     points: tuple[tuple[float, float, float], ...] = ()
+    rgba: tuple[float, ...] = ()
 
 
 @one_line_repr

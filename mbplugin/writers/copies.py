@@ -64,14 +64,14 @@ def copied(scene: Scene, target: Scene, to: str) -> tuple[Written, Scene]:
     back = _read_as_stated(scene, text)
     changed = changed_pairs(scene.mechanism, target.mechanism)
     if not changed:
-        return Written(to, text, copy_of=request), back
+        return Written(to, text, copy_of=request, names_from=request), back
     edited = _with_types(text, scene, target, changed, to)
     try:
         back = read_again(edited.text, _plain(request))
     except MbPluginError as error:
         raise NoCopy(f"the file with other closures cannot be read: {error.what}") from None
     _require_same(scene, back, edited, changed)
-    return Written(to, edited.text, edited.held, copy_of=request), back
+    return Written(to, edited.text, edited.held, copy_of=request, names_from=request), back
 
 
 def _read_as_stated(scene: Scene, text: str) -> Scene:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
+from pathlib import Path
 
 import numpy as np
 
@@ -16,8 +17,10 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import TreeJoint
-from mbplugin.model.scene import Scene
+from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spatial import JointSpring, Pose, quaternion_from_rotation
+from mbplugin.readers import format_name
+from mbplugin.writers.shapes import Solid, Solids, solids_of
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -48,6 +51,8 @@ _LEAST_INERTIA = 1e-15
 #: By how much a moment may be larger than the sum of the others where numbers are rounded.
 _ROUNDED = 1e-9
 _SIGNS = (-1.0, 1.0)
+#: MuJoCo refuses a mesh whose volume is nearly as small, m³.
+_LEAST_VOLUME = 1e-13
 
 
 def mjcf_text(scene: Scene) -> Written:
@@ -59,7 +64,7 @@ def mjcf_text(scene: Scene) -> Written:
         A closure that neither an equality nor a part of a body can hold, or a body that moves without inertia.
     """
     made = mjcf_document(scene)
-    return Written("mjcf", document_text(made.root), made.held, made.losses)
+    return Written("mjcf", document_text(made.root), made.held, made.losses, names_from=made.names_from)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +79,15 @@ class MjcfDocument:
     losses : tuple of Loss
     whole : WithStubs
         The mechanism as it is written, with parts of bodies for closures that are no equalities.
+    names_from : Request, optional
+        For the file from whose folder the names of meshes count.
     """
 
     root: Element
     held: tuple[str, ...]
     losses: tuple[Loss, ...]
     whole: WithStubs
+    names_from: Request | None = None
 
 
 def mjcf_document(scene: Scene) -> MjcfDocument:
@@ -105,7 +113,8 @@ def mjcf_document(scene: Scene) -> MjcfDocument:
         f"closure {pair.name!r} ({pair.type}): a part of a body on the pair, welded to the rest"
         for pair in stubbed
     ]
-    return MjcfDocument(root, (*held, *writing.held), tuple(writing.losses), whole)
+    names_from = writing.solids.names_from(scene)
+    return MjcfDocument(root, (*held, *writing.held), tuple(writing.losses), whole, names_from)
 
 
 def stubbed_closures(mech: Mechanism) -> tuple[Pair, ...]:
@@ -132,13 +141,26 @@ class _Writing:
     motions: dict[tuple[str, str], Motion] = field(default_factory=dict)
     held: list[str] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
+    solids: Solids = field(default_factory=Solids)
+    meshes: dict[tuple[object, ...], str] = field(default_factory=dict)
+
+    @property
+    def touches(self) -> bool:
+        """Whether shapes of the robot touch each other: those of an MJCF file do unless it says otherwise."""
+        request = self.scene.request
+        return request is not None and format_name(request) == "mjcf"
 
     def document(self) -> Element:
         """Return the root element."""
         mech = self.mech
         root = element(None, "mujoco", {"model": mech.name})
-        element(root, "compiler", {"angle": "radian", "autolimits": "true"})
+        compiler = element(root, "compiler", {"angle": "radian", "autolimits": "true"})
         element(root, "option", {"gravity": row(mech.gravity)})
+        self.solids = solids_of(self.scene, "mjcf", _standing(mech))
+        if any(self.solids.of_body.values()):
+            # a body without mass has none, whatever its shapes are
+            compiler.set("inertiafromgeom", "false")
+            self._assets(root)
         poses = forward(mech, self.q)
         elements = self._bodies(element(root, "worldbody"), poses)
         equality = element(root, "equality")
@@ -152,7 +174,11 @@ class _Writing:
             root.remove(equality)
         self._drives(root)
         self.losses += unwritten_constraints(mech, ("couplings", "locks"))
-        self.losses += unwritten(self.scene, ("springs", "actuators", "actuator_laws", "actuated"))
+        self.losses += self.solids.losses
+        self.held += self.solids.held
+        if not self.touches and any(solid.role == "collision" for own in self.solids.of_body.values() for solid in own):
+            self.held.append("shapes of the robot touch those of others, not each other, as in other simulators")
+        self.losses += unwritten(self.scene, ("springs", "actuators", "actuator_laws", "actuated", "shapes"))
         self.losses += springs_between_points(self.scene)
         if self.scene.options.planar is not None:
             self.losses.append(
@@ -176,6 +202,9 @@ class _Writing:
             motions = [*waiting.pop(joint.inner, ()), *motions_of(mech, joint, self.q, poses)]
             if body.name in folded:
                 waiting[body.name], into[body.name] = motions, into[joint.inner]
+                if self.solids.of_body.pop(body.name, ()):
+                    why = "a body without mass between two joints becomes part of the next one"
+                    self.losses.append(Loss("shape", f"shapes of {body.name!r}: {why}"))
                 continue
             parent = into[joint.inner]
             into[body.name] = body.name
@@ -187,8 +216,43 @@ class _Writing:
                 for motion in motions:
                     self._joint(made, motion, X_WL)
             _inertial(made, body)
+            self._shapes(made, body.name)
             elements[body.name], X_W[body.name] = made, X_WL
         return elements
+
+    def _assets(self, root: Element) -> None:
+        """Write each mesh once, with its scale, under a name of its own."""
+        made = element(root, "asset")
+        for own in self.solids.of_body.values():
+            for solid in own:
+                if solid.kind != "mesh" or (key := _mesh_key(solid)) in self.meshes:
+                    continue
+                stem, count = Path(solid.file).stem or "mesh", 1
+                name = stem
+                while name in self.meshes.values():
+                    count += 1
+                    name = f"{stem}_{count}"
+                self.meshes[key] = name
+                element(made, "mesh", {"name": name, **_mesh(solid)})
+        if not len(made):
+            root.remove(made)
+
+    def _shapes(self, body: Element, name: str) -> None:
+        """Write the shapes of a body."""
+        for solid in self.solids.of_body.get(name, ()):
+            attributes = {"type": solid.kind, **_placed(solid.X_LS), **_sizes(solid)}
+            if solid.kind == "mesh":
+                attributes["mesh"] = self.meshes[_mesh_key(solid)]
+            if solid.rgba:
+                attributes["rgba"] = row(solid.rgba)
+            if solid.role == "visual":
+                attributes |= {"contype": "0", "conaffinity": "0"}
+            elif not self.touches:
+                attributes["conaffinity"] = "0"
+            if self.solids.has_visuals:
+                # as the viewer of MuJoCo shows and hides them
+                attributes["group"] = "2" if solid.role == "visual" else "3"
+            element(body, "geom", attributes)
 
     def _joint(self, body: Element, motion: Motion, X_WL: Pose) -> None:
         """Write a simple joint; position and axis are in the body's frame at the pose."""
@@ -414,3 +478,57 @@ def _inertial(parent: Element, body: Body) -> None:
     moments[largest] = min(moments[largest], float(np.delete(moments, largest).sum()))
     principal = _placed(Pose(axes, body.p_LC))
     element(parent, "inertial", {**principal, "mass": number(body.mass), "diaginertia": row(moments)})
+
+
+def _standing(mech: Mechanism) -> frozenset[str]:
+    """Return the bodies that no joint of the tree moves."""
+    found = {WORLD}
+    for joint in mech.tree.joints:
+        if joint.inner in found and not _moves(joint):
+            found.add(joint.outer)
+    return frozenset(found)
+
+
+def _mesh_key(solid: Solid) -> tuple[object, ...]:
+    """Return what tells meshes apart: file or vertices, and scale."""
+    return solid.file or id(solid.vertices), solid.size
+
+
+def _mesh(solid: Solid) -> dict[str, str]:
+    """Return the attributes of a mesh; the format takes no volume for the inertia of one that hardly has any."""
+    found = {"scale": row(solid.size)} if set(solid.size) != {1.0} else {}
+    if solid.file:
+        found["file"] = solid.file
+    elif solid.vertices is not None:
+        found["vertex"] = _short(solid.vertices)
+        if solid.faces is not None:
+            found["face"] = " ".join(map(str, solid.faces.ravel().tolist()))
+    if solid.vertices is not None and solid.faces is not None and _volume(solid) < _LEAST_VOLUME:
+        found["inertia"] = "shell"
+    return found
+
+
+def _short(vertices: np.ndarray) -> str:
+    """Return vertices (n, 3) as text; MuJoCo has them in single precision."""
+    return " ".join(f"{x:.7g}" for x in (vertices + 0.0).ravel().tolist())
+
+
+def _volume(solid: Solid) -> float:
+    """Return the volume inside the triangles of a mesh, m³."""
+    assert solid.vertices is not None and solid.faces is not None
+    a, b, c = (solid.vertices[solid.faces[:, k]] for k in range(3))
+    return abs(float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6 * np.prod(solid.size)))
+
+
+def _sizes(solid: Solid) -> dict[str, str]:
+    """Return the size of a geom: halves of edges and lengths."""
+    size = solid.size
+    if solid.kind == "mesh":
+        return {}
+    if solid.kind == "box":
+        return {"size": row(x / 2 for x in size)}
+    if solid.kind == "sphere":
+        return {"size": row(size)}
+    if solid.kind == "plane":
+        return {"size": row((*(x / 2 for x in size or (0.0, 0.0)), 1.0))}
+    return {"size": row((size[0], size[1] / 2))}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -16,6 +17,7 @@ from mbplugin.model.mechanism.pair import Freedom, measure
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
+from mbplugin.writers.shapes import Solid, Solids, solids_of
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -60,7 +62,7 @@ def sdf_text(scene: Scene) -> Written:
             remedy="write the model as a scene or as MJCF",
         )
     poses = forward(mech, scene.state.q)
-    writing = _Writing(scene, poses, _coordinates(scene, poses))
+    writing = _Writing(scene, poses, _coordinates(scene, poses), solids_of(scene, "sdf"))
     root = element(None, "sdf", {"version": _VERSION})
     parent = root
     if (mech.gravity - _GRAVITY).any():
@@ -68,13 +70,14 @@ def sdf_text(scene: Scene) -> Written:
         parent = element(root, "world", {"name": "world"})
         _value(parent, "gravity", row(mech.gravity))
     writing.fill(element(parent, "model", {"name": mech.name}))
-    return Written("sdf", document_text(root), tuple(writing.held), tuple(writing.losses))
+    held, losses = tuple(writing.held), tuple(writing.losses)
+    return Written("sdf", document_text(root), held, losses, names_from=writing.solids.names_from(scene))
 
 
 def sdf_joint(scene: Scene, pair: Pair) -> Element:
     """Return the element of a joint of a scene, with its frame in its links."""
     poses = forward(scene.mechanism, scene.state.q)
-    return _Writing(scene, poses, _coordinates(scene, poses)).joint(element(None, "model"), pair)
+    return _Writing(scene, poses, _coordinates(scene, poses), Solids()).joint(element(None, "model"), pair)
 
 
 def _coordinates(scene: Scene, poses: BodyPoses) -> dict[str, Array]:
@@ -99,6 +102,7 @@ class _Writing:
     scene: Scene
     poses: BodyPoses
     start: Mapping[str, Array]
+    solids: Solids
     held: list[str] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
 
@@ -106,7 +110,7 @@ class _Writing:
         """Write links, then joints: those of the tree first, since a reader takes the first ones for it."""
         mech = self.scene.mechanism
         for i, body in enumerate(mech.bodies):
-            _link(model, body, self.poses.of(i))
+            _link(model, body, self.poses.of(i), self.solids.of_body.get(body.name, ()))
         cut = {pair.name for pair in mech.tree.cut}
         joints = {
             pair.name: self.joint(model, pair)
@@ -121,7 +125,9 @@ class _Writing:
                 f"joint coordinates count from the pose that is written: {listed(moved)} not at zero"
             )
         self.losses += unwritten_constraints(mech, ("couplings",))
-        self.losses += unwritten(self.scene, ("springs",))
+        self.losses += self.solids.losses
+        self.held += self.solids.held
+        self.losses += unwritten(self.scene, ("springs", "shapes"))
         self.losses += springs_between_points(self.scene)
 
     def joint(self, model: Element, pair: Pair) -> Element:
@@ -211,11 +217,41 @@ def _value(parent: Element, tag: str, text: str) -> Element:
     return made
 
 
-def _link(model: Element, body: Body, X_WL: Pose) -> None:
+def _link(model: Element, body: Body, X_WL: Pose, solids: Sequence[Solid]) -> None:
     link = element(model, "link", {"name": body.name})
     _pose(link, X_WL)
-    if body.massless:
-        return
+    if not body.massless:
+        _inertial(link, body)
+    count: Counter[str] = Counter()
+    for solid in solids:
+        count[solid.role] += 1
+        _shape(link, solid, f"{solid.role}_{count[solid.role]}")
+
+
+def _shape(link: Element, solid: Solid, name: str) -> None:
+    made = element(link, solid.role, {"name": name})
+    _pose(made, solid.X_LS)
+    kind = element(element(made, "geometry"), solid.kind)
+    if solid.kind == "mesh":
+        _value(kind, "uri", solid.file)
+        if set(solid.size) != {1.0}:
+            _value(kind, "scale", row(solid.size))
+    elif solid.kind == "box":
+        _value(kind, "size", row(solid.size))
+    elif solid.kind == "plane":
+        _value(kind, "normal", "0 0 1")
+        if solid.size:
+            _value(kind, "size", row(solid.size))
+    else:
+        for key, value in zip(("radius", "length"), solid.size, strict=False):
+            _value(kind, key, number(value))
+    if solid.rgba and solid.role == "visual":
+        material = element(made, "material")
+        for key in ("ambient", "diffuse"):
+            _value(material, key, row(solid.rgba))
+
+
+def _inertial(link: Element, body: Body) -> None:
     inertial = element(link, "inertial")
     _pose(inertial, Pose(np.eye(3), body.p_LC))
     _value(inertial, "mass", number(body.mass))

@@ -5,7 +5,7 @@ Loops are ``<loop_joint>`` elements, which Isaac Sim and mbplugin read, or ``<dr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -18,6 +18,7 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Pose, rpy_from_rotation
 from mbplugin.phrases import listed
+from mbplugin.writers.shapes import Solid, Solids, solids_of
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -54,19 +55,20 @@ def urdf_text(scene: Scene) -> Written:
     mech = scene.mechanism
     _require_tree(mech)
     frames = _link_frames(mech)
-    writing = _Writing(scene, frames)
+    writing = _Writing(scene, frames, solids_of(scene, "urdf"))
     root = element(None, "robot", {"name": mech.name})
     if any(WORLD in (joint.inner, joint.outer) for joint in mech.tree.joints if joint.pair is not None):
         element(root, "link", {"name": WORLD})
     for body in mech.bodies:
-        _link(root, body, frames.get(body.name, Pose.identity()))
+        _link(root, body, frames.get(body.name, Pose.identity()), writing.solids.of_body.get(body.name, ()))
     for joint in mech.tree.joints:
         if joint.pair is not None and not (joint.pair.type == "floating" and joint.inner == WORLD):
             writing.joint(root, joint, joint.pair)
     for pair in mech.tree.cut:
         writing.closure(root, pair)
     writing.say_the_rest()
-    return Written("urdf", document_text(root), tuple(writing.held), tuple(writing.losses))
+    held, losses = tuple(writing.held), tuple(writing.losses)
+    return Written("urdf", document_text(root), held, losses, names_from=writing.solids.names_from(scene))
 
 
 def _require_tree(mech: Mechanism) -> None:
@@ -107,11 +109,16 @@ def _link_frames(mech: Mechanism) -> dict[str, Pose]:
     return found
 
 
-def _link(root: Element, body: Body, X_LN: Pose) -> None:
+def _link(root: Element, body: Body, X_LN: Pose, solids: Sequence[Solid]) -> None:
     link = element(root, "link", {"name": body.name})
-    if body.massless:
-        return
     X_NL = X_LN.inverse()
+    if not body.massless:
+        _inertial(link, body, X_NL)
+    for solid in solids:
+        _shape(link, solid, X_NL)
+
+
+def _inertial(link: Element, body: Body, X_NL: Pose) -> None:
     I_C = X_NL.R @ body.I_C @ X_NL.R.T
     inertial = element(link, "inertial")
     element(inertial, "origin", {"xyz": row(X_NL.apply(body.p_LC)), "rpy": "0 0 0"})
@@ -120,12 +127,31 @@ def _link(root: Element, body: Body, X_LN: Pose) -> None:
     element(inertial, "inertia", entries)
 
 
+def _shape(link: Element, solid: Solid, X_NL: Pose) -> None:
+    made = element(link, solid.role)
+    _origin(made, "origin", X_NL @ solid.X_LS)
+    geometry = element(made, "geometry")
+    if solid.kind == "mesh":
+        scale = {"scale": row(solid.size)} if set(solid.size) != {1.0} else {}
+        element(geometry, "mesh", {"filename": solid.file, **scale})
+    elif solid.kind == "box":
+        element(geometry, "box", {"size": row(solid.size)})
+    else:
+        sizes = dict(zip(("radius", "length"), map(number, solid.size), strict=False))
+        element(geometry, solid.kind, sizes)
+    if solid.rgba and solid.role == "visual":
+        # materials of one name are one in a URDF
+        material = element(made, "material", {"name": "rgba_" + "_".join(f"{x:.4g}" for x in solid.rgba)})
+        element(material, "color", {"rgba": row(solid.rgba)})
+
+
 @dataclass(eq=False)
 class _Writing:
     """One document under construction: the joints, and what is said about them."""
 
     scene: Scene
     frames: Mapping[str, Pose]
+    solids: Solids
     held: list[str] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     unlimited: dict[str, list[str]] = field(default_factory=dict)
@@ -216,7 +242,9 @@ class _Writing:
             for one in lost
         ]
         self.losses += unwritten_constraints(mech, ("couplings",))
-        self.losses += unwritten(self.scene)
+        self.losses += self.solids.losses
+        self.held += self.solids.held
+        self.losses += unwritten(self.scene, ("shapes",))
         if (mech.gravity - _DEFAULT_GRAVITY).any():
             self.losses.append(Loss("setting", f"gravity {row(mech.gravity)} m/s²"))
         if self.scene.state.q.any():

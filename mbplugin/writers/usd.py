@@ -7,7 +7,7 @@ single precision of UsdPhysics. The text needs no package; reading it does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import degrees, isfinite
 
@@ -20,6 +20,7 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, is_turn, quaternion_from_rotation
 from mbplugin.phrases import counted, listed
+from mbplugin.writers.shapes import Solid, Solids, solids_of
 from mbplugin.writers.written import Loss, Written, number, unwritten, unwritten_constraints
 
 #: Joint prims with a schema of their own; other pairs are generic joints with locked directions.
@@ -40,6 +41,13 @@ _HEAD = """#usda 1.0
     upAxis = "Z"
 )
 """
+#: Prims of shapes, and their attributes of size.
+_GPRIMS = {
+    "box": ("Cube", ("size",)),
+    "sphere": ("Sphere", ("radius",)),
+    "cylinder": ("Cylinder", ("radius", "height")),
+    "capsule": ("Capsule", ("radius", "height")),
+}
 #: Prims of the model that are no body.
 _JOINTS, _GROUND = "joints", "ground_frames"
 
@@ -58,7 +66,7 @@ def usd_text(scene: Scene) -> Written:
             f"UsdPhysics has no joint such as {lost[0].name!r} (screw)",
             remedy="write the model as a scene or as MJCF",
         )
-    writing = _Writing(scene, *_prim_names(scene))
+    writing = _Writing(scene, *_prim_names(scene), _solids(scene))
     text = "".join(line + "\n" for line in writing.lines())
     return Written("usd", text, tuple(writing.held), tuple(writing.losses))
 
@@ -96,6 +104,7 @@ class _Writing:
     scene: Scene
     bodies: Mapping[str, str]
     joints: Mapping[str, str]
+    solids: Solids
     held: list[str] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
 
@@ -142,6 +151,13 @@ class _Writing:
             yield f"        float3 physics:diagonalInertia = {_tuple(moments)}"
             yield f"        quatf physics:principalAxes = {_wxyz(axes)}"
         yield from self._frames(body.name)
+        taken = {f"{joint}_{side}" for joint in self.joints.values() for side in (0, 1)}
+        count = 0
+        for solid in self.solids.of_body.get(body.name, ()):
+            while (name := f"{solid.role}_{count}") in taken:
+                count += 1
+            taken.add(name)
+            yield from _shape(solid, name, hidden=solid.role == "collision" and self.solids.has_visuals)
         yield "    }"
 
     def _frames(self, body: str) -> Iterator[str]:
@@ -256,7 +272,9 @@ class _Writing:
             for name in lost
         ]
         self.losses += unwritten_constraints(mech, ("couplings",))
-        self.losses += unwritten(self.scene, ("actuators", "actuated"))
+        self.losses += self.solids.losses
+        self.held += self.solids.held
+        self.losses += unwritten(self.scene, ("actuators", "actuated", "shapes"))
         inexact = [body for body in mech.bodies if float(np.float32(body.mass)) != body.mass]
         if inexact:
             self.held.append(
@@ -277,10 +295,67 @@ def _gravity(gravity: Array, robot: str) -> Iterator[str]:
     yield ""
 
 
-def _placed(X: Pose, indent: str) -> Iterator[str]:
+def _solids(scene: Scene) -> Solids:
+    """Return the shapes; those for contact of a body without mass would give it one."""
+    solids = solids_of(scene, "usd")
+    for body in scene.mechanism.bodies:
+        own = solids.of_body.get(body.name, ())
+        if body.massless and any(solid.role == "collision" for solid in own):
+            solids.of_body[body.name] = tuple(solid for solid in own if solid.role == "visual")
+            why = "without mass, which UsdPhysics would compute from them"
+            solids.losses.append(Loss("shape", f"shapes for contact of {body.name!r}: it is {why}"))
+    return solids
+
+
+def _shape(solid: Solid, name: str, *, hidden: bool) -> Iterator[str]:
+    """Yield the prim of a shape; a mesh that moves touches with its hull, as in most simulators."""
+    schemas = []
+    if solid.role == "collision":
+        schemas = ["PhysicsCollisionAPI"] + ["PhysicsMeshCollisionAPI"] * (solid.kind == "mesh")
+    prim, sizes = _GPRIMS.get(solid.kind, ("Mesh", ()))
+    yield f'        def {prim} "{name}"' + (" (" if schemas else "")
+    if schemas:
+        yield f"            prepend apiSchemas = [{', '.join(f'{chr(34)}{s}{chr(34)}' for s in schemas)}]"
+        yield "        )"
+    yield "        {"
+    scale = solid.size if solid.kind in ("mesh", "box") else ()
+    yield from _placed(solid.X_LS, "            ", scale)
+    if solid.kind == "mesh":
+        yield from _triangles(solid)
+    else:
+        values = (1.0,) if solid.kind == "box" else solid.size
+        for key, value in zip(sizes, values, strict=True):
+            yield f"            double {key} = {number(value)}"
+        if len(sizes) > 1:
+            yield '            uniform token axis = "Z"'
+    if "PhysicsMeshCollisionAPI" in schemas:
+        yield '            uniform token physics:approximation = "convexHull"'
+    if hidden:
+        yield '            uniform token purpose = "guide"'
+    if solid.rgba and solid.role == "visual":
+        yield f"            color3f[] primvars:displayColor = [{_tuple(np.array(solid.rgba[:3]))}]"
+        if solid.rgba[3] < 1:
+            yield f"            float[] primvars:displayOpacity = [{number(solid.rgba[3])}]"
+    yield "        }"
+
+
+def _triangles(solid: Solid) -> Iterator[str]:
+    assert solid.vertices is not None and solid.faces is not None
+    points = ", ".join(f"({x:.7g}, {y:.7g}, {z:.7g})" for x, y, z in (solid.vertices + 0.0).tolist())
+    yield f"            point3f[] points = [{points}]"
+    yield f"            int[] faceVertexCounts = [{', '.join(['3'] * len(solid.faces))}]"
+    yield f"            int[] faceVertexIndices = [{', '.join(map(str, solid.faces.ravel().tolist()))}]"
+    yield '            uniform token subdivisionScheme = "none"'
+
+
+def _placed(X: Pose, indent: str, scale: Sequence[float] = ()) -> Iterator[str]:
     yield f"{indent}double3 xformOp:translate = {_tuple(X.p)}"
     yield f"{indent}quatd xformOp:orient = {_wxyz(X.R)}"
-    yield f'{indent}uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:orient"]'
+    order = ["xformOp:translate", "xformOp:orient"]
+    if set(scale) - {1.0}:
+        yield f"{indent}double3 xformOp:scale = {_tuple(np.array(scale))}"
+        order.append("xformOp:scale")
+    yield f"{indent}uniform token[] xformOpOrder = [{', '.join(f'{chr(34)}{op}{chr(34)}' for op in order)}]"
 
 
 def _tuple(values: Array) -> str:

@@ -68,8 +68,9 @@ class Written:
     losses : tuple of Loss
         What the format has no place for.
     copy_of : Request, optional
-        For the file of which this is a copy; names of other files in the text count from its folder. None where the
-        model was written anew.
+        For the file of which this is a copy; None where the model was written anew.
+    names_from : Request, optional
+        For the file from whose folder the names of other files in the text count; None where there are no such names.
     anew : str
         Why the file of a model that stays in its format is no copy, a clause.
     """
@@ -79,6 +80,7 @@ class Written:
     held: tuple[str, ...] = ()
     losses: tuple[Loss, ...] = ()
     copy_of: Request | None = None
+    names_from: Request | None = None
     anew: str = ""
 
     @property
@@ -116,13 +118,13 @@ class Written:
         Raises
         ------
         BadUsage
-            A copy whose names of other files cannot be stated from the folder of this one.
+            Names of other files in the text cannot be stated from the folder of this one.
         """
         text = self.text
-        if self.copy_of is not None:
+        if self.names_from is not None:
             from mbplugin.writers.moved import for_folder
 
-            text = for_folder(text, self.format, self.copy_of, path.parent)
+            text = for_folder(text, self.format, self.names_from, path.parent)
         path.write_text(text, encoding="utf-8", newline="")
 
 
