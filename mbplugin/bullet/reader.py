@@ -127,7 +127,10 @@ def shapes_of(bullet: ModuleType, client: int, links: Links) -> dict[str, tuple[
     unseen = set()
     for body in dict.fromkeys(body for body, _ in links):
         for data in bullet.getVisualShapeData(body, physicsClientId=client):
-            shapes = list(_shape(bullet, data, "visual", Pose.identity()))
+            colour = tuple(float(x) for x in data[7])
+            shapes = [
+                replace(shape, rgba=colour) for shape in _shape(bullet, data, "visual", Pose.identity())
+            ]
             found.setdefault(links[body, data[1]].body, []).extend(shapes)
             if any(shape.kind == "mesh" and not shape.mesh for shape in shapes):
                 unseen.add((body, data[1]))

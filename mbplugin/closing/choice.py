@@ -24,18 +24,19 @@ from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
 from mbplugin.model.brakes import with_coordinates
+from mbplugin.model.enumerations import LossKind
 from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward
 from mbplugin.model.mechanism.mechanism import Lock
-from mbplugin.model.scene import Duty, Request, Scene, State, as_scene, duties, option_of
+from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of
-from mbplugin.readers import load, read_again
+from mbplugin.readers.common.unread import OF_GAZEBO, SHAPE, TOUCH
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import bolted_down
 from mbplugin.writers import FORMATS, write
 from mbplugin.writers.copies import copied, is_of_format
-from mbplugin.writers.written import ENDINGS, Loss, Written, states_freedom
+from mbplugin.writers.written import Loss, Written, states_freedom
 from mbplugin.writers.xml_text import NoCopy
 
 #: Numbers of single precision, and of a few digits, are the same.
@@ -56,7 +57,9 @@ _OF_FREEDOM = {
 #: What is written is read again: the module that reads it, its package and its extra.
 _READERS = {"mjcf": ("mujoco", "mujoco", "mjcf"), "usd": ("pxr", "usd-core", "usd")}
 #: The finding of parts of a file that are not read, and how it calls actuators of an MJCF file.
-_NOT_READ, _OF_ACTUATORS = "MB113", " in <actuator>"
+_NOT_READ, _OF_ACTUATORS = ("MB113", "MB153"), " in <actuator>"
+#: Why something is not read, and the kind of loss that it is; other settings of one program are none.
+_KINDS_OF_UNREAD: dict[str, LossKind] = {SHAPE.why: "shape", TOUCH.why: "contact", OF_GAZEBO.why: "contact"}
 _EVERY = frozenset(COST)
 #: The cut of the file stays unless the criterion of another one is larger by this factor.
 _CLEARLY_BETTER = 1.25
@@ -137,7 +140,7 @@ def close(
         choice = choose(ask)
         written = write(_at(scene, choice), to)
         written = replace(written, anew=str(reason), losses=(*written.losses, *_unread(scene)))
-        back = _read_back(written)
+        back = read_back(written)
     if to == "urdf" or written.copy_of:
         # neither has the closed pose, but coordinates that mean the same
         known = dict(zip(choice.mechanism.q_names, choice.q.tolist(), strict=True))
@@ -164,15 +167,6 @@ def close(
         if measure_drift
         else None,
     )
-
-
-def _read_back(written: Written) -> Scene:
-    """Return what is read of a file that was written anew, where the names of meshes in it count from."""
-    name, source = f"closed{ENDINGS[written.format]}", written.names_from
-    if source is None:
-        return load(name, text=written.text)
-    folder = source.folder
-    return read_again(written.text, Request(str(folder / name), None, source.package_dirs))
 
 
 def _loose(scene: Scene, to: str) -> str:
@@ -255,8 +249,10 @@ def _unsaid(mech: Mechanism, back: Mechanism, written: Written) -> Iterator[Loss
 def _unread(scene: Scene) -> Iterator[Loss]:
     """Yield what a file says and no reader takes; actuators of an MJCF file are told by their laws."""
     for defect in scene.defects:
-        if defect.code == _NOT_READ and _OF_ACTUATORS not in defect.message:
-            yield Loss("unread", defect.message)
+        if defect.code in _NOT_READ and _OF_ACTUATORS not in defect.message:
+            kinds: list[LossKind] = [kind for why, kind in _KINDS_OF_UNREAD.items() if why in defect.message]
+            if kinds or defect.code == _NOT_READ[0]:
+                yield Loss(kinds[0] if kinds else "unread", defect.message)
 
 
 def _identifier(name: str) -> str:

@@ -269,7 +269,7 @@ class Closing(Result):
         found = self.commanded
         if found is None or found.reason or self.before.structural_redundancy:
             return False
-        lost = {loss.kind for loss in self.written.losses} - {"shape"}
+        lost = {loss.kind for loss in self.written.losses} - {"shape", "contact"}
         return not lost and max(found.angle, found.distance) > FOLLOWS
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:

@@ -314,6 +314,8 @@ def _placed(shape: Shape, request: Request | None, X_WL: Pose) -> tuple[Array, A
 
 def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str | None:
     """Return vertices and faces in the axes of a shape; of a mesh that is not used, why."""
+    if shape.triangles is not None:
+        return shape.triangles[0] * shape.size, np.array(shape.triangles[1])
     if shape.kind == "mesh":
         path = mesh_path(shape, request)
         return "cannot be found" if path is None else _read(path, tuple(shape.size))

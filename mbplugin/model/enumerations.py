@@ -111,6 +111,6 @@ def library_model(value: object) -> tuple[str, str] | None:
 #: rotors, couplings, other constraints, springs, shapes, the pose and gravity and plane, and tables of a scene. What is
 #: not read of a file is in no other one.
 LossKind = Literal[
-    "joint", "actuator", "coupling", "constraint", "spring", "shape", "setting", "scene", "unread"
+    "joint", "actuator", "coupling", "constraint", "spring", "shape", "contact", "setting", "scene", "unread"
 ]
 LOSS_KINDS: tuple[LossKind, ...] = get_args(LossKind)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import EXAMPLES, LARGEST, SI, Brake, Limit, Misfit, Ramp
@@ -327,6 +328,8 @@ class Shape:
         Of a ``hull``: what it is wrapped around, in the shape frame, m.
     rgba : tuple of float
         Colour and opacity, 0 to 1; empty where none is stated.
+    triangles : ((n, 3) array, (m, 3) array of int), optional
+        Vertices and their triangles of a ``mesh`` that has no file of its own, before its scale.
     """
 
     role: str
@@ -337,6 +340,7 @@ class Shape:
     beside: str = ""
     points: tuple[tuple[float, float, float], ...] = ()
     rgba: tuple[float, ...] = ()
+    triangles: tuple[Array, NDArray[np.int64]] | None = field(default=None, repr=False)
 
 
 @one_line_repr

@@ -444,6 +444,9 @@ def read_mesh(path: str, scale: tuple[float, ...], largest: int = LARGEST_FILE) 
 
 def mesh_bounds(shape: Shape, request: Request | None) -> Array | None:
     """Return lowest and highest corner of a mesh (2, 3) in its own axes, m; None where it is unreadable."""
+    if shape.triangles is not None and len(shape.triangles[0]):
+        corners = shape.triangles[0] * shape.size
+        return np.array([corners.min(axis=0), corners.max(axis=0)])
     path = mesh_file(shape, request)
     return None if path is None else _bounds(path, tuple(shape.size))
 

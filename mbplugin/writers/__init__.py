@@ -7,9 +7,10 @@ from importlib import import_module
 from mbplugin.errors import BadUsage
 from mbplugin.model.enumerations import FORMATS as FORMATS
 from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.scene import Scene, as_scene
+from mbplugin.model.scene import Request, Scene, as_scene
 from mbplugin.model.spatial import Array
-from mbplugin.writers.written import Written
+from mbplugin.readers import load, read_again
+from mbplugin.writers.written import ENDINGS, Written
 
 
 def write(model: Scene | Mechanism, to: str, q: Array | None = None) -> Written:
@@ -37,3 +38,17 @@ def write(model: Scene | Mechanism, to: str, q: Array | None = None) -> Written:
         scene = replace(scene, state=replace(scene.state, q=q))
     written: Written = getattr(import_module(f"mbplugin.writers.{to}"), f"{to}_text")(scene)
     return written
+
+
+def read_back(written: Written) -> Scene:
+    """Return what is read of a text that was written, where the names of files in it count from.
+
+    Raises
+    ------
+    MbPluginError
+        What the reader of the format raises.
+    """
+    name, source = f"written{ENDINGS[written.format]}", written.names_from
+    if source is None:
+        return load(name, text=written.text)
+    return read_again(written.text, Request(str(source.folder / name), None, source.package_dirs))

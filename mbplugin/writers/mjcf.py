@@ -19,8 +19,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spatial import JointSpring, Pose, quaternion_from_rotation
-from mbplugin.readers import format_name
-from mbplugin.writers.shapes import Solid, Solids, solids_of
+from mbplugin.writers.shapes import Solid, Solids, is_mjcf, solids_of
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -144,12 +143,6 @@ class _Writing:
     solids: Solids = field(default_factory=Solids)
     meshes: dict[tuple[object, ...], str] = field(default_factory=dict)
 
-    @property
-    def touches(self) -> bool:
-        """Whether shapes of the robot touch each other: those of an MJCF file do unless it says otherwise."""
-        request = self.scene.request
-        return request is not None and format_name(request) == "mjcf"
-
     def document(self) -> Element:
         """Return the root element."""
         mech = self.mech
@@ -162,7 +155,9 @@ class _Writing:
             compiler.set("inertiafromgeom", "false")
             self._assets(root)
         poses = forward(mech, self.q)
-        elements = self._bodies(element(root, "worldbody"), poses)
+        world = element(root, "worldbody")
+        self._shapes(world, WORLD)
+        elements = self._bodies(world, poses)
         equality = element(root, "equality")
         for pair in mech.tree.cut:
             self._closure(equality, elements, pair)
@@ -176,8 +171,10 @@ class _Writing:
         self.losses += unwritten_constraints(mech, ("couplings", "locks"))
         self.losses += self.solids.losses
         self.held += self.solids.held
-        if not self.touches and any(solid.role == "collision" for own in self.solids.of_body.values() for solid in own):
-            self.held.append("shapes of the robot touch those of others, not each other, as in other simulators")
+        if self.solids.touches and not is_mjcf(self.scene):
+            self.held.append(
+                "shapes of the robot touch those of others, not each other, as in other simulators"
+            )
         self.losses += unwritten(self.scene, ("springs", "actuators", "actuator_laws", "actuated", "shapes"))
         self.losses += springs_between_points(self.scene)
         if self.scene.options.planar is not None:
@@ -245,13 +242,13 @@ class _Writing:
                 attributes["mesh"] = self.meshes[_mesh_key(solid)]
             if solid.rgba:
                 attributes["rgba"] = row(solid.rgba)
-            if solid.role == "visual":
+            if not solid.touches:
                 attributes |= {"contype": "0", "conaffinity": "0"}
-            elif not self.touches:
+            elif not is_mjcf(self.scene):
                 attributes["conaffinity"] = "0"
-            if self.solids.has_visuals:
-                # as the viewer of MuJoCo shows and hides them
-                attributes["group"] = "2" if solid.role == "visual" else "3"
+            if solid.seen != solid.touches:
+                # the viewer of MuJoCo shows the second group, and hides the third
+                attributes["group"] = "2" if solid.seen else "3"
             element(body, "geom", attributes)
 
     def _joint(self, body: Element, motion: Motion, X_WL: Pose) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -222,14 +221,14 @@ def _link(model: Element, body: Body, X_WL: Pose, solids: Sequence[Solid]) -> No
     _pose(link, X_WL)
     if not body.massless:
         _inertial(link, body)
-    count: Counter[str] = Counter()
-    for solid in solids:
-        count[solid.role] += 1
-        _shape(link, solid, f"{solid.role}_{count[solid.role]}")
+    for role in ("visual", "collision"):
+        own = [solid for solid in solids if (solid.seen if role == "visual" else solid.touches)]
+        for count, solid in enumerate(own, 1):
+            _shape(link, role, solid, count)
 
 
-def _shape(link: Element, solid: Solid, name: str) -> None:
-    made = element(link, solid.role, {"name": name})
+def _shape(link: Element, role: str, solid: Solid, count: int) -> None:
+    made = element(link, role, {"name": f"{role}_{count}"})
     _pose(made, solid.X_LS)
     kind = element(element(made, "geometry"), solid.kind)
     if solid.kind == "mesh":
@@ -245,7 +244,7 @@ def _shape(link: Element, solid: Solid, name: str) -> None:
     else:
         for key, value in zip(("radius", "length"), solid.size, strict=False):
             _value(kind, key, number(value))
-    if solid.rgba and solid.role == "visual":
+    if solid.rgba and role == "visual":
         material = element(made, "material")
         for key in ("ambient", "diffuse"):
             _value(material, key, row(solid.rgba))

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbplugin.files import read_bounded, seen_from
+from mbplugin.model.mechanism import WORLD
 from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.phrases import counted, listed
+from mbplugin.readers import format_name
 from mbplugin.readers.meshes import LARGEST_FILE, UnusableMesh, mesh_path, read_triangles
 from mbplugin.writers.written import Loss
 
@@ -27,6 +29,8 @@ _KINDS = {
 _KEPT = {"urdf": "package://", "sdf": "model://"}
 #: Formats that hold the triangles of a mesh themselves, where its file is of no use to them.
 _WITH_TRIANGLES = ("mjcf", "usd")
+#: Formats whose models have no place for shapes of the ground.
+_WITHOUT_GROUND = ("sdf", "usd")
 #: Vertices of all meshes that are written into one file: some tens of megabytes.
 _MOST_VERTICES = 400_000
 #: MuJoCo's own bound on the triangles of a mesh in an STL file.
@@ -44,7 +48,8 @@ class Solid:
 
     Parameters
     ----------
-    role : "visual" or "collision"
+    seen, touches : bool
+        What the shape is there for.
     kind : str
         As of :class:`mbplugin.model.scene.Shape`; ``mesh`` with a file or with triangles.
     size : tuple of float
@@ -61,7 +66,8 @@ class Solid:
         Corners of its triangles; the hull of points has none.
     """
 
-    role: str
+    seen: bool
+    touches: bool
     kind: str
     size: tuple[float, ...]
     X_LS: Pose
@@ -88,10 +94,9 @@ class Solids:
     held: list[str] = field(default_factory=list)
 
     @property
-    def has_visuals(self) -> bool:
-        """Whether some shape is there to be seen only."""
-        return any(solid.role == "visual" for own in self.of_body.values() for solid in own)
-
+    def touches(self) -> bool:
+        """Whether some shape is there for contact."""
+        return any(solid.touches for own in self.of_body.values() for solid in own)
 
     def names_from(self, scene: Scene) -> Request | None:
         """Return for which file the names of meshes count from its folder; None where there are none."""
@@ -111,14 +116,32 @@ def solids_of(scene: Scene, format: str, standing: Collection[str] | None = None
     """
     found, reading = Solids(), _Reading(scene, format, standing)
     for name, shapes in scene.shapes.items():
-        found.of_body[name] = tuple(solid for shape in shapes for solid in reading.solids(name, shape))
-    found.losses += [Loss("shape", f"shapes of {listed(names)}: {why}") for why, names in reading.lost.items()]
+        if name == WORLD and format in _WITHOUT_GROUND:
+            reading.lost[f"the ground is no part of a model in {format.upper()}"] = [name]
+            continue
+        # MuJoCo shows what touches; other programs show what is there to be seen
+        shown = is_mjcf(scene) and all(shape.role == "collision" for shape in shapes)
+        found.of_body[name] = tuple(
+            solid
+            for shape in shapes
+            for solid in reading.solids(name, shape, seen=shown or shape.role == "visual")
+        )
+    found.losses += [
+        Loss("shape", f"shapes of {listed(names)}: {why}") for why, names in reading.lost.items()
+    ]
     if reading.written_out:
         meshes = counted(len(reading.written_out), "mesh", "meshes")
         found.held.append(f"{meshes} as triangles in the file: {listed(list(reading.written_out))}")
     if format == "urdf" and any(shape.kind == "capsule" for own in scene.shapes.values() for shape in own):
         found.held.append("capsules as cylinders between two balls")
+    if any(solid.seen for own in found.of_body.values() for solid in own):
+        found.held.append("shapes with their colours, not with textures and other materials")
     return found
+
+
+def is_mjcf(scene: Scene) -> bool:
+    """Return whether a scene was read from an MJCF file."""
+    return scene.request is not None and format_name(scene.request) == "mjcf"
 
 
 @dataclass(eq=False)
@@ -141,24 +164,24 @@ class _Reading:
     _triangles: dict[str, tuple[Array, Triangles] | str] = field(default_factory=dict)
     _count: int = 0
 
-    def solids(self, body: str, shape: Shape) -> Iterator[Solid]:
+    def solids(self, body: str, shape: Shape, *, seen: bool) -> Iterator[Solid]:
         """Yield a shape as the format has it: one solid, or several for a capsule of a URDF."""
-        role, size, rgba = shape.role, shape.size, shape.rgba
+        size, rgba, roles = shape.size, shape.rgba, (seen, shape.role == "collision")
         problem = self._problem(body, shape)
         if problem:
             self._lose(body, problem)
         elif shape.kind == "mesh":
-            yield from self._mesh(body, shape)
+            yield from self._mesh(body, shape, roles)
         elif shape.kind == "hull":
-            yield Solid(role, "mesh", (1.0, 1.0, 1.0), shape.X_LS, rgba, vertices=np.array(shape.points))
+            yield Solid(*roles, "mesh", (1.0, 1.0, 1.0), shape.X_LS, rgba, vertices=np.array(shape.points))
         elif shape.kind == "capsule" and self.format == "urdf":
             radius, length = size
-            yield Solid(role, "cylinder", size, shape.X_LS, rgba)
+            yield Solid(*roles, "cylinder", size, shape.X_LS, rgba)
             for z in (-length / 2, length / 2):
                 X_LE = shape.X_LS @ Pose(np.eye(3), np.array([0.0, 0.0, z]))
-                yield Solid(role, "sphere", (radius,), X_LE, rgba)
+                yield Solid(*roles, "sphere", (radius,), X_LE, rgba)
         else:
-            yield Solid(role, shape.kind, size, shape.X_LS, rgba)
+            yield Solid(*roles, shape.kind, size, shape.X_LS, rgba)
 
     def _lose(self, body: str, why: str) -> None:
         names = self.lost.setdefault(why, [])
@@ -179,37 +202,51 @@ class _Reading:
             return f"a {shape.kind} of size {' '.join(f'{x:g}' for x in shape.size)}"
         return ""
 
-    def _mesh(self, body: str, shape: Shape) -> Iterator[Solid]:
-        scale = shape.size or (1.0, 1.0, 1.0)
-        request = self.scene.request
+    def _mesh(self, body: str, shape: Shape, roles: tuple[bool, bool]) -> Iterator[Solid]:
+        scale, request = shape.size or (1.0, 1.0, 1.0), self.scene.request
         path = mesh_path(shape, request)
+        name = shape.mesh
+        if path is not None and not name.startswith(_KEPT.get(self.format, "\0")):
+            name = seen_from(request.folder, path) if request is not None else path
         if self.format not in _WITH_TRIANGLES:
-            name = shape.mesh
-            if path is not None and not name.startswith(_KEPT[self.format]):
-                name = seen_from(request.folder, path) if request is not None else path
             if not name:
-                self._lose(body, "a mesh without a file of its own")
+                self._lose(
+                    body,
+                    f"a mesh without a file, and {self.format.upper()} holds names of files only",
+                )
                 return
-            yield Solid(shape.role, "mesh", scale, shape.X_LS, shape.rgba, name)
+            yield Solid(*roles, "mesh", scale, shape.X_LS, shape.rgba, name)
             return
+        found = self._triangles_of(shape, path)
+        if isinstance(found, str):
+            self._lose(body, found)
+            return
+        if self.format == "mjcf" and shape.role == "collision" and _is_flat(found[0]):
+            self._lose(body, f"the mesh {shape.mesh!r} is flat, and MuJoCo has no contact of such a mesh")
+            return
+        if self.format == "mjcf" and path is not None and _is_for_mujoco(path):
+            yield Solid(*roles, "mesh", scale, shape.X_LS, shape.rgba, name, *found)
+            return
+        self.written_out[shape.mesh or "meshes of the stage"] = None
+        yield Solid(*roles, "mesh", scale, shape.X_LS, shape.rgba, "", *found)
+
+    def _triangles_of(self, shape: Shape, path: str | None) -> tuple[Array, Triangles] | str:
+        """Return the vertices and triangles of a mesh, or why it is not written."""
+        if shape.triangles is not None:
+            # told apart by the array, which lives as long as the scene
+            key = str(id(shape.triangles[0]))
+            if key not in self._triangles:
+                self._triangles[key] = self._checked(*shape.triangles, counts=True)
+            found = self._triangles[key]
+            return f"a mesh that {found}" if isinstance(found, str) else found
         if path is None:
-            self._lose(body, f"the mesh {shape.mesh!r} is not found" if shape.mesh else "a mesh without a file of its own")
-            return
+            return (
+                f"the mesh {shape.mesh!r} is not found" if shape.mesh else "a mesh without a file of its own"
+            )
         if path not in self._triangles:
             self._triangles[path] = self._read(path)
         found = self._triangles[path]
-        if isinstance(found, str):
-            self._lose(body, f"the mesh {shape.mesh!r} {found}")
-            return
-        if self.format == "mjcf" and shape.role == "collision" and _is_flat(found[0]):
-            self._lose(body, f"the mesh {shape.mesh!r} is flat, and MuJoCo wants a body for contact")
-            return
-        if self.format == "mjcf" and _is_for_mujoco(path):
-            name = seen_from(request.folder, path) if request is not None else path
-            yield Solid(shape.role, "mesh", scale, shape.X_LS, shape.rgba, name, *found)
-            return
-        self.written_out[shape.mesh] = None
-        yield Solid(shape.role, "mesh", scale, shape.X_LS, shape.rgba, "", *found)
+        return f"the mesh {shape.mesh!r} {found}" if isinstance(found, str) else found
 
     def _read(self, path: str) -> tuple[Array, Triangles] | str:
         """Return the vertices and triangles of a mesh, or why it cannot be written."""
@@ -217,11 +254,15 @@ class _Reading:
             vertices, faces = read_triangles(path, LARGEST_FILE)
         except UnusableMesh as error:
             return str(error)
+        return self._checked(vertices, faces, counts=not (self.format == "mjcf" and _is_for_mujoco(path)))
+
+    def _checked(self, vertices: Array, faces: Triangles, *, counts: bool) -> tuple[Array, Triangles] | str:
+        """Return triangles, ``faces`` (m, 3), and their ``vertices`` (n, 3), or what is wrong with them."""
+        if not len(faces):
+            return "has no triangle"
         if self.format == "mjcf" and len(vertices) < _LEAST_VERTICES:
-            return f"has {counted(len(vertices), 'vertex', 'vertices')}, and MuJoCo needs {_LEAST_VERTICES}"
-        if self.format == "mjcf" and _is_for_mujoco(path):
-            return vertices, faces
-        self._count += len(vertices)
+            return f"has {len(vertices)} vertices, and MuJoCo needs {_LEAST_VERTICES}"
+        self._count += counts * len(vertices)
         if self._count > _MOST_VERTICES:
             return f"would make a file with more than {_MOST_VERTICES} vertices"
         return vertices, faces
@@ -244,5 +285,3 @@ def _is_flat(vertices: Array) -> bool:
     centred = vertices - vertices.mean(axis=0)
     spread = np.linalg.svd(centred, compute_uv=False) if len(vertices) > 3 else np.zeros(3)
     return bool(spread[-1] <= _FLAT * spread[0])
-
-

@@ -58,7 +58,10 @@ def urdf_text(scene: Scene) -> Written:
     writing = _Writing(scene, frames, solids_of(scene, "urdf"))
     root = element(None, "robot", {"name": mech.name})
     if any(WORLD in (joint.inner, joint.outer) for joint in mech.tree.joints if joint.pair is not None):
-        element(root, "link", {"name": WORLD})
+        link = element(root, "link", {"name": WORLD})
+        _shapes(link, writing.solids.of_body.get(WORLD, ()), Pose.identity())
+    elif writing.solids.of_body.get(WORLD):
+        writing.losses.append(Loss("shape", "shapes of the ground, which is no link of the robot"))
     for body in mech.bodies:
         _link(root, body, frames.get(body.name, Pose.identity()), writing.solids.of_body.get(body.name, ()))
     for joint in mech.tree.joints:
@@ -114,8 +117,14 @@ def _link(root: Element, body: Body, X_LN: Pose, solids: Sequence[Solid]) -> Non
     X_NL = X_LN.inverse()
     if not body.massless:
         _inertial(link, body, X_NL)
-    for solid in solids:
-        _shape(link, solid, X_NL)
+    _shapes(link, solids, X_NL)
+
+
+def _shapes(link: Element, solids: Sequence[Solid], X_NL: Pose) -> None:
+    for role in ("visual", "collision"):
+        for solid in solids:
+            if solid.seen if role == "visual" else solid.touches:
+                _shape(link, role, solid, X_NL)
 
 
 def _inertial(link: Element, body: Body, X_NL: Pose) -> None:
@@ -127,8 +136,8 @@ def _inertial(link: Element, body: Body, X_NL: Pose) -> None:
     element(inertial, "inertia", entries)
 
 
-def _shape(link: Element, solid: Solid, X_NL: Pose) -> None:
-    made = element(link, solid.role)
+def _shape(link: Element, role: str, solid: Solid, X_NL: Pose) -> None:
+    made = element(link, role)
     _origin(made, "origin", X_NL @ solid.X_LS)
     geometry = element(made, "geometry")
     if solid.kind == "mesh":
@@ -139,7 +148,7 @@ def _shape(link: Element, solid: Solid, X_NL: Pose) -> None:
     else:
         sizes = dict(zip(("radius", "length"), map(number, solid.size), strict=False))
         element(geometry, solid.kind, sizes)
-    if solid.rgba and solid.role == "visual":
+    if solid.rgba and role == "visual":
         # materials of one name are one in a URDF
         material = element(made, "material", {"name": "rgba_" + "_".join(f"{x:.4g}" for x in solid.rgba)})
         element(material, "color", {"rgba": row(solid.rgba)})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import degrees, isfinite
 
 import numpy as np
@@ -154,10 +154,10 @@ class _Writing:
         taken = {f"{joint}_{side}" for joint in self.joints.values() for side in (0, 1)}
         count = 0
         for solid in self.solids.of_body.get(body.name, ()):
-            while (name := f"{solid.role}_{count}") in taken:
+            while (name := f"shape_{count}") in taken:
                 count += 1
             taken.add(name)
-            yield from _shape(solid, name, hidden=solid.role == "collision" and self.solids.has_visuals)
+            yield from _shape(solid, name)
         yield "    }"
 
     def _frames(self, body: str) -> Iterator[str]:
@@ -300,17 +300,17 @@ def _solids(scene: Scene) -> Solids:
     solids = solids_of(scene, "usd")
     for body in scene.mechanism.bodies:
         own = solids.of_body.get(body.name, ())
-        if body.massless and any(solid.role == "collision" for solid in own):
-            solids.of_body[body.name] = tuple(solid for solid in own if solid.role == "visual")
+        if body.massless and any(solid.touches for solid in own):
+            solids.of_body[body.name] = tuple(replace(solid, touches=False) for solid in own if solid.seen)
             why = "without mass, which UsdPhysics would compute from them"
             solids.losses.append(Loss("shape", f"shapes for contact of {body.name!r}: it is {why}"))
     return solids
 
 
-def _shape(solid: Solid, name: str, *, hidden: bool) -> Iterator[str]:
+def _shape(solid: Solid, name: str) -> Iterator[str]:
     """Yield the prim of a shape; a mesh that moves touches with its hull, as in most simulators."""
     schemas = []
-    if solid.role == "collision":
+    if solid.touches:
         schemas = ["PhysicsCollisionAPI"] + ["PhysicsMeshCollisionAPI"] * (solid.kind == "mesh")
     prim, sizes = _GPRIMS.get(solid.kind, ("Mesh", ()))
     yield f'        def {prim} "{name}"' + (" (" if schemas else "")
@@ -330,9 +330,9 @@ def _shape(solid: Solid, name: str, *, hidden: bool) -> Iterator[str]:
             yield '            uniform token axis = "Z"'
     if "PhysicsMeshCollisionAPI" in schemas:
         yield '            uniform token physics:approximation = "convexHull"'
-    if hidden:
+    if not solid.seen:
         yield '            uniform token purpose = "guide"'
-    if solid.rgba and solid.role == "visual":
+    if solid.rgba and solid.seen:
         yield f"            color3f[] primvars:displayColor = [{_tuple(np.array(solid.rgba[:3]))}]"
         if solid.rgba[3] < 1:
             yield f"            float[] primvars:displayOpacity = [{number(solid.rgba[3])}]"

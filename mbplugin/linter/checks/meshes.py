@@ -132,8 +132,12 @@ def _primitive(shape: Shape) -> Solid | None:
 
 
 def _mesh(shape: Shape, request: Request | None) -> Solid | None:
-    path = mesh_file(shape, request)
-    solid = None if path is None else solid_of_file(path)
+    if shape.triangles is not None:
+        with np.errstate(all="ignore"):
+            solid = mesh_solid(*shape.triangles)
+    else:
+        path = mesh_file(shape, request)
+        solid = None if path is None else solid_of_file(path)
     if solid is None or not all(0 < abs(s) <= LARGEST for s in shape.size):
         return None
     own = solid.scaled(tuple(shape.size))

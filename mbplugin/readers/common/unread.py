@@ -143,6 +143,9 @@ SENSOR = Idle("a sensor measures and moves nothing")
 TOUCH = Unread("bodies do not touch here", setting=True)
 
 
+OF_GAZEBO = Unread("settings of Gazebo's contacts and solver", setting=True, joined=True)
+
+
 PROGRAM = Unread("what a program does to the model is not known", note=True)
 
 

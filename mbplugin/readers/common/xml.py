@@ -11,7 +11,7 @@ import re
 import sys
 from copy import copy
 from dataclasses import dataclass
-from math import inf
+from math import inf, isnan
 
 import numpy as np
 from lxml import etree
@@ -249,6 +249,15 @@ def attribute_limit(element: Element, name: str, default: str) -> float:
     if infinity(str(element.get(name, default))) == unlimited:
         return unlimited
     return limit(float(attribute_numbers(element, name, 1, default, inf)[0]))
+
+
+def colour_of(text: str) -> tuple[float, ...]:
+    """Return colour and opacity of three or four numbers, 0 to 1; empty for what is none: nothing depends on it."""
+    try:
+        values = [min(max(decimal(word), 0.0), 1.0) for word in text.split()]
+    except ValueError:
+        return ()
+    return (*values, 1.0)[:4] if len(values) in (3, 4) and not any(map(isnan, values)) else ()
 
 
 def pose_of_origin(element: Element | None, *, snap: bool) -> Pose:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -504,6 +504,10 @@ class Names:
     def element(self, kind: str, name: str) -> Element | None:
         """Return the element of a body, joint or equality with a name of its own."""
         return self._lines.get((kind, name))
+
+    def note(self, code: str, kind: str, names: Sequence[str], message: str) -> None:
+        """Note something in the file that has no place in the mechanism, and that weighs little."""
+        self.defects.append(Defect(code, names[0], message, self.origin(kind, names[0]), severity="note"))
 
     def not_read(self, kind: str, name: str, message: str) -> None:
         """Note something in the file that has no place in the mechanism."""

@@ -41,13 +41,16 @@ from mbplugin.model.spatial import (
     rotation_from_quaternion,
     rotation_from_vector,
 )
+from mbplugin.phrases import listed
 from mbplugin.processes.foreign import Limits, in_engine
-from mbplugin.readers.common.unread import require_free_root, unread_defects, with_fixed_roots
+from mbplugin.readers.common.unread import SHAPE, TOUCH, require_free_root, unread_defects, with_fixed_roots
 from mbplugin.readers.common.xml import limit, local_name, origin
 from mbplugin.readers.mjcf.compile import MJCF, Names, compile_mjcf, mujoco_module
 from mbplugin.readers.mjcf.files import ModelFiles, missing_defects, model_files
 
 LIMITS = Limits(seconds=60.0, cpu=60, memory=2 << 30)
+#: The colour of a geom that states none.
+_GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)
 #: Arrays with what MuJoCo adds to a linear spring or damper, and what it is called.
 _ADDED = (
     ("jnt_stiffnesspoly", "jnt", "nonlinear stiffness"),
@@ -250,13 +253,26 @@ def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:
 
 
 def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dict[str, tuple[Shape, ...]]:
-    """Return the shapes of every body; ellipsoids, height fields and signed distances have none."""
+    """Return the shapes of every body; those of the ground, and ellipsoids and signed distances, are noted."""
     found: dict[str, list[Shape]] = {}
+    of_ground, strange = [], []
     for g in range(model.ngeom):
-        body = int(model.geom_bodyid[g])
+        body, shown = int(model.geom_bodyid[g]), names.written("geom", g) or f"geom{g}"
         shape = _shape(mujoco, model, g, files)
-        if body and shape is not None:
-            found.setdefault(names.body(body), []).append(shape)
+        if not body:
+            of_ground.append(shown)
+        elif shape is None:
+            strange.append(shown)
+        else:
+            found.setdefault(names.body(body), []).append(replace(shape, rgba=_colour(model, g)))
+    if of_ground:
+        names.note(
+            "MB153", "geom", of_ground, f"geoms of the world are not read ({listed(of_ground)}): {TOUCH.why}"
+        )
+    if strange:
+        names.note(
+            "MB113", "geom", strange, f"ellipsoids and the like are not read ({listed(strange)}): {SHAPE.why}"
+        )
     return {name: tuple(shapes) for name, shapes in found.items()}
 
 
@@ -282,6 +298,16 @@ def _shape(mujoco: Any, model: Any, g: int, files: ModelFiles) -> Shape | None:
         scale = tuple(float(s) for s in np.asarray(model.mesh_scale[mesh]))
         return Shape(role, "mesh", scale, X_LS @ X_MF.inverse(), files.path_of(_mesh_file(model, mesh)))
     return None
+
+
+def _colour(model: Any, g: int) -> tuple[float, ...]:
+    """Return colour and opacity of a geom, or of its material; empty where it is the grey of those that state none."""
+    own, material = model.geom_rgba[g], int(model.geom_matid[g])
+    if material >= 0 and np.array_equal(own, _GREY):
+        own = model.mat_rgba[material]
+    elif np.array_equal(own, _GREY):
+        return ()
+    return tuple(round(float(x), 6) for x in own)
 
 
 def _mesh_file(model: Any, mesh: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, isinf
 from typing import Literal
 
@@ -19,6 +19,7 @@ from mbplugin.readers.common.xml import (
     angles,
     child,
     children,
+    colour_of,
     limit,
     local_name,
     number,
@@ -119,7 +120,10 @@ def _shapes_of(element: Element, role: str, node: Node, frames: Frames, *, snap:
     if written.relative_to and written.relative_to != node.name:
         base = frames.find(node.reference(written.relative_to, written.where))
         X_LS = frames.pose(node).inverse() @ frames.pose(base) @ X_LS
-    return [shape for item in geometry if (shape := shape_of(role, item, X_LS)) is not None]
+    material = child(element, "material")
+    rgba = () if material is None else colour_of(text_of(material, "diffuse"))
+    found = (shape_of(role, item, X_LS) for item in geometry)
+    return [replace(shape, rgba=rgba) for shape in found if shape is not None]
 
 
 def shape_of(role: str, element: Element, X_LS: Pose) -> Shape | None:

@@ -340,6 +340,8 @@ class Draft:
         Names that a joint may join, the ground among them where the file has a root ``world``.
     stated_poses : dict of link name to Pose
         X_WL of links that state it, as those in ``<gazebo>`` do.
+    colours : dict of name to tuple of float
+        Colour and opacity of materials.
     """
 
     request: Request
@@ -350,6 +352,7 @@ class Draft:
     shapes: dict[str, tuple[Shape, ...]] = field(default_factory=dict)
     links: dict[str, None] = field(default_factory=dict)
     stated_poses: dict[str, Pose] = field(default_factory=dict)
+    colours: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def report(self, code: str, name: str, message: str, at: Element | Origin, **evidence: Any) -> None:
         """Note a defect of an element."""

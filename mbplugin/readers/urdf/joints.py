@@ -13,6 +13,7 @@ from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Pair,
 from mbplugin.model.spatial import Array, Pose, align_z, unit
 from mbplugin.readers.common.unread import (
     LABEL,
+    OF_GAZEBO,
     READ,
     SENSOR,
     SHAPE,
@@ -196,7 +197,6 @@ _JOINT: dict[str, Entry] = {
     "body_name": entry("name", text=READ),
     "point": entry("value", text=READ),
 }
-_FOR_GAZEBO = Unread("settings of Gazebo's contacts and solver", setting=True, joined=True)
 _GRAVITY_OF_ONE = Unread("gravity acts on every body here", default="true")
 _GAZEBO = {
     "gazebo": entry(
@@ -220,7 +220,7 @@ _GAZEBO = {
             "disableFixedJointLumping": Idle("fixed joints are never merged here"),
         },
         many="joint plugin sensor link",
-        foreign=_FOR_GAZEBO,
+        foreign=OF_GAZEBO,
     ),
 }
 #: A link inside a URDF's ``<gazebo>``.
@@ -234,7 +234,7 @@ _GAZEBO_LINK = {
             "sensor": SENSOR,
         },
         many="visual collision sensor",
-        foreign=_FOR_GAZEBO,
+        foreign=OF_GAZEBO,
     )
 }
 URDF: Vocabulary = {

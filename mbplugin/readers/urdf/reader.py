@@ -24,6 +24,7 @@ from mbplugin.readers.common.xml import (
     attribute_numbers,
     child,
     children,
+    colour_of,
     document_of,
     is_ros_variable,
     local_name,
@@ -340,6 +341,10 @@ def read_links(robot: Element, draft: Draft) -> None:
         raise error(
             "the model has no links", where=where(robot), expected="at least one <link>", remedy=remedy
         )
+    for material in robot.iter("material"):
+        # a link may name the material of another one
+        if (rgba := _colour(material)) and material.get("name"):
+            draft.colours.setdefault(str(material.get("name")), rgba)
     for element in elements:
         name = required(element, "name")
         if name in draft.links:
@@ -394,18 +399,26 @@ def _links_shapes(link: Element, name: str, draft: Draft) -> tuple[Shape, ...]:
     for role in ("visual", "collision"):
         for element in children(link, role):
             try:
-                shapes += _shapes_of(element, role)
+                shapes += _shapes_of(element, role, draft)
             except (BadNumber, BrokenModel) as error:
                 # no mechanics depend on it
                 draft.report_unread(error, name, f"this {role} is left out")
     return tuple(shapes)
 
 
-def _shapes_of(element: Element, role: str) -> list[Shape]:
-    geometry = child(element, "geometry")
+def _shapes_of(element: Element, role: str, draft: Draft) -> list[Shape]:
+    geometry, material = child(element, "geometry"), child(element, "material")
     X_LS = pose_of_origin(child(element, "origin"), snap=False)
     found = (_shape(role, solid, X_LS) for solid in (geometry if geometry is not None else ()))
-    return [shape for shape in found if shape is not None]
+    rgba: tuple[float, ...] = ()
+    if material is not None:
+        rgba = _colour(material) or draft.colours.get(str(material.get("name")), ())
+    return [replace(shape, rgba=rgba) for shape in found if shape is not None]
+
+
+def _colour(material: Element) -> tuple[float, ...]:
+    found = child(material, "color")
+    return () if found is None else colour_of(str(found.get("rgba", "")))
 
 
 def _shape(role: str, solid: Element, X_LS: Pose) -> Shape | None:

@@ -356,14 +356,34 @@ def _mesh(stage: Stage, prim: Any) -> Moments | None:
         return sphere(float(np.linalg.norm(points - middle, axis=1).max())).mapped(np.eye(3), middle)
     found = None
     if approximation in _OWN or approximation == "convexDecomposition":
-        counts = _numbers(stage, prim, "faceVertexCounts").astype(np.int64)
-        indices = _numbers(stage, prim, "faceVertexIndices").astype(np.int64)
-        if counts.min(initial=0) < 0 or counts.sum() != len(indices) or not _within(indices, len(points)):
-            raise BadNumber(
-                "the faces do not fit the points", where=stage.where(prim), expected="indices of its points"
-            )
-        found = closed_mesh(points, triangles_of(counts, indices))
+        found = closed_mesh(points, _faces(stage, prim, len(points)))
     return hull(points) if found is None else found
+
+
+def mesh_triangles(stage: Stage, prim: Any) -> tuple[Array, NDArray[np.int64]]:
+    """Return points (n, 3), stage units, and triangles (m, 3) of a mesh in its own axes.
+
+    Raises
+    ------
+    BadNumber
+        Numbers that cannot be used, or faces that do not fit the points.
+    """
+    values = _numbers(stage, prim, "points")
+    if len(values) % 3:
+        raise BadNumber("the points are no triples", where=stage.where(prim))
+    points = values.reshape(-1, 3)
+    return points, _faces(stage, prim, len(points))
+
+
+def _faces(stage: Stage, prim: Any, count: int) -> NDArray[np.int64]:
+    """Return the triangles (m, 3) of a mesh of ``count`` points."""
+    counts = _numbers(stage, prim, "faceVertexCounts").astype(np.int64)
+    indices = _numbers(stage, prim, "faceVertexIndices").astype(np.int64)
+    if counts.min(initial=0) < 0 or counts.sum() != len(indices) or not _within(indices, count):
+        raise BadNumber(
+            "the faces do not fit the points", where=stage.where(prim), expected="indices of its points"
+        )
+    return triangles_of(counts, indices)
 
 
 def _within(indices: Any, count: int) -> bool:

@@ -20,6 +20,7 @@ from mbplugin.phrases import listed
 from mbplugin.processes.foreign import Limits, in_engine
 from mbplugin.readers.common.paths import require_few_links
 from mbplugin.readers.common.unread import mark_closures, require_free_root, to_world, with_fixed_roots
+from mbplugin.readers.common.xml import colour_of
 from mbplugin.readers.usd.bodies import (
     DIRECTIONS,
     Bodies,
@@ -30,7 +31,7 @@ from mbplugin.readers.usd.bodies import (
     unique_names,
     unread_defects,
 )
-from mbplugin.readers.usd.mass import body_of
+from mbplugin.readers.usd.mass import body_of, mesh_triangles
 from mbplugin.readers.usd.stage import Stage, not_utf8, nothing_opens, pxr_modules
 
 LIMITS = Limits(seconds=60.0, cpu=60, memory=4 << 30)
@@ -45,7 +46,9 @@ _EQUAL = 1e-6
 _CHAINED = "MjcJointAPI"
 #: Position and coefficient of one freedom: its pair, its component there, and whether it turns.
 _Coordinate = tuple[Pair, str, bool]
-_KINDS = {"Cube": "box", "Sphere": "sphere", "Cylinder": "cylinder", "Capsule": "capsule"}
+_KINDS = {"Cube": "box", "Sphere": "sphere", "Cylinder": "cylinder", "Capsule": "capsule", "Mesh": "mesh"}
+#: Vertices of all meshes of a stage that are kept; those of a further mesh are not.
+_MOST_VERTICES = 2_000_000
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
@@ -428,19 +431,31 @@ def _coordinate(joints: Joints, path: str, axis: str) -> _Coordinate | None:
     return pair, component, direction[0] == "r"
 
 
-# Gprims of a stage as shapes of links; meshes are in the stage and have no file of their own.
+# Gprims of a stage as shapes of links; meshes are in the stage, and have no file of their own.
 
 
 def read_shapes(stage: Stage, bodies: Bodies) -> dict[str, tuple[Shape, ...]]:
-    """Return the boxes, spheres, cylinders and capsules of every body; ellipsoids and sheared ones have none."""
+    """Return the boxes, balls, cylinders, capsules and meshes of every body; ellipsoids and sheared ones have none."""
     found: dict[str, list[Shape]] = {}
+    count = 0
     for prim in stage.prims:
         kind = _KINDS.get(str(prim.GetTypeName()))
         if kind is None or (owner := bodies.owner(prim)) == WORLD:
             continue
         shape = _shape(stage, prim, kind, bodies.pose(owner))
-        if shape is not None:
-            found.setdefault(owner, []).append(shape)
+        if shape is None:
+            continue
+        if kind == "mesh":
+            try:
+                shape = replace(shape, triangles=mesh_triangles(stage, prim))
+            except BadNumber as error:
+                stage.not_read(prim, f"{error.what}; this mesh is left out", "note")
+                continue
+            assert shape.triangles is not None
+            count += len(shape.triangles[0])
+            if count > _MOST_VERTICES:
+                shape = replace(shape, triangles=None)
+        found.setdefault(owner, []).append(replace(shape, rgba=_colour(stage, prim)))
     return {name: tuple(shapes) for name, shapes in found.items()}
 
 
@@ -454,6 +469,10 @@ def _shape(stage: Stage, prim: Any, kind: str, X_WL: Pose) -> Shape | None:
     X_LS = X_WL.inverse() @ X_WS
     if kind == "box":
         return Shape(role, kind, tuple(float(s) for s in scale * abs(stage.number(prim, "size", 2.0))), X_LS)
+    if kind == "mesh":
+        # a mirror image has all of its axes reversed, and so has its rotation
+        sign = -1.0 if np.linalg.det(A) < 0 else 1.0
+        return Shape(role, kind, tuple(float(sign * s) for s in scale), X_LS)
     if kind == "sphere":
         radius = abs(stage.number(prim, "radius", 1.0))
         return Shape(role, kind, (float(scale[0] * radius),), X_LS) if _even(scale) else None
@@ -465,6 +484,15 @@ def _shape(stage: Stage, prim: Any, kind: str, X_WL: Pose) -> Shape | None:
     radius = float(across[0]) * abs(stage.number(prim, "radius", default[0]))
     height = float(scale @ axis) * abs(stage.number(prim, "height", default[1]))
     return Shape(role, kind, (radius, height), X_LS @ Pose(align_z(axis), np.zeros(3)))
+
+
+def _colour(stage: Stage, prim: Any) -> tuple[float, ...]:
+    """Return the colour and opacity that a prim is displayed with; empty where it states none."""
+    values = stage.value(prim, "primvars:displayColor")
+    opacity = stage.value(prim, "primvars:displayOpacity")
+    if values is None or not len(values):
+        return ()
+    return colour_of(" ".join(str(float(x)) for x in (*values[0], *(opacity or (1.0,))[:1])))
 
 
 def _even(scale: Array) -> bool:

@@ -9,6 +9,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
@@ -97,6 +98,8 @@ def _hull(points: tuple[tuple[float, float, float], ...]) -> Mesh:
 
 
 def _of_file(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, str]:
+    if shape.triangles is not None:
+        return _shown("a mesh of the stage", *shape.triangles, tuple(shape.size), most)
     if not shape.mesh:
         raise NotShown("triangles that a script has made, which PyBullet does not give back")
     path = mesh_path(shape, request)
@@ -111,16 +114,25 @@ def _read(path: str, name: str, scale: tuple[float, ...], most: int) -> tuple[Me
         read: Any = load_mesh(path)
     except UnusableMesh as error:
         raise NotShown(f"mesh {name!r} {error}") from None
-    vertices = np.array(read.vertices, dtype=float) * scale
-    faces = np.array(read.faces, dtype=np.int64)
+    vertices, faces = np.array(read.vertices, dtype=float), np.array(read.faces, dtype=np.int64)
+    return _shown(f"mesh {name!r}", vertices, faces, scale, most)
+
+
+def _shown(
+    what: str, vertices: Array, faces: NDArray[np.int64], scale: tuple[float, ...], most: int
+) -> tuple[Mesh, str]:
+    """Return ``vertices`` (n, 3) and triangles ``faces`` (m, 3) scaled, and what was changed about them."""
+    if not len(faces):
+        raise NotShown(f"{what} has no triangle")
+    vertices = vertices * scale
     if not (np.abs(vertices) <= LARGEST).all():
-        raise NotShown(f"mesh {name!r} is larger than {LARGEST:g} m")
+        raise NotShown(f"{what} is larger than {LARGEST:g} m")
     if np.prod(scale) < 0:
         faces = faces[:, ::-1].copy()
     simple = limited(Mesh(vertices, faces), most)
     if len(simple.faces) == len(faces):
         return simple, ""
-    return simple, f"mesh {name!r} is shown with {len(simple.faces)} of its {len(faces)} triangles"
+    return simple, f"{what} is shown with {len(simple.faces)} of its {len(faces)} triangles"
 
 
 # Simple surfaces: box, ball, cylinder, capsule, arrow.

@@ -306,8 +306,7 @@ def shape_piece(shape: Shape, request: Request | None) -> ConvexPiece | None:
         case "hull":
             points = np.array(shape.points)
         case "mesh":
-            path = mesh_path(shape, request)
-            hull = None if path is None else _mesh_hull(path, tuple(shape.size))
+            hull = _hull_of(shape, request)
             if hull is None:
                 return None
             points = hull
@@ -337,13 +336,25 @@ def _prism(radius: float, length: float) -> Array:
     return np.concatenate(ends)
 
 
+def _hull_of(shape: Shape, request: Request | None) -> Array | None:
+    """Return the vertices (n, 3) of the convex hull of a mesh, m; None where it cannot be read."""
+    if shape.triangles is not None:
+        return _scaled_hull(*shape.triangles, tuple(shape.size))
+    path = mesh_path(shape, request)
+    return None if path is None else _mesh_hull(path, tuple(shape.size))
+
+
 @lru_cache(maxsize=256)
 def _mesh_hull(path: str, scale: tuple[float, ...]) -> Array | None:
     """Return the vertices (n, 3) of the convex hull of a mesh file, m; None where it cannot be read."""
     try:
-        vertices, faces = read_triangles(path)
+        return _scaled_hull(*read_triangles(path), scale)
     except UnusableMesh:
         return None
+
+
+def _scaled_hull(vertices: Array, faces: NDArray[np.int64], scale: tuple[float, ...]) -> Array | None:
+    """Return the corners (k, 3) of the hull of ``vertices`` (n, 3) that triangles ``faces`` (m, 3) have, m."""
     points = np.unique(vertices[np.unique(faces)] * np.array(scale), axis=0)
     return hull_vertices(points) if np.isfinite(points).all() else None
 
