@@ -34,7 +34,7 @@ from mbplugin.phrases import listed, names_of
 from mbplugin.readers.common.unread import OF_GAZEBO, SHAPE, TOUCH
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import bolted_down
-from mbplugin.writers import FORMATS, write
+from mbplugin.writers import FORMATS, read_back, write
 from mbplugin.writers.copies import copied, is_of_format
 from mbplugin.writers.written import Loss, Written, states_freedom
 from mbplugin.writers.xml_text import NoCopy

@@ -135,7 +135,7 @@ def solids_of(scene: Scene, format: str, standing: Collection[str] | None = None
     if format == "urdf" and any(shape.kind == "capsule" for own in scene.shapes.values() for shape in own):
         found.held.append("capsules as cylinders between two balls")
     if any(solid.seen for own in found.of_body.values() for solid in own):
-        found.held.append("shapes with their colours, not with textures and other materials")
+        found.held.append("shapes keep their colours, not their textures and other materials")
     return found
 
 

@@ -10,14 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mbplugin as mb
-from mbplugin import readers
+from mbplugin import readers, writers
 from mbplugin.closing.choice import close, driven_joints
 from mbplugin.errors import BadUsage, CannotClose, UnknownName
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
 from mbplugin.model.scene import Actuator, Scene, State
 from mbplugin.model.spatial import Pose
-from mbplugin.writers.written import ENDINGS
 from models import four_bar
 from places import ASSETS, ORACLES
 from random_mechanisms import loop_mechanism
@@ -45,7 +44,7 @@ def test_what_is_written_has_no_redundancy_and_the_mobility_of_the_model(file: o
         return
     found = close(scene, to, measure_drift=False)
     before = redundancy_and_mobility(scene)
-    back = readers.load(f"x{ENDINGS[to]}", text=found.text)
+    back = writers.read_back(found.written)
     if to == "urdf":
         known = dict(zip(found.mechanism.q_names, found.state.q, strict=True))
         back = with_coordinates(back, {name: known[name] for name in back.mechanism.q_names})

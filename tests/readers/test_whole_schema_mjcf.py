@@ -259,9 +259,9 @@ def test_what_is_planted_is_accepted() -> None:
     }, refused
 
 
-@pytest.mark.parametrize("path", ["option@timestep", "joint@group", "geom@rgba", "site@size"])
+@pytest.mark.parametrize("path", ["option@timestep", "joint@group", "geom@group", "site@size"])
 def test_words_without_effect_have_none(path: str) -> None:
-    values = {"timestep": "0.01", "group": "2", "rgba": "1 0 0 1", "size": "0.3"}
+    values = {"timestep": "0.01", "group": "2", "size": "0.3"}
     tag, _, word = path.partition("@")
     where = PLANTS[tag][0]
     assert mechanics(read(planted(where, {word: values[word]}))) == mechanics(read(BASE))

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mbplugin as mb
-from mbplugin import readers, writers
+from mbplugin import writers
 from mbplugin.constraints.assembly import assemble
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import Mechanism
@@ -24,7 +24,6 @@ from random_mechanisms import loop_mechanism
 from same_mechanics import assert_same_mass_matrix, redundancy_and_mobility
 from solid_bodies import with_masses
 
-ENDINGS = {"mjcf": "xml", "scene": "scene.toml", "sdf": "sdf", "urdf": "urdf", "usd": "usda"}
 #: What a format refuses in one sentence, because it has no such joint or several roots.
 REFUSED = {
     "usd": "UsdPhysics has no joint",
@@ -47,7 +46,7 @@ def scene_of(mech: Mechanism, q: Array) -> Scene:
 def read_back(written: writers.Written) -> Scene:
     if written.format in NEEDED:
         pytest.importorskip(NEEDED[written.format])
-    return readers.load(f"model.{ENDINGS[written.format]}", text=written.text)
+    return writers.read_back(written)
 
 
 def at_pose_of(scene: Scene, back: Scene) -> Scene:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.model.enumerations import Base
@@ -113,7 +114,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
 def scene_of_model(model: Any, data: Any = None, base: Base | None = None) -> Scene:
     """Return the scene of a compiled model in memory, at ``qpos0`` or in the state of its data.
 
-    Meshes have no shapes, and there are no lines of a file.
+    Meshes are triangles without a file, and there are no lines of one.
 
     Parameters
     ----------
@@ -131,8 +132,6 @@ def scene_of_model(model: Any, data: Any = None, base: Base | None = None) -> Sc
     name = bytes(model.names).partition(b"\0")[0].decode(errors="replace") or "model"
     names = Names(mujoco, model, [])
     scene, tree = _scene_of(mujoco, model, names, name, ModelFiles(), Request(f"<{name}>", "", base=base))
-    shapes = {body: tuple(s for s in own if s.kind != "mesh") for body, own in scene.shapes.items()}
-    scene = replace(scene, shapes={body: own for body, own in shapes.items() if own})
     return scene if data is None else _in_state(mujoco, model, data, scene, tree)
 
 
@@ -152,13 +151,13 @@ def _scene_of(
     mech = _with_base(mech, tree, request)
     poses = _poses(mech, tree)
     names.defects += _moved_bodies(mech, poses, equalities.origin)
-    springs = read_springs(mujoco, model, names, tree)
+    springs, shapes = read_springs(mujoco, model, names, tree), read_shapes(mujoco, model, names, files)
     scene = Scene(
         mechanism=mech,
         state=_state(mech, tree, poses),
         origin={**tree.origin, **equalities.origin},
         defects=tuple(names.defects),
-        shapes=read_shapes(mujoco, model, names, files),
+        shapes=shapes,
         actuators=tuple(tree.actuators),
         springs=springs,
         actuated=driven_joints(mujoco, model, tree.joint_pairs),
@@ -293,11 +292,22 @@ def _shape(mujoco: Any, model: Any, g: int, files: ModelFiles) -> Shape | None:
         return Shape(role, "plane", (2 * a, 2 * b), X_LS)
     if kind == kinds.mjGEOM_MESH:
         mesh = int(model.geom_dataid[g])
+        file = files.path_of(_mesh_file(model, mesh))
+        if not file:
+            return Shape(role, "mesh", (1.0, 1.0, 1.0), X_LS, triangles=_triangles(model, mesh))
         # the compiler moves a mesh to its own principal frame
         X_MF = pose_wxyz(model.mesh_pos[mesh], model.mesh_quat[mesh])
         scale = tuple(float(s) for s in np.asarray(model.mesh_scale[mesh]))
-        return Shape(role, "mesh", scale, X_LS @ X_MF.inverse(), files.path_of(_mesh_file(model, mesh)))
+        return Shape(role, "mesh", scale, X_LS @ X_MF.inverse(), file)
     return None
+
+
+def _triangles(model: Any, mesh: int) -> tuple[Array, NDArray[np.int64]]:
+    """Return vertices (n, 3) and triangles (m, 3) of a compiled mesh, in its principal frame."""
+    first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
+    start, faces = int(model.mesh_faceadr[mesh]), int(model.mesh_facenum[mesh])
+    vertices = np.array(model.mesh_vert[first : first + count], dtype=float)
+    return vertices, np.array(model.mesh_face[start : start + faces], dtype=np.int64)
 
 
 def _colour(model: Any, g: int) -> tuple[float, ...]:
