@@ -45,22 +45,24 @@ def test_the_document_follows_its_schema_and_has_the_drift(capsys: pytest.Captur
 def test_a_loss_that_is_not_allowed_is_exit_code_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "closed.xml"
-    words = ["close", FOUR_BAR, "--to", "mjcf", "--no-drift", "--write", str(file)]
+    file, source = tmp_path / "closed.xml", tmp_path / "loaded.scene.toml"
+    (tmp_path / "four_bar.urdf").write_text((ASSETS / "four_bar.urdf").read_text())
+    source.write_text(Path(FOUR_BAR).read_text() + '\n[[load]]\nbody = "coupler"\nforce = [0, 0, -1]\n')
+    words = ["close", str(source), "--to", "mjcf", "--no-drift", "--write", str(file)]
     assert run(words) == 1
     assert (
-        file.exists() and "(joint,shape), listed below; --allow-loss joint,shape" in capsys.readouterr().out
+        file.exists() and "(joint,scene), listed below; --allow-loss joint,scene" in capsys.readouterr().out
     )
     # each kind by itself is not enough, both are, and so is all
     assert run([*words, "--allow-loss", "joint"]) == 1
-    assert "(shape), listed below; --allow-loss shape accepts" in capsys.readouterr().out
-    assert run([*words, "--allow-loss", "joint", "--allow-loss", "shape"]) == 0
-    assert "accepts" not in (printed := capsys.readouterr().out) and "with shapes" in printed
+    assert "(scene), listed below; --allow-loss scene accepts" in capsys.readouterr().out
+    assert run([*words, "--allow-loss", "joint", "--allow-loss", "scene"]) == 0
+    assert "accepts" not in (printed := capsys.readouterr().out) and "1 load of the scene" in printed
     assert run([*words, "--allow-loss", "all", "--output-format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["refused"] == []
     assert [loss["text"] for loss in document["losses"]] == document["left_out"]
-    assert {loss["kind"] for loss in document["losses"]} == {"joint", "shape"}
+    assert {loss["kind"] for loss in document["losses"]} == {"joint", "scene"}
 
 
 def test_a_model_of_which_nothing_is_lost_is_exit_code_0(tmp_path: Path) -> None:

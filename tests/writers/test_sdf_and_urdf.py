@@ -14,7 +14,7 @@ from mbplugin.constraints.reduction.scaling import mass_matrix, velocity_transfo
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.scene import Scene, State
+from mbplugin.model.scene import Load, Scene, State
 from mbplugin.model.spatial import JointSpring, Pose, rotation_from_vector
 from models import four_bar
 from places import ASSETS
@@ -164,7 +164,8 @@ def test_numbers_that_a_urdf_must_state_and_the_model_does_not_are_named() -> No
 
 def test_what_is_left_out_is_named() -> None:
     scene = mb.load(ASSETS / "four_bar.scene.toml")
+    loaded = replace(scene, loads=(Load("coupler", np.ones(3), np.zeros(3), np.zeros(3)),))
     for to in ("sdf", "urdf"):
-        assert any("with shapes" in part for part in writers.write(scene, to).left_out)
+        assert any("1 load of the scene" in part for part in writers.write(loaded, to).left_out)
     three = replace(scene.mechanism, gravity=np.array([0, -9.81, 0.0]))
     assert any("gravity" in part for part in writers.write(three, "urdf").left_out)

@@ -309,8 +309,12 @@ def test_a_mesh_that_is_not_here_stays_a_name_where_a_format_has_names(tmp_path:
 
 def test_links_of_one_robot_do_not_touch_each_other_but_others(tmp_path: Path) -> None:
     mujoco = pytest.importorskip("mujoco")
-    scene = mb.load(urdf_with(tmp_path, "part.obj", TETRAHEDRON), base="free")
-    written = writers.write(scene, "mjcf")
+    file = urdf_with(tmp_path, "part.obj", TETRAHEDRON)
+    # a third link, which is no neighbour of the first and overlaps it
+    arm = BOXES[BOXES.index('<link name="arm">') : BOXES.index('<link name="pad">')].replace("arm", "hand")
+    joint = '<joint name="h" type="continuous"><parent link="arm"/><child link="hand"/><axis xyz="0 1 0"/></joint>'
+    file.write_text(file.read_text().replace("</robot>", f"{arm}{joint}</robot>"))
+    written = writers.write(mb.load(file, base="free"), "mjcf")
     assert any("not each other" in clause for clause in written.held)
     written.save(tmp_path / "robot.xml")
     model = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
@@ -339,6 +343,17 @@ def test_shapes_give_no_mass(tmp_path: Path) -> None:
     assert [loss.text for loss in writers.write(scene, "usd").losses] == [
         "shapes for contact of 'pad': it is without mass, which UsdPhysics would compute from them"
     ]
+
+
+def test_a_shape_of_a_body_without_mass_is_seen_in_a_stage_and_touches_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    pytest.importorskip("pxr")
+    inner = '<body name="b"><geom name="g" type="sphere" size=".1" mass="0"/></body></body>'
+    (tmp_path / "m.xml").write_text(TWO_GEOMS.replace("</body>", inner, 1))
+    written = writers.write(mb.load(tmp_path / "m.xml"), "usd")
+    back = writers.read_back(written)
+    assert [(s.role, s.kind) for s in back.shapes["b"]] == [("visual", "sphere")]
+    assert back.mechanism.bodies[back.mechanism.body_index["b"]].massless
 
 
 TWO_GEOMS = """<mujoco model="m"><worldbody>
