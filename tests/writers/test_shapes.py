@@ -348,7 +348,7 @@ def test_shapes_give_no_mass(tmp_path: Path) -> None:
 def test_a_shape_of_a_body_without_mass_is_seen_in_a_stage_and_touches_nothing(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     pytest.importorskip("pxr")
-    inner = '<body name="b"><geom name="g" type="sphere" size=".1" mass="0"/></body></body>'
+    inner = '<body name="b"><geom name="ball" type="sphere" size=".1" mass="0"/></body></body>'
     (tmp_path / "m.xml").write_text(TWO_GEOMS.replace("</body>", inner, 1))
     written = writers.write(mb.load(tmp_path / "m.xml"), "usd")
     back = writers.read_back(written)
