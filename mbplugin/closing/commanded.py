@@ -19,16 +19,20 @@ from mbplugin.writers import write
 from mbplugin.writers.copies import is_as_in_file, is_of_format, source_text
 from mbplugin.writers.written import Written
 
-#: Of the motion, of MuJoCo's steps and of each command, s.
-DURATION, _STEP, _HOLD = 0.5, 5e-4, 0.05
+#: Of the motion and of each command, s.
+DURATION, _HOLD = 0.5, 0.05
+#: MuJoCo's steps, s: the shorter one is taken where the longer one leaves a difference, whose error is of first order.
+_STEPS = (5e-4, 1.25e-4)
+#: Under the same commands bodies of both are no farther apart, rad and m.
+FOLLOWS = 1e-3
 #: Of the random commands.
 SEED = 7
 #: What a torque does to the joint alone, rad/s² and m/s², where no actuator takes a command.
 _ACCELERATION = 20.0
 #: Inverse inertia of a joint that moves nothing, 1/(kg·m²) and 1/kg.
 _LEAST = 1e-12
-#: Both models get the same closures: how soft an author has made them is no mechanics.
-_SOLREF, _SOLIMP = (0.005, 1.0), (0.9999, 0.9999, 0.001, 0.5, 2.0)
+#: Both models get the same closures: how soft an author has made them is no mechanics. Their time is in steps.
+_SOFT, _SOLIMP = 10, (0.9999, 0.9999, 0.001, 0.5, 2.0)
 #: A pose of the file counts as the closed one up to this, rad and m.
 _SAME_POSE = 1e-6
 #: Warnings with which MuJoCo gives up a motion and begins it anew.
@@ -62,6 +66,8 @@ class Commanded:
     duration : float
         s.
     seed : int
+    step : float
+        Of MuJoCo, s.
     reason : str
         Why there is no answer; empty with one.
     """
@@ -76,6 +82,7 @@ class Commanded:
     moved: float = 0.0
     duration: float = DURATION
     seed: int = SEED
+    step: float = _STEPS[0]
     reason: str = ""
 
 
@@ -135,7 +142,9 @@ def _written(written: Written, target: Scene, back: Scene) -> tuple[str, Request
     q = np.array(
         [known.get(name, start[name]) if written.format == "urdf" else start[name] for name in mech.q_names]
     )
-    return _as_mjcf(bolted_down(replace(back, state=State(q, np.zeros(len(mech.qd_names))))))
+    # what is taken to hold the model holds the written file as well, whose base is stated in some formats
+    back = replace(back, state=State(q, np.zeros(len(mech.qd_names))), base_open=target.base_open)
+    return _as_mjcf(bolted_down(back))
 
 
 def _as_mjcf(scene: Scene) -> tuple[str, Request]:
@@ -164,8 +173,19 @@ def moved_apart(ours: tuple[str, Request], theirs: tuple[str, Request], driven: 
 
     version = str(mujoco.__version__)
     models = [compile_mjcf(model_files(text, request), request) for text, request in (ours, theirs)]
+    found = Commanded("MuJoCo", version)
+    for step in _STEPS:
+        found = _moved_apart(mujoco, models, driven, step)
+        if found.reason or max(found.angle, found.distance) <= FOLLOWS:
+            break
+    return found
+
+
+def _moved_apart(mujoco: Any, models: Sequence[Any], driven: tuple[str, ...], step: float) -> Commanded:
+    """Return how far two compiled models move apart at a step, s."""
+    version = str(mujoco.__version__)
     for model in models:
-        _make_comparable(mujoco, model)
+        _make_comparable(mujoco, model, step)
     data = [mujoco.MjData(model) for model in models]
     for model, one in zip(models, data, strict=True):
         mujoco.mj_forward(model, one)
@@ -173,15 +193,15 @@ def moved_apart(ours: tuple[str, Request], theirs: tuple[str, Request], driven: 
     bodies = _common_bodies(mujoco, models)
     start = [_Placed.of(one) for one in data]
     rng = np.random.default_rng(SEED)
-    for k in range(round(DURATION / _STEP)):
-        if k % round(_HOLD / _STEP) == 0:
+    for k in range(round(DURATION / step)):
+        if k % round(_HOLD / step) == 0:
             drive(rng.uniform(-1.0, 1.0, len(names)))
         for model, one in zip(models, data, strict=True):
             mujoco.mj_step(model, one)
             if any(one.warning[int(getattr(mujoco.mjtWarning, name))].number for name in _GAVE_UP):
                 which = "model" if model is models[0] else "written file"
                 return Commanded(
-                    "MuJoCo", version, reason=f"the motion of the {which} diverges at {k * _STEP:.3g} s"
+                    "MuJoCo", version, reason=f"the motion of the {which} diverges at {k * step:.3g} s"
                 )
     if not bodies:
         return Commanded("MuJoCo", version, reason="the two have no body with mass in common")
@@ -193,17 +213,17 @@ def moved_apart(ours: tuple[str, Request], theirs: tuple[str, Request], driven: 
     angle, distance = max(one[1] for one in apart), max(one[2] for one in apart)
     worst = max(apart, key=lambda one: max(one[1], one[2]))[0]
     way = max(float(np.linalg.norm(p_a)) for _, (_, p_a), _ in ways)
-    return Commanded("MuJoCo", version, tuple(names), kind, angle, distance, worst, way)
+    return Commanded("MuJoCo", version, tuple(names), kind, angle, distance, worst, way, step=step)
 
 
-def _make_comparable(mujoco: Any, model: Any) -> None:
+def _make_comparable(mujoco: Any, model: Any, step: float) -> None:
     """Give a model the step, the integrator and the closures of every other one, and no contacts."""
-    model.opt.timestep = _STEP
+    model.opt.timestep = step
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
     model.opt.iterations, model.opt.tolerance = 100, 1e-12
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
-    model.eq_solref[:], model.eq_solimp[:] = _SOLREF, _SOLIMP
+    model.eq_solref[:], model.eq_solimp[:] = (_SOFT * step, 1.0), _SOLIMP
 
 
 def _drive(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.analysis.remedies import Change
-from mbplugin.closing.commanded import Commanded
+from mbplugin.closing.commanded import FOLLOWS, Commanded
 from mbplugin.closing.drift import DURATION, Drifts
 from mbplugin.dynamics.formulations import best_coordinates, independence, tangents
 from mbplugin.dynamics.redundancy import eliminate
@@ -26,8 +26,6 @@ from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.rendering import Result
 from mbplugin.writers.written import ENDINGS, Written
 
-#: Under the same commands bodies of both are no farther apart, rad and m.
-FOLLOWS = 1e-3
 _DRIVES = {
     "free": "move freely",
     "held": "are held, since the loops come apart in an engine where they are not",

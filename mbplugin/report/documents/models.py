@@ -326,6 +326,7 @@ class _Commanded(Part):
     moved: Size = key("largest way of a body of FILE, m")
     duration: Size = key("s")
     seed: Count = key("of the random commands")
+    step: Size = key("of the engine, s", optional=True)
     reason: str = key("why there is no answer; empty with one")
 
 
