@@ -109,7 +109,7 @@ def load(
     ----------
     source : path, PyBullet client, Scene or Mechanism
         A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client: its id, or a ``BulletClient``; an
-        ``MjModel``, ``MjData`` or ``MjSpec`` of MuJoCo, or a robot of yourdfpy or urchin;
+        ``MjModel``, ``MjData`` or ``MjSpec`` of MuJoCo, a ``Model`` of Pinocchio, or a robot of yourdfpy or urchin;
         a Scene as it is, and a Mechanism at home.
     package_dirs : sequence of str or Path
         Folders in which ``package://`` and relative names are searched.

@@ -56,7 +56,7 @@ _NAMED = {
 #: What a sentence calls one of them, and several.
 _WORDS = {
     "ModelSource": (
-        "a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, yourdfpy or urchin",
+        "a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, Pinocchio, yourdfpy or urchin",
         "models",
     ),
     "JointValues": ("a mapping of joint names to numbers, or a vector", "vectors"),
@@ -70,7 +70,7 @@ _WORDS = {
     "Path": ("a path", "paths"),
     "Array": ("numbers", "numbers"),
     "Client": ("a PyBullet client", "PyBullet clients"),
-    "LibraryModel": ("a model of MuJoCo, yourdfpy or urchin", "models"),
+    "LibraryModel": ("a model of MuJoCo, Pinocchio, yourdfpy or urchin", "models"),
     "Callable": ("a function", "functions"),
 }
 #: What a sentence gives as an example, by a word of what is expected.

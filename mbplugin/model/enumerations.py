@@ -96,6 +96,7 @@ LIBRARY_MODELS = frozenset(
         ("mujoco", "MjSpec"),
         ("yourdfpy", "URDF"),
         ("urchin", "URDF"),
+        ("pinocchio", "Model"),
     }
 )
 

@@ -1,4 +1,4 @@
-"""Models of other libraries that are in memory: MuJoCo, yourdfpy, urchin."""
+"""Models of other libraries that are in memory: MuJoCo, Pinocchio, yourdfpy, urchin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def read_library_model(source: Any, base: Base | None = None) -> Scene:
 
     Parameters
     ----------
-    source : MjModel, MjData, MjSpec, yourdfpy.URDF or urchin.URDF
+    source : MjModel, MjData, MjSpec, pinocchio.Model, yourdfpy.URDF or urchin.URDF
         A model of MuJoCo is taken at ``qpos0``, its data in their state; a copy of a description is compiled. Robots
         are read as their library writes them.
     base : "fixed" or "free", optional
@@ -39,6 +39,10 @@ def read_library_model(source: Any, base: Base | None = None) -> Scene:
             file = Path(folder) / "robot.urdf"
             source.save(str(file))
             return _urdf(read_text(file), source.name, base)
+    if kind == ("pinocchio", "Model"):
+        from mbplugin.readers.pinocchio_model import scene_of_pinocchio
+
+        return scene_of_pinocchio(source, base)
     from mbplugin.readers.mjcf.reader import scene_of_model
 
     if kind == ("mujoco", "MjData"):

@@ -50,9 +50,23 @@ class UrdfObject(Protocol):
     link_map: Any
 
 
+class PinocchioModel(Protocol):
+    """A ``Model`` of pinocchio."""
+
+    njoints: int
+
+
 #: A file, a PyBullet client (its id, or an object), or a model of another library in memory.
 FileOrClient = (
-    str | os.PathLike[str] | int | BulletClient | MuJoCoModel | MuJoCoData | MuJoCoSpec | UrdfObject
+    str
+    | os.PathLike[str]
+    | int
+    | BulletClient
+    | MuJoCoModel
+    | MuJoCoData
+    | MuJoCoSpec
+    | PinocchioModel
+    | UrdfObject
 )
 
 #: The same, or a scene or a mechanism.
@@ -100,7 +114,7 @@ def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) ->
         return read_library_model(source, base)
     raise BadUsage(
         f"a {type(source).__name__} is no model",
-        expected="a file, a PyBullet client, a scene, a mechanism, or a model of MuJoCo, yourdfpy or urchin",
+        expected="a file, a PyBullet client, a scene, a mechanism, or a model of MuJoCo, Pinocchio, yourdfpy or urchin",
     )
 
 

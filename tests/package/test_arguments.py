@@ -80,7 +80,7 @@ TYPED: tuple[tuple[Callable[[], object], str], ...] = (
     (
         lambda: mb.lint({}),
         "lint(): source is {}; expected a path, a PyBullet client, a Scene, a Mechanism, "
-        "or a model of MuJoCo, yourdfpy or urchin.",
+        "or a model of MuJoCo, Pinocchio, yourdfpy or urchin.",
     ),
     (lambda: mb.simulate(FOUR_BAR, "2s"), "duration is '2s'; expected a number; write 2 (SI units)"),
     (lambda: mb.rule([101]), "code is [101]; expected a text or a whole number"),

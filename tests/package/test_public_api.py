@@ -224,7 +224,7 @@ def test_each_error_has_its_code() -> None:
         ("robot.urdf", "no such file"),
         (
             2.5,
-            "is 2.5; expected a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, yourdfpy or urch",
+            "is 2.5; expected a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, Pinocchio, yourdf",
         ),
     ],
 )

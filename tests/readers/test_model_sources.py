@@ -57,7 +57,8 @@ def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     for wrong in (None, 1.5, [str(ARM)], True):
         with pytest.raises(
             BadUsage,
-            match="expected a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, yourdfpy or urchin",
+            match="expected a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, Pinocchio, "
+            "yourdfpy or urchin",
         ):
             mb.analyze(wrong)  # type: ignore[arg-type]
     with pytest.raises(UnreadableFile, match="no such file"):

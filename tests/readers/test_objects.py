@@ -106,5 +106,5 @@ def test_a_robot_of_urchin_has_the_masses_that_it_gives_its_links() -> None:
 
 def test_anything_else_is_refused_with_what_is_taken() -> None:
     for value in (3.5, object(), [1]):
-        with pytest.raises(BadUsage, match="a model of MuJoCo, yourdfpy or urchin"):
+        with pytest.raises(BadUsage, match="a model of MuJoCo, Pinocchio, yourdfpy or urchin"):
             mb.lint(value)

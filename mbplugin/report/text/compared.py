@@ -247,7 +247,8 @@ def _under_command(found: Commanded) -> str:
     }[found.kind]
     proves = "" if found.moved > _STILL else ": next to nothing moves, which proves nothing"
     return (
-        f"{driven} for {found.duration:g} s in {found.engine}, without contacts (seed {found.seed}, steps of {1e3 * found.step:g} ms): bodies end up to "
+        f"{driven} for {found.duration:g} s in {found.engine}, without contacts (seed {found.seed}, "
+        f"steps of {1e3 * found.step:g} ms): bodies end up to "
         f"{found.angle:.2g} rad and {found.distance:.2g} m apart ({found.body}), after ways of up to "
         f"{found.moved:.2g} m{proves}"
     )
