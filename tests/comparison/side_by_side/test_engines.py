@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.comparison.side_by_side.run import SideBySide
+from mbplugin.comparison.side_by_side.run import SideBySide, instant_of
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import JointSpring
 from mbplugin.report.html.chapters import Chapter
@@ -152,6 +152,34 @@ def test_pybullet_has_our_wrenches_in_motion(path: str, rates: dict[str, float] 
     assert [a.engine for a in found.answers] == ["mbplugin", "PyBullet"]
     assert found.largest_unique_difference < 0.01
     assert "inertia forces" in found.notes[-1]
+
+
+@pytest.mark.bullet
+def test_pybullet_is_not_quoted_where_its_sensors_miss_the_weight_of_a_pendulum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import pybullet
+
+    from mbplugin.comparison.side_by_side import bullet
+
+    instant, _, _ = instant_of(mb.load("assets/arm_6r.scene.toml"), None, None, (), None, None, None)
+    bullet.sensor_error.cache_clear()
+    assert bullet.sensor_error() < 1e-9
+    right = bullet.bullet_wrenches(instant)
+    assert not right.reason and right.wrenches
+    sensed = pybullet.getJointStateMultiDof
+
+    def without_moments(*arguments: object, **named: object) -> tuple[object, ...]:
+        state = sensed(*arguments, **named)
+        return (*state[:2], (*state[2][:3], 0.0, 0.0, 0.0), *state[3:])
+
+    monkeypatch.setattr(pybullet, "getJointStateMultiDof", without_moments)
+    bullet.sensor_error.cache_clear()
+    try:
+        wrong = bullet.bullet_wrenches(instant)
+    finally:
+        bullet.sensor_error.cache_clear()
+    assert not wrong.wrenches and "at a pendulum at rest they miss" in wrong.reason
 
 
 def test_engines_without_an_answer_say_why() -> None:
