@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +46,8 @@ def _moved(text: str, format: str, request: Request, folder: Path) -> str:
         return _moved_mjcf(text, request, folder)
     if format in ("urdf", "sdf"):
         return _moved_joints(text, request, folder)
+    if format == "scene":
+        return _moved_scene(text, request, folder)
     if "@" in text:
         raise NoCopy("it names other layers or assets")
     return text
@@ -118,6 +122,18 @@ def _moved_joints(text: str, request: Request, folder: Path) -> str:
         elif local_name(element) == "uri" and _is_beside(name := (element.text or "").strip(), request):
             document.set_text(at, seen_from(folder, str(request.folder / name)))
     return document.edited()
+
+
+def _moved_scene(text: str, request: Request, folder: Path) -> str:
+    """Return a scene that was written anew for another folder: it names meshes only, one line each."""
+
+    def moved(line: re.Match[str]) -> str:
+        name = json.loads(line.group(1))
+        if not _is_beside(name, request):
+            return line.group()
+        return f"mesh = {json.dumps(seen_from(folder, str(request.folder / name)), ensure_ascii=False)}"
+
+    return re.sub(r'^mesh = (".*")$', moved, text, flags=re.MULTILINE)
 
 
 def _is_beside(name: str, request: Request) -> bool:

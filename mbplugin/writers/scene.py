@@ -15,6 +15,7 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
+from mbplugin.writers.shapes import Solid, solids_of
 from mbplugin.writers.written import Loss, Written, states_freedom, toml_number, unwritten
 
 #: What a ``[[pair]]`` of one freedom states, and the value that says nothing.
@@ -31,10 +32,12 @@ def scene_text(scene: Scene) -> Written:
     All mechanics are written; drives without an entry of their own become ``[[actuator]]`` tables.
     """
     mech, poses = scene.mechanism, forward(scene.mechanism, scene.state.q)
+    solids = solids_of(scene, "scene")
     tables = [
         _table("", {"gravity": _vector(mech.gravity)}),
         *_state(scene, poses),
         *(_body(mech, poses, i) for i in range(len(mech.bodies))),
+        *(_shape(body, solid) for body, own in solids.of_body.items() for solid in own),
         *(_pair("pair", pair) for pair in mech.pairs if not pair.closure),
         *(_pair("closure", pair) for pair in mech.pairs if pair.closure),
         *(_coupling(coupling) for coupling in mech.couplings),
@@ -44,8 +47,13 @@ def scene_text(scene: Scene) -> Written:
         *_actuators(scene),
         *_lint(scene.options),
     ]
-    losses = [*_numbers_left_out(mech), *unwritten(scene, ("actuators", "actuated"))]
-    return Written("scene", "\n".join(tables), (), tuple(losses))
+    losses = [
+        *_numbers_left_out(mech),
+        *solids.losses,
+        *unwritten(scene, ("actuators", "actuated", "shapes")),
+    ]
+    text = "\n".join(tables)
+    return Written("scene", text, tuple(solids.held), tuple(losses), names_from=solids.names_from(scene))
 
 
 def _table(kind: str, entries: dict[str, str]) -> str:
@@ -101,6 +109,24 @@ def _body(mech: Mechanism, poses: BodyPoses, index: int) -> str:
         moments = np.diag(body.I_C) if diagonal else body.I_C[np.triu_indices(3)]
         entries["inertia"] = _vector(moments)
     return _table("body", entries)
+
+
+def _shape(body: str, solid: Solid) -> str:
+    entries = {"body": _text(body), "role": _text("collision" if solid.touches else "visual")}
+    if solid.kind == "mesh" and solid.file:
+        entries["mesh"] = _text(solid.file)
+        if set(solid.size) != {1.0}:
+            entries["scale"] = _vector(solid.size)
+    elif solid.vertices is not None:
+        entries["hull"] = f"[{', '.join(_vector(point) for point in solid.vertices)}]"
+    elif solid.kind == "sphere":
+        entries["sphere"] = toml_number(solid.size[0])
+    else:
+        entries[solid.kind] = _vector(solid.size or (0.0, 0.0))
+    entries |= _frame(solid.X_LS)
+    if solid.rgba:
+        entries["rgba"] = _vector(solid.rgba)
+    return _table("shape", entries)
 
 
 def _pair(kind: str, pair: Pair) -> str:

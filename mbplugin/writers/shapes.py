@@ -20,6 +20,7 @@ from mbplugin.writers.written import Loss
 
 #: The kinds of shapes of each format. A capsule of a URDF is a cylinder between two balls: ROS has no other.
 _KINDS = {
+    "scene": frozenset(("box", "sphere", "cylinder", "capsule", "plane", "mesh", "hull")),
     "mjcf": frozenset(("box", "sphere", "cylinder", "capsule", "plane", "mesh", "hull")),
     "sdf": frozenset(("box", "sphere", "cylinder", "capsule", "plane", "mesh")),
     "urdf": frozenset(("box", "sphere", "cylinder", "capsule", "mesh")),
@@ -194,6 +195,8 @@ class _Reading:
             return f"{self.format.upper()} has no {shape.kind}"
         if shape.kind == "plane" and self.standing is not None and body not in self.standing:
             return f"{self.format.upper()} has planes only on bodies that stand still"
+        if shape.kind == "hull" and self.format == "mjcf" and _is_flat(np.array(shape.points)):
+            return "a flat hull, which MuJoCo does not have"
         if not np.isfinite(shape.size).all():
             return f"the size of a {shape.kind} is no number"
         if shape.kind not in ("plane", "hull") and not all(

@@ -31,7 +31,7 @@ DIRECTIONS /= np.linalg.norm(DIRECTIONS, axis=1, keepdims=True)
 SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}
 #: USD has numbers of meshes and sizes of joints in single precision.
 PRECISION = {"mjcf": 1e-6, "usd": 1e-6}
-FORMATS = ("mjcf", "sdf", "urdf", "usd")
+FORMATS = ("mjcf", "sdf", "urdf", "usd", "scene")
 
 
 def random_pose(rng: np.random.Generator) -> Pose:
@@ -252,11 +252,15 @@ def urdf_with(folder: Path, mesh: str, content: str) -> Path:
     return folder / "robot.urdf"
 
 
-@pytest.mark.parametrize("to", ["mjcf", "sdf", "urdf"])
+@pytest.mark.parametrize("to", ["mjcf", "sdf", "urdf", "scene"])
 def test_meshes_are_named_from_where_the_file_is(tmp_path: Path, to: str) -> None:
     scene = mb.load(urdf_with(tmp_path / "robot", "part.obj", TETRAHEDRON))
     (tmp_path / "out").mkdir()
-    file = tmp_path / "out" / f"robot{ {'mjcf': '.xml', 'sdf': '.sdf', 'urdf': '.urdf'}[to] }"
+    file = (
+        tmp_path
+        / "out"
+        / f"robot{ {'mjcf': '.xml', 'sdf': '.sdf', 'urdf': '.urdf', 'scene': '.scene.toml'}[to] }"
+    )
     writers.write(scene, to).save(file)
     again = mb.load(file, package_dirs=[tmp_path])
     (shape,) = (shape for shape in again.shapes["base"] if shape.kind == "mesh")
@@ -419,3 +423,57 @@ def test_a_body_without_mass_between_two_joints_loses_its_shape_and_says_so(tmp_
     ]
     with pytest.raises(BadUsage):
         writers.write(mb.load(file, base="fixed"), "nothing")
+
+
+def test_a_scene_states_every_kind_of_shape(tmp_path: Path) -> None:
+    points = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    shapes = (
+        Shape("collision", "plane", (), Pose.identity()),
+        Shape("collision", "plane", (2.0, 3.0), Pose.identity()),
+        Shape("visual", "hull", (), Pose.identity(), points=points, rgba=(0.1, 0.2, 0.3, 0.4)),
+    )
+    scene = mb.load(ASSETS / "four_bar.urdf", base="fixed")
+    written = writers.write(replace(scene, shapes={"crank": shapes, WORLD: shapes[:1]}), "scene")
+    assert not [loss for loss in written.losses if loss.kind == "shape"]
+    back = writers.read_back(written)
+    assert [(s.role, s.kind, s.size, s.points, s.rgba) for s in back.shapes["crank"]] == [
+        ("collision", "plane", (0.0, 0.0), (), ()),
+        ("collision", "plane", (2.0, 3.0), (), ()),
+        ("visual", "hull", (), points, (0.1, 0.2, 0.3, 0.4)),
+    ]
+    assert len(back.shapes[WORLD]) == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('body = "crank"', "a shape of 'crank' has no kind"),
+        ('body = "crank"\nsphere = 1\nbox = [1, 1, 1]', "has box, sphere; expected one of"),
+        ('body = "crank"\nsphere = 1\nscale = [1, 1, 1]', "the scale of a shape"),
+        ('body = "crank"\nmesh = "a.obj"\nscale = [1, 0, 1]', "the scale of a shape"),
+        ('body = "crnk"\nsphere = 1', "did you mean 'crank'"),
+        ('body = "crank"\nsphere = -1', "expected more than 0"),
+        ('body = "crank"\nhull = [[0, 0, 0]]', "hull"),
+    ],
+)
+def test_a_shape_that_is_none_is_refused_with_its_line(tmp_path: Path, table: str, words: str) -> None:
+    (tmp_path / "four_bar.urdf").write_text((ASSETS / "four_bar.urdf").read_text())
+    file = tmp_path / "s.scene.toml"
+    file.write_text(f'[[model]]\nfile = "four_bar.urdf"\nbase = "fixed"\n\n[[shape]]\n{table}\n')
+    with pytest.raises(mb.MbPluginError, match=words) as error:
+        mb.load(file)
+    assert "s.scene.toml:" in str(error.value)
+
+
+def test_a_scene_adds_shapes_to_those_of_its_models(tmp_path: Path) -> None:
+    (tmp_path / "four_bar.urdf").write_text((ASSETS / "four_bar.urdf").read_text())
+    (tmp_path / "part.obj").write_text(TETRAHEDRON)
+    file = tmp_path / "s.scene.toml"
+    file.write_text(
+        '[[model]]\nfile = "four_bar.urdf"\nbase = "fixed"\n\n[[shape]]\nbody = "crank"\nmesh = "part.obj"\n'
+        "xyz = [0, 0, 1]\n"
+    )
+    scene = mb.load(file)
+    own, added = scene.shapes["crank"]
+    assert (own.kind, added.kind, added.role) == ("box", "mesh", "collision")
+    assert Path(path_of(added, scene)).samefile(tmp_path / "part.obj")

@@ -23,13 +23,15 @@ from mbplugin.model.mechanism.kinematics import (
 )
 from mbplugin.model.mechanism.mechanism import coordinate_names
 from mbplugin.model.mechanism.pair import has_quaternion, zero_coordinates
-from mbplugin.model.scene import Duty, OriginKey, Request, Scene, State, duties
-from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_quaternion
+from mbplugin.model.scene import Duty, OriginKey, Request, Scene, Shape, State, duties
+from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_quaternion, rotation_from_rpy
+from mbplugin.phrases import listed
 from mbplugin.readers.scene_file.actions import inertia_matrix
 from mbplugin.readers.scene_file.joints import (
     changes_coordinates,
     declared,
     declares_new_pair,
+    require_known,
     retyped,
     states_both_sides,
 )
@@ -43,6 +45,7 @@ from mbplugin.readers.scene_file.tables import (
     ModelTable,
     PairTable,
     RampTable,
+    ShapeTable,
 )
 
 #: What ``passive = true`` takes from a joint.
@@ -126,6 +129,55 @@ def _with_origin(scene: Scene, source: SceneSource, index: int, model: str) -> S
     if source.origin("model", index, "rpy").text:
         origin["model", model, "rpy"] = source.origin("model", index, "rpy")
     return replace(scene, origin=origin)
+
+
+# Shapes that a scene states, of bodies of its own and of its models.
+
+_KINDS = ("box", "sphere", "cylinder", "capsule", "plane", "mesh", "hull")
+
+
+def with_shapes(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene:
+    """Return a scene with its ``[[shape]]`` tables.
+
+    Raises
+    ------
+    BadScene
+        A table of no kind or of several, or a scale without a mesh.
+    UnknownName
+        A body that there is not.
+    """
+    shapes = {name: list(own) for name, own in scene.shapes.items()}
+    for i, table in enumerate(tables.shape):
+        require_known(table.body, scene.mechanism.body_index, "body", source.where("shape", i, "body"))
+        stated = [kind for kind in _KINDS if getattr(table, kind) is not None]
+        if len(stated) != 1:
+            raise BadScene(
+                f"a shape of {table.body!r} has {listed(stated) if stated else 'no kind'}",
+                where=source.where("shape", i),
+                expected=f"one of {', '.join(_KINDS)}",
+            )
+        if table.scale is not None and (table.mesh is None or not all(table.scale)):
+            raise BadScene(
+                f"the scale of a shape of {table.body!r} is {table.scale}",
+                where=source.where("shape", i, "scale"),
+                expected="three numbers, none of them 0, of a mesh",
+            )
+        shapes.setdefault(table.body, []).append(_shape(table, stated[0]))
+    return replace(scene, shapes={name: tuple(own) for name, own in shapes.items()})
+
+
+def _shape(table: ShapeTable, kind: str) -> Shape:
+    angles = np.array(table.rpy or [0.0, 0.0, 0.0], dtype=float)
+    X_LS = Pose(rotation_from_rpy(angles), np.array(table.xyz or [0.0, 0.0, 0.0], dtype=float))
+    value = getattr(table, kind)
+    rgba = tuple(table.rgba or ())
+    if table.mesh is not None:
+        return Shape(
+            table.role, kind, tuple(table.scale or (1.0, 1.0, 1.0)), X_LS, table.mesh.written, rgba=rgba
+        )
+    if kind == "hull":
+        return Shape(table.role, kind, (), X_LS, points=tuple((x, y, z) for x, y, z in value), rgba=rgba)
+    return Shape(table.role, kind, (value,) if kind == "sphere" else tuple(value), X_LS, rgba=rgba)
 
 
 # The pose of a scene, settled in three steps because each needs the one before.

@@ -39,6 +39,7 @@ from mbplugin.readers.scene_file.models import (
     retype_pairs,
     settle_duties,
     stated_names,
+    with_shapes,
 )
 from mbplugin.readers.scene_file.schema import SceneFile, SceneSource, located, parse_scene, validate
 from mbplugin.readers.scene_file.tables import (
@@ -116,7 +117,7 @@ def read_scene(text: str, request: Request) -> Scene:
         options=_lint_options(tables.lint),
         request=request,
     )
-    return _with_actions(scene, source, tables)
+    return with_shapes(_with_actions(scene, source, tables), source, tables)
 
 
 def _without_declared_loops(models: Scene, mech: Mechanism) -> tuple[Defect, ...]:

@@ -35,6 +35,7 @@ from mbplugin.readers.scene_file.tables import (
     PayloadTable,
     PfaffianTable,
     RampTable,
+    ShapeTable,
     SpringTable,
     StateTable,
     StiffnessTable,
@@ -206,6 +207,7 @@ class SceneFile(Table):
     state: StateTable = StateTable()
     model: list[ModelTable] = Field(default=[])
     body: list[BodyTable] = Field(default=[])
+    shape: list[ShapeTable] = Field(default=[])
     pair: list[PairTable] = Field(default=[])
     closure: list[ClosureTable] = Field(default=[])
     coupling: list[CouplingTable] = Field(default=[])

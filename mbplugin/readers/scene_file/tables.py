@@ -128,6 +128,40 @@ class BodyTable(Table):
     )
 
 
+class ShapeTable(Table):
+    """``[[shape]]``: what a body looks like, or touches with: a box, sphere, cylinder, capsule, plane, mesh or hull."""
+
+    body: Name = Field(description="that has it; 'world' for the ground")
+    role: Literal["visual", "collision"] = Field(
+        default="collision", description="to be seen, or for contact and for the space that the body takes"
+    )
+    box: Annotated[list[Positive], Field(min_length=3, max_length=3)] | None = Field(
+        default=None, description="edges, m"
+    )
+    sphere: Positive | None = Field(default=None, description="radius, m")
+    cylinder: Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="radius and length along z, m"
+    )
+    capsule: Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="radius, and length along z without the two half balls, m"
+    )
+    plane: Annotated[list[NonNegative], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="lengths along x and y, m; 0 has no end; its normal is z"
+    )
+    mesh: FileName | None = Field(
+        default=None, description="a mesh file, seen from the scene's folder or in a package"
+    )
+    hull: Annotated[list[Vector], Field(min_length=4)] | None = Field(
+        default=None, description="points around which the shape is wrapped, m"
+    )
+    scale: Vector | None = Field(default=None, description="of a mesh; default: 1 1 1")
+    xyz: Vector | None = Field(default=None, description="origin in the link frame, m; default: 0 0 0")
+    rpy: Vector | None = Field(default=None, description=f"in the link frame: {RPY}")
+    rgba: Annotated[list[Share], Field(min_length=4, max_length=4)] | None = Field(
+        default=None, description="colour and opacity"
+    )
+
+
 class JointTable(Table):
     """What ``[[pair]]`` and ``[[closure]]`` share: bodies, and the joint frame on either side."""
 

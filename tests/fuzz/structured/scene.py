@@ -223,6 +223,24 @@ def _payload(names: _Names) -> Table:
     return {"body": names.body(), "mass": names.number(1.0), "com": names.vector(0.1, 0, 0)}
 
 
+def _shape(names: _Names) -> Table:
+    kinds: tuple[Table, ...] = (
+        {"box": [names.number(0.1), 0.2, 0.3]},
+        {"sphere": names.number(0.1)},
+        {"cylinder": [names.number(0.1), 0.2]},
+        {"capsule": [0.1, names.number(0.2)]},
+        {"plane": [0, names.number(1.0)]},
+        {"mesh": "part.stl", "scale": names.vector(1, 1, 1)},
+        {"hull": [[0, 0, 0], [1, 0, 0], [0, 1, 0], names.vector(0, 0, 1)]},
+    )
+    return {
+        "body": names.body(),
+        "xyz": names.vector(0, 0.1, 0),
+        "rgba": [0, 1, 0, 1],
+        **names.dice.any(kinds),
+    }
+
+
 def _actuator(names: _Names) -> Table:
     return {"joint": names.joint(), "armature": names.number(1e-4), "gear_ratio": names.number(100.0)}
 
@@ -243,5 +261,6 @@ _TABLES: dict[str, Callable[[_Names], Table]] = {
     "brake": _brake,
     "ramp": _ramp,
     "payload": _payload,
+    "shape": _shape,
     "actuator": _actuator,
 }
