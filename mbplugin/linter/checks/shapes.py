@@ -328,7 +328,9 @@ def _size(mesh: ShownMesh) -> float:
     scale = np.array(mesh.shape.size)
     if edges is None or scale.shape != (3,) or not scale.all():
         return 0.0
-    return float(np.linalg.norm(edges * scale))
+    # edges of 1e200 m have no diagonal, and are too large anyway
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(edges * scale))
 
 
 def _largest_primitive(scene: Scene) -> float:

@@ -254,9 +254,23 @@ class Stage:
         return unit(found) if found.any() else np.array([0.0, 0.0, 0.0, 1.0])
 
     def targets(self, prim: Any, name: str) -> list[Any]:
-        """Return the paths that a relationship leads to."""
+        """Return the paths that a relationship leads to.
+
+        Raises
+        ------
+        BrokenModel
+            A target that OpenUSD cannot compose, such as one outside of what a reference brings in.
+        """
         relationship = prim.GetRelationship(name)
-        return list(relationship.GetForwardedTargets()) if relationship else []
+        try:
+            return list(relationship.GetForwardedTargets()) if relationship else []
+        except RuntimeError:
+            raise BrokenModel(
+                f"OpenUSD cannot compose the targets of {name}",
+                where=self.where(prim),
+                expected="paths of prims of the stage",
+                remedy="check the file with usdchecker",
+            ) from None
 
     def matrix(self, prim: Any) -> tuple[Array, Array]:
         """Return A (3, 3) and p (3,) of a prim: a point x in its axes is at A x + p in the world, stage units.
