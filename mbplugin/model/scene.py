@@ -328,6 +328,8 @@ class Shape:
         Of a ``hull``: what it is wrapped around, in the shape frame, m.
     rgba : tuple of float
         Colour and opacity, 0 to 1; empty where none is stated.
+    seen : bool
+        Of a shape for contact: whether it is shown as well.
     triangles : ((n, 3) array, (m, 3) array of int), optional
         Vertices and their triangles of a ``mesh`` that has no file of its own, before its scale.
     """
@@ -340,6 +342,7 @@ class Shape:
     beside: str = ""
     points: tuple[tuple[float, float, float], ...] = ()
     rgba: tuple[float, ...] = ()
+    seen: bool = False
     triangles: tuple[Array, NDArray[np.int64]] | None = field(default=None, repr=False)
 
 

@@ -71,6 +71,7 @@ _MOST_INSTANCES = 20_000
 #: Primitives of glTF, instances included: the time that they take grows with the square of their number.
 _MOST_PRIMITIVES = 2000
 _HEADER = 10_000
+_UNIT = re.compile(rb"""<unit\b[^>]*?\bmeter\s*=\s*["']([^"']*)["']""")
 _PRIMITIVES = ("triangles", "polylist", "polygons", "tristrips", "trifans", "lines", "linestrips")
 _BYTES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
 _PLY_BYTES = {
@@ -174,7 +175,7 @@ def _extent_words(data: bytes, keyword: bytes) -> Array:
 
 
 def load_mesh(path: str, largest: int = LARGEST_FILE) -> Any:
-    """Return the ``trimesh.Trimesh`` of a file, in the file's own units.
+    """Return the ``trimesh.Trimesh`` of a file, in the file's own units; COLLADA states its unit, and is in metres.
 
     Parameters
     ----------
@@ -195,7 +196,20 @@ def load_mesh(path: str, largest: int = LARGEST_FILE) -> Any:
         raise UnusableMesh("is a Git LFS pointer, not the mesh itself: run git lfs pull")
     check_content(kind, data)
     resolver = _BesideMesh(path, LARGEST_CONTENT) if kind == "gltf" else None
-    return _files_checked(_parsed(data, kind, resolver))
+    mesh = _files_checked(_parsed(data, kind, resolver))
+    if kind == "dae" and (metre := _metre(data)) != 1.0:
+        mesh.apply_scale(metre)
+    return mesh
+
+
+def _metre(data: bytes) -> float:
+    """Return the unit of a COLLADA file in metres, 1 where it states none that can be used."""
+    found = _UNIT.search(data)
+    try:
+        metre = float(found.group(1)) if found else 1.0
+    except ValueError:
+        return 1.0
+    return metre if 0 < metre <= LARGEST else 1.0
 
 
 def mesh_bytes(path: str, largest: int) -> bytes:

@@ -15,6 +15,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair
+from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.scene import Request, Scene
@@ -50,6 +51,8 @@ _LEAST_INERTIA = 1e-15
 #: By how much a moment may be larger than the sum of the others where numbers are rounded.
 _ROUNDED = 1e-9
 _SIGNS = (-1.0, 1.0)
+#: Parts of a scene, the ground among them, that bits of contact can tell apart; and those of one robot.
+_MOST_PARTS, _ONE_PART = 29, 2
 #: MuJoCo refuses a mesh whose volume is nearly as small, m³.
 _LEAST_VOLUME = 1e-13
 
@@ -142,6 +145,7 @@ class _Writing:
     losses: list[Loss] = field(default_factory=list)
     solids: Solids = field(default_factory=Solids)
     meshes: dict[tuple[object, ...], str] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
 
     def document(self) -> Element:
         """Return the root element."""
@@ -173,7 +177,7 @@ class _Writing:
         self.held += self.solids.held
         if self.solids.touches and not is_mjcf(self.scene):
             self.held.append(
-                "shapes of the robot touch those of others, not each other, as in other simulators"
+                "shapes of a robot touch the ground and other robots, not each other, as elsewhere"
             )
         self.losses += unwritten(self.scene, ("springs", "actuators", "actuator_laws", "actuated", "shapes"))
         self.losses += springs_between_points(self.scene)
@@ -245,11 +249,30 @@ class _Writing:
             if not solid.touches:
                 attributes |= {"contype": "0", "conaffinity": "0"}
             elif not is_mjcf(self.scene):
-                attributes["conaffinity"] = "0"
+                attributes |= self._touching(name)
             if solid.seen != solid.touches:
                 # the viewer of MuJoCo shows the second group, and hides the third
                 attributes["group"] = "2" if solid.seen else "3"
             element(body, "geom", attributes)
+
+    def _touching(self, name: str) -> dict[str, str]:
+        """Return the bits of contact of a body: its part of the scene touches the other parts, and the ground.
+
+        All have the first bit, which MuJoCo's geoms ask for. Each part has one more, which only the others ask for.
+        """
+        if not self.parts:
+            mech, sets = self.scene.mechanism, DisjointSets[str]()
+            for pair in mech.pairs:
+                if WORLD not in pair.bodies:
+                    sets.join(*pair.bodies)
+            roots = {name: sets.find(name) for name in (WORLD, *(body.name for body in mech.bodies))}
+            number = {root: k for k, root in enumerate(dict.fromkeys(roots.values()))}
+            self.parts |= {body: number[root] for body, root in roots.items()}
+        count = len(set(self.parts.values()))
+        if count == _ONE_PART or count > _MOST_PARTS:
+            return {"conaffinity": "0"}
+        own, every = 2 << self.parts[name], (2 << count) - 2
+        return {"contype": str(1 | own), "conaffinity": str(every & ~own)}
 
     def _joint(self, body: Element, motion: Motion, X_WL: Pose) -> None:
         """Write a simple joint; position and axis are in the body's frame at the pose."""

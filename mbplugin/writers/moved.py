@@ -13,7 +13,7 @@ from lxml import etree
 from mbplugin.errors import BadUsage
 from mbplugin.files import seen_from
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import is_file, package_of
+from mbplugin.readers.common.paths import find, is_file, package_of
 from mbplugin.readers.common.xml import local_name, parse_xml
 from mbplugin.writers.xml_text import NoCopy, XmlText
 
@@ -115,12 +115,13 @@ def _moved_joints(text: str, request: Request, folder: Path) -> str:
     """Return a URDF or SDF file for another folder: relative names of meshes and models count from there."""
     document = XmlText(parse_xml(text, request.path), text)
     for at, element in enumerate(document.elements):
-        if local_name(element) in ("mesh", "texture") and _is_beside(
-            name := str(element.get("filename", "")), request
+        if local_name(element) in ("mesh", "texture"):
+            if moved := _seen_from(folder, str(element.get("filename", "")), request):
+                document.set_attribute(at, "filename", moved)
+        elif local_name(element) == "uri" and (
+            moved := _seen_from(folder, (element.text or "").strip(), request)
         ):
-            document.set_attribute(at, "filename", seen_from(folder, str(request.folder / name)))
-        elif local_name(element) == "uri" and _is_beside(name := (element.text or "").strip(), request):
-            document.set_text(at, seen_from(folder, str(request.folder / name)))
+            document.set_text(at, moved)
     return document.edited()
 
 
@@ -134,6 +135,18 @@ def _moved_scene(text: str, request: Request, folder: Path) -> str:
         return f"mesh = {json.dumps(seen_from(folder, str(request.folder / name)), ensure_ascii=False)}"
 
     return re.sub(r'^mesh = (".*")$', moved, text, flags=re.MULTILINE)
+
+
+def _seen_from(folder: Path, name: str, request: Request) -> str:
+    """Return the name of a file as seen from a folder; empty where it stays as it is.
+
+    A name in a package stays where the package is found from there as well.
+    """
+    if _is_beside(name, request):
+        return seen_from(folder, str(request.folder / name))
+    path = find(name, request) if name.startswith(("package://", "model://")) else None
+    there = replace(request, path=str(folder / Path(request.path).name), text=None)
+    return "" if path is None or find(name, there) == path else seen_from(folder, path)
 
 
 def _is_beside(name: str, request: Request) -> bool:

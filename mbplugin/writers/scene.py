@@ -15,7 +15,7 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
-from mbplugin.writers.shapes import Solid, solids_of
+from mbplugin.writers.shapes import Solid, in_roles, solids_of
 from mbplugin.writers.written import Loss, Written, states_freedom, toml_number, unwritten
 
 #: What a ``[[pair]]`` of one freedom states, and the value that says nothing.
@@ -37,7 +37,7 @@ def scene_text(scene: Scene) -> Written:
         _table("", {"gravity": _vector(mech.gravity)}),
         *_state(scene, poses),
         *(_body(mech, poses, i) for i in range(len(mech.bodies))),
-        *(_shape(body, solid) for body, own in solids.of_body.items() for solid in own),
+        *(_shape(body, role, solid) for body, own in solids.of_body.items() for role, solid in in_roles(own)),
         *(_pair("pair", pair) for pair in mech.pairs if not pair.closure),
         *(_pair("closure", pair) for pair in mech.pairs if pair.closure),
         *(_coupling(coupling) for coupling in mech.couplings),
@@ -111,8 +111,8 @@ def _body(mech: Mechanism, poses: BodyPoses, index: int) -> str:
     return _table("body", entries)
 
 
-def _shape(body: str, solid: Solid) -> str:
-    entries = {"body": _text(body), "role": _text("collision" if solid.touches else "visual")}
+def _shape(body: str, role: str, solid: Solid) -> str:
+    entries = {"body": _text(body), "role": _text(role)}
     if solid.kind == "mesh" and solid.file:
         entries["mesh"] = _text(solid.file)
         if set(solid.size) != {1.0}:
@@ -124,7 +124,7 @@ def _shape(body: str, solid: Solid) -> str:
     else:
         entries[solid.kind] = _vector(solid.size or (0.0, 0.0))
     entries |= _frame(solid.X_LS)
-    if solid.rgba:
+    if solid.rgba and role == "visual":
         entries["rgba"] = _vector(solid.rgba)
     return _table("shape", entries)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -16,7 +17,7 @@ from mbplugin.model.mechanism.pair import Freedom, measure
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, rpy_from_rotation
 from mbplugin.phrases import listed
-from mbplugin.writers.shapes import Solid, Solids, solids_of
+from mbplugin.writers.shapes import Solid, Solids, in_roles, solids_of
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -41,6 +42,8 @@ JOINTS = {
     "spherical": "ball",
 }
 _VERSION = "1.11"
+#: A coordinate that only rounding tells from zero, rad or m.
+_AT_ZERO = 1e-12
 #: Of a model without a world, m/s².
 _GRAVITY = np.array([0.0, 0.0, -9.81])
 
@@ -118,7 +121,7 @@ class _Writing:
         }
         for coupling in mech.couplings:
             self._mimic(joints, coupling)
-        moved = [name for name in joints if np.abs(self.start[name][:2]).max(initial=0.0) > 0]
+        moved = [name for name in joints if np.abs(self.start[name][:2]).max(initial=0.0) > _AT_ZERO]
         if moved:
             self.held.append(
                 f"joint coordinates count from the pose that is written: {listed(moved)} not at zero"
@@ -221,10 +224,10 @@ def _link(model: Element, body: Body, X_WL: Pose, solids: Sequence[Solid]) -> No
     _pose(link, X_WL)
     if not body.massless:
         _inertial(link, body)
-    for role in ("visual", "collision"):
-        own = [solid for solid in solids if (solid.seen if role == "visual" else solid.touches)]
-        for count, solid in enumerate(own, 1):
-            _shape(link, role, solid, count)
+    count: Counter[str] = Counter()
+    for role, solid in in_roles(solids):
+        count[role] += 1
+        _shape(link, role, solid, count[role])
 
 
 def _shape(link: Element, role: str, solid: Solid, count: int) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,13 @@ class Solid:
     faces: Triangles | None = None
 
 
+def in_roles(solids: Iterable[Solid]) -> Iterator[tuple[Literal["visual", "collision"], Solid]]:
+    """Yield what is seen and then what touches, for formats in which these are two elements."""
+    known = tuple(solids)
+    yield from (("visual", solid) for solid in known if solid.seen)
+    yield from (("collision", solid) for solid in known if solid.touches)
+
+
 @dataclass(eq=False)
 class Solids:
     """The shapes of a scene as one format holds them.
@@ -120,19 +128,15 @@ def solids_of(scene: Scene, format: str, standing: Collection[str] | None = None
         if name == WORLD and format in _WITHOUT_GROUND:
             reading.lost[f"the ground is no part of a model in {format.upper()}"] = [name]
             continue
-        # MuJoCo shows what touches; other programs show what is there to be seen
-        shown = is_mjcf(scene) and all(shape.role == "collision" for shape in shapes)
-        found.of_body[name] = tuple(
-            solid
-            for shape in shapes
-            for solid in reading.solids(name, shape, seen=shown or shape.role == "visual")
-        )
+        found.of_body[name] = tuple(solid for shape in shapes for solid in reading.solids(name, shape))
     found.losses += [
         Loss("shape", f"shapes of {listed(names)}: {why}") for why, names in reading.lost.items()
     ]
     if reading.written_out:
         meshes = counted(len(reading.written_out), "mesh", "meshes")
         found.held.append(f"{meshes} as triangles in the file: {listed(list(reading.written_out))}")
+    if reading.not_found:
+        found.held.append(f"names of meshes that are not found here: {listed(list(reading.not_found))}")
     if format == "urdf" and any(shape.kind == "capsule" for own in scene.shapes.values() for shape in own):
         found.held.append("capsules as cylinders between two balls")
     if any(solid.seen for own in found.of_body.values() for solid in own):
@@ -155,6 +159,8 @@ class _Reading:
         Why shapes are lost, and those of which bodies.
     written_out : dict of str to None
         Names of meshes that are written as triangles.
+    not_found : dict of str to None
+        Names of meshes without a file here, which are written as they are.
     """
 
     scene: Scene
@@ -162,12 +168,14 @@ class _Reading:
     standing: Collection[str] | None
     lost: dict[str, list[str]] = field(default_factory=dict)
     written_out: dict[str, None] = field(default_factory=dict)
+    not_found: dict[str, None] = field(default_factory=dict)
     _triangles: dict[str, tuple[Array, Triangles] | str] = field(default_factory=dict)
     _count: int = 0
 
-    def solids(self, body: str, shape: Shape, *, seen: bool) -> Iterator[Solid]:
+    def solids(self, body: str, shape: Shape) -> Iterator[Solid]:
         """Yield a shape as the format has it: one solid, or several for a capsule of a URDF."""
-        size, rgba, roles = shape.size, shape.rgba, (seen, shape.role == "collision")
+        size, rgba, touches = shape.size, shape.rgba, shape.role == "collision"
+        roles = (shape.seen or not touches, touches)
         problem = self._problem(body, shape)
         if problem:
             self._lose(body, problem)
@@ -192,7 +200,7 @@ class _Reading:
     def _problem(self, body: str, shape: Shape) -> str:
         """Return why a shape has no place in the format; empty where it has one."""
         if shape.kind not in _KINDS[self.format]:
-            return f"{self.format.upper()} has no {shape.kind}"
+            return f"a {shape.kind}, which is not written as {self.format.upper()}"
         if shape.kind == "plane" and self.standing is not None and body not in self.standing:
             return f"{self.format.upper()} has planes only on bodies that stand still"
         if shape.kind == "hull" and self.format == "mjcf" and _is_flat(np.array(shape.points)):
@@ -218,6 +226,11 @@ class _Reading:
                     f"a mesh without a file, and {self.format.upper()} holds names of files only",
                 )
                 return
+            if path is None and self.format == "scene":
+                self._lose(body, f"the mesh {name!r} is not found, without which no scene is read")
+                return
+            if path is None:
+                self.not_found[name] = None
             yield Solid(*roles, "mesh", scale, shape.X_LS, shape.rgba, name)
             return
         found = self._triangles_of(shape, path)
@@ -230,7 +243,7 @@ class _Reading:
         if self.format == "mjcf" and path is not None and _is_for_mujoco(path):
             yield Solid(*roles, "mesh", scale, shape.X_LS, shape.rgba, name, *found)
             return
-        self.written_out[shape.mesh or "meshes of the stage"] = None
+        self.written_out[shape.mesh or "those without a file"] = None
         yield Solid(*roles, "mesh", scale, shape.X_LS, shape.rgba, "", *found)
 
     def _triangles_of(self, shape: Shape, path: str | None) -> tuple[Array, Triangles] | str:

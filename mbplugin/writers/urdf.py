@@ -18,7 +18,7 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Pose, rpy_from_rotation
 from mbplugin.phrases import listed
-from mbplugin.writers.shapes import Solid, Solids, solids_of
+from mbplugin.writers.shapes import Solid, Solids, in_roles, solids_of
 from mbplugin.writers.written import (
     Element,
     Loss,
@@ -121,10 +121,8 @@ def _link(root: Element, body: Body, X_LN: Pose, solids: Sequence[Solid]) -> Non
 
 
 def _shapes(link: Element, solids: Sequence[Solid], X_NL: Pose) -> None:
-    for role in ("visual", "collision"):
-        for solid in solids:
-            if solid.seen if role == "visual" else solid.touches:
-                _shape(link, role, solid, X_NL)
+    for role, solid in in_roles(solids):
+        _shape(link, role, solid, X_NL)
 
 
 def _inertial(link: Element, body: Body, X_NL: Pose) -> None:

@@ -56,7 +56,9 @@ def repository(tmp_path: Path) -> Path:
 
 
 def scene_with(folder: Path, table: str, key: str, value: str) -> Path:
-    stated = {"driver": 'joint = "j0"\n', "model": 'base = "fixed"\n'}.get(table, "")
+    stated = {"driver": 'joint = "j0"\n', "model": 'base = "fixed"\n', "shape": 'body = "crank"\n'}.get(
+        table, ""
+    )
     stated = "".join(line for line in stated.splitlines(keepends=True) if not line.startswith(f"{key} "))
     bare = "" if table == "model" else MODEL
     header = f"[[{table}]]" if "list" in str(SceneFile.model_fields[table].annotation) else f"[{table}]"
@@ -119,10 +121,13 @@ def test_the_folders_of_the_user_are_read(table: str, key: str, repository: Path
     shared.mkdir()
     shutil.copy(ASSETS / "four_bar.urdf", shared / "model")
     (shared / "driver").write_text("time,value\n0,0\n1,1\n")
+    (shared / "shape").write_text("v 0 0 0\n")
     file = scene_with(repository, table, key, str(shared / table))
     with pytest.raises(MbPluginError, match=f"a file in {repository} or in a package folder"):
         mb.load(file)
-    assert str(shared / table) in mb.load(file, package_dirs=[str(shared)]).files
+    loaded = mb.load(file, package_dirs=[str(shared)])
+    meshes = (shape.mesh for own in loaded.shapes.values() for shape in own)
+    assert str(shared / table) in (*loaded.files, *meshes)
 
 
 @pytest.mark.parametrize(

@@ -378,7 +378,7 @@ def test_what_mujoco_shows_is_seen_in_other_formats_too(tmp_path: Path) -> None:
     ]
     assert {(loss.kind, loss.text.partition(" (")[0]) for loss in found.written.losses} == {
         ("contact", "friction of <geom> of 'g'"),
-        ("contact", "geoms of the world are not read"),
+        ("contact", "geoms of the ground are not read"),
         ("shape", "ellipsoids and the like are not read"),
     }
 
@@ -437,9 +437,9 @@ def test_a_scene_states_every_kind_of_shape(tmp_path: Path) -> None:
     assert not [loss for loss in written.losses if loss.kind == "shape"]
     back = writers.read_back(written)
     assert [(s.role, s.kind, s.size, s.points, s.rgba) for s in back.shapes["crank"]] == [
+        ("visual", "hull", (), points, (0.1, 0.2, 0.3, 0.4)),
         ("collision", "plane", (0.0, 0.0), (), ()),
         ("collision", "plane", (2.0, 3.0), (), ()),
-        ("visual", "hull", (), points, (0.1, 0.2, 0.3, 0.4)),
     ]
     assert len(back.shapes[WORLD]) == 1
 
@@ -477,3 +477,117 @@ def test_a_scene_adds_shapes_to_those_of_its_models(tmp_path: Path) -> None:
     own, added = scene.shapes["crank"]
     assert (own.kind, added.kind, added.role) == ("box", "mesh", "collision")
     assert Path(path_of(added, scene)).samefile(tmp_path / "part.obj")
+
+
+COLLADA = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="centimeter" meter="0.01"/><up_axis>Z_UP</up_axis></asset><library_geometries><geometry id="g">
+<mesh><source id="p"><float_array id="pa" count="12">0 0 0 30 0 0 0 20 0 0 0 10</float_array><technique_common>
+<accessor source="#pa" count="4" stride="3"><param name="X" type="float"/><param name="Y" type="float"/>
+<param name="Z" type="float"/></accessor></technique_common></source><vertices id="v">
+<input semantic="POSITION" source="#p"/></vertices><triangles count="4"><input semantic="VERTEX" source="#v"
+ offset="0"/><p>0 2 1 0 1 3 0 3 2 1 2 3</p></triangles></mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node id="n"><instance_geometry url="#g"/></node></visual_scene>
+</library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+def test_a_collada_mesh_has_the_unit_that_it_states(tmp_path: Path) -> None:
+    pytest.importorskip("collada")
+    scene = mb.load(urdf_with(tmp_path, "part.dae", COLLADA), base="fixed")
+    edges = np.ptp(read_triangles(str(tmp_path / "part.dae"))[0], axis=0)
+    np.testing.assert_allclose(edges, [0.3, 0.2, 0.1], atol=1e-9)
+    found = reaches(writers.read_back(writers.write(scene, "mjcf")))
+    np.testing.assert_allclose(found["base", "visual"], reaches(scene)["base", "visual"], atol=1e-6)
+
+
+def test_robots_of_one_scene_touch_each_other_and_not_themselves(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    urdf_with(tmp_path, "part.obj", TETRAHEDRON)
+    models = "".join(
+        f'[[model]]\nfile = "robot.urdf"\nname = "{n}"\nxyz = [0, 0, {z}]\n\n'
+        for n, z in (("a", 0), ("b", 0.4))
+    )
+    (tmp_path / "two.scene.toml").write_text(models)
+    writers.write(mb.load(tmp_path / "two.scene.toml"), "mjcf").save(tmp_path / "two.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "two.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    names = [
+        {model.body(int(model.geom_bodyid[g])).name.partition("/")[0] for g in pair}
+        for pair in data.contact.geom
+    ]
+    assert names and all(pair == {"a", "b"} for pair in names)
+
+
+@pytest.mark.parametrize(
+    "reference", ['refpos="0.1 0 0"', 'refquat="0.7071067811865476 0.7071067811865476 0 0"']
+)
+def test_a_mesh_with_a_frame_of_reference_is_where_mujoco_has_it(tmp_path: Path, reference: str) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "part.obj").write_text(TETRAHEDRON)
+    text = TWO_GEOMS.replace(
+        "<worldbody>", f'<asset><mesh name="m" file="part.obj" {reference}/></asset><worldbody>'
+    )
+    text = text.replace(
+        'type="ellipsoid" size=".1 .2 .3"', 'type="mesh" mesh="m" pos="0.1 0.2 0.3" euler="10 20 30"'
+    )
+    text = text.replace('<geom name="g"', "<!-- ").replace('0.3 0 0"/>', " -->")
+    (tmp_path / "m.xml").write_text(text)
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "m.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    found = reaches(mb.load(tmp_path / "m.xml"))
+    np.testing.assert_allclose(found["a", "collision"], geoms_reach(model, data)["a", "collision"], atol=1e-6)
+
+
+def test_what_touches_is_seen_beside_what_is_only_seen(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    ball = '<geom type="sphere" size="0.2" contype="0" conaffinity="0" rgba="0 1 0 1"/></body>'
+    hidden = '<geom type="sphere" size="0.3" group="3"/>'
+    (tmp_path / "m.xml").write_text(TWO_GEOMS.replace("</body>", hidden + ball, 1))
+    back = writers.read_back(writers.write(mb.load(tmp_path / "m.xml"), "sdf"))
+    assert [(s.role, s.kind, s.rgba) for s in back.shapes["a"]] == [
+        ("visual", "box", (1.0, 0.0, 0.0, 1.0)),
+        ("visual", "sphere", (0.0, 1.0, 0.0, 1.0)),
+        ("collision", "box", ()),
+        ("collision", "sphere", ()),
+    ]
+    pytest.importorskip("pxr")
+    stage = writers.read_back(writers.write(mb.load(tmp_path / "m.xml"), "usd"))
+    assert [(s.role, s.seen) for s in stage.shapes["a"]] == [
+        ("collision", True),
+        ("collision", False),
+        ("visual", False),
+    ]
+
+
+def test_shapes_of_a_stage_that_are_not_read_are_named(tmp_path: Path) -> None:
+    pytest.importorskip("pxr")
+    scene = mb.load(urdf_with(tmp_path, "part.obj", TETRAHEDRON), base="fixed")
+    text = writers.write(scene, "usd").text
+    cone = 'def Cone "cone"\n{\n}\ndef Sphere "gone"\n{\ntoken visibility = "invisible"\n}\n'
+    ball = 'def Sphere "flat"\n{\ndouble3 xformOp:scale = (1, 2, 3)\n'
+    ball += 'uniform token[] xformOpOrder = ["xformOp:scale"]\n}\n'
+    at = text.index("{", text.index('def Xform "arm"')) + 1
+    (tmp_path / "robot.usda").write_text(text[:at] + "\n" + cone + ball + text[at:])
+    found = close(tmp_path / "robot.usda", "mjcf", measure_drift=False)
+    lost = [loss.text for loss in found.written.losses if loss.kind == "shape"]
+    assert [text.partition(" <")[0] for text in lost] == ["Cone", "Sphere"]
+    assert "sphere" not in {s.kind for s in writers.read_back(found.written).shapes["arm"]}
+
+
+def test_a_copy_names_the_meshes_of_its_package_from_another_folder(tmp_path: Path) -> None:
+    package = tmp_path / "elsewhere" / "arm"
+    package.mkdir(parents=True)
+    (package / "package.xml").write_text("<package><name>arm</name></package>")
+    file = urdf_with(package / "urdf", "part.obj", TETRAHEDRON)
+    file.write_text(file.read_text().replace('"part.obj"', '"package://arm/urdf/part.obj"'))
+    (tmp_path / "out" / "deep").mkdir(parents=True)
+    found = close(file, "urdf", measure_drift=False)
+    assert found.written.copy_of is not None
+    found.save(tmp_path / "out" / "deep" / "copy.urdf")
+    assert (
+        'filename="../../elsewhere/arm/urdf/part.obj"'
+        in (tmp_path / "out" / "deep" / "copy.urdf").read_text()
+    )
+    found.save(package / "copy.urdf")
+    assert 'filename="package://arm/urdf/part.obj"' in (package / "copy.urdf").read_text()

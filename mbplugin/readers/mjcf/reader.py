@@ -50,6 +50,8 @@ from mbplugin.readers.mjcf.compile import MJCF, Names, compile_mjcf, mujoco_modu
 from mbplugin.readers.mjcf.files import ModelFiles, missing_defects, model_files
 
 LIMITS = Limits(seconds=60.0, cpu=60, memory=2 << 30)
+#: The last group of geoms that MuJoCo's viewer shows by itself.
+_LAST_SHOWN = 2
 #: The colour of a geom that states none.
 _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)
 #: Arrays with what MuJoCo adds to a linear spring or damper, and what it is called.
@@ -257,16 +259,18 @@ def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dic
     of_ground, strange = [], []
     for g in range(model.ngeom):
         body, shown = int(model.geom_bodyid[g]), names.written("geom", g) or f"geom{g}"
-        shape = _shape(mujoco, model, g, files)
+        shape = _shape(mujoco, model, g, names, files)
         if not body:
             of_ground.append(shown)
         elif shape is None:
             strange.append(shown)
         else:
-            found.setdefault(names.body(body), []).append(replace(shape, rgba=_colour(model, g)))
+            rgba = _colour(model, g)
+            seen = int(model.geom_group[g]) <= _LAST_SHOWN and (not rgba or rgba[3] > 0)
+            found.setdefault(names.body(body), []).append(replace(shape, rgba=rgba, seen=seen))
     if of_ground:
         names.note(
-            "MB153", "geom", of_ground, f"geoms of the world are not read ({listed(of_ground)}): {TOUCH.why}"
+            "MB153", "geom", of_ground, f"geoms of the ground are not read ({listed(of_ground)}): {TOUCH.why}"
         )
     if strange:
         names.note(
@@ -275,7 +279,17 @@ def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dic
     return {name: tuple(shapes) for name, shapes in found.items()}
 
 
-def _shape(mujoco: Any, model: Any, g: int, files: ModelFiles) -> Shape | None:
+def moved_meshes(files: ModelFiles) -> frozenset[str]:
+    """Return the names of the meshes with a frame of reference of their own."""
+    return frozenset(
+        str(element.get("name") or Path(str(element.get("file", ""))).stem)
+        for root in files.roots
+        for element in root.iter("mesh")
+        if element.get("refpos") or element.get("refquat")
+    )
+
+
+def _shape(mujoco: Any, model: Any, g: int, names: Names, files: ModelFiles) -> Shape | None:
     kinds = mujoco.mjtGeom
     kind = kinds(int(model.geom_type[g]))
     collides = bool(model.geom_contype[g] or model.geom_conaffinity[g])
@@ -293,7 +307,8 @@ def _shape(mujoco: Any, model: Any, g: int, files: ModelFiles) -> Shape | None:
     if kind == kinds.mjGEOM_MESH:
         mesh = int(model.geom_dataid[g])
         file = files.path_of(_mesh_file(model, mesh))
-        if not file:
+        # of a mesh that the model moves in its file, only what was compiled is known
+        if not file or names.written("mesh", mesh) in moved_meshes(files):
             return Shape(role, "mesh", (1.0, 1.0, 1.0), X_LS, triangles=_triangles(model, mesh))
         # the compiler moves a mesh to its own principal frame
         X_MF = pose_wxyz(model.mesh_pos[mesh], model.mesh_quat[mesh])

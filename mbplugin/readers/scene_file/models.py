@@ -136,7 +136,7 @@ def _with_origin(scene: Scene, source: SceneSource, index: int, model: str) -> S
 _KINDS = ("box", "sphere", "cylinder", "capsule", "plane", "mesh", "hull")
 
 
-def with_shapes(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene:
+def with_shapes(scene: Scene, source: SceneSource, tables: SceneFile, request: Request) -> Scene:
     """Return a scene with its ``[[shape]]`` tables.
 
     Raises
@@ -145,6 +145,8 @@ def with_shapes(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene:
         A table of no kind or of several, or a scale without a mesh.
     UnknownName
         A body that there is not.
+    UnresolvedPath
+        A mesh that is not found, or lies outside.
     """
     shapes = {name: list(own) for name, own in scene.shapes.items()}
     for i, table in enumerate(tables.shape):
@@ -162,6 +164,8 @@ def with_shapes(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene:
                 where=source.where("shape", i, "scale"),
                 expected="three numbers, none of them 0, of a mesh",
             )
+        if table.mesh is not None:
+            table.mesh.path(request, source.where("shape", i, "mesh"))
         shapes.setdefault(table.body, []).append(_shape(table, stated[0]))
     return replace(scene, shapes={name: tuple(own) for name, own in shapes.items()})
 

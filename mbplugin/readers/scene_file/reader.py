@@ -117,7 +117,7 @@ def read_scene(text: str, request: Request) -> Scene:
         options=_lint_options(tables.lint),
         request=request,
     )
-    return with_shapes(_with_actions(scene, source, tables), source, tables)
+    return with_shapes(_with_actions(scene, source, tables), source, tables, request)
 
 
 def _without_declared_loops(models: Scene, mech: Mechanism) -> tuple[Defect, ...]:

@@ -19,7 +19,7 @@ from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternio
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import Limits, in_engine
 from mbplugin.readers.common.paths import require_few_links
-from mbplugin.readers.common.unread import mark_closures, require_free_root, to_world, with_fixed_roots
+from mbplugin.readers.common.unread import SHAPE, mark_closures, require_free_root, to_world, with_fixed_roots
 from mbplugin.readers.common.xml import colour_of
 from mbplugin.readers.usd.bodies import (
     DIRECTIONS,
@@ -129,6 +129,7 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
         require_free_root(mech, request.path)
     _note_apart(stage, mech, poses, joints)
     _note_loops(stage, mech, joints)
+    shapes = read_shapes(stage, bodies)
     stage.defects += unread_defects(stage)
     return Scene(
         mechanism=mech,
@@ -136,7 +137,7 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
         origin=_origins(stage, bodies, joints, mech) | coupled,
         files=tuple(stage.layers.files),
         defects=tuple(stage.defects),
-        shapes=read_shapes(stage, bodies),
+        shapes=shapes,
         actuators=tuple(joints.actuators),
         request=request,
         actuated=_actuated(stage, joints),
@@ -440,11 +441,22 @@ def read_shapes(stage: Stage, bodies: Bodies) -> dict[str, tuple[Shape, ...]]:
     count = 0
     for prim in stage.prims:
         kind = _KINDS.get(str(prim.GetTypeName()))
-        if kind is None or (owner := bodies.owner(prim)) == WORLD:
+        if (owner := bodies.owner(prim)) == WORLD:
+            continue
+        if kind is None:
+            if prim.IsA(stage.pxr.UsdGeom.Gprim):
+                stage.not_read(
+                    prim, f"{prim.GetTypeName()} <{prim.GetPath()}> is not read: {SHAPE.why}", "note"
+                )
             continue
         shape = _shape(stage, prim, kind, bodies.pose(owner))
         if shape is None:
+            stage.not_read(prim, f"{prim.GetTypeName()} <{prim.GetPath()}> is uneven: {SHAPE.why}", "note")
             continue
+        visible = _is_visible(stage, prim)
+        if not visible and shape.role == "visual":
+            continue
+        shape = replace(shape, seen=visible and shape.role == "collision")
         if kind == "mesh":
             try:
                 shape = replace(shape, triangles=mesh_triangles(stage, prim))
@@ -484,6 +496,13 @@ def _shape(stage: Stage, prim: Any, kind: str, X_WL: Pose) -> Shape | None:
     radius = float(across[0]) * abs(stage.number(prim, "radius", default[0]))
     height = float(scale @ axis) * abs(stage.number(prim, "height", default[1]))
     return Shape(role, kind, (radius, height), X_LS @ Pose(align_z(axis), np.zeros(3)))
+
+
+def _is_visible(stage: Stage, prim: Any) -> bool:
+    """Return whether a prim is shown: visible, and not for guidance only."""
+    imageable = stage.pxr.UsdGeom.Imageable(prim)
+    hidden = str(imageable.ComputeVisibility(stage.time)) == "invisible"
+    return not hidden and str(imageable.ComputePurpose()) != "guide"
 
 
 def _colour(stage: Stage, prim: Any) -> tuple[float, ...]:
