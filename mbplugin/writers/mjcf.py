@@ -146,6 +146,7 @@ class _Writing:
     solids: Solids = field(default_factory=Solids)
     meshes: dict[tuple[object, ...], str] = field(default_factory=dict)
     parts: dict[str, int] = field(default_factory=dict)
+    self_touching: bool = False
 
     def document(self) -> Element:
         """Return the root element."""
@@ -153,6 +154,8 @@ class _Writing:
         root = element(None, "mujoco", {"model": mech.name})
         compiler = element(root, "compiler", {"angle": "radian", "autolimits": "true"})
         element(root, "option", {"gravity": row(mech.gravity)})
+        # the geoms of an MJCF file touch each other unless it says otherwise
+        self.self_touching = is_mjcf(self.scene)
         self.solids = solids_of(self.scene, "mjcf", _standing(mech))
         if any(self.solids.of_body.values()):
             # a body without mass has none, whatever its shapes are
@@ -175,7 +178,7 @@ class _Writing:
         self.losses += unwritten_constraints(mech, ("couplings", "locks"))
         self.losses += self.solids.losses
         self.held += self.solids.held
-        if self.solids.touches and not is_mjcf(self.scene):
+        if self.solids.touches and not self.self_touching:
             self.held.append(
                 "shapes of a robot touch the ground and other robots, not each other, as elsewhere"
             )
@@ -248,7 +251,7 @@ class _Writing:
                 attributes["rgba"] = row(solid.rgba)
             if not solid.touches:
                 attributes |= {"contype": "0", "conaffinity": "0"}
-            elif not is_mjcf(self.scene):
+            elif not self.self_touching:
                 attributes |= self._touching(name)
             if solid.seen != solid.touches:
                 # the viewer of MuJoCo shows the second group, and hides the third

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.errors import MbPluginError
 from mbplugin.files import read_bounded, seen_from
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.scene import Request, Scene, Shape
@@ -125,7 +126,7 @@ def solids_of(scene: Scene, format: str, standing: Collection[str] | None = None
     """
     found, reading = Solids(), _Reading(scene, format, standing)
     for name, shapes in scene.shapes.items():
-        if name == WORLD and format in _WITHOUT_GROUND:
+        if name == WORLD and shapes and format in _WITHOUT_GROUND:
             reading.lost[f"the ground is no part of a model in {format.upper()}"] = [name]
             continue
         found.of_body[name] = tuple(solid for shape in shapes for solid in reading.solids(name, shape))
@@ -145,8 +146,12 @@ def solids_of(scene: Scene, format: str, standing: Collection[str] | None = None
 
 
 def is_mjcf(scene: Scene) -> bool:
-    """Return whether a scene was read from an MJCF file."""
-    return scene.request is not None and format_name(scene.request) == "mjcf"
+    """Return whether a scene was read from an MJCF file, which is looked into: ask once."""
+    try:
+        return scene.request is not None and format_name(scene.request) == "mjcf"
+    except MbPluginError:
+        # the file is gone since
+        return False
 
 
 @dataclass(eq=False)

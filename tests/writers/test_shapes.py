@@ -591,3 +591,26 @@ def test_a_copy_names_the_meshes_of_its_package_from_another_folder(tmp_path: Pa
     )
     found.save(package / "copy.urdf")
     assert 'filename="package://arm/urdf/part.obj"' in (package / "copy.urdf").read_text()
+
+
+def test_a_scene_whose_file_is_gone_is_written(tmp_path: Path) -> None:
+    file = urdf_with(tmp_path, "part.obj", TETRAHEDRON)
+    scene = mb.load(file, base="fixed")
+    file.unlink()
+    for to in FORMATS:
+        assert "arm" in writers.write(scene, to).text
+
+
+def test_shapes_of_an_mjcf_file_that_is_written_anew_touch_each_other(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    arm = '<body name="b" pos="0 0 1"><joint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+    hand = (
+        arm.replace('"b"', '"c"').replace("0 0 1", "0 0 -1", 1)
+        + '<geom type="sphere" size="0.1"/></body></body></body>'
+    )
+    (tmp_path / "m.xml").write_text(TWO_GEOMS.replace("</body>", arm + hand, 1))
+    writers.write(mb.load(tmp_path / "m.xml"), "mjcf").save(tmp_path / "anew.xml")
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "anew.xml"))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    assert data.ncon > 0
