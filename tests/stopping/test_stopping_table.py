@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,14 +15,14 @@ import pytest
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism import Body, Freedom
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.evaluation import joint_stops
 from mbplugin.stopping.run import estop, make_scenario, run_stop
 from mbplugin.stopping.table.extension import ExtensionPoses, table_axes
 from mbplugin.stopping.table.values import StoppingTable
-from places import BULLET_DATA
+from places import ASSETS, BULLET_DATA
 from rod_arms import arm, two_rods
 
 IIWA = BULLET_DATA / "kuka_iiwa" / "model.urdf"
@@ -224,3 +225,13 @@ def test_tables_that_cannot_be(iiwa: Scene) -> None:
 def test_a_deceleration_of_no_such_joint_is_refused_with_those_there_are(iiwa: Scene) -> None:
     with pytest.raises(mb.MbPluginError, match=r"'lbr_iiwa_joint_22'.* did you mean 'lbr_iiwa_joint_2'"):
         mb.stopping_table(iiwa, decelerations={"lbr_iiwa_joint_22": 3.0})
+
+
+def test_a_free_body_beside_an_arm_does_not_change_its_axes() -> None:
+    """Its quaternion is not zero at home: poses of zeros would be no numbers."""
+    mech = mb.load(ASSETS / "arm_6r.scene.toml").mechanism
+    free = replace(mech, bodies=(*mech.bodies, Body("box", 1.0, np.zeros(3), np.eye(3))))
+    tool = mech.bodies[-1].name
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert table_axes(free, tool) == table_axes(mech, tool)

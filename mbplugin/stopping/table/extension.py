@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward, home, joint_axes
 from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
 from mbplugin.model.spatial import Array, is_turn, skew
 from mbplugin.phrases import names_of
@@ -434,7 +434,7 @@ def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -
         if len(set(names)) < len(names):
             raise BadUsage(f"the axes are {', '.join(names[:6])}", expected="each joint once")
         return tuple(names)
-    poses = forward(mech, np.zeros(len(mech.q_names)))
+    poses = forward(mech, home(mech))
     places = [place(mech, joint, poses) for joint in chain]
     points = np.array([point for _, point in places] + [poses.p_WL[mech.body_index[tool]]])
     reach = float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
