@@ -38,8 +38,8 @@ _SAME_POSE = 1e-6
 #: Warnings with which MuJoCo gives up a motion and begins it anew.
 _GAVE_UP = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
 _LIMITS = Limits(
-    seconds=60.0,
-    cpu=60,
+    seconds=300.0,
+    cpu=300,
     memory=4 << 30,
     purpose=Purpose("computed", "the motion under commands", "a model that takes less", "simplify it"),
 )

@@ -86,7 +86,8 @@ def _pair(model: Any, i: int, parent: str, child: str, X_PJ: Pose) -> Pair:
     if joint.shortname() in _SEVERAL:
         return Pair(name, _SEVERAL[joint.shortname()], parent, child, X_PJ, Pose.identity())
     S = _subspace(model, i)
-    if S.shape[1] != 1:
+    # one that mimics another has no rate of its own, and one of several parts moves in a frame of its own
+    if S.shape[1] != 1 or int(joint.nv) != 1 or "Composite" in joint.shortname():
         raise BrokenModel(
             f"joint {name!r} is a {joint.shortname().removeprefix('JointModel')}, which is not read",
             where=str(model.name) or "the model",

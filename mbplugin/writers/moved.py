@@ -36,7 +36,7 @@ def for_folder(text: str, format: str, request: Request, folder: Path) -> str:
         return _moved(text, format, request, there)
     except NoCopy as reason:
         raise BadUsage(
-            f"a copy of {request.path!r} cannot be in another folder: {reason}",
+            f"what is made of {request.path!r} cannot be in another folder: {reason}",
             expected=f"a file in {str(own)!r}",
         ) from None
 

@@ -614,3 +614,25 @@ def test_shapes_of_an_mjcf_file_that_is_written_anew_touch_each_other(tmp_path: 
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     assert data.ncon > 0
+
+
+@pytest.mark.parametrize(
+    "colour", ['string primvars:displayColor = "red"', "float primvars:displayColor = 1"]
+)
+def test_a_stage_with_a_sheared_mesh_or_strange_colours_is_read(tmp_path: Path, colour: str) -> None:
+    pytest.importorskip("pxr")
+    text = writers.write(mb.load(urdf_with(tmp_path, "part.obj", TETRAHEDRON), base="fixed"), "usd").text
+    shear = "matrix4d xformOp:transform = ((1, 1, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))\n"
+    order = 'uniform token[] xformOpOrder = ["xformOp:transform"]\n'
+    points = "point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\nint[] faceVertexCounts = [3]\n"
+    mesh = f'def Mesh "sheared"\n{{\n{shear}{order}{points}int[] faceVertexIndices = [0, 1, 2]\n}}\n'
+    ball = f'def Sphere "ball"\n{{\ncustom {colour}\n}}\n'
+    at = text.index("{", text.index('def Xform "arm"')) + 1
+    (tmp_path / "robot.usda").write_text(text[:at] + "\n" + mesh + ball + text[at:])
+    scene = mb.load(tmp_path / "robot.usda")
+    found = {s.kind: s for s in scene.shapes["arm"] if s.role == "visual"}
+    assert set(found) == {"mesh", "sphere"} and found["sphere"].rgba == ()
+    # x to x + y, as OpenUSD multiplies rows
+    assert found["mesh"].triangles is not None
+    np.testing.assert_allclose(found["mesh"].triangles[0], [[0, 0, 0], [1, 1, 0], [0, 1, 0]], atol=1e-6)
+    assert not any("sheared" in defect.message for defect in scene.defects)

@@ -5,7 +5,7 @@ Contacts, actuators and tendons are no part of a mechanism; what a file says of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import inf
@@ -256,10 +256,10 @@ def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:
 def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dict[str, tuple[Shape, ...]]:
     """Return the shapes of every body; those of the ground, and ellipsoids and signed distances, are noted."""
     found: dict[str, list[Shape]] = {}
-    of_ground, strange = [], []
+    of_ground, strange, moved = [], [], _moved_meshes(files)
     for g in range(model.ngeom):
         body, shown = int(model.geom_bodyid[g]), names.written("geom", g) or f"geom{g}"
-        shape = _shape(mujoco, model, g, names, files)
+        shape = _shape(mujoco, model, g, names, files, moved)
         if not body:
             of_ground.append(shown)
         elif shape is None:
@@ -279,7 +279,7 @@ def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dic
     return {name: tuple(shapes) for name, shapes in found.items()}
 
 
-def moved_meshes(files: ModelFiles) -> frozenset[str]:
+def _moved_meshes(files: ModelFiles) -> frozenset[str]:
     """Return the names of the meshes with a frame of reference of their own."""
     return frozenset(
         str(element.get("name") or Path(str(element.get("file", ""))).stem)
@@ -289,7 +289,9 @@ def moved_meshes(files: ModelFiles) -> frozenset[str]:
     )
 
 
-def _shape(mujoco: Any, model: Any, g: int, names: Names, files: ModelFiles) -> Shape | None:
+def _shape(
+    mujoco: Any, model: Any, g: int, names: Names, files: ModelFiles, moved: Collection[str]
+) -> Shape | None:
     kinds = mujoco.mjtGeom
     kind = kinds(int(model.geom_type[g]))
     collides = bool(model.geom_contype[g] or model.geom_conaffinity[g])
@@ -308,7 +310,7 @@ def _shape(mujoco: Any, model: Any, g: int, names: Names, files: ModelFiles) -> 
         mesh = int(model.geom_dataid[g])
         file = files.path_of(_mesh_file(model, mesh))
         # of a mesh that the model moves in its file, only what was compiled is known
-        if not file or names.written("mesh", mesh) in moved_meshes(files):
+        if not file or names.written("mesh", mesh) in moved:
             return Shape(role, "mesh", (1.0, 1.0, 1.0), X_LS, triangles=_triangles(model, mesh))
         # the compiler moves a mesh to its own principal frame
         X_MF = pose_wxyz(model.mesh_pos[mesh], model.mesh_quat[mesh])

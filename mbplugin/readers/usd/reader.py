@@ -449,31 +449,50 @@ def read_shapes(stage: Stage, bodies: Bodies) -> dict[str, tuple[Shape, ...]]:
                     prim, f"{prim.GetTypeName()} <{prim.GetPath()}> is not read: {SHAPE.why}", "note"
                 )
             continue
-        shape = _shape(stage, prim, kind, bodies.pose(owner))
-        if shape is None:
-            stage.not_read(prim, f"{prim.GetTypeName()} <{prim.GetPath()}> is uneven: {SHAPE.why}", "note")
-            continue
-        visible = _is_visible(stage, prim)
-        if not visible and shape.role == "visual":
-            continue
-        shape = replace(shape, seen=visible and shape.role == "collision")
         if kind == "mesh":
             try:
-                shape = replace(shape, triangles=mesh_triangles(stage, prim))
-            except BadNumber as error:
+                shape = _mesh(stage, prim, bodies.pose(owner))
+            except (BadNumber, BrokenModel) as error:
+                # no mechanics depend on it
                 stage.not_read(prim, f"{error.what}; this mesh is left out", "note")
                 continue
             assert shape.triangles is not None
             count += len(shape.triangles[0])
             if count > _MOST_VERTICES:
                 shape = replace(shape, triangles=None)
+        elif (even := _shape(stage, prim, kind, bodies.pose(owner))) is not None:
+            shape = even
+        else:
+            stage.not_read(prim, f"{prim.GetTypeName()} <{prim.GetPath()}> is uneven: {SHAPE.why}", "note")
+            continue
+        visible = _is_visible(stage, prim)
+        if not visible and shape.role == "visual":
+            continue
+        shape = replace(shape, seen=visible and shape.role == "collision")
         found.setdefault(owner, []).append(replace(shape, rgba=_colour(stage, prim)))
     return {name: tuple(shapes) for name, shapes in found.items()}
 
 
+def _mesh(stage: Stage, prim: Any, X_WL: Pose) -> Shape:
+    """Return a mesh with its points in the link frame, m: no pose and scale could shear it."""
+    A, p = stage.matrix(prim)
+    points, faces = mesh_triangles(stage, prim)
+    X_LW = X_WL.inverse()
+    vertices = stage.metre * (points @ A.T + p) @ X_LW.R.T + X_LW.p
+    if not (np.abs(vertices) <= LARGEST).all():
+        raise BadNumber("the points are too far away", where=stage.where(prim))
+    # a mirror image has its triangles inside out
+    faces = faces[:, ::-1] if np.linalg.det(A) < 0 else faces
+    return Shape(_role(stage, prim), "mesh", (1.0, 1.0, 1.0), Pose.identity(), triangles=(vertices, faces))
+
+
+def _role(stage: Stage, prim: Any) -> str:
+    return "collision" if prim.HasAPI(stage.pxr.UsdPhysics.CollisionAPI) else "visual"
+
+
 def _shape(stage: Stage, prim: Any, kind: str, X_WL: Pose) -> Shape | None:
     A, p = stage.matrix(prim)
-    role = "collision" if prim.HasAPI(stage.pxr.UsdPhysics.CollisionAPI) else "visual"
+    role = _role(stage, prim)
     scale = stage.metre * np.linalg.norm(A, axis=0)
     if not (scale > 0).all():
         return None
@@ -481,10 +500,6 @@ def _shape(stage: Stage, prim: Any, kind: str, X_WL: Pose) -> Shape | None:
     X_LS = X_WL.inverse() @ X_WS
     if kind == "box":
         return Shape(role, kind, tuple(float(s) for s in scale * abs(stage.number(prim, "size", 2.0))), X_LS)
-    if kind == "mesh":
-        # a mirror image has all of its axes reversed, and so has its rotation
-        sign = -1.0 if np.linalg.det(A) < 0 else 1.0
-        return Shape(role, kind, tuple(float(sign * s) for s in scale), X_LS)
     if kind == "sphere":
         radius = abs(stage.number(prim, "radius", 1.0))
         return Shape(role, kind, (float(scale[0] * radius),), X_LS) if _even(scale) else None
@@ -509,9 +524,12 @@ def _colour(stage: Stage, prim: Any) -> tuple[float, ...]:
     """Return the colour and opacity that a prim is displayed with; empty where it states none."""
     values = stage.value(prim, "primvars:displayColor")
     opacity = stage.value(prim, "primvars:displayOpacity")
-    if values is None or not len(values):
+    try:
+        colour = [*map(float, values[0]), float(opacity[0]) if opacity is not None else 1.0]
+    except (TypeError, ValueError, IndexError):
+        # nothing stated, or no colours
         return ()
-    return colour_of(" ".join(str(float(x)) for x in (*values[0], *(opacity or (1.0,))[:1])))
+    return colour_of(" ".join(map(str, colour)))
 
 
 def _even(scale: Array) -> bool:

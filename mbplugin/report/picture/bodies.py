@@ -101,7 +101,7 @@ def _of_file(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, st
     if shape.triangles is not None:
         return _shown("a mesh of the stage", *shape.triangles, tuple(shape.size), most)
     if not shape.mesh:
-        raise NotShown("triangles that a script has made, which PyBullet does not give back")
+        raise NotShown("triangles without a file, which a script has made or of which there are too many")
     path = mesh_path(shape, request)
     if path is None:
         raise NotShown(f"mesh {shape.mesh!r} cannot be found")
