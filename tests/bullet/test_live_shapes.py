@@ -94,7 +94,9 @@ def test_triangles_without_a_file_are_drawn_by_what_collides(client: int) -> Non
     (shape,) = (one for one in scene.shapes[by_hull.name] if one.kind == "hull")
     piece = shape_piece(shape, None)
     assert piece is not None and piece.points.max(axis=0) == pytest.approx(high)
-    assert any("triangles that a script has made" in note and sticks.name in note for note in drawn.notes)
+    assert any(
+        f"{sticks.name}: triangles without a file, which a script has made" in note for note in drawn.notes
+    )
 
 
 def test_reading_shapes_changes_no_motion(client: int) -> None:
