@@ -52,6 +52,11 @@ class Sampled:
     changed: tuple[Array, ...]
 
 
+def sampled_every(count: int) -> int:
+    """Return after how many of ``count`` steps a sample is taken, at the coarsest step."""
+    return max(1, -(-count // _SAMPLES))
+
+
 def left_out(task: Task) -> tuple[str, ...]:
     """Return the parts of a task that PyBullet cannot simulate, one sentence each."""
     with session() as (_, client):
@@ -84,7 +89,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
             h = (end - begin) / fine
             bullet.setTimeStep(h, physicsClientId=client)
             led, laws = _set_motors(task, built, begin + SAME)
-            every = refinement * max(1, -(-count // _SAMPLES))
+            every = refinement * sampled_every(count)
             for k in range(1, fine + 1):
                 for motor, rate in led:
                     drive(built, motor, rate(begin + k * h), UNLIMITED)
@@ -107,20 +112,21 @@ def _poses(built: Built) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class _Rate:
+class Rate:
     """The rate of a drive, from a polynomial of its coordinate."""
 
     start: float
     coefficients: tuple[float, ...]
 
     def __call__(self, time: float) -> float:
+        """Return the rate at a time, s."""
         s = time - self.start
         return float(sum(k * c * s ** (k - 1) for k, c in enumerate(self.coefficients) if k))
 
 
 def _set_motors(
     task: Task, built: Built, time: float
-) -> tuple[list[tuple[Motor, _Rate]], dict[str, BrakeLaw]]:
+) -> tuple[list[tuple[Motor, Rate]], dict[str, BrakeLaw]]:
     """Set locks, friction and brakes as they are from an instant on.
 
     Returns what is led, and how; and the parts of laws that are to be applied as torques, by joint.
@@ -129,14 +135,14 @@ def _set_motors(
     laws: dict[str, BrakeLaw] = {}
     for pair, freedom, motor in axes(built):
         own = motor.step.freedom
-        if _locked(task, pair, own, time):
+        if is_locked(task, pair, own, time):
             drive(built, motor, 0.0, UNLIMITED)
             continue
-        rate = _led(task, pair, own, time)
+        rate = driven_rate(task, pair, own, time)
         if rate is not None:
             led.append((motor, rate))
             continue
-        law = _law(task, pair, own, freedom, time)
+        law = law_at(task, pair, own, freedom, time)
         drive(built, motor, 0.0, law.sliding)
         built.bullet.changeDynamics(
             motor.id, motor.link, jointDamping=law.viscous, physicsClientId=built.client
@@ -146,8 +152,8 @@ def _set_motors(
     return led, laws
 
 
-def _law(task: Task, pair: str, own: str, freedom: Freedom, time: float) -> BrakeLaw:
-    """Return the law of a freedom: of its friction and damping and of the brakes that have gripped."""
+def law_at(task: Task, pair: str, own: str, freedom: Freedom, time: float) -> BrakeLaw:
+    """Return the law of a freedom at a time, s: its friction and damping, and the brakes that have gripped."""
     law = BrakeLaw(
         sliding=freedom.friction if task.friction else 0.0,
         viscous=freedom.damping if task.damping else 0.0,
@@ -158,13 +164,15 @@ def _law(task: Task, pair: str, own: str, freedom: Freedom, time: float) -> Brak
     return law
 
 
-def _locked(task: Task, pair: str, freedom: str, time: float) -> bool:
+def is_locked(task: Task, pair: str, freedom: str, time: float) -> bool:
+    """Return True if a lock of the task holds a freedom at a time, s."""
     own = [k for k in (*task.mech.locks, *task.locks) if k.joint == pair]
     own = [k for k in own if not k.freedoms or freedom in k.freedoms]
     return any((k.at or 0.0) <= time and (k.until is None or time < k.until) for k in own)
 
 
-def _led(task: Task, pair: str, freedom: str, time: float) -> _Rate | None:
+def driven_rate(task: Task, pair: str, freedom: str, time: float) -> Rate | None:
+    """Return the rate that a drive prescribes for a freedom from a time on, s; None without a drive."""
     for one in task.drives:
         of = one.driver
         if (
@@ -172,13 +180,26 @@ def _led(task: Task, pair: str, freedom: str, time: float) -> _Rate | None:
             and freedom in (of.freedoms or (freedom,))
             and (one.until is None or time < one.until)
         ):
-            return _Rate(*[segment for segment in one.motion_segments if segment[0] <= time][-1])
+            return Rate(*[segment for segment in one.motion_segments if segment[0] <= time][-1])
     return None
 
 
 def _without_motor(task: Task, built: Built) -> tuple[str, ...]:
     """Name locks, brakes, drives, friction and torques on what has no motor of its own."""
     have = {(pair, motor.step.freedom) for pair, _, motor in axes(built)}
+    requested = needed_axes(task)
+    missing = dict.fromkeys((kind, pair) for kind, pair, freedom in requested if (pair, freedom) not in have)
+    names = {n for pair, _, m in axes(built) for n in (pair, freedom_name(pair, m.step.freedom))}
+    springs = [spring.joint for spring in task.joint_springs]
+    idle = [name for name in (*(task.torques or {}), *springs) if name not in names]
+    return (
+        *(f"PyBullet has no motor for the {kind} of {pair!r}" for kind, pair in missing),
+        *(f"PyBullet has no motor for the torque or spring of {name!r}" for name in idle),
+    )
+
+
+def needed_axes(task: Task) -> list[tuple[str, str, str]]:
+    """Return the freedoms that something acts on: its kind, the pair and the freedom."""
     requested: list[tuple[str, str, str]] = [("brake", b.joint, b.freedom) for b in task.brakes]
     for lock in task.locks:
         free = task.mech.pair_by_name[lock.joint].kind.free
@@ -193,14 +214,7 @@ def _without_motor(task: Task, built: Built) -> tuple[str, ...]:
             for f, own in zip(pair.kind.free, pair.freedoms, strict=True)
             if own.friction
         ]
-    missing = dict.fromkeys((kind, pair) for kind, pair, freedom in requested if (pair, freedom) not in have)
-    names = {n for pair, _, m in axes(built) for n in (pair, freedom_name(pair, m.step.freedom))}
-    springs = [spring.joint for spring in task.joint_springs]
-    idle = [name for name in (*(task.torques or {}), *springs) if name not in names]
-    return (
-        *(f"PyBullet has no motor for the {kind} of {pair!r}" for kind, pair in missing),
-        *(f"PyBullet has no motor for the torque or spring of {name!r}" for name in idle),
-    )
+    return requested
 
 
 # Forces in PyBullet, applied before every step: loads, torques, springs, laws of brakes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mbplugin.closing.values import Closing
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.comparison.models.alignment import ModelDiff
+    from mbplugin.comparison.run import EngineWord
     from mbplugin.comparison.side_by_side.run import SideBySide
     from mbplugin.model.brake_law import Units
     from mbplugin.model.enumerations import LossKind
@@ -112,13 +113,13 @@ Against = Annotated[
 Step = Annotated[
     float | None,
     typer.Option(
-        metavar="S", parser=opt.seconds("--step"), help="PyBullet's coarsest step, s; default: automatic."
+        metavar="S", parser=opt.seconds("--step"), help="The engine's coarsest step, s; default: automatic."
     ),
 ]
 Iterations = Annotated[int, typer.Option(metavar="N", help="Iterations of PyBullet's solver.")]
 MaxSeconds = Annotated[
     float,
-    typer.Option("--max-seconds", metavar="S", help="Time limit, s, for our motion and for PyBullet's."),
+    typer.Option("--max-seconds", metavar="S", help="Time limit, s, for our motion and for each engine's."),
 ]
 Picture = Annotated[
     Path | None,
@@ -128,6 +129,14 @@ HoldOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME,…", help="Joints to hold; default: at rest the actuated joints, as many as needed."
+    ),
+]
+CheckedBy = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="pybullet or mujoco; default: PyBullet, and MuJoCo as the second, as far as they are installed.",
     ),
 ]
 EngineOption = Annotated[
@@ -264,7 +273,7 @@ def _close_report(
     return CommandReport(lines, document, partial(record_of_scene, scene))
 
 
-# ``mbplugin crosscheck``: compare a motion with PyBullet's as its step decreases.
+# ``mbplugin crosscheck``: compare a motion with those of the engines as their steps decrease.
 
 
 @reads_model
@@ -282,6 +291,7 @@ def crosscheck_command(
     torque: TorqueOption = None,
     damping: DampingOption = True,
     friction: FrictionOption = True,
+    engine: CheckedBy = None,
     against: Against = None,
     step: Step = None,
     iterations: Iterations = 500,
@@ -292,15 +302,21 @@ def crosscheck_command(
     output: opt.OutputOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
-    """Check whether PyBullet's motion converges to ours as its step decreases; print the largest deviations.
+    """Check whether the motions of PyBullet and MuJoCo converge to ours as their steps decrease.
 
     Exit code: 0 if it agrees, 1 if it does not or the motions are not comparable, 2 for unusable input or
     wrong usage.
     """
-    from mbplugin.bullet.session import require_engine
+    from mbplugin.comparison.run import ENGINES, crosscheck, engines_for
 
     _require_files(picture, output)
-    require_engine("a cross-check")
+    if engine is not None and engine not in ENGINES:
+        names = tuple(ENGINES)
+        raise BadUsage(
+            f"--engine is {engine!r}", expected=" or ".join(names), remedy=suggestion(engine, names)
+        )
+    checked_by = cast("EngineWord | None", engine)
+    engines_for(checked_by)
     if stop is not None and (duration or lock or torque or signal is not None):
         raise BadUsage("--stop was given with --duration, --lock, --torque or --signal", expected="it alone")
     scene = read_scene(file, (output, picture), reading, snap_angles=snap_angles)
@@ -308,16 +324,15 @@ def crosscheck_command(
     brakes = given.brakes(brake)
     loads = given.loads(load)
     payloads = given.tool_payloads(payload)
-    from mbplugin.comparison.run import crosscheck
-
     common: dict[str, Any] = {
+        "engine": checked_by,
         "against": None if against is None else str(against),
         "step": step,
         "iterations": iterations,
         "max_seconds": max_seconds,
     }
     state = given.coordinates(q), given.rates(qd)
-    with count_bar("motions of PyBullet") as progress:
+    with count_bar("motions of the engines") as progress:
         if stop is not None:
             from mbplugin.stopping.run import estop
 

@@ -1,4 +1,4 @@
-"""The result of a cross-check: whether PyBullet converges to our motion."""
+"""The result of a cross-check: whether the motion of PyBullet or MuJoCo converges to ours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from mbplugin.bullet.built import Built, build
-from mbplugin.bullet.motion import Task
+from mbplugin.bullet.motion import Sampled, Task
 from mbplugin.bullet.session import quiet, session
 from mbplugin.bullet.tree import outer_frame
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
@@ -48,8 +48,9 @@ if TYPE_CHECKING:
 _EXACT = 1e-8
 #: A step so short that the sensors tell what acts at its start, s.
 _MOMENT = 1e-9
+EngineName = Literal["PyBullet", "MuJoCo"]
 Verdict = Literal["agrees", "disagrees", "not asymptotic", "not comparable"]
-Program = Literal["mbplugin", "PyBullet"]
+Program = Literal["mbplugin", "PyBullet", "MuJoCo"]
 #: Orders of convergence that count as first order.
 FIRST_ORDER = (0.7, 1.3)
 #: How long a motion is compared where nobody says, s.
@@ -81,12 +82,12 @@ def _draw(found: Agreement, figure: Any) -> None:
     errors, curves = figure.subplots(1, 2)
     _draw_errors(found, errors)
     _draw_curves(found, curves)
-    lines = (f"PyBullet and mbplugin: {found.verdict}", cut_short(found.of_effort.heading, 110))
+    lines = (f"{found.engine} and mbplugin: {found.verdict}", cut_short(found.of_effort.heading, 110))
     figure.suptitle("\n".join(filter(None, lines))).set_parse_math(False)
 
 
 def _draw_errors(found: Agreement, axes: Any) -> None:
-    axes.set_xlabel("step of PyBullet [s]")
+    axes.set_xlabel(f"step of {found.engine} [s]")
     axes.set_ylabel("largest deviation [rad, m, rad/s, m/s]")
     axes.grid(alpha=0.3, which="both")
     shown = dict.fromkeys(row.quantity for row in found.rows if row.errors)
@@ -108,22 +109,22 @@ def _draw_curves(found: Agreement, axes: Any) -> None:
     if found.curves is None:
         return
     lines = []
-    for ours, bullet in zip(found.curves.ours.T, found.curves.bullet.T, strict=True):
+    for ours, theirs in zip(found.curves.ours.T, found.curves.bullet.T, strict=True):
         lines += axes.plot(found.curves.time, ours, linewidth=1.2)
-        axes.plot(found.curves.time[::4], bullet[::4], ".", color=lines[-1].get_color(), markersize=4)
+        axes.plot(found.curves.time[::4], theirs[::4], ".", color=lines[-1].get_color(), markersize=4)
     legend(axes, lines, found.curves.names)
-    axes.set_title("lines: mbplugin, dots: PyBullet at its smallest step", fontsize="small")
+    axes.set_title(f"lines: mbplugin, dots: {found.engine} at its smallest step", fontsize="small")
 
 
-# Quantities without a time step: PyBullet's mass matrix, inverse dynamics and joint sensors against ours.
+# Quantities without a time step: the engine's mass matrix, inverse dynamics and joint sensors against ours.
 #
-# They are compared if PyBullet defines them (one tree on the ground, joints of one axis) and if they
+# They are compared if the engine defines them (one tree on the ground, joints of one axis) and if they
 # are unique: in a loop, reactions may be non-unique.
 
 
 @dataclass(frozen=True, eq=False)
 class Statics:
-    """What PyBullet tells at the start; entries are None where it has no answer.
+    """What an engine tells at the start; entries are None where it has no answer.
 
     Parameters
     ----------
@@ -160,6 +161,15 @@ def gravity_only(task: Task) -> Task:
 def accelerations(mech: Mechanism) -> Array:
     """Return joint accelerations (nv,) at which inverse dynamics is compared, rad/s² and m/s²."""
     return np.asarray(np.cos(1.0 + np.arange(len(mech.qd_names))))
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """What an engine says first: what it cannot do, or statics and the motions at four steps."""
+
+    left_out: tuple[str, ...]
+    statics: Statics = Statics()
+    runs: tuple[Sampled, ...] = ()
 
 
 def query_statics(task: Task) -> Statics:
@@ -278,11 +288,11 @@ class Row:
     element : str
         The body, joint or coordinate.
     deviation : float
-        Between PyBullet and us; of what depends on the step, PyBullet extrapolated to step zero.
+        Between the engine and us; of what depends on the step, the engine extrapolated to step zero.
     bound : float
         What the deviation may be.
     errors : tuple of float
-        Largest deviation along the motion at each step of PyBullet, the coarsest first; empty where
+        Largest deviation along the motion at each step of the engine, the coarsest first; empty where
         there is no step.
     orders : tuple of float
         Binary logarithms of their ratios.
@@ -311,7 +321,7 @@ class Check:
 
     Parameters
     ----------
-    program : "mbplugin" or "PyBullet"
+    program : "mbplugin", "PyBullet" or "MuJoCo"
     name : str
         What is checked.
     value, bound : float
@@ -342,7 +352,7 @@ class Curves:
     time : (n,) array
         s.
     ours, bullet : (n, k) array
-        At PyBullet's smallest step, rad and m.
+        At the smallest step of the engine, whichever it is, rad and m.
     """
 
     names: tuple[str, ...]
@@ -353,27 +363,27 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Agreement(Result):
-    """The result of a cross-check.
+    """The result of a cross-check with one engine, and that with the other engine where both are installed.
 
     Parameters
     ----------
     verdict : str
-        ``agrees``, ``disagrees``, ``not asymptotic`` (PyBullet's values do not change with its
-        step as those of a first-order method, so an extrapolation is not possible) or ``not comparable`` (PyBullet
+        ``agrees``, ``disagrees``, ``not asymptotic`` (the engine's values do not change with its
+        step as those of a first-order method, so an extrapolation is not possible) or ``not comparable`` (the engine
         cannot model the mechanism, or our motion ended early).
     reason : str
         One sentence.
     rows : tuple of Row
         Parameters of the model first, then quantities without a time step, then the motion.
     steps : tuple of float
-        PyBullet's steps, s, each half of the one before; between two events they are adjusted to end at
+        The engine's steps, s, each half of the one before; between two events they are adjusted to end at
         them.
     orders : tuple of float
         Observed orders of convergence of all joint coordinates together, one for each halving.
     duration : float
         s.
     settings : dict of str to float
-        PyBullet's solver: ``iterations``, ``residual_threshold``, ``erp``.
+        The engine's solver: ``iterations`` and ``residual_threshold`` (of PyBullet), ``erp``.
     notes : tuple of str
         Parts that are omitted in both models, or read differently; one sentence each.
     curves : Curves or None
@@ -386,6 +396,11 @@ class Agreement(Result):
         that they agree says nothing about these values.
     of_effort : EffortLimits
         The joints of these brakes and decelerations.
+    engine : "PyBullet" or "MuJoCo"
+    version : str
+        Of the engine.
+    second : Agreement, optional
+        The cross-check of the same motion with MuJoCo, where this one is with PyBullet.
     """
 
     verdict: Verdict
@@ -401,14 +416,17 @@ class Agreement(Result):
     tolerance: float = DEFAULT_TOLERANCE
     assumed: tuple[str, ...] = ()
     of_effort: EffortLimits = NO_EFFORT_LIMITS
+    engine: EngineName = "PyBullet"
+    version: str = ""
+    second: Agreement | None = None
 
     def __repr__(self) -> str:
         return one_line(self, self.verdict, (*(("assumed values",) if self.assumed else ()), self.reason))
 
     @property
     def agrees(self) -> bool:
-        """Whether the verdict is ``agrees``."""
-        return self.verdict == "agrees"
+        """True if the verdict is ``agrees``, and the second engine, if any, does not disagree."""
+        return self.verdict == "agrees" and (self.second is None or self.second.verdict != "disagrees")
 
     @property
     def order(self) -> float:
@@ -421,7 +439,7 @@ class Agreement(Result):
         return plot(self, path)
 
 
-# Our motion for the cross-check, and the same motion as a task for PyBullet.
+# Our motion for the cross-check, and the same motion as a task for the engines.
 
 
 @dataclass(frozen=True, eq=False)
@@ -455,7 +473,7 @@ def of_motion(
     given = None if brakes is None else tuple(brakes)
     if scene and scene.holds:
         raise BadUsage(
-            f"the scene holds {scene.holds[0].constraint!r} for a while, which PyBullet cannot",
+            f"the scene holds {scene.holds[0].constraint!r} for a while, which no engine here can",
             expected="a scene without [[hold]]",
         )
     later = (*(scene.locks if scene else ()), *locks)
@@ -529,7 +547,7 @@ def _notes(geared: bool, task: Task, ours: Trajectory) -> tuple[str, ...]:
     if geared:
         notes.append("rotor inertias are left out of both motions, for PyBullet has none")
     if stronger := [brake.joint for brake in task.brakes if brake.law.static > brake.law.sliding]:
-        notes.append(f"in PyBullet the brake of {stronger[0]!r} holds no more than it slides with")
+        notes.append(f"in the other motion the brake of {stronger[0]!r} holds no more than it slides with")
     if passed := _passed_limits(ours):
         notes.append(f"end stops are left out of both motions, which pass the limits of {listed(passed)}")
     return (*notes, *ours.notes)
@@ -556,7 +574,7 @@ def _task(
     by_load = [p.name for p in mech.pairs if any(f.load_friction for f in p.freedoms)]
     if actions.friction and by_load:
         raise BadUsage(
-            f"PyBullet has no friction that grows with the load of a joint, as {by_load[0]!r} has",
+            f"neither PyBullet nor MuJoCo has friction that grows with the load of a joint, as {by_load[0]!r} has",
             remedy="leave friction out of both motions (--no-friction)",
         )
     return Task(

@@ -20,7 +20,7 @@ import numpy as np
 
 from mbplugin.bullet.motion import SAME, Sampled, Task
 from mbplugin.bullet.tree import loaded
-from mbplugin.comparison.agreement import FIRST_ORDER, Check, Curves, Program, Row
+from mbplugin.comparison.agreement import FIRST_ORDER, Check, Curves, EngineName, Program, Row
 from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.model.brake_law import BrakeLaw, rate_force
 from mbplugin.model.mechanism import WORLD, Mechanism, Pair
@@ -50,7 +50,6 @@ _FREEDOMS, _PRESENCE = "number of differing freedoms", "presence of a "
 #: What has no part in a motion that is compared: limits are off in both.
 IDLE = ("lower limit", "upper limit", "effort limit", "velocity limit")
 OURS: Program = "mbplugin"
-THEIRS: Program = "PyBullet"
 #: The check that a shorter step may pass, and that therefore speaks against no motion.
 CONVERGENCE = "order of its own convergence, from 1"
 #: Error of an energy beside what is turned over, for ours and for PyBullet extrapolated to step zero.
@@ -63,7 +62,7 @@ _PARTS = 8
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """By how much PyBullet's samples differ from ours: (runs, samples, elements) and their names.
+    """By how much the engine's samples differ from ours: (runs, samples, elements) and their names.
 
     The runs are those at the four steps, and one with more iterations at the last where there is any.
     ``uneven`` is what instants within steps may do to the extrapolated value.
@@ -351,14 +350,14 @@ class _States:
 
 
 def checks_of(
-    task: Task, ours: Trajectory, runs: Sequence[Sampled], orders: Sequence[float]
+    task: Task, ours: Trajectory, runs: Sequence[Sampled], orders: Sequence[float], engine: EngineName
 ) -> tuple[Check, ...]:
     """Return the checks of both motions.
 
     Parameters
     ----------
     runs : sequence of Sampled
-        PyBullet's at four steps, the coarsest first.
+        The engine's at four steps, the coarsest first.
     orders : sequence of float
         With which its coordinates converge to a limit of their own.
     """
@@ -369,11 +368,11 @@ def checks_of(
         (left, turned) = _unaccounted(task, own)
         found.append(_energy(OURS, left, turned, _OF_OURS))
         last, before = (_unaccounted(task, states) for states in (theirs[-1], theirs[-2]))
-        found.append(_energy(THEIRS, 2 * last[0] - before[0], last[1], _OF_THEIRS))
-    found.append(_closed(task, theirs[-1].q, THEIRS, _NEARLY_CLOSED))
+        found.append(_energy(engine, 2 * last[0] - before[0], last[1], _OF_THEIRS))
+    found.append(_closed(task, theirs[-1].q, engine, _NEARLY_CLOSED))
     if len(orders):
         off = abs(orders[-1] - 1.0)
-        found.append(Check(THEIRS, CONVERGENCE, off, FIRST_ORDER[1] - 1.0, "1"))
+        found.append(Check(engine, CONVERGENCE, off, FIRST_ORDER[1] - 1.0, "1"))
     return tuple(check for check in found if check is not None)
 
 
@@ -385,7 +384,8 @@ def verdict_of(checks: Sequence[Check]) -> str:
     if not failed:
         return "each motion passes its own checks, which shows neither to be wrong"
     sentences = []
-    for program in (OURS, THEIRS):
+    theirs = next((check.program for check in checks if check.program != OURS), None)
+    for program in filter(None, (OURS, theirs)):
         own = [check for check in failed if check.program == program]
         if own:
             sentences.append(f"the motion of {program} fails its {' and '.join(map(_fails, own))}")

@@ -1,15 +1,22 @@
-"""The cross-check itself: models, statics, then motions with decreasing steps until they are conclusive."""
+"""The cross-check itself: models, statics, then motions with decreasing steps until they are conclusive.
+
+The engine is PyBullet, MuJoCo, or both. Both are of first order here, so that one rule judges them.
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from lxml import etree
@@ -17,14 +24,16 @@ from lxml import etree
 from mbplugin.arguments import checked
 from mbplugin.bullet.motion import Sampled, Solver, Task, left_out, run_motion
 from mbplugin.bullet.reader import read_client
-from mbplugin.bullet.session import Allowance, in_child, quiet, require_engine, session
+from mbplugin.bullet.session import Allowance, in_child, quiet, session
+from mbplugin.comparison import mujoco_motion
 from mbplugin.comparison.agreement import (
     FIRST_ORDER,
     Agreement,
+    Begun,
     Check,
+    EngineName,
     Row,
     Setup,
-    Statics,
     of_motion,
     of_stop,
     query_statics,
@@ -45,7 +54,7 @@ from mbplugin.comparison.compare import (
     verdict_of,
     without_idle,
 )
-from mbplugin.errors import BadUsage, BrokenModel, MbPluginError
+from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, MissingDependency
 from mbplugin.files import read_bounded
 from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.mechanism import WORLD, Body
@@ -53,32 +62,97 @@ from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
 from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene
 from mbplugin.phrases import listed
-from mbplugin.processes.foreign import LimitPassed, Limits, in_own_child
+from mbplugin.processes.foreign import LimitPassed, Limits, in_engine, in_own_child
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.stopping.outcome import StopReport
 
-#: PyBullet's steps in a whole motion at the coarsest, and how many it may take in the finest, over the
-#: number of rows that it iterates over.
+#: Steps of an engine in a whole motion at the coarsest, and how many it may take in the finest, over the
+#: number of rows that PyBullet iterates over.
 _STEPS, _MOST = 64, 40_000
 #: Bounds beside the motion at which a comparison tells something.
 _PRECISE = 1e-3
 #: What PyBullet may take to read a file; a copy of it without shapes is written.
 _READING = Limits(seconds=60.0, cpu=60, memory=3 << 30, written=1 << 30)
-_LATE = "smaller steps are not compared, because the time or the memory allowed for PyBullet was used up"
+_LATE = "smaller steps are not compared, because the time or the memory allowed for {} was used up"
 #: Travel that is none, rad or m.
 _AT_REST = 1e-6
 #: Told how many motions are computed, and how many there will be at least.
 Progress = Callable[[int, int], None]
+EngineWord = Literal["pybullet", "mujoco"]
+T = TypeVar("T")
 #: Rows of the parameters of both models, and notes.
 Models = tuple[list[Row], tuple[str, ...]]
-_NO_STATICS = Statics()
 #: A mass (kg) or an inertia (kg·m²) that is none, beside which there is no relative error.
 _NOTHING = 1e-9
 
 
-# ``crosscheck``: whether PyBullet converges to our motion as its step decreases.
+# The engines: what of each is asked in a process of its own.
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine beside which a motion is checked.
+
+    Parameters
+    ----------
+    name : "PyBullet" or "MuJoCo"
+    package, extra : str
+        The package that has to be installed, and the extra that installs it.
+    begin : callable
+        What it leaves out, or its statics and first motions of a task.
+    motion : callable
+        Its motions of a task.
+    iterates : bool
+        If true, its constraints are met the better, the more iterations it takes.
+    """
+
+    name: EngineName
+    package: str
+    extra: str
+    begin: Callable[[Task, float, Solver], Begun]
+    motion: Callable[[Task, float, tuple[int, ...], Solver], list[Sampled]]
+    iterates: bool
+
+    @property
+    def installed(self) -> bool:
+        """True if its package can be imported."""
+        return self.package in sys.modules or find_spec(self.package) is not None
+
+    @property
+    def version(self) -> str:
+        """Of its package; empty where that tells none."""
+        try:
+            return importlib.metadata.version(self.package)
+        except importlib.metadata.PackageNotFoundError:
+            return ""
+
+    def ask(self, allowance: Allowance, function: Callable[..., T], /, *args: Any) -> T:
+        """Return the answer of a function that runs in a process of the engine."""
+        if self.name == "PyBullet":
+            return in_child(function, *args, limits=allowance.limits)
+        return in_engine(self.name, allowance.limits, "", function, *args)
+
+
+def engines_for(requested: EngineWord | None) -> tuple[Engine, ...]:
+    """Return the engine that is requested, or those that are installed, PyBullet first.
+
+    Raises
+    ------
+    MissingDependency
+        It is not installed, or neither is.
+    """
+    wanted = ENGINES if requested is None else {requested: ENGINES[requested]}
+    found = tuple(engine for engine in wanted.values() if engine.installed)
+    if not found:
+        first = next(iter(wanted.values())) if requested else ENGINES["mujoco"]
+        either = "" if requested else "PyBullet or "
+        raise MissingDependency.of("a cross-check", either + first.name, first.extra)
+    return found
+
+
+# ``crosscheck``: whether the motion of an engine converges to ours as its step decreases.
 
 
 @checked
@@ -96,22 +170,23 @@ def crosscheck(
     torques: NamedNumbers | None = None,
     damping: bool = True,
     friction: bool = True,
+    engine: Literal["pybullet", "mujoco"] | None = None,
     against: int | str | None = None,
     step: float | None = None,
     iterations: int = 500,
     progress: Callable[[int, int], None] | None = None,
     max_seconds: float = MAX_SECONDS,
 ) -> Agreement:
-    """Compare a motion of mbplugin with PyBullet's at a step, a half, a quarter and an eighth of it.
+    """Compare a motion of mbplugin with an engine's at a step, a half, a quarter and an eighth of it.
 
-    Both start from the same state with the same loads, locks and brakes. PyBullet runs in a process of
-    its own. The parameters of the two models are compared first.
+    Both start from the same state with the same loads, locks and brakes. PyBullet and MuJoCo run in processes
+    of their own. The parameters that PyBullet reads from a URDF are compared first.
 
     Parameters
     ----------
     mech : path, PyBullet client, Scene, Mechanism or StopReport
-        A stop is compared from its signal to rest; then only ``against``, ``step`` and ``iterations``
-        apply.
+        A stop is compared from its signal to rest; then only ``engine``, ``against``, ``step`` and
+        ``iterations`` apply.
     duration : float, optional
         s; by default 0.5, or 1.5 times the time of the last lock or brake if that is longer.
     q, qd : mapping or vector, optional
@@ -120,18 +195,20 @@ def crosscheck(
         In addition to the scene's.
     brakes, signal, loads, payload, torques, damping, friction
         As for ``simulate``.
+    engine : "pybullet" or "mujoco", optional
+        By default PyBullet, and MuJoCo as the second; the other one alone where one is not installed.
     against : int or str, optional
         PyBullet's model: a connected client, or a URDF; by default the scene's own URDF as
         PyBullet reads it, if there is one.
     step : float, optional
-        PyBullet's coarsest step, s. By default it is halved until its error decreases as that of a
+        The engine's coarsest step, s. By default it is halved until its error decreases as that of a
         first-order method.
     iterations : int
         Of PyBullet's solver.
     progress : callable, optional
-        Called with the number of computed motions of PyBullet, and the least total number.
+        Called with the number of computed motions of an engine, and the least total number.
     max_seconds : float
-        Time limit of the computation, for our motion and for all of PyBullet's; beyond it nothing is comparable.
+        Time limit of the computation, for our motion and for all of each engine; beyond it nothing is comparable.
 
     Returns
     -------
@@ -142,9 +219,13 @@ def crosscheck(
     BadUsage, UnknownName, BadNumber, CannotClose
         Something in the request that cannot be.
     MissingDependency
-        PyBullet is not installed.
+        The engine is not installed, or neither is.
     """
-    require_engine("a cross-check")
+    engines = engines_for(engine)
+    if against is not None and engines[0].name != "PyBullet":
+        if engine is None:
+            raise MissingDependency.of("a model of PyBullet to compare with", "PyBullet", "bullet")
+        raise BadUsage("against was given with MuJoCo", expected="PyBullet's model, for the engine pybullet")
     if step is not None and not (isfinite(step) and step > 0):
         raise BadUsage(f"the step is {step:g} s", expected="a positive number")
     if iterations < 1:
@@ -180,8 +261,17 @@ def crosscheck(
             friction=friction,
             max_seconds=max_seconds,
         )
-    compared = models(scene, setup.task.mech, against)
-    return check(setup, compared, Solver(iterations), step, progress, allowance=Allowance(max_seconds))
+    found: Agreement | None = None
+    for one in reversed(engines):
+        # only PyBullet reads a URDF as it is; what MuJoCo makes of one is another model
+        compared: Models = models(scene, setup.task.mech, against) if one.name == "PyBullet" else ([], ())
+        allowance = Allowance(max_seconds)
+        checked_with = check(
+            setup, compared, Solver(iterations), step, progress, allowance=allowance, engine=one
+        )
+        found = replace(checked_with, second=found)
+    assert found is not None
+    return found
 
 
 def _require_none_given(motion: Mapping[str, object]) -> None:
@@ -253,8 +343,9 @@ def check(
     progress: Progress | None = None,
     *,
     allowance: Allowance,
+    engine: Engine,
 ) -> Agreement:
-    """Return the agreement of a motion with PyBullet's, as far as it is computed in the time allowed.
+    """Return the agreement of a motion with the engine's, as far as it is computed in the time allowed.
 
     Raises
     ------
@@ -266,11 +357,13 @@ def check(
     task = setup.task
     if step is not None and step > task.duration:
         raise BadUsage(f"the step is {step:g} s", expected=f"at most the duration, {task.duration:g} s")
-    settings = {
-        "iterations": float(solver.iterations),
-        "residual_threshold": solver.residual_threshold,
-        "erp": solver.erp,
-    }
+    settings = {"erp": solver.erp}
+    if engine.iterates:
+        settings = {
+            "iterations": float(solver.iterations),
+            "residual_threshold": solver.residual_threshold,
+            **settings,
+        }
     base = Agreement(
         "disagrees",
         "",
@@ -281,14 +374,16 @@ def check(
         tolerance=setup.ours.tolerance,
         assumed=setup.assumed,
         of_effort=setup.of_effort,
+        engine=engine.name,
+        version=engine.version,
     )
     if wrong := [row for row in rows if not row.agrees]:
         return replace(base, reason=_models_differ(wrong))
-    if reason := _unmoved(setup):
+    if reason := _unmoved(setup, engine):
         return replace(base, verdict="not comparable", reason=reason)
     h = task.duration / _STEPS if step is None else step
     try:
-        return _compared(setup, base, solver, h, progress, allowance, adapt=step is None)
+        return _compared(setup, base, solver, h, progress, allowance, engine, adapt=step is None)
     except LimitPassed as error:
         return replace(base, verdict="not comparable", reason=f"{error.what}; {error.remedy}")
 
@@ -300,19 +395,20 @@ def _compared(
     h: float,
     progress: Progress | None,
     allowance: Allowance,
+    engine: Engine,
     *,
     adapt: bool,
 ) -> Agreement:
     """Compare statics, and motions from the step ``h`` (s) on."""
     task = setup.task
-    begun = in_child(begin, task, h, solver, limits=allowance.limits)
+    begun = engine.ask(allowance, engine.begin, task, h, solver)
     if begun.left_out:
         more = f" (and {len(begun.left_out) - 1} more of this kind)" if len(begun.left_out) > 1 else ""
         return replace(base, verdict="not comparable", reason=begun.left_out[0] + more)
     base = replace(base, rows=(*base.rows, *statics_rows(task, begun.statics)))
     if wrong := [row for row in base.rows if not row.agrees]:
         return replace(base, reason=explain_disagreement(setup, wrong))
-    return _motions(setup, base, solver, h, begun.runs, progress, allowance, adapt=adapt)
+    return _motions(setup, base, solver, h, begun.runs, progress, allowance, engine, adapt=adapt)
 
 
 def _models_differ(wrong: list[Row]) -> str:
@@ -324,12 +420,12 @@ def _models_differ(wrong: list[Row]) -> str:
     )
 
 
-def _unmoved(setup: Setup) -> str:
+def _unmoved(setup: Setup, engine: Engine) -> str:
     """Return why there is no motion to compare, or nothing."""
     if setup.ours.outcome not in ("completed", "stopped"):
         return f"our motion ended as {setup.ours.outcome!r} at {setup.ours.time[-1]:.6g} s"
     if setup.ours.planar and any(joint.pair is None for joint in setup.task.mech.tree.joints):
-        return f"our motion keeps free bodies in the {setup.ours.planar} plane, and PyBullet's does not"
+        return f"our motion keeps free bodies in the {setup.ours.planar} plane, and {engine.name}'s does not"
     return "" if setup.task.mech.qd_names else "nothing can move"
 
 
@@ -341,12 +437,13 @@ def _motions(
     first: tuple[Sampled, ...],
     progress: Progress | None,
     allowance: Allowance,
+    engine: Engine,
     *,
     adapt: bool,
 ) -> Agreement:
     """Compare four motions; unless the step was chosen, halve it until they tell something."""
     task, runs = setup.task, list(first)
-    most = _MOST // max(1, task.rows)
+    most = _MOST // max(1, task.rows) if engine.iterates else _MOST
     while True:
         k = len(runs) - 4
         if progress is not None:
@@ -355,49 +452,51 @@ def _motions(
         found = deviations(task, setup.ours, last, h / finest) if _finite(last) else []
         if (_settled(found) and _tells(setup, found)) or not adapt or 2 * finest * sum(task.counts(h)) > most:
             break
-        finer = _in_time(task, h, 2 * finest, solver, allowance)
+        finer = _in_time(task, h, 2 * finest, solver, allowance, engine)
         if not finer:
-            base = replace(base, notes=(*base.notes, _LATE))
+            base = replace(base, notes=(*base.notes, _LATE.format(engine.name)))
             break
         runs += finer
-    if _settled(found) and task.constrained:
+    if _settled(found) and task.constrained and engine.iterates:
         more = replace(solver, iterations=2 * solver.iterations)
-        last += in_child(run_motion, task, h, (finest,), more, limits=allowance.limits)
+        last += engine.ask(allowance, engine.motion, task, h, (finest,), more)
         found = deviations(task, setup.ours, last, h / finest)
     out = replace(
         base,
         rows=(*base.rows, *(row for d in found for row in rows_of(d))),
         steps=tuple(h / 2**i for i in range(k, k + 4)),
         orders=orders_of(found) if found else (np.nan,) * 3,
-        notes=(*base.notes, *open_loops(task, last[3])),
+        notes=(*base.notes, *open_loops(task, last[3], engine.name)),
         curves=curves_of(task, setup.ours, last[3]) if found else None,
     )
     if found and not (_settled(found) and _first_order(out.orders) and all(r.agrees for r in out.rows)):
-        out = replace(out, checks=checks_of(task, setup.ours, last, own_orders(found)))
+        out = replace(out, checks=checks_of(task, setup.ours, last, own_orders(found), engine.name))
     return _judged(setup, out, _settled(found), chosen=not adapt)
 
 
-def _in_time(task: Task, h: float, refinement: int, solver: Solver, allowance: Allowance) -> list[Sampled]:
-    """Return PyBullet's motion at one more step, or nothing where the time that is allowed ends first."""
+def _in_time(
+    task: Task, h: float, refinement: int, solver: Solver, allowance: Allowance, engine: Engine
+) -> list[Sampled]:
+    """Return the engine's motion at one more step, or nothing where the time that is allowed ends first."""
     try:
-        return in_child(run_motion, task, h, (refinement,), solver, limits=allowance.limits)
+        return engine.ask(allowance, engine.motion, task, h, (refinement,), solver)
     except LimitPassed:
         return []
 
 
 def _judged(setup: Setup, out: Agreement, settled: bool, *, chosen: bool) -> Agreement:
-    """Return the agreement with its verdict; ``settled`` is whether PyBullet converges, to whatever."""
+    """Return the agreement with its verdict; ``settled`` is whether the engine converges, to whatever."""
     wrong = [row for row in out.rows if not row.agrees]
     if settled and wrong:
         return replace(out, reason=explain_disagreement(setup, wrong, out.checks))
     if settled and _first_order(out.orders):
         return replace(out, verdict="agrees", reason=_agreed(setup, out))
-    reason = not_asymptotic(setup, out.orders, out.checks, chosen=chosen)
+    reason = not_asymptotic(setup, out.orders, out.checks, chosen=chosen, engine=out.engine)
     return replace(out, verdict="not asymptotic", reason=reason)
 
 
 def _settled(found: list[Deviations]) -> bool:
-    """Whether PyBullet converges with first order: its error against us, or else to something of its own."""
+    """Whether the engine converges with first order: its error against us, or else to something of its own."""
     return bool(found) and (_first_order(orders_of(found)) or _first_order(own_orders(found)))
 
 
@@ -428,10 +527,10 @@ def _agreed(setup: Setup, found: Agreement) -> str:
         return f"neither moves in {found.duration:.6g} s; give rates or loads to compare a motion"
     moved = [row for row in found.rows if row.errors]
     if not found.orders:
-        return f"PyBullet's motion is ours at every step down to {found.steps[-1]:.3g} s"
+        return f"{found.engine}'s motion is ours at every step down to {found.steps[-1]:.3g} s"
     worst = max((row for row in moved if row.quantity == "coordinate"), key=lambda row: row.deviation)
     return (
-        f"PyBullet converges to our motion with order {found.orders[-1]:.2f}; extrapolated to step zero,"
+        f"{found.engine} converges to our motion with order {found.orders[-1]:.2f}; extrapolated to step zero,"
         f" {worst.element} is {worst.deviation:.2g} {worst.unit} off, within {worst.bound:.2g}"
     )
 
@@ -460,11 +559,16 @@ def explain_disagreement(setup: Setup, wrong: Sequence[Row], checks: Sequence[Ch
 
 
 def not_asymptotic(
-    setup: Setup, orders: Sequence[float], checks: Sequence[Check] = (), *, chosen: bool = False
+    setup: Setup,
+    orders: Sequence[float],
+    checks: Sequence[Check] = (),
+    *,
+    chosen: bool = False,
+    engine: EngineName = "PyBullet",
 ) -> str:
     """Return that the deviation does not shrink as that of a first-order method, and what may help."""
     if np.isnan(orders).any():
-        return "PyBullet's motion leaves all bounds; choose a smaller step or a shorter duration"
+        return f"{engine}'s motion leaves all bounds; choose a smaller step or a shorter duration"
     seen = ", ".join(f"{order:.2f}" for order in orders)
     if setup.task.mech.tree.cut or setup.task.mech.couplings:
         why = "loops that are badly conditioned for iterations, or a very sensitive motion"
@@ -476,32 +580,23 @@ def not_asymptotic(
     firm = [check for check in checks if check.name != CONVERGENCE]
     failed = verdict_of(firm) if any(not check.passes for check in firm) else ""
     return (
-        f"the deviation shrinks with orders {seen} of PyBullet's step instead of 1, so nothing can be"
+        f"the deviation shrinks with orders {seen} of {engine}'s step instead of 1, so nothing can be"
         f" extrapolated; possible reasons are {why}; {remedy}" + (f"; {failed}" if failed else "")
     )
 
 
-def open_loops(task: Task, run: Sampled) -> tuple[str, ...]:
-    """Return how far PyBullet lets loops open at its smallest step, as a note."""
+def open_loops(task: Task, run: Sampled, engine: EngineName) -> tuple[str, ...]:
+    """Return how far an engine lets loops open at its smallest step, as a note."""
     if not np.isfinite(run.q).all():
         return ()
     gaps = opening(task.mech, run.q)
     if not gaps:
         return ()
     worst = max(gaps, key=lambda name: gaps[name])
-    return (f"at its smallest step PyBullet lets {worst!r} open by {gaps[worst]:.2g} m",)
+    return (f"at its smallest step {engine} lets {worst!r} open by {gaps[worst]:.2g} m",)
 
 
 # The first queries to PyBullet, combined in one process, because each start takes a second.
-
-
-@dataclass(frozen=True, eq=False)
-class Begun:
-    """What PyBullet says first: what it cannot do, or statics and the motions at four steps."""
-
-    left_out: tuple[str, ...]
-    statics: Statics = _NO_STATICS
-    runs: tuple[Sampled, ...] = ()
 
 
 def begin(task: Task, step: float, solver: Solver) -> Begun:
@@ -509,6 +604,15 @@ def begin(task: Task, step: float, solver: Solver) -> Begun:
     if gone := left_out(task):
         return Begun(gone)
     return Begun((), query_statics(task), tuple(run_motion(task, step, (1, 2, 4, 8), solver)))
+
+
+#: What can be asked, PyBullet first.
+ENGINES: Mapping[EngineWord, Engine] = {
+    "pybullet": Engine("PyBullet", "pybullet", "bullet", begin, run_motion, iterates=True),
+    "mujoco": Engine(
+        "MuJoCo", "mujoco", "mjcf", mujoco_motion.begin, mujoco_motion.run_motion, iterates=False
+    ),
+}
 
 
 # Orientations that a URDF states as quaternions, which PyBullet does not read.

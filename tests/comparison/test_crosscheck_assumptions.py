@@ -46,7 +46,7 @@ def documents(*command: str) -> tuple[str, str, dict[str, object]]:
 def test_a_stop_with_assumed_brakes_is_amber_and_the_same_one_with_stated_brakes_green(robot: str) -> None:
     command = ("crosscheck", robot, "--base", "fixed", "--qd", "j=1", "--stop", "0")
     text, page, document = documents(*command)
-    assert text.startswith("! ASSUMED, NOT STATED: the brakes of j ") and "arm: agrees." in text
+    assert text.startswith("! ASSUMED, NOT STATED: the brakes of j ") and "arm, PyBullet: agrees." in text
     assert ASSUMED in " ".join(text.split())
     assert page.index('class="verdict fair"') < page.index('class="alarm"') and ASSUMED in page
     assert document["verdict"] == "agrees"
@@ -59,7 +59,7 @@ def test_a_stop_with_assumed_brakes_is_amber_and_the_same_one_with_stated_brakes
     }
 
     text, page, document = documents(*command, "--brake", STATED)
-    assert text.startswith("arm: agrees.") and "ASSUMED" not in text
+    assert text.startswith("arm, PyBullet: agrees.") and "ASSUMED" not in text
     assert 'class="verdict good"' in page and 'class="alarm"' not in page
     assert document["assumed"] == [] and document["of_effort"] == {
         "brakes": [],

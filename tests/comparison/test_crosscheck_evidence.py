@@ -14,7 +14,7 @@ import mbplugin as mb
 from command_line import call
 from mbplugin.comparison import agreement as crosscheck_setup
 from mbplugin.comparison.agreement import Check, Setup, of_motion
-from mbplugin.comparison.compare import OURS, THEIRS, _States, _unaccounted, verdict_of
+from mbplugin.comparison.compare import OURS, _States, _unaccounted, verdict_of
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.spatial import JointSpring
 from mbplugin.report.documents.motions import crosscheck_document
@@ -107,7 +107,7 @@ def test_our_motion_with_too_little_friction_is_told_by_its_own_energy(
     monkeypatch.setattr(
         crosscheck_setup, "simulate", lambda m, *a, **k: real(replace(m, pairs=less), *a, **k)
     )
-    found = mb.crosscheck(mech, 0.3, q=q, qd={"j0": 5.0}, step=0.002)
+    found = mb.crosscheck(mech, 0.3, q=q, qd={"j0": 5.0}, step=0.002, engine="pybullet")
     assert found.verdict == "disagrees"
     failed = [check for check in found.checks if not check.passes]
     assert [(check.program, check.name) for check in failed] == [(OURS, WAY)]
@@ -124,11 +124,11 @@ def test_our_motion_with_too_little_friction_is_told_by_its_own_energy(
 def test_a_motion_of_pybullet_whose_loops_open_is_told_by_them() -> None:
     """With one iteration its loop does not stay closed."""
     mech, q = rocker()
-    found = mb.crosscheck(mech, 0.3, q=q, qd={"j0": 5.0}, step=0.01, iterations=1)
+    found = mb.crosscheck(mech, 0.3, q=q, qd={"j0": 5.0}, step=0.01, iterations=1, engine="pybullet")
     assert not found.agrees
     failed = {(check.program, check.name) for check in found.checks if not check.passes}
-    assert (THEIRS, "opening of loops") in failed
-    assert all(program == THEIRS for program, _ in failed)
+    assert ("PyBullet", "opening of loops") in failed
+    assert all(program == "PyBullet" for program, _ in failed)
     assert "the motion of PyBullet fails its" in found.reason
     assert "that of mbplugin passes its own" in found.reason or "fails" not in found.reason
     require_told(found)
@@ -154,12 +154,12 @@ def require_told(found: mb.Agreement) -> None:
     (0.5, 3.0, "that of mbplugin passes its own, the motion of PyBullet fails its energy (3 J, bound 1)"),
 ])  # fmt: skip
 def test_what_checks_say_names_who_fails_and_by_how_much(ours: float, theirs: float, words: str) -> None:
-    checks = [Check(OURS, "energy", ours, 1.0, "J"), Check(THEIRS, "energy", theirs, 1.0, "J")]
+    checks = [Check(OURS, "energy", ours, 1.0, "J"), Check("PyBullet", "energy", theirs, 1.0, "J")]
     assert verdict_of(checks) == words
 
 
 def test_both_may_fail() -> None:
-    checks = [Check(OURS, "energy", 2.0, 1.0, "J"), Check(THEIRS, "opening", 0.5, 0.1, "m")]
+    checks = [Check(OURS, "energy", 2.0, 1.0, "J"), Check("PyBullet", "opening", 0.5, 0.1, "m")]
     told = verdict_of(checks)
     assert told == (
         "the motion of mbplugin fails its energy (2 J, bound 1),"

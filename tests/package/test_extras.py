@@ -31,9 +31,10 @@ SWEEP = ("sweep", ARM, "--out", "{}/stops", "--number", "3", "--qd", "j1=1")
 NO = "no.urdf"
 #: By extra: the package that is hidden, and a command with the words of its sentence.
 WITHOUT = [
-    ("bullet", "pybullet", ("crosscheck", NO), "a cross-check needs PyBullet"),
+    ("bullet", "pybullet", ("crosscheck", NO, "--engine", "pybullet"), "a cross-check needs PyBullet"),
     ("bullet", "pybullet", ("view", NO), "a window needs PyBullet"),
     ("bullet", "pybullet", ("view", NO, "--picture", "{}/a.png"), "a picture needs PyBullet"),
+    ("mjcf", "mujoco", ("crosscheck", NO, "--engine", "mujoco"), "a cross-check needs MuJoCo"),
     ("mjcf", "mujoco", ("close", BAR, "--to", "mjcf"), "checking the MJCF that is written needs mujoco"),
     ("usd", "pxr", ("close", BAR, "--to", "usd"), "checking the USD that is written needs usd-core"),
     ("yaml", "yaml", ("matrix", str(SEEDS / "extended.urdf")), "PyYAML is not installed"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from mbplugin.comparison.agreement import Program, Verdict
+from mbplugin.comparison.agreement import EngineName, Program, Verdict
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.model.enumerations import (
     ConstraintKind,
@@ -191,8 +191,8 @@ def simulate_document(
 
 
 class _Solver(Part):
-    iterations: Size = key("of PyBullet's solver")
-    residual_threshold: Size
+    iterations: Size = key("of PyBullet's solver", optional=True)
+    residual_threshold: Size = key("of PyBullet's solver", optional=True)
     erp: Size = key("error reduction parameter")
 
 
@@ -222,7 +222,9 @@ class _Check(Part):
 class _Curves(Part):
     time: Series = key("s")
     ours: dict[str, Series] = key("rad and m, by coordinate")
-    pybullet: dict[str, Series] = key("rad and m, by coordinate, at PyBullet's smallest step", read="bullet")
+    pybullet: dict[str, Series] = key(
+        "rad and m, by coordinate, at the smallest step of the engine, whichever it is", read="bullet"
+    )
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
@@ -231,8 +233,21 @@ class _Curves(Part):
         return super().of(value, ours=ours, pybullet=bullet)
 
 
+class _Second(Part):
+    engine: EngineName
+    version: str
+    verdict: Verdict
+    reason: str = key("one sentence")
+    steps: list[Size] = key("its steps, s")
+    orders: list[float | None] = key("observed orders, as above")
+    solver: _Solver = key(read="settings")
+    rows: list[_Comparison]
+    checks: list[_Check]
+    notes: list[str]
+
+
 class CrosscheckOutput(Recorded):
-    """Whether PyBullet's motion converges to that of mbplugin."""
+    """Whether the motion of PyBullet or MuJoCo converges to that of mbplugin."""
 
     source: str = key("the FILE as it was given")
     files: list[str]
@@ -242,9 +257,12 @@ class CrosscheckOutput(Recorded):
     of_effort: EffortLimits = key("brakes and decelerations that are not stated", optional=True)
     duration: Size = key("s")
     tolerance: Size = key("relative rank tolerance of our motion", optional=True)
-    steps: list[Size] = key("PyBullet's steps, s, each half of the one before")
+    engine: EngineName = key("the engine of what follows", optional=True)
+    version: str = key("of the engine", optional=True)
+    second: _Second | None = key("the same motion in MuJoCo, where the engine is PyBullet", optional=True)
+    steps: list[Size] = key("the engine's steps, s, each half of the one before")
     orders: list[float | None] = key(
-        "observed orders of all coordinates together, one for each halving; null where PyBullet's"
+        "observed orders of all coordinates together, one for each halving; null where the engine's"
         " motion leaves all bounds"
     )
     solver: _Solver = key(read="settings")

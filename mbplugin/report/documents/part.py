@@ -275,8 +275,10 @@ class Part(BaseModel):
                 item = entry.constant[0]
             elif entry.name in stated:
                 item = stated.pop(entry.name)
+            elif mapping:
+                item = value.get(entry.path) if entry.optional else value[entry.path]
             else:
-                item = value[entry.path] if mapping else entry.read(value)
+                item = entry.read(value)
             if item is None and entry.optional:
                 continue
             found[entry.key] = item if entry.make is None or item is None else entry.make(item)

@@ -163,10 +163,10 @@ def diff_chapter(scene: Scene, found: ModelDiff) -> Chapter:
 
 
 def agreement_chapter(scene: Scene, agreement: Agreement) -> Chapter:
-    """Return the chapter of a comparison with PyBullet; judged at the scene's pose."""
+    """Return the chapter of a comparison with an engine; judged at the scene's pose."""
     analysis, note = judged(scene, scene.state.q, tolerance=agreement.tolerance)
     return Chapter(
-        title=f"{scene.mechanism.name} beside PyBullet",
+        title=f"{scene.mechanism.name} beside {agreement.engine}",
         model=scene,
         analysis=analysis,
         agreement=agreement,

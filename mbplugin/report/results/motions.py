@@ -72,7 +72,7 @@ def _deviations(found: Agreement) -> list[dict[str, Any]]:
 def _agreement_lines(found: Agreement, width: int) -> Iterator[Line]:
     from mbplugin.report.text.compared import crosscheck_lines
 
-    return crosscheck_lines(found, "PyBullet and mbplugin", width)
+    return crosscheck_lines(found, f"{found.engine} and mbplugin", width)
 
 
 def _agreement_document(found: Agreement) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _agreement_document(found: Agreement) -> dict[str, Any]:
 def _agreement_chapter(found: Agreement) -> Chapter:
     from mbplugin.report.html.chapters import Chapter
 
-    return Chapter(title="Beside PyBullet", agreement=found)
+    return Chapter(title=f"Beside {found.engine}", agreement=found)
 
 
 #: Components of a force, then of a moment.

@@ -1,4 +1,4 @@
-"""A cross-check as text: the verdict, PyBullet's convergence, and the largest deviations."""
+"""A cross-check as text: the verdicts, the convergence of each engine, and the largest deviations."""
 
 from __future__ import annotations
 
@@ -28,11 +28,29 @@ _HEADS = ("closures of", "gap mm", "turn mrad", "force N", "noise N")
 def crosscheck_lines(
     found: Agreement, name: str, width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
-    """Yield the report of one cross-check, with angles and lengths in some units."""
+    """Yield the report of a cross-check with one engine or two, with angles and lengths in some units."""
     yield from warning_lines(found.of_effort.warnings, width)
-    style = "bold yellow" if found.agrees and found.assumed else _STYLES.get(found.verdict, "bold yellow")
-    for text in wrapped(f"{name}: {found.verdict}. {_sentence(found.reason)}", width, "", "  "):
-        yield Line(text, style)
+    of_engines = [found] if found.second is None else [found, found.second]
+    # who reads one line reads that something disagrees
+    of_engines.sort(key=lambda one: one.verdict != "disagrees")
+    for one in of_engines:
+        style = (
+            "bold yellow"
+            if one.verdict == "agrees" and one.assumed
+            else _STYLES.get(one.verdict, "bold yellow")
+        )
+        who = name if found.second is None else f"{name}, {one.engine}"
+        for text in wrapped(f"{who}: {one.verdict}. {_sentence(one.reason)}", width, "", "  "):
+            yield Line(text, style)
+    for one in of_engines:
+        if one is found or one.verdict != "agrees":
+            yield from _engine_lines(one, width, units)
+    yield from sentences_under("Assumed", joined_by_words(found.assumed), width)
+    yield from note_lines(tuple(dict.fromkeys(note for one in of_engines for note in one.notes)), width)
+
+
+def _engine_lines(found: Agreement, width: int, units: Units) -> Iterator[Line]:
+    """Yield the steps and tables of one engine."""
     if found.steps:
         yield from (Line(text) for text in wrapped(_steps(found), width, "", "  "))
     still = [row for row in found.rows if not row.errors]
@@ -43,8 +61,6 @@ def crosscheck_lines(
         yield from _moved(found, moved, width, units)
     if found.checks:
         yield from _checks(found.checks, width)
-    yield from sentences_under("Assumed", joined_by_words(found.assumed), width)
-    yield from note_lines(found.notes, width)
 
 
 def _sentence(text: str) -> str:
@@ -55,10 +71,14 @@ def _steps(found: Agreement) -> str:
     steps = ", ".join(f"{1e3 * step:.4g}" for step in found.steps)
     solver = found.settings
     orders = ", ".join(f"{order:.2f}" for order in found.orders) or "none, it is exact"
+    of_solver = ""
+    if "iterations" in solver:
+        of_solver = (
+            f"{solver['iterations']:.0f} iterations, residual threshold {solver['residual_threshold']:g}, "
+        )
     return (
-        f"{found.duration:.6g} s in steps of {steps} ms; observed orders {orders}; "
-        f"{solver['iterations']:.0f} iterations, residual threshold {solver['residual_threshold']:g}, "
-        f"ERP {solver['erp']:g}"
+        f"{found.engine}: {found.duration:.6g} s in steps of {steps} ms; observed orders {orders}; "
+        f"{of_solver}ERP {solver['erp']:g}"
     )
 
 

@@ -61,13 +61,20 @@ def agreement_section(chapter: Chapter) -> Html | None:
     rows = sorted(found.rows, key=lambda row: (row.agrees, not row.errors))
     parted = [row for row in rows if row.errors or not row.agrees]
     still = [row for row in rows if not row.errors and row.agrees]
+    second = found.second
     return section(
-        "PyBullet's answer",
+        f"{found.engine}'s answer",
+        element("p", f"{second.engine}: {second.verdict}. {second.reason[:1].upper()}{second.reason[1:]}.")
+        if second is not None
+        else None,
         element("ul", [element("li", sentence) for sentence in _settings(found)]),
         element("div", [figure(chart) for chart in _charts(found)], class_="charts"),
         _table(parted, decided=found.verdict != "not asymptotic") if parted else None,
         _folded(still) if still else None,
         _checks(found) if found.checks else None,
+        _table([row for row in second.rows if not row.agrees])
+        if second is not None and second.verdict == "disagrees"
+        else None,
         [element("p", f"Note: {note}", class_="fine") for note in found.notes],
         lead=f"{found.verdict[:1].upper()}{found.verdict[1:]}: {found.reason}.",
     )
@@ -106,7 +113,7 @@ def _settings(found: Agreement) -> Iterator[str]:
     if found.duration:
         yield f"Duration {found.duration:.4g} s."
     if found.steps:
-        yield f"Steps of PyBullet: {', '.join(f'{1e3 * step:.4g}' for step in found.steps)} ms."
+        yield f"Steps of {found.engine}: {', '.join(f'{1e3 * step:.4g}' for step in found.steps)} ms."
     if found.orders:
         yield f"Observed orders of convergence: {', '.join(f'{order:.2f}' for order in found.orders)}."
     if found.settings:
@@ -142,12 +149,12 @@ def _row(row: Row, decided: bool) -> Html:
 
 
 def _charts(found: Agreement) -> Iterator[Chart]:
-    """Yield the errors by step, then the coordinates that move most, ours and PyBullet's."""
+    """Yield the errors by step, then the coordinates that move most, ours and the engine's."""
     units = {row.element: row.unit for row in found.rows if row.quantity == "coordinate"}
     if len(found.steps) > 1 and (errors := tuple(_errors(found))):
         shown = {units[curve.name] for curve in errors}
         label = f"[{' or '.join(sorted(shown, reverse=True))}]"
-        yield Chart("PyBullet's error by its step", "step [s]", label, errors, powers="xy")
+        yield Chart(f"{found.engine}'s error by its step", "step [s]", label, errors, powers="xy")
     curves = found.curves
     if curves is None or not len(curves.names):
         return
@@ -155,7 +162,7 @@ def _charts(found: Agreement) -> Iterator[Chart]:
     for k in sorted(moving.tolist()):
         pair = (
             Curve("mbplugin", curves.time, curves.ours[:, k]),
-            Curve("PyBullet at its smallest step", curves.time, curves.bullet[:, k], dashed=True),
+            Curve(f"{found.engine} at its smallest step", curves.time, curves.bullet[:, k], dashed=True),
         )
         yield Chart(curves.names[k], "time [s]", f"[{units.get(curves.names[k], 'rad or m')}]", pair)
 

@@ -45,9 +45,9 @@ _SWITCHES = (
     ("path", "tool path", True),
 )
 _AGREEMENTS: Mapping[str, str] = {
-    "agrees": "PyBullet agrees",
-    "disagrees": "PyBullet disagrees",
-    "not asymptotic": "Undecided: PyBullet's error does not shrink in proportion to its step",
+    "agrees": "{} agrees",
+    "disagrees": "{} disagrees",
+    "not asymptotic": "Undecided: {}'s error does not shrink in proportion to its step",
     "not comparable": "Undecided: the two motions cannot be compared",
 }
 _TIME = "time [s]"
@@ -253,7 +253,8 @@ def grade(chapter: Chapter) -> str:
         return "good" if chapter.difference.same else "bad"
     if chapter.agreement is not None:
         # a comparison that decides nothing is not dangerous
-        if chapter.agreement.verdict == "disagrees":
+        of_engines = (chapter.agreement, chapter.agreement.second)
+        if any(one is not None and one.verdict == "disagrees" for one in of_engines):
             return "bad"
         return "good" if chapter.agreement.agrees and not chapter.agreement.assumed else "fair"
     if chapter.side_by_side is not None and not chapter.side_by_side.agrees:
@@ -316,7 +317,10 @@ def sentence(chapter: Chapter) -> str:
     if chapter.side_by_side is not None:
         return f"{chapter.side_by_side.mechanism.name}: {engines_verdict(chapter.side_by_side, 'non-unique')}"
     if chapter.agreement is not None:
-        return _AGREEMENTS[chapter.agreement.verdict]
+        of_engines = (chapter.agreement, chapter.agreement.second or chapter.agreement)
+        # a second engine that disagrees comes first
+        first = min(of_engines, key=lambda one: one.verdict != "disagrees")
+        return _AGREEMENTS[first.verdict].format(first.engine)
     if chapter.report is not None:
         return verdict(chapter.report)
     return "" if chapter.verdicts is None else analysis_verdict(chapter.verdicts)
