@@ -16,7 +16,7 @@ from mbplugin.analysis.analysis import analyze_mechanism
 from mbplugin.analysis.catalogue import COST, Allowed, generic_pose
 from mbplugin.analysis.remedies import Change, Cures, apply_changes, no_remedy, proved_cures
 from mbplugin.arguments import checked
-from mbplugin.closing.commanded import commanded
+from mbplugin.closing.commanded import commanded, commanded_in_bullet
 from mbplugin.closing.drift import Drifts, drifts
 from mbplugin.closing.values import Closing, Cut, LoopClosure, Verdict, cut_at, evaluated, loop_pairs
 from mbplugin.constraints.rank import View
@@ -164,6 +164,11 @@ def close(
         planar=scene.options.planar,
         loose=_loose(scene, to),
         commanded=commanded(scene, closed, written, _at(scene, choice), back, choice.driven)
+        if measure_drift
+        else None,
+        commanded_in_bullet=commanded_in_bullet(
+            scene, closed, written, _at(scene, choice), back, choice.driven
+        )
         if measure_drift
         else None,
     )

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import importlib.metadata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from mbplugin.bullet.motion import Solver, Task, left_out, run_motion
+from mbplugin.bullet.session import in_child
+from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import MbPluginError
+from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Request, Scene, State
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import Array, JointSpring
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_engine
 from mbplugin.readers.standing import bolted_down
 from mbplugin.writers import write
 from mbplugin.writers.copies import is_as_in_file, is_of_format, source_text
-from mbplugin.writers.written import Written
+from mbplugin.writers.written import Renamed, Written
 
 #: Of the motion and of each command, s.
 DURATION, _HOLD = 0.5, 0.05
@@ -25,6 +30,8 @@ DURATION, _HOLD = 0.5, 0.05
 _STEPS = (5e-4, 1.25e-4)
 #: Under the same commands bodies of both are no farther apart, rad and m.
 FOLLOWS = 1e-3
+_BULLET, _BULLET_ITERATIONS = "pybullet", 100
+_NONE_IN_COMMON = "the two have no body with mass in common"
 #: Of the random commands.
 SEED = 7
 #: What a torque does to the joint alone, rad/s² and m/s², where no actuator takes a command.
@@ -37,6 +44,7 @@ _SOFT, _SOLIMP = 10, (0.9999, 0.9999, 0.001, 0.5, 2.0)
 _SAME_POSE = 1e-6
 #: Warnings with which MuJoCo gives up a motion and begins it anew.
 _GAVE_UP = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
+_WRITTEN = 1 << 30
 _LIMITS = Limits(
     seconds=300.0,
     cpu=300,
@@ -112,7 +120,8 @@ def commanded(
         return Commanded("MuJoCo", reason="MuJoCo is not installed (pip install 'mbplugin[mjcf]')")
     try:
         sides = (_model(scene, closed, written), _written(written, target, back))
-        return in_engine("MuJoCo", _LIMITS, sides[0][1].path, moved_apart, *sides, tuple(driven))
+        where = sides[0][1].path
+        return in_engine("MuJoCo", _LIMITS, where, moved_apart, *sides, tuple(driven), written.renamed)
     except MbPluginError as error:
         return Commanded("MuJoCo", reason=str(error))
 
@@ -128,13 +137,23 @@ def _model(scene: Scene, closed: Array, written: Written) -> tuple[str, Request]
         request = copied or scene.request
         assert request is not None
         return source_text(request), request
-    at_rest = State(closed, np.zeros(len(scene.mechanism.qd_names)))
-    return _as_mjcf(bolted_down(replace(scene, state=at_rest)))
+    return _as_mjcf(_at_rest(scene, closed))
 
 
 def _written(written: Written, target: Scene, back: Scene) -> tuple[str, Request]:
     if written.format == "mjcf":
         return written.text, written.names_from or Request("closed.xml", written.text)
+    return _as_mjcf(_read_back(written, target, back))
+
+
+def _at_rest(scene: Scene, closed: Array) -> Scene:
+    """Return a scene at rest at its closed pose ``closed`` (nq,), an arm without a base bolted down."""
+    at_rest = State(closed, np.zeros(len(scene.mechanism.qd_names)))
+    return bolted_down(replace(scene, state=at_rest))
+
+
+def _read_back(written: Written, target: Scene, back: Scene) -> Scene:
+    """Return what is read of the written file, at rest at the pose of the target and bolted down like it."""
     known = dict(zip(target.mechanism.q_names, target.state.q.tolist(), strict=True))
     mech = back.mechanism
     start = dict(zip(mech.q_names, back.state.q.tolist(), strict=True))
@@ -144,7 +163,7 @@ def _written(written: Written, target: Scene, back: Scene) -> tuple[str, Request
     )
     # what is taken to hold the model holds the written file as well, whose base is stated in some formats
     back = replace(back, state=State(q, np.zeros(len(mech.qd_names))), base_open=target.base_open)
-    return _as_mjcf(bolted_down(back))
+    return bolted_down(back)
 
 
 def _as_mjcf(scene: Scene) -> tuple[str, Request]:
@@ -153,10 +172,136 @@ def _as_mjcf(scene: Scene) -> tuple[str, Request]:
     return text, Request("model.xml", text)
 
 
-# In a process of its own: two models, stepped side by side.
+# PyBullet: both mechanisms under the same torques, each command a motion of its own from the state before.
 
 
-def moved_apart(ours: tuple[str, Request], theirs: tuple[str, Request], driven: tuple[str, ...]) -> Commanded:
+def commanded_in_bullet(
+    scene: Scene, closed: Array, written: Written, target: Scene, back: Scene, driven: Sequence[str]
+) -> Commanded:
+    """Return how far a model and its written file move apart in PyBullet under the same seeded torques.
+
+    Both are built in PyBullet from what was read of them, as for ``crosscheck``; see :func:`commanded`.
+    """
+    if find_spec(_BULLET) is None:
+        return Commanded("PyBullet", reason="PyBullet is not installed (pip install 'mbplugin[bullet]')")
+    try:
+        sides = (_at_rest(scene, closed), _read_back(written, target, back))
+        joints = written.renamed[0]
+        rates = [one.mechanism.qd_names for one in sides]
+        names = tuple(name for name in driven if name in rates[0] and joints.get(name, name) in rates[1])
+        if any(one.mechanism.pfaffians for one in sides):
+            return Commanded("PyBullet", reason="wheels on the ground are not compared")
+        tasks = [_task(one) for one in sides]
+        # PyBullet reads the bodies from files that are written for it
+        return in_child(
+            apart_in_bullet, tasks, names, written.renamed, limits=replace(_LIMITS, written=_WRITTEN)
+        )
+    except MbPluginError as error:
+        return Commanded("PyBullet", reason=str(error))
+
+
+def _task(scene: Scene) -> Task:
+    """Return the motion of a scene from its state under what acts in it, besides actuators."""
+    return Task(
+        replace(scene.mechanism, drivers=()),
+        scene.state.q,
+        scene.state.qd,
+        _HOLD,
+        scene.payloads,
+        joint_springs=tuple(spring for spring in scene.springs if isinstance(spring, JointSpring)),
+    )
+
+
+def apart_in_bullet(tasks: Sequence[Task], names: tuple[str, ...], renamed: Renamed) -> Commanded:
+    """Return how far two motions of PyBullet move apart under torques on joints; call it in a process of its own.
+
+    Parameters
+    ----------
+    tasks : sequence of Task
+        Of the model and of the written file, for the time of one command.
+    names : tuple of str
+        Joints that get torques.
+    renamed : pair of mappings
+        Names of joints and bodies in the written file, where they are others than in the model.
+    """
+    joints, bodies = renamed
+    theirs = tuple(joints.get(name, name) for name in names)
+    version = importlib.metadata.version(_BULLET)
+    for task, which in zip(tasks, ("model", "written file"), strict=True):
+        if gone := left_out(task):
+            return Commanded("PyBullet", version, reason=f"the {which}: {gone[0]}")
+    equations = joint_equations(tasks[0].mech, tasks[0].q, tasks[0].qd)
+    indices = [tasks[0].mech.qd_names.index(name) for name in names]
+    # the inertia that a joint moves where the others move freely
+    size = _ACCELERATION / np.maximum(np.diag(np.linalg.pinv(equations.M))[indices], _LEAST)
+    found = Commanded("PyBullet", version)
+    for step in _STEPS:
+        ends = [
+            _end_in_bullet(task, own, size, step) for task, own in zip(tasks, (names, theirs), strict=True)
+        ]
+        if not all(np.isfinite(p).all() and np.isfinite(R).all() for p, R in ends):
+            return Commanded("PyBullet", version, reason="the motion diverges")
+        found = _compared(tasks, ends, bodies, Commanded("PyBullet", version, names, step=step))
+        if found.reason or max(found.angle, found.distance) <= FOLLOWS:
+            break
+    return found
+
+
+def _end_in_bullet(task: Task, names: tuple[str, ...], size: Array, step: float) -> tuple[Array, Array]:
+    """Return centres of mass (N, 3), m, and orientations (N, 3, 3) after all commands of ``size`` (n,) at most."""
+    rng = np.random.default_rng(SEED)
+    p_WC, R_WL = np.empty(0), np.empty(0)
+    for _ in range(round(DURATION / _HOLD)):
+        # both are solved alike, so that fewer iterations than those of a cross-check do
+        torques = dict(zip(names, (rng.uniform(-1.0, 1.0, len(names)) * size).tolist(), strict=True))
+        (run,) = run_motion(replace(task, torques=torques), step, (1,), Solver(iterations=_BULLET_ITERATIONS))
+        task = replace(task, q=run.q[-1], qd=run.qd[-1])
+        p_WC, R_WL = run.p_WC[-1], run.R_WL[-1]
+    return p_WC, R_WL
+
+
+def _compared(
+    tasks: Sequence[Task],
+    ends: Sequence[tuple[Array, Array]],
+    renamed: Mapping[str, str],
+    found: Commanded,
+) -> Commanded:
+    """Return the answer with how much the movements of the bodies differ, from their starts to their ``ends``."""
+    heavy = [{body.name: k for k, body in enumerate(task.mech.bodies) if body.mass} for task in tasks]
+    common = [name for name in heavy[0] if renamed.get(name, name) in heavy[1]]
+    if not common:
+        return replace(found, reason=_NONE_IN_COMMON)
+    starts = [forward(task.mech, task.q) for task in tasks]
+    apart = []
+    for name in common:
+        moves = []
+        numbers = (heavy[0][name], heavy[1][renamed.get(name, name)])
+        for start, (p, R), k in zip(starts, ends, numbers, strict=True):
+            moves.append((R[k] @ start.R_WL[k].T, p[k] - start.p_WC[k]))
+        (R_a, p_a), (R_b, p_b) = moves
+        apart.append(
+            (name, _angle(R_a.T @ R_b), float(np.linalg.norm(p_a - p_b)), float(np.linalg.norm(p_a)))
+        )
+    worst = max(apart, key=lambda one: max(one[1], one[2]))
+    return replace(
+        found,
+        kind="torque" if found.driven else "none",
+        angle=max(one[1] for one in apart),
+        distance=max(one[2] for one in apart),
+        body=worst[0],
+        moved=max(one[3] for one in apart),
+    )
+
+
+# MuJoCo, in a process of its own: two models, stepped side by side.
+
+
+def moved_apart(
+    ours: tuple[str, Request],
+    theirs: tuple[str, Request],
+    driven: tuple[str, ...],
+    renamed: Renamed = ({}, {}),
+) -> Commanded:
     """Return how far two MJCF models move apart; call it in a process of its own.
 
     Parameters
@@ -165,6 +310,8 @@ def moved_apart(ours: tuple[str, Request], theirs: tuple[str, Request], driven: 
         Text and where it comes from.
     driven : tuple of str
         Joints that get torques where no actuator takes commands.
+    renamed : pair of mappings
+        Names of joints and bodies in the written file, where they are others than in the model.
     """
     import mujoco
 
@@ -175,13 +322,15 @@ def moved_apart(ours: tuple[str, Request], theirs: tuple[str, Request], driven: 
     models = [compile_mjcf(model_files(text, request), request) for text, request in (ours, theirs)]
     found = Commanded("MuJoCo", version)
     for step in _STEPS:
-        found = _moved_apart(mujoco, models, driven, step)
+        found = _moved_apart(mujoco, models, driven, step, renamed)
         if found.reason or max(found.angle, found.distance) <= FOLLOWS:
             break
     return found
 
 
-def _moved_apart(mujoco: Any, models: Sequence[Any], driven: tuple[str, ...], step: float) -> Commanded:
+def _moved_apart(
+    mujoco: Any, models: Sequence[Any], driven: tuple[str, ...], step: float, renamed: Renamed
+) -> Commanded:
     """Return how far two compiled models move apart at a step, s."""
     version = str(mujoco.__version__)
     for model in models:
@@ -189,8 +338,8 @@ def _moved_apart(mujoco: Any, models: Sequence[Any], driven: tuple[str, ...], st
     data = [mujoco.MjData(model) for model in models]
     for model, one in zip(models, data, strict=True):
         mujoco.mj_forward(model, one)
-    names, kind, drive = _drive(mujoco, models, data, driven)
-    bodies = _common_bodies(mujoco, models)
+    names, kind, drive = _drive(mujoco, models, data, driven, renamed[0])
+    bodies = _common_bodies(mujoco, models, renamed[1])
     start = [_Placed.of(one) for one in data]
     rng = np.random.default_rng(SEED)
     for k in range(round(DURATION / step)):
@@ -204,7 +353,7 @@ def _moved_apart(mujoco: Any, models: Sequence[Any], driven: tuple[str, ...], st
                     "MuJoCo", version, reason=f"the motion of the {which} diverges at {k * step:.3g} s"
                 )
     if not bodies:
-        return Commanded("MuJoCo", version, reason="the two have no body with mass in common")
+        return Commanded("MuJoCo", version, reason=_NONE_IN_COMMON)
     end = [_Placed.of(one) for one in data]
     ways = [(name, start[0].way(end[0], a), start[1].way(end[1], b)) for name, a, b in bodies]
     apart = [
@@ -227,7 +376,11 @@ def _make_comparable(mujoco: Any, model: Any, step: float) -> None:
 
 
 def _drive(
-    mujoco: Any, models: Sequence[Any], data: Sequence[Any], driven: Sequence[str]
+    mujoco: Any,
+    models: Sequence[Any],
+    data: Sequence[Any],
+    driven: Sequence[str],
+    renamed: Mapping[str, str],
 ) -> tuple[list[str], str, Callable[[Array], None]]:
     """Return what both models have that is driven, of which kind, and what gives them numbers from −1 to 1."""
     from mbplugin.readers.mjcf.reader import actuator_names
@@ -246,8 +399,8 @@ def _drive(
 
         return names, "command", command
     dofs = [_dofs(mujoco, model) for model in models]
-    names = [name for name in dofs[0] if name in dofs[1] and name in driven]
-    where = [[own[name] for name in names] for own in dofs]
+    names = [name for name in dofs[0] if renamed.get(name, name) in dofs[1] and name in driven]
+    where = [[dofs[0][name] for name in names], [dofs[1][renamed.get(name, name)] for name in names]]
     # the inverse of the inertia that a joint moves, at the pose of the file
     size = _ACCELERATION / np.maximum(models[0].dof_invweight0[where[0]], _LEAST)
 
@@ -301,7 +454,9 @@ def _dofs(mujoco: Any, model: Any) -> dict[str, int]:
     }
 
 
-def _common_bodies(mujoco: Any, models: Sequence[Any]) -> list[tuple[str, int, int]]:
+def _common_bodies(
+    mujoco: Any, models: Sequence[Any], renamed: Mapping[str, str]
+) -> list[tuple[str, int, int]]:
     """Return the bodies with mass of both models: name and numbers; the reader calls those without a name so too."""
     names = [
         {
@@ -311,7 +466,11 @@ def _common_bodies(mujoco: Any, models: Sequence[Any]) -> list[tuple[str, int, i
         }
         for m in models
     ]
-    return [(name, k, names[1][name]) for name, k in names[0].items() if name in names[1]]
+    return [
+        (name, k, names[1][renamed.get(name, name)])
+        for name, k in names[0].items()
+        if renamed.get(name, name) in names[1]
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -212,7 +212,10 @@ class Closing(Result):
     loose : str
         The root of an arm that moves freely, since nothing states its base; empty where there is none.
     commanded : Commanded, optional
-        How far the model and the written file move apart under the same commands; None where that was not computed.
+        How far the model and the written file move apart in MuJoCo under the same commands; None where that was not
+        computed.
+    commanded_in_bullet : Commanded, optional
+        The same in PyBullet, under torques.
     """
 
     mechanism: Mechanism
@@ -229,6 +232,7 @@ class Closing(Result):
     planar: str | None = None
     loose: str = ""
     commanded: Commanded | None = None
+    commanded_in_bullet: Commanded | None = None
 
     def __repr__(self) -> str:
         facts = (
@@ -259,13 +263,18 @@ class Closing(Result):
         return (self.after.dof, self.after.held_dof) == (self.before.dof, self.before.held_dof)
 
     @property
+    def motions(self) -> tuple[Commanded, ...]:
+        """The motions under commands that were compared, MuJoCo's first."""
+        return tuple(one for one in (self.commanded, self.commanded_in_bullet) if one is not None)
+
+    @property
     def strays(self) -> bool:
         """Whether the written file moves in another way under the same commands, and no loss explains it.
 
         A model with redundant constraints may move in another way without them, where it does not fit exactly.
         """
-        found = self.commanded
-        if found is None or found.reason or self.before.structural_redundancy:
+        found = next((one for one in self.motions if not one.reason), None)
+        if found is None or self.before.structural_redundancy:
             return False
         lost = {loss.kind for loss in self.written.losses} - {"shape", "contact"}
         return not lost and max(found.angle, found.distance) > FOLLOWS

@@ -66,9 +66,11 @@ def usd_text(scene: Scene) -> Written:
             f"UsdPhysics has no joint such as {lost[0].name!r} (screw)",
             remedy="write the model as a scene or as MJCF",
         )
-    writing = _Writing(scene, *_prim_names(scene), _solids(scene))
+    bodies, pairs = _prim_names(scene)
+    writing = _Writing(scene, bodies, pairs, _solids(scene))
     text = "".join(line + "\n" for line in writing.lines())
-    return Written("usd", text, tuple(writing.held), tuple(writing.losses))
+    renamed = (pairs, bodies)
+    return Written("usd", text, tuple(writing.held), tuple(writing.losses), renamed=renamed)
 
 
 def _prim_names(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:

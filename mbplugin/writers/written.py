@@ -53,6 +53,10 @@ class Loss:
     text: str
 
 
+#: Names of joints, and of bodies, in a written file, where they may be others than in the model.
+Renamed = tuple[Mapping[str, str], Mapping[str, str]]
+
+
 @dataclass(frozen=True)
 class Written:
     """The result of a writer.
@@ -73,6 +77,8 @@ class Written:
         For the file from whose folder the names of other files in the text count; None where there are no such names.
     anew : str
         Why the file of a model that stays in its format is no copy, a clause.
+    renamed : pair of mappings
+        New names of joints and of bodies, by the names in the model.
     """
 
     format: str
@@ -82,6 +88,7 @@ class Written:
     copy_of: Request | None = None
     names_from: Request | None = None
     anew: str = ""
+    renamed: Renamed = ({}, {})
 
     @property
     def left_out(self) -> tuple[str, ...]:

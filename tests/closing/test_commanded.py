@@ -13,7 +13,7 @@ from command_line import call
 from driven_models import ACTUATORS, LINKS, MODEL
 from mbplugin import readers
 from mbplugin.closing import choice
-from mbplugin.closing.commanded import commanded
+from mbplugin.closing.commanded import Commanded, commanded, commanded_in_bullet
 from mbplugin.model.scene import Request
 from mbplugin.writers.written import Written
 from places import ASSETS, ORACLES
@@ -75,6 +75,46 @@ def test_one_other_number_moves_it_apart(tmp_path: Path, was: str, becomes: str)
     assert max(ours.angle, ours.distance) == 0.0
     assert max(theirs.angle, theirs.distance) > 1e-3
     assert replace(found, commanded=theirs).strays and not replace(found, commanded=ours).strays
+
+
+@pytest.mark.bullet
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("", ""),
+        ('mass="0.7"', 'mass="0.8"'),
+        ('axis="0 0 1"', 'axis="0 0.1 1"'),
+        ('pos="0.3 0 0"', 'pos="0.31 0 0"'),
+        ('damping="0.02"', 'damping="0.05"'),
+    ],
+)
+def test_pybullet_sees_one_other_number_too(tmp_path: Path, was: str, becomes: str) -> None:
+    text = LINKS + "</mujoco>"
+    scene = mb.load(model_in(tmp_path, text))
+    driven = tuple(name for name in scene.mechanism.qd_names if name in scene.mechanism.pair_by_name)
+    wrong = readers.load("model.xml", text=text.replace(was, becomes) if was else text)
+    found = commanded_in_bullet(scene, scene.state.q, Written("mjcf", text), scene, wrong, driven)
+    assert found.reason == "" and found.kind == "torque" and found.driven == driven
+    assert found.moved > 1e-3
+    apart = max(found.angle, found.distance)
+    assert apart > 1e-3 if was else apart == 0.0
+    # it counts where MuJoCo has no answer, and only there
+    closing = mb.close(scene, "mjcf", measure_drift=False)
+    silent, same = Commanded("MuJoCo", reason="none"), Commanded("MuJoCo")
+    assert replace(closing, commanded=silent, commanded_in_bullet=found).strays is bool(was)
+    assert not replace(closing, commanded=same, commanded_in_bullet=found).strays
+
+
+@pytest.mark.bullet
+@pytest.mark.parametrize("to", ["mjcf", "sdf", "usd", "urdf", "scene"])
+@pytest.mark.parametrize("name", ["arm_6r.urdf", "spatial_parallelogram.scene.toml"])
+def test_in_pybullet_every_format_moves_like_the_model(name: str, to: str) -> None:
+    """The bodies of the second have names that USD writes in another way."""
+    found = mb.close(ASSETS / name, to)
+    motion = found.commanded_in_bullet
+    assert motion.reason == "" and motion.moved > 0.01
+    assert max(motion.angle, motion.distance) < 1e-5
+    assert found.commanded.reason == ""
 
 
 def test_a_file_that_strays_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -366,6 +366,7 @@ class CloseOutput(Recorded):
         "how far FILE and the written file move apart under the same commands; null where that was not computed",
         optional=True,
     )
+    commanded_in_bullet: _Commanded | None = key("the same in PyBullet, under torques", optional=True)
 
 
 def close_document(

@@ -179,9 +179,9 @@ def close_lines(
     yield from sentences_under("Written in another way, with the same motion", found.written.held, width)
     yield from sentences_under(f"Not in the {found.format}", found.written.left_out, width)
     yield from _drift(found, width)
-    if found.commanded is not None:
-        told = [_under_command(found.commanded)]
-        if found.before.structural_redundancy and not found.commanded.reason:
+    if found.motions:
+        told = [_under_command(one) for one in found.motions]
+        if found.before.structural_redundancy and not all(one.reason for one in found.motions):
             told.append(
                 "FILE has redundant constraints: where it does not fit exactly, it moves in another way without them"
             )
@@ -211,7 +211,7 @@ def close_verdict(found: Closing) -> str:
     )
     if found.proved and not found.strays:
         singular = "" if not after.degree_of_redundancy else ", and more at this singular pose"
-        unknown = found.commanded is not None and found.commanded.reason
+        unknown = bool(found.motions) and all(one.reason for one in found.motions)
         compared = ", its motion not compared" if unknown else ""
         return f"{counted(len(found.closures), 'closure')} without redundancy{singular}{compared} ({p})."
     reasons = [] if not found.reason else [found.reason]
@@ -259,7 +259,7 @@ _STILL = 1e-4
 def _under_command(found: Commanded) -> str:
     """Return how far the written file moves from the model, or why that is not known."""
     if found.reason:
-        return f"no answer: {found.reason.rstrip('.')}"
+        return f"no answer of {found.engine}: {found.reason.rstrip('.')}"
     driven = {
         "command": f"{counted(len(found.driven), 'actuator')} got the same random commands",
         "torque": f"{counted(len(found.driven), 'joint')} got the same random torques",
