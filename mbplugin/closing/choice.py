@@ -35,7 +35,7 @@ from mbplugin.readers.common.unread import OF_GAZEBO, SHAPE, TOUCH
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import bolted_down
 from mbplugin.writers import FORMATS, read_back, write
-from mbplugin.writers.copies import copied, is_of_format
+from mbplugin.writers.copies import copied, is_of_format, loops_unstated
 from mbplugin.writers.written import Loss, Written, states_freedom
 from mbplugin.writers.xml_text import NoCopy
 
@@ -186,7 +186,8 @@ def _copied(ask: Ask, to: str, *, asked: bool) -> tuple[Choice, Written, Scene]:
         raise NoCopy("another pose than its own was asked for")
     if not is_of_format(ask.scene, to):
         raise NoCopy("")
-    choice = choose_in_place(ask)
+    # a stage that does not state which joints close its loops has them where they are best
+    choice = choose(ask) if to == "usd" and loops_unstated(ask.scene) else choose_in_place(ask)
     return choice, *copied(ask.scene, _at(ask.scene, choice), to)
 
 

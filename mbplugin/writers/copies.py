@@ -9,6 +9,7 @@ result says why.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,9 @@ from mbplugin.writers.urdf import loop_joint
 from mbplugin.writers.written import Written
 from mbplugin.writers.xml_text import Edited, NoCopy, XmlText
 
-#: Formats whose files are copied; closures of a USD stage are not changed in its text.
+#: Of a joint of a USD stage that closes a loop inside an articulation.
+_IN_ARTICULATION = "MB129"
+#: Formats whose files are copied.
 _COPIED = ("mjcf", "urdf", "sdf", "usd")
 #: Numbers of a copy and of its file, relative and in SI units.
 _SAME = 1e-9
@@ -62,7 +65,8 @@ def copied(scene: Scene, target: Scene, to: str) -> tuple[Written, Scene]:
     assert request is not None
     text = source_text(request)
     back = _read_as_stated(scene, text)
-    changed = changed_pairs(scene.mechanism, target.mechanism)
+    unstated = loops_unstated(scene) if to == "usd" else frozenset()
+    changed = changed_pairs(scene.mechanism, target.mechanism, unstated)
     if not changed:
         return Written(to, text, copy_of=request, names_from=request), back
     edited = _with_types(text, scene, target, changed, to)
@@ -96,10 +100,12 @@ def _with_types(text: str, scene: Scene, target: Scene, changed: tuple[Pair, ...
         from mbplugin.writers.mjcf_copy import with_closures
 
         return with_closures(text, scene, target, changed)
-    if to == "usd":
-        raise NoCopy("its closures are changed, which is not done in the text of a USD stage")
-    # one element each; a reader's frames of links are those of the file
     assert scene.request is not None
+    if to == "usd":
+        from mbplugin.writers.usd_copy import with_types
+
+        return with_types(text, _plain(scene.request), scene.mechanism, target.mechanism, changed)
+    # one element each; a reader's frames of links are those of the file
     document = XmlText(parse_xml(text, scene.request.path), text)
     for pair in changed:
         if to == "urdf":
@@ -127,8 +133,18 @@ def is_as_in_file(scene: Scene) -> bool:
     return True
 
 
-def changed_pairs(before: Mechanism, after: Mechanism) -> tuple[Pair, ...]:
-    """Return the pairs of a mechanism that have another type than before.
+def loops_unstated(scene: Scene) -> frozenset[str]:
+    """Return the joints of a USD stage that close loops and that it does not exclude from its articulation."""
+    return frozenset(defect.element for defect in scene.defects if defect.code == _IN_ARTICULATION)
+
+
+def changed_pairs(before: Mechanism, after: Mechanism, unstated: Collection[str] = ()) -> tuple[Pair, ...]:
+    """Return the pairs of a mechanism that have another type than before, or close a loop only now.
+
+    Parameters
+    ----------
+    unstated : collection of str
+        Closures of which the file does not say that they are some; only with such loops may be cut elsewhere.
 
     Raises
     ------
@@ -136,9 +152,12 @@ def changed_pairs(before: Mechanism, after: Mechanism) -> tuple[Pair, ...]:
         Loops are cut elsewhere.
     """
     cuts = [{pair.name for pair in mech.tree.cut} for mech in (before, after)]
-    if cuts[0] != cuts[1]:
+    if cuts[0] != cuts[1] and not unstated:
         raise NoCopy(f"its loops are cut elsewhere, at {listed(sorted(cuts[1] - cuts[0]))}")
-    return tuple(pair for pair in after.pairs if pair.type != before.pair_by_name[pair.name].type)
+    moved = (cuts[0] ^ cuts[1]) | (cuts[1] & set(unstated))
+    return tuple(
+        pair for pair in after.pairs if pair.type != before.pair_by_name[pair.name].type or pair.name in moved
+    )
 
 
 def source_text(request: Request) -> str:

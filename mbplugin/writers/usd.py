@@ -24,7 +24,7 @@ from mbplugin.writers.shapes import Solid, Solids, solids_of
 from mbplugin.writers.written import Loss, Written, number, unwritten, unwritten_constraints
 
 #: Joint prims with a schema of their own; other pairs are generic joints with locked directions.
-_SCHEMAS = {
+SCHEMAS = {
     "fixed": "PhysicsFixedJoint",
     "revolute": "PhysicsRevoluteJoint",
     "continuous": "PhysicsRevoluteJoint",
@@ -32,7 +32,7 @@ _SCHEMAS = {
     "spherical": "PhysicsSphericalJoint",
     "distance": "PhysicsDistanceJoint",
 }
-_DIRECTIONS = {"tx": "transX", "ty": "transY", "tz": "transZ", "rx": "rotX", "ry": "rotY", "rz": "rotZ"}
+DIRECTIONS = {"tx": "transX", "ty": "transY", "tz": "transZ", "rx": "rotX", "ry": "rotY", "rz": "rotZ"}
 _HEAD = """#usda 1.0
 (
     defaultPrim = "{name}"
@@ -173,9 +173,9 @@ class _Writing:
                     yield "        }"
 
     def _joint(self, robot: str, pair: Pair) -> Iterator[str]:
-        schema = _SCHEMAS.get(pair.type, "PhysicsJoint")
+        schema = SCHEMAS.get(pair.type, "PhysicsJoint")
         locked = pair.kind.constrained if schema == "PhysicsJoint" else ()
-        schemas = [f"PhysicsLimitAPI:{_DIRECTIONS[c]}" for c in locked]
+        schemas = [f"PhysicsLimitAPI:{DIRECTIONS[c]}" for c in locked]
         single = pair.freedoms[0] if len(pair.freedoms) == 1 else Freedom()
         if drive := self._drive(pair, single):
             schemas.append(f"PhysicsDriveAPI:{drive}")
@@ -191,7 +191,7 @@ class _Writing:
             yield "            uniform bool physics:excludeFromArticulation = 1"
         if schema in ("PhysicsRevoluteJoint", "PhysicsPrismaticJoint"):
             yield '            uniform token physics:axis = "Z"'
-        for direction in (_DIRECTIONS[c] for c in locked):
+        for direction in (DIRECTIONS[c] for c in locked):
             yield f"            float limit:{direction}:physics:low = 1"
             yield f"            float limit:{direction}:physics:high = -1"
         if pair.type == "distance":

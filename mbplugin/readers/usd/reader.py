@@ -61,7 +61,8 @@ def read_usd_apart(text: str, request: Request) -> Scene:
     Parameters
     ----------
     text : str
-        The layer, where it was handed over as text; a file is opened by its path.
+        The layer, where it was handed over as text or stands in the place of the file; else empty, and the file is
+        opened by its path.
 
     Raises
     ------
@@ -270,7 +271,7 @@ def read_joints(stage: Stage, bodies: Bodies) -> Joints:
         if stage.value(prim, "physics:jointEnabled") is False:
             stage.not_read(prim, f"joint {names[path]!r} is not enabled and not read", "note")
             continue
-        sides = _ends(stage, prim, bodies, names[path])
+        sides = read_joint_sides(stage, prim, bodies, names[path])
         joint = None if sides is None else _read(stage, prim, names[path], sides, out)
         if joint is None:
             continue
@@ -283,7 +284,7 @@ def read_joints(stage: Stage, bodies: Bodies) -> Joints:
     return out
 
 
-def _ends(stage: Stage, prim: Any, bodies: Bodies, name: str) -> tuple[End, End] | None:
+def read_joint_sides(stage: Stage, prim: Any, bodies: Bodies, name: str) -> tuple[End, End] | None:
     """Return both sides of a joint; None where a target is missing, or both are one body."""
     sides = []
     for number in (0, 1):

@@ -85,7 +85,7 @@ class Stage:
                 f"OpenUSD cannot compose the stage: {_ANONYMOUS.sub('', str(error))[:_SHOWN]}",
                 where=request.path,
             ) from None
-        self._lines = Lines(str(self.layers.root.realPath), request.text)
+        self._lines = Lines(str(self.layers.root.realPath), text or request.text)
         self.time = pxr.Usd.TimeCode.EarliestTime()
         self.transforms = pxr.UsdGeom.XformCache(self.time)
         self._note_composition()
@@ -502,7 +502,8 @@ def open_root(pxr: Any, text: str, request: Request) -> Layers:
         It cannot be parsed.
     """
     folders = tuple(os.path.abspath(folder) for folder in request.package_dirs)  # noqa: PTH100
-    given = request.text is not None
+    # a text for a file that was read stands in its place
+    given = bool(text) or request.text is not None
     # relative names of a text are those of its folder, as of a file that lies there
     path = str(request.folder / "text.usda") if given else os.path.abspath(request.path)  # noqa: PTH100
     border = replace(request, path=path, text=None, package_dirs=folders)
