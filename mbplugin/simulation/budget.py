@@ -1,4 +1,4 @@
-"""The budget of a motion: time, memory for its steps, and events; beyond it the motion ends and is kept."""
+"""The budget of a motion: computing time, memory and events; beyond it the motion ends, and its samples are kept."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from time import monotonic
 
 from mbplugin.dynamics.compiler.safe_points import at_safe_points
 
-#: Seconds of computing that a motion, a search or a fit may take where nobody says.
+#: Default time limit of a motion, a search or a fit, s.
 MAX_SECONDS = 600.0
-#: Memory for its samples and steps, bytes, and events.
+#: Limits of a motion: memory for samples and steps, bytes; number of events.
 MOST_BYTES, MOST_EVENTS = 1_500_000_000, 100_000
-#: What a sample and a step take besides their numbers, bytes.
+#: Memory of a sample and its step besides their numbers, bytes.
 _OVERHEAD = 1000
 
 
 @dataclass
 class Budget:
-    """A clock that runs from its making.
+    """A time and memory budget, whose clock starts at construction.
 
     Parameters
     ----------
     sample_numbers : int
-        How many numbers a sample with its step holds.
+        Count of numbers in a sample and its step.
     out_of_time : bool
-        Whether the seconds were used up: following such a motion again between its samples would take as long.
+        Whether the time was used up; integrating such a motion again between its samples would take as long.
     """
 
     max_seconds: float
@@ -38,11 +38,11 @@ class Budget:
 
     @property
     def most_samples(self) -> int:
-        """How many samples and steps there is memory for."""
+        """Largest number of samples and steps that fits into the memory limit."""
         return MOST_BYTES // (_OVERHEAD + 8 * self.sample_numbers)
 
     def spent(self, samples: int, events: int, time: float) -> str:
-        """Return which budget a motion has used up at an instant (s), as a sentence; empty: none."""
+        """Return a message that names the budget used up at a time (s), or an empty string."""
         used = monotonic() - self.begun
         if used > self.max_seconds:
             self.out_of_time = True
@@ -59,15 +59,15 @@ def _sentence(time: float, what: str, remedy: str) -> str:
     return f"the motion ends at {time:.6g} s because {what} were used up; {remedy}"
 
 
-# Ctrl-C waits for compiled code, which it would leave with what was computed lost or its error garbled.
+# Defer Ctrl-C while compiled code runs: an interruption there would lose results or garble an error.
 
 
 @contextlib.contextmanager
 def ctrl_c_waits() -> Iterator[Callable[[], None]]:
-    """Let a Ctrl-C wait for the end of a block; a second one does not.
+    """Defer a Ctrl-C to the end of the block; a second one takes effect at once.
 
-    What the block gets is called where an interruption loses nothing: a Ctrl-C takes effect there too. While
-    functions are compiled in the block, which takes ten seconds in all, it waits for one of them only.
+    The block gets a function, to be called where an interruption loses nothing: a pending Ctrl-C takes effect there.
+    While functions are compiled in the block (ten seconds in all), a Ctrl-C waits only for the present one.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
@@ -95,4 +95,4 @@ def ctrl_c_waits() -> Iterator[Callable[[], None]]:
 
 
 def _nothing() -> None:
-    """Do nothing: outside of the main thread, Python itself sees to Ctrl-C."""
+    """Do nothing: outside the main thread, Python itself handles Ctrl-C."""

@@ -1,4 +1,4 @@
-"""The instant in a step at which the first event function changes sign, in one compiled call."""
+"""Event functions of a step, and the search for the first one that changes sign, compiled and in Python."""
 
 from __future__ import annotations
 
@@ -31,31 +31,29 @@ from mbplugin.simulation.steppers.kernel_state import (
     place_of,
 )
 
-#: Functions are looked at in these parts of a step.
+#: Number of equal parts of a step at whose ends functions are sampled.
 _PARTS = 12
-#: How near to each other the ends are between which a sign changes, in fractions of the step, and how often
-#: they come nearer at most.
+#: Width of the bracket at which a root search ends, in fractions of the step, and its largest number of iterations.
 _NEAR, _TIMES = 1e-14, 200
-#: No fraction of a step.
+#: Stands for "no zero", as it is not a fraction of a step.
 _NONE = 2.0
 _tuple: Any = types.Tuple  # the stubs leave it untyped
-#: What is watched: a coordinate passing a level, the rate of a row passing zero, a held row's multiplier
-#: passing a size, and the rate of a row that sticks without a multiplier of its own.
+#: Kinds of event functions: a coordinate that passes a level, the rate of a row that passes zero, the multiplier of a
+#: sticking row that exceeds a bound, and the rate of a row that sticks without a multiplier of its own.
 COORDINATE, ROW_RATE, MULTIPLIER, DRIFT = 0, 1, 2, 3
-#: What holds is watched up to this share of its static part: there it no longer holds for certain.
+#: Bound of a sticking row's multiplier, relative to its static friction, beyond which it slips for certain.
 _SLIPS = 1.0 + 1e-8
-#: Between its stages a load may come nearer to its bound than at them: by this share of how much it varies there.
+#: Between the stages a load may come closer to its bound than at them, by this fraction of its variation over them.
 _BETWEEN = 0.5
-#: How near the ends come to each other between which a load is largest, in fractions of the step, and the golden
-#: section.
+#: Width of the bracket at which the search for the largest load ends, in fractions of the step; the golden section.
 _PEAK, _GOLDEN = 1e-8, 0.3819660112501051
-#: A rate against its sense beyond this is no rounding, rad/s and m/s.
+#: A rate against its sense beyond this is not due to rounding, rad/s and m/s.
 WRONG = 1e-9
-#: An event function. ``index`` is a coordinate, a row, or a place among the independent rows; ``rate`` the rate of a
-#: coordinate. ``sense`` is the sign that the rate of a row has while nothing changes, or that of the
-#: rate with which a coordinate passes its level. ``value`` and ``slope`` are those at the last step;
-#: ``candidate`` tells whether its sign may have changed in it. ``least`` and ``most`` are what the value of a
-#: multiplier has been at the start, the stages and the end of a step.
+#: An event function. ``index`` is that of a coordinate, of a row, or within the independent rows; ``rate`` is the rate
+#: of a coordinate or row. ``sense`` is the sign of the rate of a row while it slides, or of the rate with which a
+#: coordinate passes its level. ``value`` and ``slope`` are those at the end of the last step; ``candidate`` is set if
+#: the sign may have changed in that step. ``least`` and ``most`` bound the value of a multiplier at the start, the
+#: stages and the end of the step.
 EVENT_FUNCTION = np.dtype(
     [
         ("kind", np.int64),
@@ -75,18 +73,18 @@ _SIGNATURE = _tuple((types.float64, types.int64))(
     *(types.intp, types.intp, numba.from_dtype(EVENT_FUNCTION)[::1], types.float64, types.float64, VECTOR),
     types.Array(types.float64, 3, "C"),
 )
-#: In a loop: the search at its address, called with the address of ``evaluate`` in front.
+#: In a loop: get :func:`first_change` from its address; its first argument is the address of ``evaluate``.
 locate_from = function_at(types.FunctionType(_SIGNATURE))
 _FLAGS = types.boolean[::1]
 _WATCH_SIGNATURE = types.int64(
     *(types.intp, VECTOR, VECTOR, _FLAGS, _FLAGS, types.float64, numba.from_dtype(EVENT_FUNCTION)[::1])
 )
-#: In a loop: :func:`watch_resistances` at its address.
+#: In a loop: get :func:`watch_resistances` from its address.
 watch_from = function_at(types.FunctionType(_WATCH_SIGNATURE))
 
 
 class _Inside(NamedTuple):
-    """A step, and memory for a state inside it.
+    """A step, and workspace for a state inside it.
 
     Parameters
     ----------
@@ -116,11 +114,10 @@ def first_change(
     q0: Array,
     polynomial: Array,
 ) -> tuple[float, int]:
-    """Return the fraction of a step at which the first event function changes sign, and which; −1: none.
+    """Return the fraction of a step at which the first event function changes sign, and its index; −1: none.
 
-    Only candidates are searched. The step starts at q0 (nq,) and has the dense output
-    ``polynomial`` (d, 2, nv); the kernel state is somewhere inside it afterwards. ``address`` is that of
-    ``evaluate``.
+    Only candidates are searched. The step starts at q0 (nq,) and has the dense output ``polynomial`` (d, 2, nv).
+    The kernel state is left at some point inside the step. ``address`` is that of ``evaluate``.
     """
     evaluate = evaluate_from(address)
     m, nv, count = load_struct(place), polynomial.shape[2], len(event_functions)
@@ -145,7 +142,7 @@ def first_change(
 
 @kernel
 def _needed(m: KernelState, event_function: Records) -> int:
-    """Return the quantity that has to be evaluated for an event function."""
+    """Return the parts of ``evaluate`` that an event function needs."""
     if event_function.kind == MULTIPLIER:
         return FORWARD_DYNAMICS
     if event_function.kind == COORDINATE or m.rows[event_function.index].kind == RATE:
@@ -155,7 +152,7 @@ def _needed(m: KernelState, event_function: Records) -> int:
 
 @kernel
 def _put(evaluate: Evaluate, place: int, what: int, inside: _Inside, fraction: float) -> None:
-    """Put the kernel state to a fraction of the step."""
+    """Move to a fraction of the step, and evaluate the parts ``what`` of the kernel state there."""
     m, polynomial = load_struct(place), inside.polynomial
     for j in range(len(inside.x)):
         x, rate = 0.0, 0.0
@@ -182,10 +179,10 @@ def _value(
 def _first_zero(
     evaluate: Evaluate, place: int, event_function: Records, inside: _Inside, looks: Array
 ) -> float:
-    """Return the first fraction at which an event function changes sign; beyond 1: none.
+    """Return the first fraction at which an event function changes sign; a value above 1 means none.
 
-    ``looks`` (_PARTS + 1,) are its values at equal fractions of the step. A rate that starts to move is zero at
-    the start, others may be soon after.
+    ``looks`` (_PARTS + 1,) are its values at equal fractions of the step. Zeros up to ``START`` do not count, except
+    those of a rate that is not at rest at the start.
     """
     slides = event_function.kind == ROW_RATE
     least = START if not slides or abs(looks[0]) <= AT_REST else 0.0
@@ -209,10 +206,10 @@ def _first_zero(
 def _first_overload(
     evaluate: Evaluate, place: int, event_function: Records, inside: _Inside, looks: Array, k: int
 ) -> float:
-    """Return where a held load first passes its bound between ``looks`` (n,) within it, from look k on; −1: nowhere.
+    """Return the first fraction after sample k at which a sticking joint's load exceeds its bound; −1: none.
 
-    Its value is least, thus the load largest, between the neighbours of a look that is not above them, or near an end
-    of the step towards which it falls and then rises.
+    The samples ``looks`` (n,) on both sides are within the bound. The value is least, and the load largest, between
+    the neighbours of a sample that is not above them, or between an end of the step and the sample next to it.
     """
     parts = len(looks) - 1
     if k == 0 and looks[0] <= looks[1] and 4.0 * looks[1] < 3.0 * looks[0] + looks[2]:
@@ -220,7 +217,7 @@ def _first_overload(
         if zero >= 0.0:
             return zero
     if k + 2 <= parts and looks[k + 1] <= looks[k] and looks[k + 1] <= looks[k + 2]:
-        # what varies that little between looks does not reach the bound between them
+        # with so little variation between the samples, the bound is not reached between them
         if looks[k + 1] > max(looks[k], looks[k + 2]) - looks[k + 1]:
             return -1.0
         return _overload(evaluate, place, event_function, inside, k / parts, (k + 2) / parts, looks[k])
@@ -239,8 +236,10 @@ def _overload(
     high: float,
     at_low: float,
 ) -> float:
-    """Return where the value of an event function, positive at ``low``, is zero on its way to its least value
-    between two fractions; −1 where that is positive. By the golden section."""
+    """Return the zero of an event function between ``low``, where it is positive, and its minimum up to ``high``.
+
+    Return −1 if the minimum is positive. The minimum is searched by golden section.
+    """
     begin, a, b = low, low + _GOLDEN * (high - low), high - _GOLDEN * (high - low)
     fa = _value(evaluate, place, event_function, inside, a)
     fb = _value(evaluate, place, event_function, inside, b)
@@ -263,7 +262,7 @@ def _overload(
 
 @kernel
 def _counts(evaluate: Evaluate, place: int, event_function: Records, inside: _Inside, zero: float) -> bool:
-    """Whether a zero counts: a coordinate passes a level on its way out only."""
+    """Return True if a zero counts; that of a coordinate does only when moving outwards."""
     if event_function.kind != COORDINATE:
         return True
     _put(evaluate, place, 0, inside, zero)
@@ -272,7 +271,7 @@ def _counts(evaluate: Evaluate, place: int, event_function: Records, inside: _In
 
 @kernel
 def _early_zero(evaluate: Evaluate, place: int, event_function: Records, inside: _Inside) -> float:
-    """Return the fraction at which a rate, zero at first, turns from its sense to the other, before all looks."""
+    """Return the fraction, before the first sample, at which a rate, zero at the start, changes from its sense."""
     high = 1.0 / _PARTS
     after = _value(evaluate, place, event_function, inside, high)
     while high > START:
@@ -293,9 +292,9 @@ def _root(
     low: tuple[float, float],
     high: tuple[float, float],
 ) -> float:
-    """Return the fraction at which an event function is zero, between two (fraction, value) of unlike sign.
+    """Return the fraction at which an event function is zero, between two (fraction, value) of opposite sign.
 
-    By the method of Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection.
+    Uses the method of Chandrupatla (1997): inverse quadratic interpolation where it is safe, else bisection.
     """
     b, fb = low
     a, fa = high
@@ -327,12 +326,12 @@ def _compiled_locate() -> Any:
 
 @lru_cache(maxsize=1)
 def locate_address() -> int:
-    """Return where the compiled search is, for loops."""
+    """Return the address of the compiled search, for loops."""
     return address_of(_compiled_locate(), _SIGNATURE)
 
 
 def locate_first_change(m: KernelState, event_functions: AnyArray, step: Step) -> tuple[float, int] | None:
-    """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which."""
+    """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and its index."""
     fraction, which = _compiled_locate()(
         *(evaluate_address(), place_of(m), event_functions),
         *(step.start, step.length, step.q, step.polynomial),
@@ -340,13 +339,13 @@ def locate_first_change(m: KernelState, event_functions: AnyArray, step: Step) -
     return None if which < 0 else (float(fraction), int(which))
 
 
-# The instant in a step at which the first event function changes sign, for steps in Python.
+# The first sign change of an event function in a step, for steps in Python.
 
 
 def first_change_in_python(
     event_functions: AnyArray, values: Callable[[float, Sequence[int]], Array]
 ) -> tuple[float, int] | None:
-    """Return the fraction of a step at which the first event function changes sign, and which; None: none does.
+    """Return the fraction of a step at which the first event function changes sign, and its index, or None.
 
     The compiled search is :func:`mbplugin.simulation.events.first_change`.
 
@@ -354,7 +353,7 @@ def first_change_in_python(
     ----------
     event_functions : (n,) record array
     values : callable
-        Values of some of the event functions, by their numbers, at a fraction of the step.
+        Values of event functions, given by their indices, at a fraction of the step.
     """
     found: list[tuple[float, int]] = []
     looks: dict[float, dict[int, float]] = {}
@@ -363,12 +362,12 @@ def first_change_in_python(
         event_function = event_functions[n]
 
         def g(fraction: float, n: int = n) -> float:
-            # all candidates are evaluated where one is: the accelerations there cost most
+            # evaluate all candidates together, as the accelerations cost most
             if fraction not in looks and fraction in LOOKS:
                 looks[fraction] = dict(zip(candidates, values(fraction, candidates), strict=True))
             return float(looks[fraction][n] if fraction in looks else values(fraction, (n,))[0])
 
-        # a rate that starts to move is zero at the start, others may be soon after
+        # zeros up to START do not count, except those of a rate that is not at rest at the start
         slides = event_function["kind"] == ROW_RATE
         held = bool(event_function["kind"] == MULTIPLIER)
         zero = first_zero(g, START if not slides or abs(g(0.0)) <= AT_REST else 0.0, dips=held)
@@ -379,8 +378,7 @@ def first_change_in_python(
     return min(found, default=None)
 
 
-# What the compiled loops watch: a step in which an event function may change sign is searched for the
-# instant.
+# Event functions in the compiled loops: a step in which one may change sign is searched for the instant.
 
 
 def watch_resistances(
@@ -392,20 +390,21 @@ def watch_resistances(
     drift: float,
     event_functions: Records,
 ) -> int:
-    """Fill event functions at an evaluated state; return their number.
+    """Fill the event functions of the resistances at an evaluated state; return their number.
 
-    The rates that slide are watched, the forces that hold, and rates that should stay zero.
+    They are the rates of sliding rows, the multipliers of sticking ones, and the rates of rows that stick without a
+    multiplier.
 
     Parameters
     ----------
     place : int
-        Of the kernel state.
+        Address of the kernel state.
     q, qd : (nq,), (nv,) array
         rad and m, rad/s and m/s.
     sticking, carrying : (n,) array of bool
         Which resistances stick, and which of these have a multiplier.
     drift : float
-        Rates of rows that stick without a multiplier, in units of rest, that no rounding explains.
+        Bound of the rates of rows that stick without a multiplier, in units of ``AT_REST``, beyond rounding.
     event_functions : (n,) record array
     """
     m, count, fastest = load_struct(place), 0, 0.0
@@ -427,7 +426,7 @@ def watch_resistances(
             continue
         function.value, function.slope = read_event_function(m, function, q, qd)
         if function.kind == ROW_RATE and function.value * function.sense < AT_REST:
-            # it has just started to slide: its sense is that of its acceleration
+            # it has just started to slide, in the sense of its acceleration
             function.value = 0.0
         count += 1
     return count
@@ -435,7 +434,7 @@ def watch_resistances(
 
 @kernel
 def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, qd: Array) -> bool:
-    """Update all event functions at an evaluated state; return whether one may have changed sign in the step h.
+    """Update all event functions at an evaluated state; return True if one may have changed sign in the step h.
 
     The state is q (nq,) and qd (nv,).
     """
@@ -444,9 +443,9 @@ def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, q
         event_function = event_functions[n]
         value, slope = read_event_function(m, event_function, q, qd)
         changed = event_function.value * value <= 0.0 and event_function.value != 0.0
-        # a rate that was zero at the last step
+        # a rate that was zero at the last step, and now opposes its sense
         changed |= event_function.kind == ROW_RATE and event_function.sense * value < -WRONG
-        # in and out again within one step needs a turn in between
+        # two sign changes within one step require an extremum in between
         nearest = min(abs(event_function.value), abs(value))
         turned = event_function.slope * slope < 0.0
         changed |= turned and nearest < h * max(abs(event_function.slope), abs(slope))
@@ -460,7 +459,7 @@ def sign_changes(m: KernelState, event_functions: Records, h: float, q: Array, q
 
 @kernel
 def mark_overloaded(m: KernelState, event_functions: Records) -> None:
-    """Mark held rows whose load passes its bound near an evaluated state inside a step as candidates."""
+    """Mark as candidates the sticking rows whose load may exceed its bound near an evaluated state inside a step."""
     for n in range(len(event_functions)):
         one = event_functions[n]
         if one.kind == MULTIPLIER:
@@ -469,15 +468,17 @@ def mark_overloaded(m: KernelState, event_functions: Records) -> None:
 
 @kernel
 def _may_be_overloaded(event_function: Records, value: float) -> bool:
-    """Take account of a value of a held row in the step; return whether its load may pass its bound near there."""
+    """Update the range of a sticking row's value in the step; return True if its load may exceed its bound nearby."""
     event_function.least = min(event_function.least, value)
     event_function.most = max(event_function.most, value)
     return bool(event_function.least <= _BETWEEN * (event_function.most - event_function.least))
 
 
 def follow_static(m: KernelState, event_functions: AnyArray, places: AnyArray) -> None:
-    """Let the levels of held rows, ``event_functions`` (n,), be the static parts of their resistances, those at
-    some ``places`` (k,)."""
+    """Set the levels of sticking rows, ``event_functions`` (n,), to the present static parts of their resistances.
+
+    ``places`` (k,) are the indices of the resistances to be updated.
+    """
     for n in places.tolist():
         at = np.flatnonzero(m.independent_rows == m.resistances["row"][n])
         if at.size:
@@ -487,7 +488,7 @@ def follow_static(m: KernelState, event_functions: AnyArray, places: AnyArray) -
 
 @kernel
 def clear_candidates(event_functions: Records) -> None:
-    """Begin a step: no event function is a candidate for a change of sign."""
+    """Reset candidates and ranges of all event functions at the start of a step."""
     for n in range(len(event_functions)):
         event_functions[n].candidate = False
         event_functions[n].least = event_functions[n].most = event_functions[n].value
@@ -495,9 +496,9 @@ def clear_candidates(event_functions: Records) -> None:
 
 @kernel
 def read_event_function(m: KernelState, event_function: Records, q: Array, qd: Array) -> tuple[float, float]:
-    """Return the value of an event function at q (nq,) and qd (nv,), and its rate (zero where it is not known)."""
+    """Return the value of an event function at q (nq,) and qd (nv,), and its rate (zero if unknown)."""
     kind, index = event_function.kind, event_function.index
-    # what needs no body is read here: handing on a kernel state takes longer than that
+    # kinds that need no bodies are evaluated here: passing on a kernel state would take longer
     if kind == COORDINATE:
         return float(q[index] - event_function.level), float(qd[event_function.rate])
     if kind == MULTIPLIER:
@@ -524,14 +525,14 @@ def event_value(m: KernelState, event_function: Records, q: Array, qd: Array) ->
 
 @kernel
 def _row_value(m: KernelState, event_function: Records, qd: Array) -> float:
-    """Return the value of an event function of a row at rates qd (nv,)."""
+    """Return the value of a row's event function at rates qd (nv,)."""
     rate = row_rate(m.composites, m.rows, m.terms, event_function.index, qd)
     return event_function.level - abs(rate) if event_function.kind == DRIFT else rate
 
 
 @kernel
 def _row_slope(m: KernelState, event_function: Records) -> float:
-    """Return the rate of an event function of a row, zero for a drift."""
+    """Return the rate of a row's event function; zero for a drift."""
     if event_function.kind == DRIFT:
         return 0.0
     own = row_acceleration(m.composites, m.rates, m.rows, m.terms, event_function.index)
@@ -540,11 +541,11 @@ def _row_slope(m: KernelState, event_function: Records) -> float:
 
 @lru_cache(maxsize=1)
 def compiled_watch() -> Any:
-    """Return :func:`watch_resistances`, compiled or from the cache."""
+    """Return the compiled :func:`watch_resistances`."""
     return compiled(watch_resistances, _WATCH_SIGNATURE, address=True)
 
 
 @lru_cache(maxsize=1)
 def watch_address() -> int:
-    """Return where the compiled :func:`watch_resistances` is, for loops."""
+    """Return the address of the compiled :func:`watch_resistances`, for loops."""
     return address_of(compiled_watch(), _WATCH_SIGNATURE)

@@ -1,4 +1,4 @@
-"""``activate``: constraints close at an instant, by the chosen form of the transition condition."""
+"""``activate``: the jump of velocities when constraints close, by a chosen form of the transition condition."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from mbplugin.model.spatial import AnyArray, Array, Pose, make_read_only
 from mbplugin.simulation.active_set.load_friction import rank_of
 from mbplugin.simulation.steppers.kernel_state import KINEMATICS, KernelState, evaluate_at
 
-#: Poses at which a rank may prove to be higher.
+#: Additional poses at which the rank is computed.
 _SAMPLES = 4
 #: A constraint (all its rows), a row by label, or a row by number.
 Row = str | tuple[str, str] | int
-#: Part of a self-stress on the rows that close, below which it is all on the others.
+#: A self-stress whose part on the closing rows is below this acts on the persistent rows only.
 _SHARED = 1e-8
-#: Relative size below which a singular value that should count is none: the pose is singular.
+#: The pose is singular if the last singular value of the generic rank is below this, relative to the largest.
 _LOST = 1e-7
-#: Relative gap that velocities may leave in rows that depend on each other, and rates that are rest.
+#: Allowed gap of dependent rows, relative to the velocities, and as a rate at rest.
 FOLLOWED, REST = 1e-6, 1e-9
 
 
-# Constraints that close during a motion: their frames at that instant, and whether they can close.
+# Constraints that close during a motion: their frames at that instant, and checks that they can close.
 
 
 def grip(model: TreeModel, rows: Sequence[int]) -> None:
-    """Let closures among the rows close where they find the other body, at the configured state."""
+    """Set the successor frames of closures among the rows so that they close at the configured pose."""
     table = model.table
     own = [i for i in rows if table.rows["joint_frame"][i] >= 0 and table.rows["angles"][i] != MEASURED]
     for n in {int(table.rows["joint_frame"][i]) for i in own if table.rows["kind"][i] != DISTANCE}:
@@ -61,7 +61,7 @@ def grip(model: TreeModel, rows: Sequence[int]) -> None:
 
 
 def gripped(model: TreeModel, constraint: Constraint) -> Constraint:
-    """Return a constraint as it holds: a closure with its successor frame where it has gripped."""
+    """Return a constraint as it is in force: a closure with the successor frame at which it has gripped."""
     if not isinstance(constraint, Pair):
         return constraint
     labels, rows = model.table.labels, model.table.rows
@@ -81,18 +81,17 @@ def is_singular(
     sets: Sequence[tuple[Sequence[int], Sequence[Constraint]]],
     tolerance: float,
 ) -> bool:
-    """Whether rows lose rank at this very pose (mueller2026 Def. 1).
+    """Return True if rows lose rank at this pose (mueller2026 Def. 1).
 
-    The rank of a set of rows is compared with that at poses nearby. Locks may sit anywhere, so those
-    poses keep the closures and couplings only.
+    The rank of a set of rows is compared with that at nearby poses. As locks may act at any coordinate, those
+    poses satisfy closures and couplings only.
 
     Parameters
     ----------
     q : (nq,) array
         The pose.
     sets : sequence of (rows, constraints)
-        Before and after the instant: the rows in force, and which constraints that hold for a while
-        are among them.
+        Before and after the instant: the rows in force, and the timed constraints among them.
     """
     rates = np.zeros(len(model.rates))
     for rows, held in sets:
@@ -109,7 +108,7 @@ def is_singular(
 
 
 def contradict(model: TreeModel, rows: Sequence[int], qd: Array) -> bool:
-    """Whether rows that depend on others ask for something else than those, at the configured pose and qd (nv,)."""
+    """Return True if the rates qd (nv,) violate one of the rows at the configured pose, so that rows contradict."""
     table = model.table
     gaps = [
         table.rows["unit"][i]
@@ -128,7 +127,10 @@ def all_impulses(
     rows: Sequence[int],
     closing: Sequence[int],
 ) -> tuple[dict[tuple[str, str], float], tuple[tuple[str, str], ...]]:
-    """Return the impulses of all rows in force at q (nq,) and qd (nv,), and which of them a rigid model leaves open."""
+    """Return the impulses of all rows in force at q (nq,) and qd (nv,), and those that a rigid model leaves open.
+
+    If the transition is not regular, no impulses are returned and all are open.
+    """
     p = len(rows) - len(kernel_state.independent_rows)
     drive = kernel_state.drive.copy()
     equations = equations_of(
@@ -140,15 +142,15 @@ def all_impulses(
     return found.impulse, found.open_impulses
 
 
-# The projected transition condition: only the closing rows are unknown, the others are projected out.
+# The projected transition condition: the persistent rows are projected out, and only closing rows have multipliers.
 
 
 def projected(problem: ImpactProblem) -> Solution:
     """Solve [[M, −N₁ᵀJ₂ᵀ], [J₂N₁, 0]] [Δq̇; Λ₂] = [N₁ᵀU; −(J₂q̇₋ + b₂)] (mueller2026 (28), (32)).
 
-    N₁ = I − C⁺J₁ with the pseudoinverse C⁺ of J₁ in the metric M, which redundant rows of J₁ do not
-    disturb. What is missing to J₁q̇₋ + b₁ = 0 is corrected by C⁺ first. Multipliers of the persistent
-    rows are not part of this form and come out as zero.
+    N₁ = I − C⁺J₁ with the pseudoinverse C⁺ of J₁ in the metric M, which redundant rows of J₁ do not affect.
+    The residual of J₁q̇₋ + b₁ = 0 is first corrected by C⁺. This form does not compute the multipliers of the
+    persistent rows; they are zero.
     """
     equations, closing = problem.equations, np.flatnonzero(problem.activated)
     inverse, N = _projector(problem)
@@ -172,15 +174,15 @@ def _projector(problem: ImpactProblem) -> tuple[Array, Array]:
     return V @ (U / sigma).T, np.eye(len(L)) - V @ (L @ Vt.T).T
 
 
-# The transition condition in minimal coordinates: as few unknowns as the persistent constraints leave.
+# The transition condition in minimal coordinates: as few unknowns as the persistent constraints leave freedoms.
 
 
 def minimal(problem: ImpactProblem) -> Solution:
     """Solve [[M̄, −H₁ᵀJ₂ᵀ], [J₂H₁, 0]] [Δṡ; Λ₂] = [H₁ᵀU; −(J₂H₁ṡ₋ + b₂)] (mueller2026 (35)–(37)).
 
-    Δq̇ = H₁Δṡ + [0; ξ], where ξ is what is missing to J₁q̇₋ + b₁ = 0, zero after a proper motion. The
-    minimal coordinates are those that a pivoted factorisation of J₁ leaves over. Multipliers of the
-    persistent rows are not part of this form and come out as zero.
+    Δq̇ = H₁Δṡ + [0; ξ], where ξ corrects the residual of J₁q̇₋ + b₁ = 0, which is zero after an exact motion. The
+    minimal coordinates are those that a pivoted factorisation of J₁ leaves independent. This form does not compute
+    the multipliers of the persistent rows; they are zero.
     """
     equations, size = problem.equations, problem.equations.column_scale
     held, closing = problem.persistent, np.flatnonzero(problem.activated)
@@ -208,19 +210,19 @@ def minimal(problem: ImpactProblem) -> Solution:
 def full(problem: ImpactProblem) -> Solution:
     """Solve [[M, −J₊ᵀ], [J₊, 0]] [Δq̇; Λ] = [U; −(J₊q̇₋ + b₊)] (mueller2026 (22), (24)).
 
-    The matrix is that of the equations of motion with multipliers; rows that others imply are left out.
+    The matrix is that of the equations of motion with multipliers; dependent rows are left out.
     """
     rows = problem.equations.independent_rows
     constraints = problem.pose(rows, problem.C[rows], problem.gap[rows])
     return kkt(problem.impulsive(problem.impulse), constraints)
 
 
-# An instant at which constraints close, its ranks decided: what all forms of the condition start from.
+# An instant at which constraints close, with its ranks decided: the common data of all forms.
 
 
 @dataclass(frozen=True, eq=False)
 class ImpactProblem:
-    """The rows of an instant, dimensionless, persistent ones and those that close.
+    """The persistent and the closing rows at an instant, dimensionless.
 
     Parameters
     ----------
@@ -231,6 +233,7 @@ class ImpactProblem:
     impulse : (n,) array
         Impulsive input U, N·s and N·m·s.
     activated : (m,) array of bool
+        Which rows close now.
     """
 
     equations: Equations
@@ -240,59 +243,59 @@ class ImpactProblem:
 
     @cached_property
     def C(self) -> Array:
-        """All rows (m, n) with dimensionless left sides, J₊."""
+        """All rows J₊ (m, n), scaled to be dimensionless."""
         return np.asarray(self.equations.row_scale[:, None] * self.equations.C)
 
     @cached_property
     def gap(self) -> Array:
-        """What the jump has to close, −(J₊q̇₋ + b₊) (m,)."""
+        """Right-hand side of the jump, −(J₊q̇₋ + b₊) (m,)."""
         return np.asarray(-(self.C @ self.qd + self.equations.row_scale * self.equations.b))
 
     @cached_property
     def persistent(self) -> AnyArray:
-        """Numbers (k,) of well independent rows of J₁, the rows that held before."""
+        """Indices (k,) of well independent rows among those of J₁, the rows that held before."""
         rows = np.flatnonzero(~self.activated)
         Z = self.equations.self_stresses
-        # self-stresses that need no closing row are those of the persistent rows alone
+        # self-stresses without a part on closing rows are those of the persistent rows alone
         shared = np.linalg.svd(Z[self.activated], compute_uv=False)
         alone = Z.shape[1] - int((shared > _SHARED).sum())
         return rows[best_rows(self.C[rows] * self.equations.column_scale, len(rows) - alone)]
 
     @property
     def added(self) -> int:
-        """How many freedoms the closing rows take away."""
+        """Number of freedoms that the closing rows remove."""
         return self.equations.rank - len(self.persistent)
 
     def pose(self, rows: AnyArray, C: Array, gap: Array) -> Independent:
-        """Return some rows (k,) as constraints, their multipliers spread over all m scaled rows.
+        """Return some rows (k,) as constraints, with multipliers spread over all m scaled rows.
 
-        Their dimensionless left sides are C (k, n), what they have to close is ``gap`` (k,).
+        The dimensionless rows are C (k, n), with right-hand sides ``gap`` (k,).
         """
         spread = np.zeros((len(self.C), len(rows)))
         spread[rows, np.arange(len(rows))] = 1.0
         return Independent(C, gap, spread)
 
     def impulsive(self, F: Array) -> Equations:
-        """Return the equations with an impulse F (n,) in place of the force."""
+        """Return the equations with the forces replaced by an impulse F (n,)."""
         return replace(self.equations, F=F)
 
 
 def best_rows(scaled: Array, count: int) -> AnyArray:
-    """Return ``count`` well independent rows (count,) of ``scaled`` (m, n) (pivoted QR), in their order."""
+    """Return the indices (count,) of well independent rows of ``scaled`` (m, n) by pivoted QR, in ascending order."""
     if count == len(scaled):
         return np.arange(count)
     return np.sort(pivot_order(scaled.T)[:count])
 
 
 def find_rows(equations: Equations, rows: Sequence[Row]) -> AnyArray:
-    """Return which rows of the equations are meant, as (m,) bool.
+    """Return flags (m,) of the requested rows of the equations.
 
     Raises
     ------
     UnknownName
         A constraint or row that the equations do not have.
     BadUsage
-        A row number out of range.
+        A row index out of range.
     """
     out = np.zeros(len(equations.labels), dtype=bool)
     names = [name for name, _ in equations.labels]
@@ -327,22 +330,22 @@ def activate(
     impulse: Array | float = 0.0,
     form: str = "full",
 ) -> Transition:
-    """Return the change of velocities when constraints close at an instant.
+    """Return the jump of velocities when constraints close at an instant.
 
-    The pose is frozen and the velocities jump, so that all constraints hold and the momentum balance
-    M Δq̇ = U + J₊ᵀΛ is met (mueller2026 (21), whose Λ is minus ours: ours is given to the successor).
-    Without rows it is the answer to an impulse alone; rows that open are simply not among those of the
-    equations, and change nothing by themselves.
+    The pose stays the same, and the velocities jump so that all constraints hold and the momentum balance
+    M Δq̇ = U + J₊ᵀΛ is satisfied (mueller2026 (21), whose Λ has the opposite sign: ours acts on the successor).
+    Without rows, the result is the response to the impulse alone. Rows that open must not be among those of the
+    equations; by themselves they cause no jump.
 
     Parameters
     ----------
     equations : Equations
-        Of the pose, with all rows that hold afterwards, in any coordinates. Its degree of redundancy
+        Equations at the pose, with all rows that hold afterwards, in any coordinates. Its degree of redundancy
         is the generic one; b₊ are its velocity terms.
     qd : (n,) array, optional
         Velocities before, rad/s and m/s; by default those of the equations.
     rows : sequence of str, (constraint, component) or int
-        The rows that close now: all of a constraint, or single ones. The others held before.
+        The rows that close now: all rows of a constraint, or single ones. The others were in force before.
     impulse : (n,) array or 0
         Impulsive input U on the coordinates, N·s and N·m·s.
     form : "full", "projected" or "minimal"
@@ -351,9 +354,9 @@ def activate(
     Raises
     ------
     UnknownName
-        A form, constraint or row that there is not.
+        An unknown form, constraint or row.
     BadUsage, BadNumber
-        A row out of range, vectors of another length, numbers that are not finite.
+        A row out of range, vectors of the wrong length, numbers that are not finite.
     """
     if form not in _FORMS:
         raise UnknownName(f"there is no form {form!r} of the transition", remedy=suggestion(form, FORMS))
@@ -371,7 +374,7 @@ def activate(
 
 
 def _vector(what: str, equations: Equations, value: Array | float) -> Array:
-    """Return a value for each rate, (nv,)."""
+    """Return a value as a checked vector with one number for each rate, (nv,)."""
     out = np.array(value, dtype=float)
     if out.shape != equations.v.shape:
         raise BadUsage(f"{what} have shape {out.shape}", expected=f"{len(equations.v)} numbers")
@@ -381,7 +384,7 @@ def _vector(what: str, equations: Equations, value: Array | float) -> Array:
 
 
 def _loses_rank(equations: Equations) -> bool:
-    """Whether rows that are independent at the generic pose are not so here."""
+    """Return True if the rank of the rows is lower here than at a generic pose."""
     if not equations.rank:
         return False
     sigma = np.linalg.svd(equations.scaled_C, compute_uv=False)
@@ -389,7 +392,7 @@ def _loses_rank(equations: Equations) -> bool:
 
 
 def _closes(problem: ImpactProblem, jump: Array) -> bool:
-    """Whether the rates after a ``jump`` (nv,) satisfy all rows, also those that were left out."""
+    """Return True if the rates after a ``jump`` (nv,) satisfy all rows, including dependent ones."""
     left = problem.gap - problem.C @ jump
     rates = np.abs(problem.C) @ (np.abs(problem.qd) + np.abs(jump))
     size = max(float(rates.max(initial=0.0)), float(np.abs(problem.gap).max(initial=0.0)))
@@ -397,9 +400,9 @@ def _closes(problem: ImpactProblem, jump: Array) -> bool:
 
 
 def impulses(problem: ImpactProblem, found: Solution) -> Array:
-    """Return Λ (m,) of all rows, N·s and N·m·s: the smallest of those that the jump allows.
+    """Return Λ (m,) of all rows, N·s and N·m·s: the smallest of those that agree with the jump.
 
-    Persistent rows get what is missing in M Δq̇ = U + J₊ᵀΛ; of the self-stresses nothing is left.
+    Persistent rows get the missing part of M Δq̇ = U + J₊ᵀΛ; then all self-stresses are removed.
     """
     equations = problem.equations
     size, mu = equations.column_scale, found.multipliers
@@ -413,7 +416,7 @@ def impulses(problem: ImpactProblem, found: Solution) -> Array:
 
 
 def determined(equations: Equations) -> AnyArray:
-    """Return whether the rigid model determines each multiplier, (m,): row k of Z is zero."""
+    """Return flags (m,) of the multipliers that the rigid model determines: those whose row of Z is zero."""
     p = equations.degree_of_redundancy
     if not p:
         return np.ones(len(equations.C), dtype=bool)
@@ -430,7 +433,7 @@ def _without_answer(problem: ImpactProblem, form: str, outcome: str) -> Transiti
 
 
 def _transition(problem: ImpactProblem, form: str, outcome: str, jump: Array, impulse: Array) -> Transition:
-    """Return the transition with a ``jump`` (nv,) of the rates and an ``impulse`` (m,) of the rows."""
+    """Return the transition with a ``jump`` (nv,) of the rates and the ``impulse`` (m,) of the rows."""
     M, before = problem.equations.M, problem.qd
     after = before + jump
     unique = determined(problem.equations) if outcome == "regular" else np.zeros(len(impulse), dtype=bool)
@@ -449,7 +452,7 @@ def _transition(problem: ImpactProblem, form: str, outcome: str, jump: Array, im
     )
 
 
-# The result of a change of constraints, as a value.
+# The result of a transition.
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,24 +462,24 @@ class Transition:
     Parameters
     ----------
     outcome : str
-        ``regular``; ``singular`` where the constraints lose rank at this very pose (mueller2026 Def. 1),
-        so that momentum balance decides nothing; ``contradictory`` where no velocities satisfy them all.
+        ``regular``; ``singular`` if the constraints lose rank at this pose (mueller2026 Def. 1), so that the
+        momentum balance has no unique solution; ``contradictory`` if no velocities satisfy them all.
         Unless it is regular, velocities after, impulses and energy after are NaN.
     form : str
-        How it was computed.
+        Form of the transition condition.
     qd_minus, qd_plus : (n,) array
         Velocities in the coordinates of the equations, rad/s and m/s.
     labels : tuple of (constraint, component)
-        One per row, persistent ones included.
+        One per row, including persistent rows.
     activated : (m,) array of bool
         Which rows close now.
     impulses : (m,) array
-        Λ with M Δq̇ = U + CᵀΛ, N·s and N·m·s, given to the successor. Where they are not unique, the
-        smallest ones (lengths counted in characteristic lengths).
+        Λ with M Δq̇ = U + CᵀΛ, N·s and N·m·s, acting on the successor. If they are not unique, the
+        smallest ones (lengths scaled by the characteristic length).
     unique : (m,) array of bool
         Whether the rigid model determines each impulse.
     energy_before, energy_after : float
-        Kinetic, J.
+        Kinetic energy, J.
     """
 
     outcome: str
@@ -497,7 +500,7 @@ class Transition:
 
     @property
     def loss(self) -> float:
-        """Kinetic energy that is lost, J."""
+        """Loss of kinetic energy, J."""
         return self.energy_before - self.energy_after
 
     @property
@@ -507,24 +510,24 @@ class Transition:
 
     @property
     def open_impulses(self) -> tuple[tuple[str, str], ...]:
-        """The rows whose impulse a rigid model leaves open."""
+        """The rows whose impulse the rigid model does not determine."""
         return tuple(label for label, one in zip(self.labels, self.unique.tolist(), strict=True) if not one)
 
 
-# Constraints that are active only for an interval: a mechanism without them, and with them.
+# Timed constraints, active only for an interval: a mechanism without and with them.
 
 
 def without_constraints(
     mech: Mechanism, holds: Iterable[TimedConstraint]
 ) -> tuple[Mechanism, tuple[Constraint, ...]]:
-    """Return a mechanism without constraints that hold for a while, and these.
+    """Return a mechanism without its timed constraints, and these constraints.
 
     Raises
     ------
     UnknownName
-        No such constraint.
+        There is no such constraint.
     BadUsage
-        A lock (which has times of its own), or a constraint that is named twice.
+        A lock (which has times of its own), or a constraint named twice.
     """
     names = [hold.constraint for hold in holds]
     own = {constraint.name: constraint for constraint in mech.constraints()}
@@ -540,7 +543,7 @@ def without_constraints(
             )
         if name in names[:k]:
             raise BadUsage(f"constraint {name!r} is to hold twice", expected="one time each")
-    # a wheel stays on its plane
+    # a wheel stays on its plane: only its rolling rows are timed
     rolling = [replace(w, holonomic=()) for w in mech.pfaffians if w.name in names and isinstance(w, Rolling)]
     taken = [own[n] for n in names if not isinstance(own[n], Rolling)]
     pfaffians = tuple(
@@ -559,7 +562,7 @@ def without_constraints(
 
 
 def state_in(mech: Mechanism, q: Array, qd: Array, rest: Mechanism) -> tuple[Array, Array]:
-    """Return a state q (nq,), qd (nv,) of a mechanism in the coordinates of the one without some constraints."""
+    """Return a state q (nq,), qd (nv,) of a mechanism in the coordinates of ``rest``, which lacks some constraints."""
     poses = forward(mech, q)
     twists = body_twists(mech, poses, qd)
     new_q, new_qd = coordinates_of(rest, poses), np.zeros(len(rest.qd_names))
@@ -577,10 +580,10 @@ def state_in(mech: Mechanism, q: Array, qd: Array, rest: Mechanism) -> tuple[Arr
 
 
 def with_constraints(rest: Mechanism, constraints: Sequence[Constraint]) -> Mechanism:
-    """Return a mechanism with constraints added, its coordinates being what they were.
+    """Return a mechanism with constraints added, and its coordinates unchanged.
 
-    Free roots get floating pairs, whose coordinates are the same, so that a new closure cannot take
-    them into the tree.
+    Free roots get floating pairs, which have the same coordinates, so that a new closure does not become a
+    joint of the tree.
     """
     pairs = [replace(c, closure=True) for c in constraints if isinstance(c, Pair)]
     floats = []

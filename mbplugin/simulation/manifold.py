@@ -1,4 +1,4 @@
-"""Motion along the constraint manifold: the prescribed coordinates, and how the others follow."""
+"""Motion along the constraint manifold: independent coordinates are moved, and the others follow."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from mbplugin.model.mechanism.kinematics import coordinate_units, displace, rate
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 
-#: Largest and smallest step of a leading coordinate, rad or characteristic lengths.
+#: Largest and smallest step of an independent coordinate, rad or characteristic lengths.
 _STEP, _SMALLEST = 0.08, 5e-4
-#: Misfit that a pose may have, in characteristic lengths; where the start has one by rounding, more.
+#: Allowed misfit of a pose, in characteristic lengths; the larger value if the start is closed up to rounding only.
 _CLOSED, _ROUNDED = 1e-7, 1e-4
-#: What a coordinate may move in one step, rad or characteristic lengths: more is another assembly.
+#: Largest motion of a coordinate in one step, rad or characteristic lengths; a larger one reaches another assembly.
 _JUMP = 0.8
-#: Half turns, and characteristic lengths, to each side of the start that a range has at most: each takes forty steps.
+#: Largest range to each side of the start, in half turns or characteristic lengths; each takes forty steps.
 _REACHES = 10
-#: Poses at which the freedoms are counted.
+#: Additional poses at which the freedoms are counted.
 _SAMPLES = 4
-#: Which coordinates lead first: those of motors, of other joints, turns of balls.
+#: Preference for independent coordinates: motors, other joints, rotations of ball joints.
 _MOTOR, _JOINT, _BALL = 1.0, 0.2, 0.02
 
 
 @dataclass(frozen=True)
 class Slider:
-    """A coordinate that leads.
+    """An independent coordinate that can be moved.
 
     Parameters
     ----------
     rate : int
-        Its place in qd.
+        Its index in qd.
     start, lower, upper : float
-        Its value at first, and its range, rad or m; of a ball, the turn about an axis since the start.
+        Its initial value and its range, rad or m; for a ball joint, the rotation about an axis since the start.
     below, above : str
-        What is beyond the range; empty where it is that of the joint.
+        Note on what is beyond the range; empty if the range was not cut.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Slider:
 
 @dataclass(frozen=True)
 class PoseVerdict:
-    """What holds at a pose: redundancy p, rank of the constraint rows, and whether it is singular."""
+    """Redundancy p, rank of the constraint rows, and singularity at a pose."""
 
     degree_of_redundancy: int
     rank: int
@@ -62,7 +62,7 @@ class PoseVerdict:
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """Where a slider has led: the pose, how far it went, and what stopped it (empty: nothing)."""
+    """Result of moving a slider: the pose, the distance moved, and what stopped it (empty: nothing)."""
 
     q: Array
     moved: float
@@ -71,18 +71,18 @@ class Followed:
 
 @dataclass(frozen=True, eq=False)
 class SampledPath:
-    """Poses along one leading coordinate.
+    """Poses along one independent coordinate.
 
     Parameters
     ----------
     values : (n,) array
-        Of the coordinate, rad or m, rising.
+        Values of the coordinate, rad or m, increasing.
     q : (n, nq) array
         Closed poses.
     start : int
-        Which of them is the first pose.
+        Index of the initial pose.
     low, high : str
-        What ends the path before the end of the range; empty where nothing does.
+        What ends the path at each side; empty if nothing does.
     """
 
     values: Array
@@ -93,7 +93,7 @@ class SampledPath:
 
 
 class Manifold:
-    """The poses that a mechanism can take without opening a loop; free bases stay where they are.
+    """The poses that a mechanism can reach without opening a loop; free bases stay where they are.
 
     Parameters
     ----------
@@ -116,16 +116,16 @@ class Manifold:
         self._following[[slider.rate for slider in self.sliders]] = False
 
     def lead(self, slider: Slider, q: Array, way: float) -> Followed:
-        """Return where the mechanism gets when one leading coordinate moves, in small steps.
+        """Move one independent coordinate in small steps, and return the pose that is reached.
 
-        The other leading coordinates stay, all others follow.
+        The other independent coordinates stay fixed; the dependent ones follow.
 
         Parameters
         ----------
         q : (nq,) array
             A closed pose.
         way : float
-            How far it is to move, rad or m.
+            Distance to move, rad or m.
         """
         unit = float(self._units[slider.rate])
         moved, step = 0.0, _STEP * unit
@@ -141,14 +141,14 @@ class Manifold:
         return Followed(q, moved)
 
     def along(self, slider: Slider, q: Array, count: int) -> SampledPath:
-        """Return poses over the range of a leading coordinate, as far as it gets, on both sides of a pose.
+        """Return poses over the reachable range of an independent coordinate, on both sides of a pose.
 
         Parameters
         ----------
         q : (nq,) array
-            The closed pose at which the coordinate has its value at the start.
+            The closed pose at which the coordinate has its initial value.
         count : int
-            Of poses on each side.
+            Number of poses on each side.
         """
         below, low = self._one_way(slider, q, slider.lower - slider.start, count)
         above, high = self._one_way(slider, q, slider.upper - slider.start, count)
@@ -164,7 +164,7 @@ class Manifold:
     def _one_way(
         self, slider: Slider, q: Array, way: float, count: int
     ) -> tuple[list[tuple[float, Array]], str]:
-        """Return values and poses on the way from q (nq,), and what ends it."""
+        """Return values and poses on one side of q (nq,), and what ends the path."""
         found: list[tuple[float, Array]] = []
         value = slider.start
         for _ in range(count if way else 0):
@@ -177,14 +177,14 @@ class Manifold:
         return found, ""
 
     def verdict_at(self, q: Array) -> PoseVerdict:
-        """Return redundancy and rank at a pose q (nq,)."""
+        """Return redundancy, rank and singularity at a pose q (nq,)."""
         here = self.view.at(q)
         p = here.redundancy
         rows = sum(len(labels) for labels in here.row_labels.values())
         return PoseVerdict(p, rows - p, p > self.structural)
 
     def _followed(self, slider: Slider, q: Array, part: float) -> tuple[Array, str]:
-        """Return the pose after one step from q (nq,), and why it cannot be taken (empty: it can)."""
+        """Return the pose after one step from q (nq,), and the reason if the step is impossible (else empty)."""
         lead = np.zeros(len(self.mech.qd_names))
         lead[slider.rate] = part
         there = displace(self.mech, q, lead)
@@ -198,12 +198,12 @@ class Manifold:
         return (q, f"{limited} is at its limit") if limited else (there, "")
 
     def _largest_move(self, before: Array, after: Array) -> float:
-        """Return the largest change between poses ``before`` and ``after`` (nq,), in parts of a radian or of ℓ."""
+        """Return the largest change of a coordinate between two poses (nq,), in rad or characteristic lengths."""
         units = [self.closure.length if unit == "m" else 1.0 for unit in coordinate_units(self.mech)]
         return float((np.abs(after - before) / units).max(initial=0.0))
 
     def _chosen(self) -> tuple[Slider, ...]:
-        """Return as many coordinates as there are freedoms, motors before others where they can lead."""
+        """Return one independent coordinate per freedom, preferably those of motors."""
         free = np.flatnonzero(~_held(self.mech))
         if not free.size:
             return ()
@@ -226,7 +226,7 @@ class Manifold:
 
 
 def _held(mech: Mechanism) -> AnyArray:
-    """Return which rates are those of free bases, (nv,) of bool."""
+    """Return flags (nv,) of the rates of free bases."""
     held = np.zeros(len(mech.qd_names), dtype=bool)
     for joint in mech.tree.joints:
         held[joint.qd] = joint.pair is None
@@ -234,7 +234,7 @@ def _held(mech: Mechanism) -> AnyArray:
 
 
 def _preference(mech: Mechanism) -> Array:
-    """Return how readily each rate follows, (nv,)."""
+    """Return weights (nv,) of the rates for the choice of independent ones; the largest are preferred."""
     weights = np.full(len(mech.qd_names), _JOINT)
     for joint in mech.tree.joints:
         if joint.q.stop - joint.q.start > joint.qd.stop - joint.qd.start:
@@ -245,7 +245,7 @@ def _preference(mech: Mechanism) -> Array:
 
 
 def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
-    """Return the slider of a joint rate, which starts at q (nq,)."""
+    """Return the slider of a joint rate, with its initial value from q (nq,)."""
     (joint,) = (j for j in mech.tree.joints if j.qd.start <= rate < j.qd.stop)
     assert joint.pair is not None
     k = rate - joint.qd.start
@@ -263,7 +263,7 @@ def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
 
 
 def _beyond_limit(mech: Mechanism, before: Array, after: Array) -> str:
-    """Return a joint that a step, ``before`` (nq,) to ``after`` (nq,), takes out of its limits or farther out."""
+    """Return a joint that a step, ``before`` to ``after`` (nq,), moves outwards beyond a limit, or an empty string."""
     for joint in mech.tree.joints:
         if joint.pair is None or len(joint.pair.freedoms) != 1:
             continue

@@ -19,12 +19,12 @@ from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, find_in
 LIMITS: tuple[Limits, ...] = get_args(Limits)
 TRANSITIONS: tuple[TransitionRule, ...] = get_args(TransitionRule)
 STABILIZATIONS = ("projection", "baumgarte", "none")
-#: No motion of a machine is longer, s (31 years), and nobody reads more samples.
+#: Largest duration, s (31 years), and largest number of samples.
 LONGEST, MOST_SAMPLES = 1e9, 1_000_000
-#: A shorter step changes less than rounding does, s.
+#: Shortest step, s; a shorter one changes the state by less than rounding.
 SHORTEST_STEP = 1e-13
-#: A prescribed motion: value, rate and acceleration at a time, rad and s or m and s. Where its acceleration
-#: jumps it says so by an attribute ``breaks``, times in s: no step runs across one.
+#: A prescribed motion: value, rate and acceleration at a time, rad and s or m and s. If its acceleration jumps, an
+#: attribute ``breaks`` gives the times of the jumps, s; no step crosses one.
 Profile = Callable[[float], tuple[float, float, float]]
 Outcome = Literal[
     "completed",
@@ -64,13 +64,13 @@ class UserEvent:
 
 
 def breaks_of(profile: Profile) -> tuple[float, ...]:
-    """Return where the acceleration of a prescribed motion jumps, s, as far as it says so."""
+    """Return the times at which the acceleration of a prescribed motion jumps, s, from its attribute ``breaks``."""
     return tuple(sorted(float(time) for time in getattr(profile, "breaks", ())))
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a motion is computed.
+    """Options of the computation of a motion.
 
     Parameters
     ----------
@@ -79,25 +79,25 @@ class Options:
     dropped : tuple of (constraint, component)
         Rows to eliminate.
     step : float, optional
-        Of a fixed-step integrator; the largest step of an adaptive one, s.
+        Step of a fixed-step integrator; the largest step of an adaptive one, s.
     rtol, atol : float
-        Of an adaptive integrator.
+        Error tolerances of an adaptive integrator.
     tolerance : float
-        Of rank decisions.
+        Tolerance of rank decisions.
     samples : int, optional
-        Number of equal intervals at which the trajectory is given; by default every step.
+        Number of equal intervals between the samples of the trajectory; by default there is a sample at every step.
     profiles : mapping
-        Prescribed motions of drivers by name, in place of what the model says.
+        Prescribed motions of drivers by name, in place of those of the model.
     readable : bool
-        Run the loops that are written in Python, also where the compiled ones would do.
+        Run the loops that are written in Python, even where compiled ones exist.
     transition : "consistent" or "naive"
-        Whether the rates jump by momentum balance when a lock closes, or only the locked ones to zero:
+        Whether all rates jump by momentum balance when a lock closes, or only the locked ones to zero:
         the usual simplification, which is wrong, for comparison.
     max_seconds : float
-        Of computing; a motion that takes longer ends with the outcome ``budget_spent``.
+        Time limit of the computation; a motion that takes longer ends with the outcome ``budget_spent``.
     step_of_profiles : float
-        The largest adaptive step with which the work of drivers that follow profiles is exact, s: what they
-        prescribe has no error that could control the step.
+        Largest adaptive step for which the work of drivers with profiles is accurate, s: prescribed coordinates have
+        no integration error that could control the step.
     """
 
     duration: float
@@ -148,30 +148,30 @@ class Options:
 
     @property
     def largest_step(self) -> float:
-        """Bound of an adaptive step, s."""
+        """Upper bound of an adaptive step, s."""
         return self.step_of_profiles if self.step is None else self.step
 
     @property
     def projects_independent_rows(self) -> bool:
-        """Whether the motion is computed as the compiled loops do it, callables aside."""
+        """True for the projected formulation with elimination in joint coordinates, as in the compiled loops."""
         method = (self.formulation, self.redundancy, self.coordinates)
         return method == ("projected", "eliminate", "joint")
 
     @property
     def projects_absolute(self) -> bool:
-        """Whether the compiled evaluation in absolute coordinates does what is asked for."""
+        """True for the projected formulation with elimination in absolute coordinates, which is compiled too."""
         method = (self.formulation, self.redundancy, self.coordinates)
         return method == ("projected", "eliminate", "absolute")
 
     @property
     def has_leading_coordinates(self) -> bool:
-        """Whether the formulation has independent joint coordinates, which may change along the motion."""
+        """True if the formulation selects independent joint coordinates, which may change along the motion."""
         return self.coordinates == "joint" and self.formulation in ("closing", "partitioning")
 
     @property
     def plain(self) -> bool:
-        """Whether the compiled loops support the options."""
-        # whether rows that the user drops can be spared at a pose is decided in Python
+        """True if the compiled loops support the options."""
+        # whether the rows that the user drops are redundant at a pose is decided in Python
         absolute = (
             self.projects_absolute and not self.dropped and not find_integrator(self.integrator).by_momenta
         )
@@ -197,11 +197,11 @@ def require_positive(what: str, value: float, unit: str, largest: float = inf) -
         )
 
 
-# The outcomes of a motion: declared once, for the runner and the schema.
+# The outcomes of a motion, declared once for the runner and the schema.
 
 
 def declared(outcome: str) -> Outcome:
-    """Return an outcome; one that is not declared here is a bug of the program.
+    """Return an outcome, checked to be one of ``OUTCOMES``.
 
     Raises
     ------

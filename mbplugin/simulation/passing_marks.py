@@ -1,4 +1,4 @@
-"""Limits and user's functions: what is passed in a step without changing the motion."""
+"""Events, the schedule of changes, and the limits and user functions that a step passes."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from mbplugin.phrases import one_line_repr
 from mbplugin.simulation.integrators.contract import Chunk, Step
 from mbplugin.simulation.options import Options, UserEvent
 
-#: Declared once, for what makes events and the schemas that promise their kinds.
+#: Declared once, for the code that makes events and for the schemas.
 EventKind = Literal["lock", "brake", "release", "stick", "slip", "limit", "user", "singular", "contradictory"]
 EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 Displace = Callable[[Array, Array], Array]
-#: A coordinate has passed a bound where it is beyond it by more than this, rad or m; a joint that rests on its
-#: end stop goes beyond it and back by rounding errors.
+#: A coordinate has passed a bound if it is beyond it by more than this, rad or m; a joint at rest on its end stop
+#: crosses it back and forth by rounding errors.
 BEYOND = 1e-10
-#: Kinds of changes, in the order in which those of one instant are made: what opens is out before anything
-#: closes (mueller2026 (14), (22)), as if the closing came an instant later. Brakes act by bounded forces:
-#: they give no impulse, and come first.
+#: Kinds of changes, in the order in which those of one instant are made: constraints open before others close
+#: (mueller2026 (14), (22)), as if the closing came an instant later. Brakes come first: their forces are bounded and
+#: give no impulse.
 BRAKE, RELEASE, LOCK = "brake", "release", "lock"
 _ORDER = (BRAKE, RELEASE, LOCK)
-#: Instants closer than this, relative and in seconds, are one.
+#: Times closer than this, relative to 1 s plus the time, are one instant.
 _AT_ONCE = 1e-12
 #: Zeros closer to the start of a step than this fraction belong to the step before.
 START = 1e-9
-#: Where a quantity is no polynomial, it is looked at in these fractions of a step.
+#: Fractions of a step at which functions that are not polynomials are sampled.
 LOOKS = tuple(np.linspace(0.0, 1.0, 13).tolist())
 
 
@@ -44,7 +44,7 @@ LOOKS = tuple(np.linspace(0.0, 1.0, 13).tolist())
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Event:
-    """An instant at which a motion changed, or something watched was passed.
+    """An instant at which the constraints changed, or a limit or user function was passed.
 
     Parameters
     ----------
@@ -52,15 +52,15 @@ class Event:
         s.
     kind : EventKind
         ``lock``, ``brake`` (one grips), ``release``, ``stick``, ``slip``, ``limit``, ``user``,
-        ``singular`` (constraints lose rank) or ``contradictory`` (no rates satisfy what is to hold).
+        ``singular`` (constraints lose rank) or ``contradictory`` (no rates satisfy all constraints).
     joint : str
         The joint, constraint or function concerned.
     velocity_before, velocity_after : (nv,) array
         Joint rates in the order of ``qd_names``, rad/s and m/s.
     impulse : dict of (constraint, component) to float
-        Impulses given to the successor, N·s and N·m·s; empty where the rates did not jump.
+        Impulses on the successor, N·s and N·m·s; empty if the rates did not jump.
     open_impulses : tuple of (constraint, component)
-        Those that a rigid model leaves open; ``impulse`` then holds the smallest ones.
+        Impulses that the rigid model does not determine; ``impulse`` then holds the smallest ones.
     text : str
         One sentence for reports.
     """
@@ -76,19 +76,19 @@ class Event:
 
     @property
     def sentence(self) -> str:
-        """What happened, in words."""
+        """Description of the event in words."""
         return self.text or f"{self.joint}: {self.kind}"
 
 
 def passing(time: float, kind: EventKind, joint: str, qd: Array, text: str = "") -> Event:
-    """Return an event that leaves the rates qd (nv,) as they are."""
+    """Return an event at which the rates qd (nv,) do not jump."""
     rates = np.array(qd, dtype=float)
     rates.setflags(write=False)
     return Event(time, kind, joint, rates, rates, {}, text)
 
 
 def freedom_words(pair: Pair, freedom: str) -> str:
-    """Return the name of a joint, and of several freedoms which one."""
+    """Return the name of a joint, followed by the freedom if it has several."""
     several = len(pair.kind.free) > 1
     return f"{pair.name} ({MOTION_WORDS.get(freedom, freedom)})" if several else pair.name
 
@@ -115,13 +115,13 @@ class Limit:
 
     @property
     def passed_at(self) -> float:
-        """Where a coordinate has passed the bound, rad or m."""
+        """Coordinate at which the bound counts as passed, rad or m."""
         return self.bound + BEYOND if self.upper else self.bound - BEYOND
 
 
 @dataclass(frozen=True)
 class Passing:
-    """Something passed at a fraction of a step."""
+    """A limit or user event at a fraction of a step."""
 
     fraction: float
     kind: EventKind
@@ -131,7 +131,7 @@ class Passing:
 
 
 def joint_limits(mech: Mechanism, options: Options) -> tuple[Limit, ...]:
-    """Return the bounds that are watched."""
+    """Return the bounds to be monitored: the finite ones of joints with one coordinate per freedom."""
     found: list[Limit] = []
     if options.limits == "ignore":
         return ()
@@ -149,7 +149,7 @@ def joint_limits(mech: Mechanism, options: Options) -> tuple[Limit, ...]:
 
 
 class Limits:
-    """The bounds that are watched, and which of them a step may reach.
+    """The monitored bounds, and a fast test of which of them a step may reach.
 
     Parameters
     ----------
@@ -168,12 +168,12 @@ class Limits:
         return [self._limits[n] for n in np.flatnonzero(near)]
 
     def first_in_reach(self, q: Array, chunk: Chunk, kept: int) -> int:
-        """Return the first of the steps of a chunk that may reach a bound; their number where none may.
+        """Return the index of the first step of a chunk that may reach a bound, or ``kept`` if none does.
 
         Parameters
         ----------
         q : (nq,) array
-            At the start of the chunk, rad and m.
+            Coordinates at the start of the chunk, rad and m.
         """
         if not self._limits or not kept:
             return kept
@@ -182,14 +182,14 @@ class Limits:
         return first if near[first].any() else kept
 
     def _near(self, q: Array, dense: Array) -> AnyArray:
-        """Return (k, n) whether k steps, from q (k, nq) along dense (k, d, 2, nv), may reach n bounds."""
+        """Return flags (k, n): whether each of k steps, from q (k, nq) along dense (k, d, 2, nv), may reach a bound."""
         reach = np.abs(dense[:, 1:, 0]).sum(axis=1).take(self._rates, axis=1)
         gap = dense[:, 0, 0].take(self._rates, axis=1) + q.take(self._coordinates, axis=1) - self._bounds
         return np.asarray(np.abs(gap) <= reach)
 
 
 def passings(step: Step, limits: Limits, options: Options, displace: Displace) -> list[Passing]:
-    """Return the marks that a step passes, in the order of time."""
+    """Return the limits and user events that a step passes, in the order of time."""
     found = [
         p for limit in limits.in_reach(step) for p in _limit_passings(step, limit, options.limits == "stop")
     ]
@@ -204,7 +204,7 @@ def _limit_passings(step: Step, limit: Limit, terminal: bool) -> list[Passing]:
     out = []
     for fraction in polynomial_zeros(gap):
         rate = step.at(fraction)[1][limit.rate]
-        # only on the way out
+        # only when moving outwards
         if (rate > 0) == limit.upper:
             side = "upper" if limit.upper else "lower"
             text = f"{limit.name} passes its {side} limit {limit.bound:.6g} at {rate:.4g} per second"
@@ -228,12 +228,12 @@ def _user_passings(step: Step, event: UserEvent, displace: Displace) -> list[Pas
     return [Passing(f, "user", event.name, event.terminal, f"{event.name} passes zero") for f in kept]
 
 
-# The schedule of changes in a motion: locks that close, brakes that engage, drives that are powered off.
+# The schedule of changes in a motion: locks close, brakes engage, drives are switched off.
 
 
 @dataclass(frozen=True)
 class Change:
-    """Something that changes at an instant: a kind, and the constraints or pairs concerned."""
+    """A change at an instant: its kind, and the names of the constraints or pairs concerned."""
 
     kind: str
     names: tuple[str, ...]
@@ -241,16 +241,16 @@ class Change:
 
 @dataclass(frozen=True)
 class TimedDrive:
-    """A drive that leads a joint for a while.
+    """A drive that moves a joint for an interval.
 
     Parameters
     ----------
     driver : Driver
-        Its name; its values are those of the segments.
+        Gives the name and the joint; the prescribed values are those of the segments.
     motion_segments : tuple of (start, coefficients)
         From ``start`` (s) on, a polynomial in t − start, lowest power first, rad or m.
     until : float or None
-        When the drive is powered off, s; None: never.
+        Time at which the drive is switched off, s; None: never.
     """
 
     driver: Driver
@@ -265,11 +265,11 @@ class Schedule:
     Parameters
     ----------
     changes : tuple of (time, Change)
-        s, in any order.
+        Times in s, in any order.
     breaks : tuple of float
-        Where a prescribed motion changes, s.
+        Times at which a prescribed motion changes, s.
     to_rest : bool
-        Whether the run ends when everything stands still after the last change.
+        Whether the run ends when everything is at rest after the last change.
     """
 
     changes: tuple[tuple[float, Change], ...] = ()
@@ -282,7 +282,7 @@ class Schedule:
         return max((*(time for time, _ in self.changes), *self.breaks), default=0.0)
 
     def instants(self, duration: float) -> list[tuple[float, tuple[Change, ...]]]:
-        """Return all instants up to the end, in order, with what changes there."""
+        """Return all instants up to the end, in order, with their changes."""
         at: list[tuple[float, list[Change]]] = []
         times = [(time, None) for time in (*self.breaks, duration)]
         for time, change in sorted((*times, *self.changes), key=lambda one: one[0]):
@@ -304,9 +304,9 @@ def schedule_of(
     to_rest: bool = False,
     breaks: Sequence[float] = (),
 ) -> Schedule:
-    """Return the schedule of locks and what else holds for a while, brakes (time, pair) and drives.
+    """Return the schedule of locks and other timed constraints, brakes (time, pair) and drives.
 
-    ``breaks`` (s) are those of prescribed motions besides the drives'.
+    ``breaks`` (s) are those of prescribed motions other than the drives.
     """
     found: dict[tuple[float, str], list[str]] = {}
     for lock in locks:
@@ -323,11 +323,11 @@ def schedule_of(
     return Schedule(changes, tuple(sorted(time for time in all_breaks if time > 0)), to_rest)
 
 
-# Where in a step something passes zero: on the dense output, all of them, in the order of time.
+# Zeros of functions inside a step, on its dense output, in the order of time.
 
 
 def polynomial_zeros(coefficients: Array) -> list[float]:
-    """Return the fractions in (0, 1] at which a polynomial with coefficients (d + 1,), lowest power first, is zero."""
+    """Return the zeros in (0, 1] of a polynomial with coefficients (d + 1,), lowest power first."""
     scale = float(np.abs(coefficients).max(initial=0.0))
     if scale == 0.0 or not _may_vanish(coefficients):
         return []
@@ -338,19 +338,19 @@ def polynomial_zeros(coefficients: Array) -> list[float]:
 
 
 def _may_vanish(coefficients: Array) -> bool:
-    """Whether the constant term of coefficients (d + 1,) is within reach of the others (|θ| ≤ 1)."""
+    """Return True if the other terms of coefficients (d + 1,) can cancel the constant one for |θ| ≤ 1."""
     return bool(abs(coefficients[0]) <= np.abs(coefficients[1:]).sum())
 
 
 def function_zeros(g: Callable[[float], float]) -> list[float]:
-    """Return the fractions in (``START``, 1] between which g changes sign, refined by bisection."""
+    """Return the fractions in (``START``, 1] at which g changes sign, bracketed by samples and refined."""
     return list(_zeros(g, START))
 
 
 def first_zero(g: Callable[[float], float], start: float = START, dips: bool = False) -> float | None:
-    """Return the first of the fractions in (``start``, 1] at which g changes sign; None where none.
+    """Return the first fraction in (``start``, 1] at which g changes sign, or None.
 
-    ``dips``: where g, positive at all looks, may be negative between them, its least value there is searched for.
+    With ``dips``, minima of g between positive samples are searched as well, as g may be negative there.
     """
     return next(_zeros(g, start, dips), None)
 
@@ -371,9 +371,9 @@ def _zeros(g: Callable[[float], float], start: float, dips: bool = False) -> Ite
 
 
 def _dip(g: Callable[[float], float], values: list[float], k: int) -> float | None:
-    """Return where g, positive at look k and the next, becomes negative around its least value; None: nowhere.
+    """Return where g, positive at samples k and k + 1, becomes negative near a minimum, or None.
 
-    ``values`` are those at all looks. As the compiled search in ``events.py``.
+    ``values`` are the samples of g at ``LOOKS``. The method is that of the compiled search in ``events.py``.
     """
     last = len(values) - 1
     if k == 0 and values[0] <= values[1] and 4.0 * values[1] < 3.0 * values[0] + values[2]:
@@ -390,7 +390,7 @@ def _dip(g: Callable[[float], float], values: list[float], k: int) -> float | No
 
 
 def _zero_on_the_way_down(g: Callable[[float], float], low: float, high: float) -> float | None:
-    """Return where g, positive at ``low``, is zero on its way to its least value; None where that is positive."""
+    """Return the zero of g between ``low``, where it is positive, and its minimum; None if the minimum is positive."""
     begin, golden = low, 0.3819660112501051
     a, b = low + golden * (high - low), high - golden * (high - low)
     fa, fb = g(a), g(b)
@@ -412,10 +412,10 @@ def _zero_on_the_way_down(g: Callable[[float], float], low: float, high: float) 
 
 
 def bracketed_zero(g: Callable[[float], float], low: float, high: float, near: float = 1e-14) -> float:
-    """Return where g is zero between two arguments with values of unlike sign, to within ``near``.
+    """Return the zero of g between two arguments with values of opposite sign, to within ``near``.
 
-    By the method of Chandrupatla (1997), as the compiled search in ``locate.py``; to import scipy's takes longer than
-    a short motion.
+    Uses the method of Chandrupatla (1997), like the compiled search in ``events.py``; importing scipy's takes longer
+    than a short motion.
     """
     b, a, part = low, high, 0.5
     fb, fa = g(b), g(a)
@@ -437,7 +437,7 @@ def bracketed_zero(g: Callable[[float], float], low: float, high: float, near: f
 
 
 def early_zero(g: Callable[[float], float], sense: float) -> float:
-    """Return the fraction at which g, zero at first, turns from its sense to the other, before all looks."""
+    """Return the fraction, before the first sample, at which g, zero at the start, changes from ``sense`` to −sense."""
     high: float = LOOKS[1]
     while high > START:
         low = 0.25 * high

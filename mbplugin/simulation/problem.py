@@ -1,4 +1,4 @@
-"""The start of a motion: a closed state, and a model with its rows chosen."""
+"""The initial-value problem of a motion: a closed state, and a model with its independent rows."""
 
 from __future__ import annotations
 
@@ -45,29 +45,30 @@ from mbplugin.simulation.steppers.kernel_state import (
 )
 from mbplugin.simulation.trajectory.axis import measure
 
-#: Rates that all constraints together cannot follow to this fraction contradict each other.
+#: Constraints contradict each other if their relative velocity residual exceeds this.
 _FOLLOWED = 1e-3
-#: … so many times what rounded numbers leave open, or what the kept rows do where nothing projects.
+#: Allowed gap of a dependent row: multiples of the gap due to rounding, and, without projection, of the largest gap of
+#: the independent rows.
 _ROUNDED, _DRIFTED = 10.0, 100.0
-#: Scaled position residual that is left alone.
+#: Scaled position residual that counts as closed.
 CLOSED = 1e-13
-#: What a dependent row may open, in scaled rows: what the projection leaves, over the share of a weak row; …
+#: Allowed gap of a dependent row, scaled: the residual of the projection, divided by the independence of a weak row.
 _EXACT = 1e6 * CLOSED
 _ITERATIONS = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A mechanism ready to move.
+    """A model and an initial state from which to integrate.
 
     Parameters
     ----------
     kernel_state : KernelState
-        With the mechanism's own independent rows chosen.
+        With the independent rows among the persistent ones.
     q, qd : (nq,), (nv,) array
         A state that satisfies them.
     degree_of_redundancy : int
-        p of the mechanism's own rows in joint rates, at the generic pose.
+        p of the persistent rows in joint rates, at a generic pose.
     dropped : tuple of int
         Rows that the user eliminates.
     locks : tuple of Lock
@@ -75,9 +76,9 @@ class Problem:
     drives : tuple of TimedDrive
         Those that act from the start and may be released.
     held : tuple of Constraint
-        What else holds for a while.
+        Other constraints that are active only for an interval.
     rounded : float
-        What rounded numbers may leave open in dependent rows, scaled.
+        Scaled gap of dependent rows that rounding of the model's numbers explains.
     """
 
     model: TreeModel
@@ -94,7 +95,7 @@ class Problem:
 
     @property
     def own_rank(self) -> int:
-        """Generic rank of the mechanism's own rows."""
+        """Generic rank of the persistent rows."""
         return self.model.table.persistent - self.degree_of_redundancy
 
 
@@ -107,7 +108,7 @@ def pose_problem(
     drives: tuple[TimedDrive, ...] = (),
     held: tuple[Constraint, ...] = (),
 ) -> Problem:
-    """Return the problem that starts from what is stated, see :mod:`mbplugin.constraints.stated_state`.
+    """Return the problem that starts from the stated values, see :mod:`mbplugin.constraints.stated_state`.
 
     Raises
     ------
@@ -151,7 +152,7 @@ def pose_problem(
 
 
 def motion_segments_of(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyArray:
-    """Return the prescribed motions as records (k,), one segment for each driver, those of drives behind them."""
+    """Return the prescribed motions as records (k,), in the order of the drivers and of time."""
     own = {drive.driver.name: drive.motion_segments for drive in drives}
     out = []
     for d, (driver, _) in enumerate(model.table.driven):
@@ -161,9 +162,9 @@ def motion_segments_of(model: TreeModel, drives: tuple[TimedDrive, ...]) -> AnyA
 
 
 def _keep_given_values(model: TreeModel, motion_segments: AnyArray) -> None:
-    """Let drivers without a value start where they are, and locks keep what they find (Φ tells where).
+    """Fix locks, and drivers without a value, at the present coordinates, which Φ gives.
 
-    What the drivers keep is written to motion_segments (k,).
+    The values of the drivers are written to motion_segments (k,).
     """
     for row, label in zip(model.table.rows, model.table.labels, strict=False):
         if label.of_lock:
@@ -174,12 +175,12 @@ def _keep_given_values(model: TreeModel, motion_segments: AnyArray) -> None:
 
 
 def row_indices(model: TreeModel, options: Options) -> tuple[int, ...]:
-    """Return the rows to drop, as numbers among the rows of the model.
+    """Return the indices of the rows to drop, among the rows of the model.
 
     Raises
     ------
     BadUsage
-        A row that is none of the closing rows.
+        A row that is not a closing row.
     """
     if options.coordinates != "joint":
         return ()
@@ -194,7 +195,7 @@ def row_indices(model: TreeModel, options: Options) -> tuple[int, ...]:
 
 
 def _require_followed(model: TreeModel, kernel_state: KernelState, rates: Array) -> None:
-    """Raise where a row that was left out is not followed by the rates (nv,) either."""
+    """Raise if the rates (nv,) violate any persistent row, dependent ones included."""
     table = model.table
     gaps = np.array(
         [
@@ -212,18 +213,16 @@ def _require_followed(model: TreeModel, kernel_state: KernelState, rates: Array)
         )
 
 
-# Loops stay closed during a motion: all their rows, those that the rank decision calls dependent as well.
+# Check that all rows of the loops stay closed during a motion, including those that the rank decision calls dependent.
 #
-# A step projects onto independent rows only. That closes the others too where they are dependent at all poses
-# near, and
-# opens them along a freedom that is infinitesimal only. Such a freedom is held where it begins, since no
-# motion has it;
-# and what opens for any other reason ends the motion.
+# A step projects onto the independent rows only. That also closes the dependent rows if they are dependent at all
+# nearby poses, but lets them open along a freedom that is only infinitesimal. Since no finite motion has such a
+# freedom, it is locked at the start; rows that open for any other reason end the motion.
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A row of a loop that no longer holds.
+    """A row of a loop that is no longer satisfied.
 
     Parameters
     ----------
@@ -241,7 +240,7 @@ class Opened:
 
     @property
     def text(self) -> str:
-        """The sentence."""
+        """Message for reports."""
         unit = "m" if self.component[:1] in ("t", "d") else "rad"
         return (
             f"the loops open at t = {self.time:.6g} s: {self.constraint} {self.component} by {self.gap:.3g} {unit};"
@@ -252,28 +251,28 @@ class Opened:
 def hold_shaky_joints(
     mech: Mechanism, q: Array, qd: Array, options: Options, timed: Container[str]
 ) -> tuple[Mechanism, list[str], float]:
-    """Hold the joints that are free to first order only, at a closed pose q (nq,).
+    """Lock the joints that are free to first order only (shaky), at a closed pose q (nq,).
 
     Parameters
     ----------
     qd : (nv,) array
         Rates at the start, rad/s and m/s.
     timed : container of str
-        Joints that something else locks or leads for a while.
+        Joints that other constraints lock or drive for an interval; they get no lock here.
 
     Returns
     -------
     Mechanism
         With a lock on these joints.
     list of str
-        A note where there are any.
+        A note if there are any.
     float
-        What rounded numbers may leave open in dependent rows, scaled.
+        Scaled gap of dependent rows that rounding of the model's numbers explains.
 
     Raises
     ------
     BadUsage
-        A rate of such a joint is not zero.
+        Such a joint has a non-zero rate.
     """
     view = View(mech, q, plane_columns(options.planar), options.tolerance)
     rounded = max((b.sigma_next for b in view.blocks if b.redundancy), default=0.0)
@@ -311,18 +310,18 @@ def hold_shaky_joints(
 
 
 class GapWatch:
-    """Looks whether all rows of the mechanism still hold.
+    """Check that all persistent rows of the mechanism stay satisfied.
 
     Parameters
     ----------
     labels : sequence of (str, str)
         Constraint and component of each row.
     units : (m,) array
-        The factors that make residuals of rows dimensionless.
+        Factors that make the residuals of rows dimensionless.
     rounded : float
-        What rounded numbers may leave open, scaled.
+        Scaled gap that rounding of the model's numbers explains.
     projected : bool
-        Whether the steps are projected on the rows.
+        Whether the steps are projected onto the rows.
     """
 
     def __init__(
@@ -333,7 +332,10 @@ class GapWatch:
         self._start: Array | None = None
 
     def opened(self, m: KernelState, time: float, q: Array, qd: Array) -> Opened | None:
-        """Return the row that is open farthest at a state q (nq,), qd (nv,); none at the first look."""
+        """Return the row that exceeds its allowed gap most at a state q (nq,), qd (nv,), or None.
+
+        The first call sets the reference gaps.
+        """
         gaps = measure(m, len(self._labels), np.array([time]), q[None], qd[None])[2]
         if self._start is None:
             self._start = gaps
@@ -349,21 +351,21 @@ class GapWatch:
         return Opened(time, self._labels[k][0], self._labels[k][1], float(gaps[k]))
 
 
-# Projection onto the constraints after a step: the smallest correction in the metric of the masses.
+# Projection onto the constraints after a step: the smallest correction in the mass metric.
 
 
 @kernel
 def project(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Correct q (nq,) and qd (nv,) in place so that Φ = 0 and C v + b = 0; return whether M is regular.
 
-    Poses, rows and their decomposition are those of the corrected state afterwards.
+    Afterwards, poses, rows and their factorisation are those of the corrected state.
     """
     m = load_struct(place)
     if not evaluate(place, KINEMATICS | FACTORIZE, t, begun, q, qd):
         return False
     if len(m.independent_rows) == 0:
         return True
-    # near a singular pose a weak row would fling the mechanism about
+    # near a singular pose the correction of a weak row would be huge
     m.row_independence[1] = m.row_independence[2]
     if project_position(evaluate, place, t, begun, q, qd):
         evaluate(place, FACTORIZE, t, begun, q, qd)
@@ -374,7 +376,7 @@ def project(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd
 
 @kernel
 def project_position(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Take Newton steps with the decomposition at hand; return whether q has moved; q (nq,), qd (nv,)."""
+    """Project q (nq,) by Newton steps with the existing factorisation, at qd (nv,); return True if q has changed."""
     m, moved, last = load_struct(place), False, inf
     step = m.v
     for _ in range(_ITERATIONS):
@@ -396,7 +398,7 @@ def project_position(evaluate: Evaluate, place: int, t: float, begun: float, q: 
 
 @kernel
 def project_velocity(evaluate: Evaluate, place: int, t: float, begun: float, q: Array, qd: Array) -> None:
-    """Correct qd (nv,) in place at a decomposed state, q (nq,); impulses stay in ``multipliers``."""
+    """Project qd (nv,) in place at q (nq,), with the rows factorised; ``multipliers`` then holds the impulses."""
     m = load_struct(place)
     for i in range(len(m.independent_rows)):
         row = m.rows[m.independent_rows[i]]
@@ -408,7 +410,7 @@ def project_velocity(evaluate: Evaluate, place: int, t: float, begun: float, q: 
 
 
 def _project_alone(address: int, place: int, t: float, position: bool, q: Array, qd: Array) -> bool:
-    """Project q (nq,) and qd (nv,) in place, or qd only; return whether anything moved or every rate moves mass."""
+    """Project q (nq,) and qd (nv,) in place, or qd only; return True if M is regular."""
     evaluate = evaluate_from(address)
     if position:
         return project(evaluate, place, t, t, q, qd)
@@ -425,12 +427,12 @@ def _projector() -> Any:
 
 
 def project_state(m: KernelState, t: float, q: Array, qd: Array) -> bool:
-    """Project a state q (nq,), qd (nv,) in place, as after a step."""
+    """Project a state q (nq,), qd (nv,) in place, as after a step; return True if M is regular."""
     return bool(_projector()(evaluate_address(), place_of(m), t, True, q, qd))
 
 
 def jump_rates(m: KernelState, t: float, q: Array, qd: Array) -> Array:
-    """Change the rates qd (nv,) at q (nq,) in place so that the chosen rows hold.
+    """Project the rates qd (nv,) at q (nq,) in place onto the independent rows.
 
     Returns the impulses (r,), N·s and N·m·s.
     """

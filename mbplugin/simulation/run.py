@@ -1,4 +1,4 @@
-"""``simulate``: the motion of a mechanism in time."""
+"""``simulate``: compute the motion of a mechanism in time."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.redundant import StatedStiffness
 
 Model = Scene | Mechanism
-#: The largest step along a piece of a profile.
+#: Largest step, as a fraction of the shortest piece of a profile.
 _OF_A_PIECE = 1 / 8
 
 
@@ -121,10 +121,10 @@ def simulate(
     max_seconds: float = MAX_SECONDS,
     progress: Progress | None = None,
 ) -> Trajectory:
-    """Compute the motion of a mechanism from a state, after its loops are closed.
+    """Close the loops of a mechanism and compute its motion from there.
 
     The state, loads, payloads, springs, drives and timed locks of a scene are included; the arguments are
-    added.
+    added to them.
 
     Parameters
     ----------
@@ -132,37 +132,37 @@ def simulate(
     duration : float
         s.
     q, qd : mapping or vector, optional
-        Joint coordinates and rates at the start, rad and m; what is not named keeps the scene's value.
-        What is named, or stated in the scene, holds exactly and the rest follows; values that contradict each
-        other are an error.
+        Initial joint coordinates and rates, rad and m; coordinates that are not named keep the scene's value.
+        Values named here or stated in the scene are kept exactly, and the others are computed from them; values
+        that contradict each other are an error.
     locks : iterable of Lock
-        Joints that lock at a time: their rates jump to zero, and the rates of the others jump with them;
+        Joints that lock at a given time: their rates jump to zero, and the other rates jump with them;
         with ``until`` they are released again.
     holds : iterable of TimedConstraint
         Closures, couplings, drivers and wheels of the mechanism that are active only for an interval.
     brakes : iterable of Brake or mapping, optional
-        Joint brakes; each engages after its delays, counted from the signal. With a signal alone, the
-        scene's.
+        Joint brakes; each engages after its delays, counted from the signal. If only a signal is given, the
+        scene's brakes are used.
     signal : float, optional
         Time of the brake signal, s; 0 if brakes are given.
     loads, payload : iterable, optional
-        Load and Payload, or mappings with the keys of the scene's tables; payloads take the place of the scene's.
+        Load and Payload, or mappings with the keys of the scene's tables; payloads replace those of the scene.
     springs : iterable of Spring or JointSpring
     stiffness : iterable of Stiffness or mapping, optional
-        As for :func:`mbplugin.joint_reactions.run.reactions`, besides that of the scene: reactions that the rigid
-        model does not determine are those of least elastic energy. The motion is that of the rigid model.
+        As for :func:`mbplugin.joint_reactions.run.reactions`, in addition to that of the scene: reactions that the
+        rigid model does not determine are those of least elastic energy. The motion is that of the rigid model.
     torques, armature : mapping, optional
-        By joint rate: a constant force, N·m or N, and a drive's inertia, kg·m² or kg.
+        Constant forces, N·m or N, and drive inertias, kg·m² or kg, by joint rate.
     controller : callable, optional
         Forces (nv,) on the joint rates at (t, q, qd).
     profiles : mapping of driver name to MotionProfile or callable, optional
-        Value, rate and acceleration of a driver at a time; a joint that no driver leads gets one that follows
-        the MotionProfile. A callable with a jump of its acceleration has an attribute ``breaks``, the times (s)
-        of the jumps: the motion has a sample before and after each.
+        Value, rate and acceleration of a driver as functions of time; a joint without a driver gets one that
+        follows the MotionProfile. A callable whose acceleration jumps must have an attribute ``breaks`` with the
+        times (s) of the jumps; the motion has a sample before and after each.
     damping, friction : bool
-        Whether the file's joint damping and dry friction count.
+        Whether the joint damping and dry friction of the model file are included.
     formulation, redundancy, coordinates : str
-        See the guide to motions; they change the method, not the motion.
+        See the guide to motions; they select the method and do not change the motion.
     dropped : sequence of int or (constraint, component)
         Redundant rows to eliminate, numbered from 1 as in ``mbplugin matrix``; by default a pivoted
         factorisation selects them.
@@ -173,16 +173,16 @@ def simulate(
     rtol, atol : float
         Tolerances of an adaptive integrator.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; by default the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
         Keep free roots in a plane.
     limits : "record", "stop" or "ignore"
-        The reaction to a joint that passes a limit.
+        What to do when a joint passes a limit.
     events : iterable of UserEvent
-        Functions whose zeros are recorded, or end the motion.
+        Functions whose zeros are recorded or end the motion.
     stabilization : "projection", "baumgarte" or "none"
     samples : int, optional
-        Number of equal intervals of the trajectory, besides events; by default every step.
+        Number of equal intervals of the trajectory, besides events; by default there is a sample at every step.
     readable : bool
         Use the loops written in Python.
     transition : "consistent" or "naive"
@@ -201,11 +201,11 @@ def simulate(
     Raises
     ------
     BadUsage, UnknownName, BadNumber
-        Something in the request that cannot be.
+        An invalid argument.
     CannotClose
         A loop that cannot be closed.
     ContradictedState
-        Stated coordinates or rates that no state has together.
+        Stated coordinates or rates that contradict each other.
     BrokenModel
         A joint that moves no mass.
     """
@@ -268,10 +268,10 @@ def simulate(
 
 
 def _stated(mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike) -> StatedStiffness | None:
-    """Return the stiffness that decides on reactions, checked; None where none is stated."""
+    """Return the checked stiffness from which reactions are computed; None if none is stated."""
     if not of_scene and not given:
         return None
-    # what gives way takes long to import, and few motions need it
+    # this module is slow to import, and few motions need it
     from mbplugin.simulation.trajectory.redundant import stated_stiffness
 
     return stated_stiffness(mech, of_scene, given)
@@ -280,7 +280,7 @@ def _stated(mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike) -> S
 def _labels(
     mech: Mechanism, dropped: Sequence[int | tuple[str, str]], planar: str | None
 ) -> tuple[tuple[str, str], ...]:
-    """Return rows to drop as (constraint, component)."""
+    """Return the rows to drop as (constraint, component)."""
     if not dropped:
         return ()
     rows = constraint_matrix(mech, joint_vector(mech, None), rate_vector(mech, None), planar=planar).rows
@@ -294,7 +294,7 @@ def _labels(
     return tuple(out)
 
 
-# The motion of a mechanism from a state, for arguments that are read and checked.
+# The motion of a mechanism from a state, for arguments that have been read and checked.
 
 
 def move(
@@ -308,16 +308,16 @@ def move(
     to_rest: bool = False,
     holds: tuple[tuple[TimedConstraint, Constraint], ...] = (),
 ) -> Trajectory:
-    """Return the motion of a mechanism from what is stated; arguments as :func:`simulate` has read them.
+    """Return the motion of a mechanism from the stated values, for arguments as read by :func:`simulate`.
 
     Parameters
     ----------
     drives : tuple of TimedDrive
-        Drives that lead joints for a while.
+        Drives that move joints for an interval.
     to_rest : bool
-        Whether to end where everything stands still after the last change.
+        Whether to end when everything is at rest after the last change.
     holds : tuple of (TimedConstraint, Constraint)
-        What holds for a while; it is not in the mechanism.
+        Constraints that are active only for an interval; they are not part of the mechanism.
     """
     begun = perf_counter()
     drivers = (*mech.drivers, *(one for _, one in holds if isinstance(one, Driver)))
@@ -358,7 +358,7 @@ def move(
 
 
 def _as_it_starts(driver: Driver, options: Options) -> Driver:
-    """Return a driver with the numbers that a callable prescribes at t = 0: the state at the start follows them."""
+    """Return a driver with the values that its callable prescribes at t = 0, which the initial state must satisfy."""
     if driver.name not in options.profiles:
         return driver
     value, rate, acceleration = options.profiles[driver.name](0.0)
@@ -366,8 +366,8 @@ def _as_it_starts(driver: Driver, options: Options) -> Driver:
 
 
 def _open_loads(problem: Problem, joints: Sequence[str], options: Options) -> list[str]:
-    """Return a note where friction depends on reactions that the rigid model does not determine."""
-    # what decides on reactions takes long to import, and few motions need it
+    """Return a note if friction depends on reactions that the rigid model does not determine."""
+    # this module is slow to import, and few motions need it
     from mbplugin.joint_reactions.statics import build_system
 
     mech, columns = problem.model.mech, plane_columns(options.planar)
@@ -382,7 +382,7 @@ def _open_loads(problem: Problem, joints: Sequence[str], options: Options) -> li
 
 
 def _step_of_profiles(drivers: Sequence[Driver]) -> float:
-    """Return a share of the shortest piece of the profiles that drivers follow, s."""
+    """Return the largest step for drivers with profiles, s: a fraction of the shortest piece of a profile."""
     pieces = [
         np.diff((0.0, *d.profile.breaks)) for d in drivers if d.profile is not None and d.profile.breaks
     ]
@@ -445,16 +445,16 @@ def _measured(
     return kinetic[:, 0], potential[:, 0], residuals.max(axis=0)
 
 
-# The constraints that close and open during a motion, checked before the computation.
+# Constraints that close and open during a motion, checked before the computation.
 
 
 def checked_locks(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tuple[Lock, ...]:
-    """Return the locks, none of which is on an unknown joint or outside the motion.
+    """Return the locks, with joint names and times checked.
 
     Raises
     ------
     UnknownName
-        A joint of no pair.
+        A joint that is not a pair of the mechanism.
     BadUsage
         A time outside the motion.
     """
@@ -471,7 +471,7 @@ def checked_locks(mech: Mechanism, locks: Sequence[Lock], duration: float) -> tu
 
 
 def scene_state(scene: Scene | None, mech: Mechanism) -> tuple[Array | None, Array | None]:
-    """Return the state of the scene in the coordinates of the mechanism that moves."""
+    """Return the state of the scene, q (nq,) and qd (nv,), in the coordinates of the simulated mechanism."""
     if scene is None:
         return None, None
     if scene.mechanism.q_names == mech.q_names:
@@ -482,12 +482,12 @@ def scene_state(scene: Scene | None, mech: Mechanism) -> tuple[Array | None, Arr
 def timed_holds(
     holds: Sequence[TimedConstraint], held: Sequence[Constraint], options: Options
 ) -> tuple[tuple[TimedConstraint, Constraint], ...]:
-    """Return the constraints that hold for a while with their times, checked.
+    """Return the constraints that are active only for an interval, with their checked times.
 
     Raises
     ------
     BadUsage
-        A time outside the motion; other than joint coordinates; a planar view of a closure.
+        A time outside the motion; coordinates other than joint coordinates; a planar view of a closure.
     """
     by_name = {constraint.name: constraint for constraint in held}
     for hold in holds:
@@ -501,12 +501,12 @@ def timed_holds(
 
 
 def each_once(locks: Sequence[Lock]) -> tuple[Lock, ...]:
-    """Return the locks without their times: one that closes several times has its rows once.
+    """Return the locks without their times; one that closes several times occurs once.
 
     Raises
     ------
     BadUsage
-        Two locks of different freedoms of a joint.
+        Two locks on different freedoms of a joint.
     """
     found = tuple(dict.fromkeys(replace(lock, at=None, until=None) for lock in locks))
     for k, lock in enumerate(found):
@@ -518,7 +518,7 @@ def each_once(locks: Sequence[Lock]) -> tuple[Lock, ...]:
 
 
 def _check_times(what: str, at: float, until: float | None, duration: float) -> None:
-    """Refuse to close outside the motion, or to open before."""
+    """Raise if a constraint closes outside the motion, or opens before it closes."""
     if not 0 <= at <= duration:
         raise BadUsage(
             f"{what} closes at {at:g} s", expected=f"a time from 0 to the duration, {duration:g} s"
@@ -530,12 +530,12 @@ def _check_times(what: str, at: float, until: float | None, duration: float) -> 
 def led_by(
     mech: Mechanism, profiles: Mapping[str, Profile | MotionProfile]
 ) -> tuple[Mechanism, dict[str, Profile]]:
-    """Return a mechanism whose drivers follow motion profiles, and the callables of other drivers.
+    """Return a mechanism whose drivers follow the motion profiles, and the callables of other drivers.
 
     Raises
     ------
     UnknownName
-        A profile of neither a driver nor, if it is a MotionProfile, a joint that none leads.
+        A profile names neither a driver nor, in the case of a MotionProfile, a joint without a driver.
     """
     drivers = {driver.name: driver for driver in mech.drivers}
     callables = {}
@@ -563,11 +563,11 @@ def _require_driver(name: str, known: Sequence[str]) -> None:
         )
 
 
-# Calls of a user's functions, whose errors are reported with the time.
+# Calls of user functions, whose errors are reported with the time.
 
 
 def checked_callbacks(actions: AppliedForces, options: Options) -> tuple[AppliedForces, Options]:
-    """Return the same with every function of the user watched."""
+    """Return forces and options with every user function wrapped, so that errors are reported with the time."""
     controller = actions.controller
     if controller is not None:
         actions = replace(actions, controller=_told("the controller", controller))
@@ -591,7 +591,7 @@ def _told(what: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True, eq=False)
 class _WatchedProfile:
-    """A prescribed motion of the user, watched."""
+    """A user's prescribed motion, whose values are checked."""
 
     name: str
     profile: Callable[..., Any]

@@ -1,4 +1,4 @@
-"""The run: steps between scheduled instants, events in their order, and what is kept of it all."""
+"""The run: steps between scheduled instants, events in their order, and the samples that are kept."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ from mbplugin.simulation.steppers.kernel_state import WEAK as TOO_WEAK
 from mbplugin.simulation.steppers.python import PythonStepper
 from mbplugin.simulation.trajectory.record import Grid, Phases, Record, make_step, make_steps, sample
 
-#: Steps taken between looks at rows that are singular now.
+#: Steps per chunk while rows are singular.
 _CAUTIOUS = 4
-#: Room for the steps that repeat one up to an event.
+#: Chunk size for repeating a step up to an event.
 _AGAIN = 64
-#: Told (time, duration) after every chunk.
+#: Called with (time, duration) after every chunk.
 Progress = Callable[[float, float], None]
-#: Rows whose own share falls below this part of the best seen are weak: a singular pose is near.
+#: Rows are weak, and a singular pose is near, if their independence is below this fraction of the best so far.
 WEAK = 2e-2
-#: A crossing begins and ends where the share is this part of the best seen.
+#: A crossing begins and ends where the independence is this fraction of the best so far.
 _CLEAR = 6e-2
-#: Samples looked back for one that is clear.
+#: Largest number of samples to go back in search of independent rows.
 _BACK = 2000
-#: Other lengths to try, should a node have met the pose.
+#: Factors of the length of a crossing, tried in turn in case a node hits the singular pose.
 _LENGTHS = (1.0, 1.17, 0.87)
-#: Motion of the step away from a singular pose at which a run starts, rad and m.
+#: Lengths of the step away from a singular initial pose, as motion of the fastest coordinate, rad and m.
 _AWAY = (0.1, 0.03, 0.01)
 _STEPS = 4096
-#: Stages; even, so that none lies in the middle.
+#: Collocation stages; an even number, so that none lies at the centre of the step.
 _STAGES = 6
 _ITERATIONS = 60
-#: The iteration is done when rates change by less than this fraction.
+#: The iteration has converged when rates change by less than this fraction.
 _STILL = 1e-13
-#: Corrections at the end of the step, as a fraction of its motion, beyond which it has left its branch.
+#: If the projection at the end of the step exceeds this fraction of its motion, the step has left its branch.
 _ASTRAY = 1e-5
 
 
 class Runner:
-    """A motion under way."""
+    """Run one motion: take steps, make the scheduled changes, and record samples and events."""
 
     def __init__(
         self, problem: Problem, stepper: Stepper, options: Options, activation: Activation, schedule: Schedule
@@ -70,11 +70,11 @@ class Runner:
         self.schedule = schedule
         self.passage = Passage(stepper, activation)
         self.phases = Phases(activation)
-        #: Called between chunks: there a Ctrl-C loses nothing.
+        #: Called between chunks, where a Ctrl-C loses nothing.
         self._let_interrupt: Callable[[], None] = lambda: None
-        #: What ended the motion before its time, in a sentence.
+        #: Message on why the motion ended early.
         self.failure = ""
-        #: Where rows are dependent, projections do not see all of them.
+        #: Needed if rows are dependent: the projection ignores some of them.
         self.gaps = None
         if problem.degree_of_redundancy:
             table = problem.model.table
@@ -84,12 +84,12 @@ class Runner:
         crossings = self.phases.crossings
         self.grid = Grid(options.duration / options.samples, crossings) if options.samples else None
         nv = len(problem.qd)
-        # a sample has q, q̇ and q̈, its step x(τ) and q̇(τ) up to the seventh power
+        # a sample holds q, q̇ and q̈; its step holds x(τ) and q̇(τ) up to the seventh power
         self.budget = Budget(options.max_seconds, len(problem.q) + 20 * nv)
         self.state = State(0.0, problem.q.copy(), problem.qd.copy(), np.zeros(nv), h=_first_step(options))
 
     def run(self, progress: Progress | None = None) -> str:
-        """Move to the end of the duration; return the outcome."""
+        """Run to the end of the duration; return the outcome."""
         self.activation.start(self.stepper, self.state)
         self._keep()
         self._opens_at(self.state)
@@ -122,14 +122,14 @@ class Runner:
             else:
                 active.refresh(self.stepper, self.state)
             if jumps:
-                # the sample before has the accelerations of before
+                # the sample above has the accelerations before the change, this one those after it
                 self._keep()
             if self._rests():
                 return "stopped"
         return "completed"
 
     def _budget_spent(self) -> bool:
-        """Whether the motion may not go on; says why."""
+        """Return True if a budget is used up; ``failure`` then says which."""
         self.failure = self.budget.spent(self.record.count, len(self.record.events), self.state.t)
         return bool(self.failure)
 
@@ -142,21 +142,21 @@ class Runner:
             self.grid.record.add(self.state, self.activation.segment)
 
     def _follow(self) -> None:
-        """Let samples at equal intervals follow the steps."""
+        """Fill in the samples at equal intervals up to the present step."""
         active = self.activation
         if self.grid is not None and self.grid.follow(
             self.stepper, active.kernel_state, self.record.steps, active.segment
         ):
-            # the model has been read elsewhere
+            # sampling has moved the model to another state
             self.stepper.evaluate(active.kernel_state, self.state)
 
     def _keep_last(self) -> None:
-        """Let the samples at equal intervals end where the motion does."""
+        """Add the last sample to those at equal intervals."""
         if self.grid is not None and self.grid.record.last().t < self.record.last().t:
             self.grid.record.add(self.record.last(), self.activation.segment)
 
     def _advance_to(self, end: float, progress: Progress | None) -> str:
-        """Take steps to a scheduled instant; return an outcome that ends the motion, or nothing."""
+        """Take steps to a scheduled instant; return the outcome if the motion ends, or an empty string."""
         while self.state.t < end - 1e-13 * (1.0 + end):
             if self._budget_spent():
                 return "budget_spent"
@@ -178,13 +178,13 @@ class Runner:
             active.reselect_below,
             0 if active.reselect_below > 0 else _CAUTIOUS,
         )
-        # what is not finite is no sample
+        # a state that is not finite is not kept
         outcome = self._take(before, chunk, kept - (status == NOT_FINITE), status)
         self._follow()
         return self._opened(before.t) or outcome or self._answer(status, end)
 
     def _opened(self, since: float) -> str:
-        """End the motion before the first new sample at which a row of a loop no longer holds."""
+        """End the motion before the first new sample at which a loop is open; return the outcome or an empty string."""
         if self.gaps is None or not self._opens_at(self.record.last()):
             self._look_here()
             return ""
@@ -212,12 +212,15 @@ class Runner:
         return self.gaps.opened(self.activation.kernel_state, state.t, state.q, state.qd)
 
     def _look_here(self) -> None:
-        """Let the model be read at the present state again."""
+        """Evaluate the model at the present state again."""
         if self.gaps is not None:
             self.stepper.evaluate(self.activation.kernel_state, self.state)
 
     def _take(self, before: State, chunk: Chunk, kept: int, status: int) -> str:
-        """Keep the samples of a chunk, up to what ends the motion or changes it."""
+        """Keep the samples of a chunk up to an event that ends or changes the motion.
+
+        Return the outcome, or an empty string if the motion goes on.
+        """
         if not len(chunk.dense):
             self.record.add_chunk(chunk, kept, self.activation.segment)
             return ""
@@ -240,19 +243,22 @@ class Runner:
         return ""
 
     def _take_plain(self, before: State, chunk: Chunk, count: int) -> None:
-        """Keep the first samples of a chunk, whose steps pass nothing."""
+        """Keep the first samples of a chunk, whose steps contain no event."""
         if not count:
             return
         self.record.steps += make_steps(before, chunk, count)
         self.record.add_chunk(chunk, count, self.activation.segment)
 
     def _rests(self) -> bool:
-        """Whether the run is over: everything stands still, and nothing is going to change."""
+        """Return True if the run is to end here: all is at rest and no change is scheduled."""
         last = self.schedule.last <= self.state.t * (1.0 + 1e-12)
         return self.schedule.to_rest and last and self.activation.at_rest(self.state)
 
     def _look_at(self, step: Step, until: float = 1.0) -> str:
-        """Record what a step passes up to a fraction; where that ends the motion, cut the step there."""
+        """Record the limits and user events in a step up to a fraction; return the outcome or an empty string.
+
+        A terminal event cuts the step and ends the motion.
+        """
         for one in passings(step, self.limits, self.options, self._displace):
             if one.fraction > until + 1e-12:
                 break
@@ -266,23 +272,23 @@ class Runner:
         return ""
 
     def _first_change(self, step: Step) -> tuple[float, int] | None:
-        """Return where in a step friction starts or stops to hold first, and the event function that tells."""
+        """Return the fraction of a step at which a joint first starts to stick or slip, and its event function."""
         active = self.activation
         found = self.stepper.first_change(active.kernel_state, active.event_functions, step)
         if found is None:
-            # the search has read the model elsewhere
+            # the search has moved the model to another state
             self.stepper.evaluate(self.activation.kernel_state, self.state)
         return found
 
     def _interrupt(self, step: Step, fraction: float, event_function: int) -> None:
-        """Cut a step where friction starts or stops to hold."""
+        """Cut a step where a joint starts to stick or slip, and make that change."""
         self._cut(step, fraction)
         self._keep()
         self.record.events += self.activation.change(self.stepper, self.state, event_function)
         self._keep()
 
     def _cut(self, step: Step, fraction: float) -> None:
-        """Take a step again, only up to a fraction of it: the works have no dense output."""
+        """Integrate a step again up to a fraction of it, as the works have no dense output."""
         active = self.activation
         again = State(step.start, step.q.copy(), step.qd.copy(), np.zeros_like(step.qd), step.work[0].copy())
         again.h = fraction * step.length
@@ -299,7 +305,7 @@ class Runner:
         self.state = again
 
     def _answer(self, status: int, end: float) -> str:
-        """Return the outcome that a status means, or nothing where the motion goes on."""
+        """Respond to the status of a chunk; return the outcome, or an empty string if the motion goes on."""
         if status == MASSLESS:
             return "singular"
         if status == NOT_FINITE:
@@ -311,7 +317,7 @@ class Runner:
         return "step_too_small" if status == TOO_SMALL else ""
 
     def _pass(self, status: int, end: float) -> str:
-        """Cross a singular pose that is near; where that fails, go on as long as that is possible."""
+        """Cross a nearby singular pose, or else go on as long as possible; return the outcome or an empty string."""
         crossed = self.passage.collocation_step(self.record, self.state, end)
         if crossed is not None:
             if self.grid is not None:
@@ -322,7 +328,7 @@ class Runner:
         return ""
 
     def _escape(self) -> str:
-        """Leave a singular pose at which the run starts."""
+        """Leave a singular initial pose; return the outcome or an empty string."""
         if stays(self.state):
             return ""
         crossed = self.passage.escape(self.state)
@@ -332,7 +338,7 @@ class Runner:
         return self._across(crossed)
 
     def _across(self, crossed: CollocationStep) -> str:
-        """Keep a step across a singular pose."""
+        """Keep a step across a singular pose; return the outcome or an empty string."""
         end, self.state = self.state, crossed.end
         self.state.h = end.h
         if outcome := self._look_at(crossed.step):
@@ -346,7 +352,7 @@ class Runner:
         return ""
 
     def _undecided(self) -> str:
-        """Say that more than one motion is possible."""
+        """Record that more than one motion is possible, and return the outcome."""
         text = "the constraints lose rank here: from this pose more than one motion may be possible"
         self.record.events.append(passing(self.state.t, "singular", "", self.state.qd, text))
         return "singular"
@@ -364,29 +370,29 @@ def _first_step(options: Options) -> float:
     return 1e-3 if options.step is None else options.step
 
 
-# The interval in which a run crosses a singular pose, and the reason if it cannot.
+# Crossing of singular poses during a run.
 
 
 class Passage:
-    """The singular poses of a run."""
+    """Handle the singular poses of a run."""
 
     def __init__(self, stepper: Stepper, activation: Activation) -> None:
         self._stepper, self._activation = stepper, activation
         self.best = 0.0
-        #: The last instant at which something has changed, s: nothing before it is taken up again.
+        #: Time of the last change, s; steps before it are not repeated.
         self.since = 0.0
 
     def note(self) -> None:
-        """Remember how clear the rows are that have just been chosen."""
+        """Update the best independence with that of the rows just chosen."""
         self.best = max(self.best, self._activation.row_independence)
 
     def is_weak(self) -> bool:
-        """Return whether the chosen rows are nearly dependent, as they have just been chosen."""
+        """Return True if the rows just chosen are nearly dependent."""
         self.note()
         return self._activation.row_independence < WEAK * self.best
 
     def escape(self, state: State) -> CollocationStep | None:
-        """Return a step away from a singular pose at which a run starts, along its rates, if there is one."""
+        """Return a step away from a singular initial pose, along its rates, or None."""
         active, speed = self._activation, float(np.abs(state.qd).max(initial=0.0))
         for size in _AWAY if speed > 0 else ():
             ahead = self._ahead(state, size / speed)
@@ -398,9 +404,10 @@ class Passage:
         return None
 
     def collocation_step(self, record: Record, state: State, end: float) -> CollocationStep | None:
-        """Go back to where the rows were clear, up to the pose again, and across; None where that fails.
+        """Return a step across a singular pose that is near, or None if that fails.
 
-        The record is left as it was at the beginning of the step that is returned.
+        The run goes back to the last sample with clearly independent rows and approaches the pose again; the record
+        then ends at the start of the step that is returned.
         """
         active, stepper = self._activation, self._stepper
         low = state.copy()
@@ -446,7 +453,7 @@ class Passage:
         return None
 
     def _time_to_pose(self, state: State) -> float:
-        """Return the time at which the weakest share would vanish, s, or zero where it grows."""
+        """Return the time until the smallest independence would vanish, s, or zero if it grows."""
         speed = float(np.abs(state.qd).max(initial=0.0))
         if speed == 0.0:
             return 0.0
@@ -455,7 +462,7 @@ class Passage:
             ahead = self._share(self._ahead(state, time))
             if ahead >= here:
                 return 0.0
-            # halfway there is near enough to know the whole
+            # aim at half the way: the extrapolation from there is accurate enough
             time *= 0.5 * here / (here - ahead)
         return 2.0 * time
 
@@ -472,7 +479,7 @@ class Passage:
         return ahead
 
     def _clear_sample(self, record: Record) -> tuple[State | None, float]:
-        """Return the last state of this segment at which the rows were clear, and their share there."""
+        """Return the last state of this segment with clearly independent rows, and their independence there."""
         for state, segment in islice(record.backwards(), _BACK):
             if segment != self._activation.segment or state.t < self.since:
                 break
@@ -483,15 +490,15 @@ class Passage:
 
 
 def stays(state: State) -> bool:
-    """Return whether nothing moves at a state, and nothing starts to."""
+    """Return True if all rates and accelerations of a state are zero."""
     return not np.any(np.abs(np.concatenate((state.qd, state.qdd))) > 1e-9)
 
 
 # Crossing a singular pose in one step, between poses with a well-conditioned branch.
 #
-# Near a pose at which closing rows become dependent, what tells one branch from another drowns: a position
-# that is closed to ε leaves rates open to ε/δ² at the distance δ. Small steps make that worse. So one long
-# step of Gauß's collocation is taken instead, whose nodes lie on both sides, each put onto the constraints.
+# Near a pose at which closing rows become dependent, rounding hides the difference between branches: if positions are
+# closed to ε, the rates are only known to ε/δ² at a distance δ. Small steps make that worse. So one long step of Gauss
+# collocation is taken instead, with nodes on both sides of the pose, each projected onto the constraints.
 
 
 def _collocation() -> tuple[Array, Array]:
@@ -516,16 +523,16 @@ _TO_END = _INTEGRALS.sum(axis=1)
 
 @dataclass(frozen=True, eq=False)
 class CollocationStep:
-    """A step across.
+    """A step across a singular pose.
 
     Parameters
     ----------
     end : State
-        Settled.
+        State at the end, projected.
     step : Step
         With dense output.
     weakest : float
-        Smallest own share of a row at the nodes and at the end.
+        Smallest independence of the rows at the nodes and at the end.
     """
 
     end: State
@@ -536,7 +543,7 @@ class CollocationStep:
 def collocation_step(
     stepper: Stepper, kernel_state: KernelState, start: State, length: float
 ) -> CollocationStep | None:
-    """Return the step of a length (s) from a state, or None where it does not stay on one branch."""
+    """Return the collocation step of a length (s) from a state, or None if it does not stay on one branch."""
     nv = len(start.qd)
     slopes, accelerations = np.tile(start.qd, (_STAGES, 1)), np.zeros((_STAGES, nv))
     powers, row_independence, change = np.zeros((_STAGES, 3)), np.zeros(_STAGES), np.inf
@@ -574,7 +581,7 @@ def collocation_step(
 
 
 def _moved(kernel_state: KernelState, start: State, time: float, x: Array, rise: Array) -> State:
-    """Return the state after a time, s, an increment x (nv,) and a change of rates, rise (nv,)."""
+    """Return the state after a time (s), displaced by x (nv,), its rates changed by rise (nv,)."""
     q = np.empty_like(start.q)
     displace(kernel_state.composites, start.q, x, q)
     return State(start.t + time, q, start.qd + rise, np.zeros_like(start.qd), start.work.copy())

@@ -1,19 +1,19 @@
-"""What authors of the field compare: public functions that no command needs.
+"""Studies from the literature: public functions that no command uses.
 
 ``closing_conditions``
     The dependent joints of all loops as functions of the independent ones (blajer1993 (5)–(7)).
 ``projective_criterion``
-    How well every joint rate serves as an independent one (blajer1994 (23)).
+    Suitability of every joint rate as an independent one (blajer1994 (23)).
 ``rank_cuts``
     The projective criterion of each way to cut a loop (blajer1994 §3).
 ``pair_forces``
-    Forces of pairs along physical directions by three solutions that agree (blajer1994 (35)–(38)).
+    Forces of pairs along physical directions by three equivalent solutions (blajer1994 (35)–(38)).
 ``divide_and_conquer``
-    Accelerations and reactions by assembly and back-substitution, and the work of it (pekal2024 (1)–(7), (22)).
+    Accelerations and reactions by assembly and back-substitution, and their cost (pekal2024 (1)–(7), (22)).
 ``elimination_variants``
     The sets of redundant rows that can be dropped, and the λ of each choice (wojtyra2013 §4.4).
 ``impulse_shares``
-    The impulses of all pairs of a transition, by compliance.
+    The impulses of all pairs in a transition, by compliance.
 """
 
 from mbplugin.closing.values import rank_cuts

@@ -1,4 +1,4 @@
-"""Accelerations and reactions by the divide-and-conquer algorithm, with the work that it takes (pekal2024 §2)."""
+"""Accelerations and reactions by the divide-and-conquer algorithm, with its cost (pekal2024 §2); impulse shares."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ Wrenches = dict[str, Array]
 
 @dataclass(frozen=True)
 class Work:
-    """What the main pass takes.
+    """Cost of the main pass.
 
     Parameters
     ----------
     eliminations : int
-        Joints between bodies.
+        Number of eliminated joints between bodies.
     depth : int
-        Levels of the binary tree: eliminations of one level can run side by side.
+        Levels of the binary tree; eliminations of one level can run in parallel.
     multiplications : int
-        Of all eliminations, one after the other.
+        Number of multiplications of all eliminations.
     critical : int
-        Of the dearest elimination of every level, one after the other: what is left with as many processors as
-        there are pairs of bodies.
+        Sum over the levels of the multiplications of the most expensive elimination: the critical path with as many
+        processors as there are pairs of bodies.
     """
 
     eliminations: int
@@ -68,15 +68,15 @@ class Work:
 
 @dataclass(frozen=True, eq=False)
 class DcaMotion:
-    """What the divide-and-conquer algorithm finds at a state.
+    """Results of the divide-and-conquer algorithm at a state.
 
     Parameters
     ----------
     accelerations : (N, 6) array
-        v̇ of all bodies, world axes at the centres of mass, m/s² and rad/s²; zero out of the plane.
+        v̇ of all bodies, world axes at the centres of mass, m/s² and rad/s²; zero for components out of the plane.
     reactions : dict of str to (6,) array
-        [f; m] on the successor at the origin of S, axes of P, N and N·m: what a pair's rows carry. Where it
-        is not unique, the smallest multipliers at the ground decide.
+        [f; m] on the successor at the origin of S, axes of P, N and N·m: the load of a pair's rows. If it
+        is not unique, it is that for the smallest multipliers at the ground.
     degree_of_redundancy : int
         Columns of G minus its rank.
     """
@@ -97,21 +97,21 @@ def divide_and_conquer(
     tolerance: float | None = None,
     planar: str | None = None,
 ) -> DcaMotion:
-    """Return accelerations and reactions of a mechanism in motion by assembly and back-substitution.
+    """Compute accelerations and reactions of a moving mechanism by assembly and back-substitution.
 
-    The main pass eliminates one joint after the other, from the leaves of a binary tree, until one body is left
-    that only the ground holds; its reactions go back to the leaves. The work grows with the number of bodies,
-    and the depth of the tree with its logarithm, for chains and trees of bodies with few joints each.
+    The main pass eliminates the joints one by one, from the leaves of a binary tree, until one body remains
+    that is connected only to the ground; its reactions are substituted back to the leaves. For chains and trees of
+    bodies with few joints each, the cost grows linearly with the number of bodies, the depth logarithmically.
 
     Parameters
     ----------
     model : path, PyBullet client, Scene or Mechanism
-        Pairs only, whose loops close through the ground.
+        With pairs as the only constraints, and loops that close through the ground.
     q, qd : mapping or vector, optional
-        The state, made to agree with the constraints, rad and m.
+        The state, which is made consistent with the constraints, rad and m.
     loads : iterable of Load or mapping
     torques : mapping, optional
-        Constant force of a joint rate by its name, N·m or N.
+        Constant forces by joint rate, N·m or N.
     tolerance : float, optional
         Relative rank tolerance at the ground.
     planar : "xy", "yz" or "zx", optional
@@ -119,9 +119,9 @@ def divide_and_conquer(
     Raises
     ------
     DcaNotApplicable
-        A precondition of the method does not hold.
+        A precondition of the method is not satisfied.
     BrokenModel
-        A body without mass.
+        A body without mass or inertia.
     BadUsage
         Drives with inertia, which belongs to two bodies.
     CannotClose
@@ -149,7 +149,7 @@ class _Passes:
     """The passes over one mechanism at one state."""
 
     def __init__(self, model: DcaModel, made: NewtonEuler, F: Array) -> None:
-        """Keep the joints and the tree, and what acts, F (N, 6), N and N·m."""
+        """Store the joints, the tree, and the applied wrenches F (N, 6), N and N·m."""
         self._model, self._made, self._F = model, made, F
         self._inside = list(model.columns)
         rows = all_rows(model.mechanism, made.poses, made.q, made.twists)
@@ -186,7 +186,7 @@ class _Passes:
         )
 
     def _assemble(self, root: Part, steps: list[Elimination]) -> Biased:
-        """Return a complete assembly: the main pass."""
+        """Return the complete assembly below a root (main pass); append its eliminations to ``steps``."""
         model = self._model
 
         def join(label: str, i: Biased, j: Biased, joint: object) -> Biased:
@@ -199,7 +199,7 @@ class _Passes:
         return accumulate(model.tree.nodes_of(root), bodies, model.joint, join)
 
     def _body(self, k: int) -> Biased:
-        """Return a body between its handles."""
+        """Return a body with Φ and bias accelerations at its handles."""
         model, body = self._model, self._model.mechanism.bodies[k]
         M = self._made.M[k][np.ix_(self._inside, self._inside)]
         if not (body.mass > 0 and np.linalg.eigvalsh(M)[0] > 0):
@@ -230,7 +230,7 @@ class _Passes:
         return {joint.name: wrench for joint, wrench in zip(ground, wrenches, strict=True)}
 
     def _add_welds(self, on_successor: Wrenches) -> None:
-        """Add what holds bodies to the ground, from the outermost inwards: all that acts on such a body."""
+        """Add the wrenches of welds to the ground, from the outermost inwards, each from the balance of its body."""
         model = self._model
         for weld in reversed(model.welds):
             k = model.welded[weld.name]
@@ -278,11 +278,9 @@ class _Passes:
 
 # The main pass and the back-substitution of the divide-and-conquer algorithm (pekal2024 §2.1, (1)–(7)).
 #
-# Accelerations at a handle are the linear part of its body's, a = X v̇ with X the shift from the centre of
-# mass:
-# what the velocities add stands in Γ of the joints' rows. External forces, those along freedoms among them,
-# are
-# in the bias accelerations b.
+# Accelerations at a handle are the part linear in those of its body, a = X v̇, with X the shift from the centre of
+# mass; velocity terms are in Γ of the joints' rows. External forces, including those along freedoms, are in the bias
+# accelerations b.
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,17 +299,18 @@ class Biased:
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """What one joint left behind: enough to find its reaction from the wrenches on the other handles.
+    """Data of an eliminated joint, from which its reaction follows for given wrenches on the other handles.
 
     Parameters
     ----------
     i, j : Biased
-        Of the predecessor and of the successor.
+        Parts with the predecessor and with the successor.
     W : (d, d) array
+        Maps the relative acceleration at the joint to its reaction.
     gamma : (d,) array
-        The reaction on the successor while nothing acts on the other handles, N and N·m.
+        The reaction on the successor for zero wrenches on the other handles, N and N·m.
     multiplications : int
-        Spent here.
+        Cost of the elimination.
     """
 
     label: str
@@ -326,18 +325,18 @@ class Elimination:
 def eliminate_joint(
     label: str, i: Biased, j: Biased, joint: Joint, Gamma: Array
 ) -> tuple[Biased, Elimination]:
-    """Return the subassembly that a joint makes of two parts, and what it eliminated (pekal2024 (7)).
+    """Return the subassembly of two parts connected by a joint, and the data of the elimination (pekal2024 (7)).
 
     Parameters
     ----------
     Gamma : (k,) array
-        Of the joint's rows: Tᵀ(a_j − a_i) = Γ.
+        Γ of the joint's rows, Tᵀ(a_j − a_i) = Γ.
     """
     W = interaction(i.part, j.part, joint)
     part = assembled(label, i.part, j.part, joint, W)
     _, i1, i2 = rest_and_joint(i.part, joint)
     _, j2, j1 = rest_and_joint(j.part, joint)
-    # T c = Γ: the part of Ṡ q̇ that the joint's rows see; W sees no other
+    # Tᵀ c = Γ: the part of Ṡ q̇ along the joint's rows; W ignores all other parts
     c = joint.T @ np.linalg.solve(joint.T.T @ joint.T, Gamma) if Gamma.size else np.zeros(len(joint.T))
     gamma = W @ (i.b[i2] - j.b[j1] + c)
     b = np.concatenate(
@@ -351,7 +350,7 @@ def eliminate_joint(
 
 
 def _multiplications(d: int, free: int, n: int, m: int) -> int:
-    """Return how many multiplications an elimination takes: products as they stand, a solution d²(d + k)."""
+    """Return the number of multiplications of an elimination: products as written, and d²(d + k) for a solution."""
     interaction = 2 * d**3 + 2 * d * d * free + free**2 * (free + d) + d * free * d
     Phi = (n + m) * d * d + d * (n * n + m * m + n * m)
     return interaction + Phi + d * d + d * (n + m)
@@ -360,19 +359,19 @@ def _multiplications(d: int, free: int, n: int, m: int) -> int:
 def back_substitute(
     eliminations: Sequence[Elimination], wrenches: dict[str, Wrenches]
 ) -> dict[str, Wrenches]:
-    """Carry the wrenches at the handles of complete assemblies back to every body, from the root on.
+    """Compute the wrenches on every body from those at the handles of complete assemblies, from the root down.
 
     Parameters
     ----------
     eliminations : sequence of Elimination
         Leaves first.
     wrenches : dict of label to Wrenches
-        Of the complete assemblies.
+        Wrenches on the complete assemblies.
 
     Returns
     -------
     dict of label to Wrenches
-        Of single bodies and all subassemblies.
+        Wrenches on single bodies and on all subassemblies.
     """
     found = dict(wrenches)
     for e in reversed(eliminations):
@@ -389,12 +388,12 @@ def back_substitute(
 
 
 def _stacked(on: Wrenches, names: Sequence[str], d: int) -> Array:
-    """Return the wrenches at some handles one behind the other, (d·k,)."""
+    """Return the wrenches at some handles, stacked (d·k,)."""
     return np.concatenate([on[name] for name in names] or [np.zeros(0)]).reshape(d * len(names))
 
 
 def levels(nodes: Sequence[Node]) -> dict[str, int]:
-    """Return how many eliminations lie one above the other below every subassembly; bodies have none."""
+    """Return the level of every subassembly in the binary tree, 1 for a pair of bodies; bodies are not included."""
     found: dict[str, int] = {}
     for node in nodes:
         found[node.label] = 1 + max(found.get(node.left, 0), found.get(node.right, 0))
@@ -402,14 +401,14 @@ def levels(nodes: Sequence[Node]) -> dict[str, int]:
 
 
 def ground_multipliers(G: Array, h: Array, unit: Array, N: Array) -> Array:
-    """Return the multipliers (m,) with G λ = h (pekal2024 (22)), the smallest where G is singular.
+    """Return the multipliers (m,) with G λ = h (pekal2024 (22)), those of minimum norm if G is singular.
 
     Parameters
     ----------
     G : (m, m) array
     h : (m,) array
     unit : (m,) array
-        Size of each multiplier, N and N·m.
+        Scale of each multiplier, N and N·m.
     N : (m, p) array
         Orthonormal null space of the scaled G.
     """
@@ -419,27 +418,27 @@ def ground_multipliers(G: Array, h: Array, unit: Array, N: Array) -> Array:
 
 
 def at_handles(X: Array, inverse: Array, F: Array) -> tuple[Array, Array]:
-    """Return Φ (d·h, d·h) and b (d·h,) of a body: X (d·h, d) shifts, inverse (d, d) is M⁻¹, F (d,) acts on it."""
+    """Return Φ (d·h, d·h) and b (d·h,) of a body with shifts X (d·h, d), inverse (d, d) M⁻¹, and wrench F (d,)."""
     return X @ inverse @ X.T, X @ (inverse @ F)
 
 
-# Distribution of impulses: the impulses of all pairs and brakes of a transition, by compliance.
+# Distribution of impulses over all pairs and brakes in a transition, by compliance.
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """The impulses of all constraints of a mechanism, tree pairs included.
+    """The impulses of all constraints of a mechanism, including tree pairs.
 
     Parameters
     ----------
     labels : tuple of (constraint, component)
         Components of pairs are those of their rows, in the predecessor's joint frame.
     impulses : (m,) array
-        Given to the successor, N·s and N·m·s; NaN where nothing determines them.
+        Impulses on the successor, N·s and N·m·s; NaN if neither model nor stiffness determines them.
     unique : (m,) array of bool
-        Whether the rigid model determines each.
+        Whether the rigid model determines each impulse.
     determined : (m,) array of bool
-        Whether the rigid model or the stated stiffness does.
+        Whether the rigid model or the stated stiffness determines it.
     """
 
     labels: tuple[RowLabel, ...]
@@ -453,7 +452,7 @@ class Shares:
         Raises
         ------
         UnknownName
-            No constraint of the mechanism.
+            Not a constraint of the mechanism.
         """
         found = {
             component: float(value)
@@ -478,16 +477,16 @@ def impulse_shares(
     planar: str | None = None,
     tolerance: float = DEFAULT_TOLERANCE,
 ) -> Shares:
-    """Return the impulses that all constraints of a mechanism take while its rates jump.
+    """Return the impulses of all constraints of a mechanism for a jump of its rates.
 
-    The impulses balance the change of momentum of every body, CᵀΛ = M Δv − U. Where the rigid model
-    leaves them open, the stated stiffness decides as for reactions: the shock is taken as short beside
-    the motion and as long beside the waves in the parts, so that the elastic energy is least.
+    The impulses balance the change of momentum of every body, CᵀΛ = M Δv − U. If the rigid model does not
+    determine them, the stated stiffness does, as for reactions: the shock is assumed to be short compared with
+    the motion and long compared with the elastic waves in the parts, so that the elastic energy is minimal.
 
     Parameters
     ----------
     mech : Mechanism
-        With what holds after the instant: the closed brakes among its locks.
+        With the constraints in force after the instant, closed brakes being among its locks.
     q, jump : (nq,), (nv,) array
         The pose, and Δq̇ of the transition, rad/s and m/s.
     impulse : (nv,) array, optional

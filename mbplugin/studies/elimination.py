@@ -1,7 +1,7 @@
-"""Elimination variants: which p rows can be dropped, and what each choice makes of λ (wojtyra2013 §4.4).
+"""Elimination variants: the sets of p rows that can be dropped, and λ for each choice (wojtyra2013 §4.4).
 
-Every choice gives the same motion and another λ. The components that differ between the choices are exactly
-those that the rigid model does not determine.
+Every choice gives the same motion and a different λ. The components that differ between the choices are exactly
+those that the rigid model does not determine. Also pair forces, the projective criterion and closing conditions.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, model_of
 
-#: A multiplier has changed when it differs by more than this fraction of the largest one.
+#: A multiplier has changed if it differs by more than this fraction of the largest one.
 _CHANGED = 1e-7
 Scheme = Literal["35", "37", "38"]
 SCHEMES: tuple[Scheme, ...] = get_args(Scheme)
-#: A row of a planar view whose entries without units are below this does not count in the plane.
+#: A dimensionless row of a planar view with a norm below this acts across the plane and is left out.
 _ACROSS = 1e-9
 
 
@@ -56,9 +56,9 @@ class Variant:
     Parameters
     ----------
     dropped : tuple of int
-        Row numbers, from 1, in the order of ``mbplugin matrix``.
+        Row numbers from 1, in the order of ``mbplugin matrix``.
     accelerations : (N, 6) array
-        v̇ of all bodies, world axes at the centres of mass; zero out of the plane.
+        v̇ of all bodies, world axes at the centres of mass; zero for components out of the plane.
     multipliers : (m,) array
         λ in N and N·m, zero in the dropped rows.
     """
@@ -75,13 +75,13 @@ class Variants:
     Parameters
     ----------
     labels : tuple of (constraint, component)
-        Of the rows.
+        Labels of the rows.
     non_unique : tuple of str
-        Constraints whose reaction the rigid model leaves open.
+        Constraints whose reaction the rigid model does not determine.
     scale : (m,) array
-        Multipliers over it are all in N·m, whether their rows are of travels or of turns.
+        Multipliers divided by it are all in N·m, for translational and rotational rows.
     length : float
-        Characteristic length, m: angular accelerations times it compare with those of points.
+        Characteristic length, m, which makes angular accelerations comparable with linear ones.
     """
 
     labels: tuple[RowLabel, ...]
@@ -95,7 +95,7 @@ class Variants:
     def motion_difference(self) -> float:
         """Largest difference of an acceleration between variants, relative to the largest one.
 
-        Angular accelerations count with the characteristic length, so that no unit matters.
+        Angular accelerations are multiplied by the characteristic length, so that the result has no unit.
         """
         a = np.array([v.accelerations for v in self.variants]) * np.repeat((1.0, self.length), 3)
         return float(np.ptp(a, axis=0).max() / max(float(np.abs(a).max()), 1e-300))
@@ -120,27 +120,27 @@ def elimination_variants(
     tolerance: float | None = None,
     planar: str | None = None,
 ) -> Variants:
-    """Return the forward dynamics of a mechanism with different sets of redundant rows dropped.
+    """Compute the forward dynamics of a mechanism with different sets of redundant rows dropped.
 
     Parameters
     ----------
     model : Scene or Mechanism
     sets : iterable of sequences of rows, optional
-        Each p rows, numbered from 1 as ``mbplugin matrix`` lists them or as (constraint, component).
-        Default: all admissible sets where they are at most ``count``, else a sample.
+        Sets of p rows each, numbered from 1 as listed by ``mbplugin matrix`` or given as (constraint, component).
+        Default: all admissible sets if there are few candidates, else a random sample.
     q, qd : mapping or vector, optional
-        The state; made to agree with the constraints.
+        The state, which is made consistent with the constraints.
     loads : iterable of Load or mapping
     count, seed : int
-        Of the sample.
+        Size of the sample, and seed of the random numbers.
     tolerance, planar
         As for :func:`mbplugin.joint_reactions.run.reactions`.
 
     Raises
     ------
     BadUsage
-        No set, something that is no set of rows, or a set without which the rest is still redundant, or no longer holds
-        what the whole holds.
+        No set, something that is not a set of rows, or a set whose removal leaves the other rows redundant or
+        lowers their rank.
     MbPluginError
         A massless body that can move.
     """
@@ -174,14 +174,14 @@ def elimination_variants(
 
 
 def admissible_sets(Z: Array, count: int = 100, seed: int = 0) -> tuple[tuple[int, ...], ...]:
-    """Return sets of p rows (from 0) without which the others are independent and lose no rank.
+    """Return sets of p rows (from 0) whose removal leaves the others independent and keeps the rank.
 
     Parameters
     ----------
     Z : (m, p) array
         Self-stresses. A set is admissible iff its rows of Z form a regular matrix.
     count, seed : int
-        All sets are tried where there are few; else up to ``count`` different ones are drawn.
+        All sets are tried if there are at most ``count``; else up to ``count`` different ones are drawn.
     """
     p = Z.shape[1]
     carrying = np.flatnonzero(np.linalg.norm(Z, axis=1) > ADMISSIBLE)
@@ -199,12 +199,12 @@ def admissible_sets(Z: Array, count: int = 100, seed: int = 0) -> tuple[tuple[in
 
 
 def _regular(Z: Array, rows: Sequence[int]) -> bool:
-    """Return whether some rows of Z (m, p) are a regular matrix."""
+    """Return True if some rows of Z (m, p) form a regular matrix."""
     return not rows or float(np.linalg.svd(Z[list(rows)], compute_uv=False)[-1]) > ADMISSIBLE
 
 
 def _greedy(Z: Array, order: AnyArray) -> tuple[int, ...]:
-    """Return the first rows of Z (m, p), in an order (k,), that are independent of those before them."""
+    """Return up to p rows of Z (m, p), taken in an order (k,), each independent of those taken before."""
     basis, chosen = np.zeros((0, Z.shape[1])), []
     for k in order.tolist():
         left = Z[k] - basis.T @ (basis @ Z[k])
@@ -218,13 +218,13 @@ def _greedy(Z: Array, order: AnyArray) -> tuple[int, ...]:
 
 
 def matrix_order(system: System) -> AnyArray:
-    """Return the rows (m,) of a system in the order of the constraint matrix: holonomic ones first."""
+    """Return the row indices (m,) of a system in the order of the constraint matrix: holonomic rows first."""
     holonomic = np.concatenate([r.holonomic for r in system.rows]) if system.rows else np.zeros(0, bool)
     return np.argsort(~holonomic, kind="stable")
 
 
 def _read(system: System, order: AnyArray, sets: Iterable[Sequence[Row]]) -> list[tuple[int, ...]]:
-    """Return stated sets as places in an order (m,) of rows."""
+    """Return stated sets as positions in an order (m,) of rows."""
     labels = [system.labels[k] for k in order]
     p = system.degree_of_redundancy
     chosen = []
@@ -275,15 +275,13 @@ def _variant(system: System, equations: Equations, order: AnyArray, rows: tuple[
     return Variant(tuple(k + 1 for k in rows), accelerations, multipliers)
 
 
-# Forces of pairs along physical directions, where no row is redundant.
+# Forces of pairs along physical directions, without redundant rows.
 #
-# A multiplier belongs to a row as it is written, and the same constraints can be written in many ways:
-# closing
-# conditions, for example, say what each dependent joint does. Forces f along unit directions act on the
-# coordinates through the distribution matrix B of virtual work, Cᵀλ = Bᵀf (blajer1994 (32)). Column i of B
-# says
-# how fast the points where the forces act move along them when coordinate i moves alone; the rows of pairs as
-# ``Equations`` has them are such directions already.
+# A multiplier depends on how its row is written, and the same constraints can be written in many ways; closing
+# conditions, for example, give each dependent joint as a function of the independent ones. Forces f along unit
+# directions act on the coordinates through the distribution matrix B of virtual work, Cᵀλ = Bᵀf (blajer1994 (32)).
+# Column i of B contains the velocities of the points of application along the forces for a unit rate of coordinate i;
+# the rows of pairs in ``Equations`` are such directions already.
 
 
 def pair_forces(
@@ -296,25 +294,25 @@ def pair_forces(
     coordinates: Coordinates = "joint",
     planar: str | None = None,
 ) -> dict[RowLabel, float]:
-    """Return the forces that the constraints of a model exert while it moves, N and N·m, by row.
+    """Return the constraint forces of a moving model, N and N·m, by row.
 
     Parameters
     ----------
     model : path, PyBullet client, Scene or Mechanism
-        Not redundant; a planar mechanism with ``planar``.
+        Without redundancy; give ``planar`` for a planar mechanism.
     q, qd : mapping or vector, optional
-        The state, made to agree with the constraints, rad and m.
+        The state, which is made consistent with the constraints, rad and m.
     loads : iterable of Load or mapping
     scheme : "35", "37" or "38"
         As for :func:`forces_of`.
     coordinates : "joint" or "absolute"
-        Relative coordinates, whose constraints are those of the cut pairs alone, or those of all bodies.
+        Joint coordinates, with constraints of the cut pairs only, or coordinates of all bodies.
     planar : "xy", "yz" or "zx", optional
 
     Raises
     ------
     BadUsage
-        Redundant rows: the forces are then not unique. Friction that grows with its load.
+        Redundant rows, so that the forces are not unique; friction that depends on the load.
     CannotClose
         The loops cannot be closed.
     """
@@ -335,7 +333,7 @@ def pair_forces(
 
 
 def in_plane(equations: Equations) -> Equations:
-    """Return the equations of a planar view without the rows across it, which no motion in the plane changes."""
+    """Return the equations of a planar view without the rows across the plane, on which motion in it has no effect."""
     kept = np.flatnonzero(np.linalg.norm(equations.scaled_C, axis=1) > _ACROSS)
     dropped = len(equations.C) - len(kept)
     return replace(
@@ -357,17 +355,17 @@ def forces_of(equations: Equations, B: Array | None = None, scheme: Scheme = "37
     equations : Equations
         Without redundant rows.
     B : (m, n) array, optional
-        Distribution matrix, when C is written otherwise; its rows span the same space as those of C.
+        Distribution matrix, C by default; its rows span the same space as those of C.
     scheme : "35", "37" or "38"
-        Which of the three solutions of blajer1994; they agree. (35) needs M⁻¹ but no accelerations,
-        (37) solves n equations, (38) the m of the dependent coordinates.
+        One of the three equivalent solutions of blajer1994. (35) needs M⁻¹ but no accelerations,
+        (37) solves n equations, (38) the m equations of the dependent coordinates.
 
     Raises
     ------
     BadUsage
-        Redundant rows: f is then not unique.
+        Redundant rows, so that f is not unique.
     UnknownName
-        A scheme that there is not.
+        An unknown scheme.
     """
     if scheme not in SCHEMES:
         raise UnknownName(f"there is no scheme {scheme!r}", remedy=suggestion(scheme, SCHEMES))
@@ -401,20 +399,20 @@ def from_projection(equations: Equations, B: Array, parts: Partition, needed: Ar
 
 
 def from_balance(B: Array, parts: Partition, needed: Array) -> Array:
-    """Return f (m,) from the rows of Bᵀf = M v̇ − F of dependent coordinates (blajer1994 (38)).
+    """Return f (m,) from the equations Bᵀf = M v̇ − F of the dependent coordinates (blajer1994 (38)).
 
     B (m, n) is the distribution matrix, ``needed`` (n,) is M v̇ − F.
     """
     return np.asarray(np.linalg.solve(B[:, parts.dependent].T, needed[parts.dependent]))
 
 
-# The projective criterion of all joint rates, in both of its forms (blajer1994 (23)).
+# The projective criterion of all joint rates, in both forms (blajer1994 (23)).
 
 
 def projective_criterion(model: ModelSource, q: JointValues = None) -> dict[str, float]:
-    """Return cos²αᵢ of every joint rate of a model at a pose: how well it serves as an independent one.
+    """Return cos²αᵢ of every joint rate of a model at a pose: its suitability as an independent rate.
 
-    1 is a rate along the motions that the constraints allow, 0 one that cannot be independent. Masses count.
+    It is 1 for a rate along the admissible motions, and 0 for a rate that cannot be independent, in the mass metric.
 
     Parameters
     ----------
@@ -438,7 +436,7 @@ def projective_criterion(model: ModelSource, q: JointValues = None) -> dict[str,
 def cos_squared(equations: Equations, constraints: Independent) -> Array:
     """Return cos²αᵢ = kᵢᵀ M_d⁻¹ kᵢ / (M⁻¹)ᵢᵢ of all coordinates, (n,) (blajer1994 (23a)).
 
-    kᵢ is column i of D = Hᵀ and M_d = D M Dᵀ; the result does not depend on which H was taken.
+    kᵢ is column i of D = Hᵀ, and M_d = D M Dᵀ; the result does not depend on the choice of H.
     """
     return np.asarray((tangents(equations, constraints) ** 2).sum(axis=0))
 
@@ -446,7 +444,7 @@ def cos_squared(equations: Equations, constraints: Independent) -> Array:
 def complementary_cos_squared(equations: Equations, constraints: Independent) -> Array:
     """Return cos²βᵢ = kᵢᵀ M_c⁻¹ kᵢ / (M⁻¹)ᵢᵢ of all coordinates, (n,) (blajer1994 (23b)).
 
-    kᵢ is column i of C M⁻¹ and M_c = C M⁻¹Cᵀ. It is 1 − (23a), by another way.
+    kᵢ is column i of C M⁻¹, and M_c = C M⁻¹Cᵀ. It equals 1 − (23a), but is computed differently.
     """
     effect = equations.solve_M(constraints.C.T)
     along = np.linalg.solve(constraints.C @ effect, effect.T)
@@ -459,16 +457,16 @@ def complementary_cos_squared(equations: Equations, constraints: Independent) ->
 def closing_conditions(
     model: ModelSource, q: JointValues = None, independent: Sequence[str] | None = None
 ) -> Closing:
-    """Return q_D = g(q_I, t), with A, η and ξ, of all loops and couplings of a model.
+    """Return the closing conditions q_D = g(q_I, t), with A, η and ξ, of all loops and couplings of a model.
 
-    Loops with a closed form are solved in it, others by Newton's method; ``steps`` says how each is solved.
+    Loops are solved in closed form if possible, others by Newton's method; ``steps`` lists the method for each.
 
     Parameters
     ----------
     model : path, PyBullet client, Scene or Mechanism
     q : mapping or vector, optional
-        Joint coordinates, rad and m; the loops are closed first, and the pose selects the branches. The
-        coordinates that a mapping names hold; a vector is where the search for a closed pose starts.
+        Joint coordinates, rad and m; the loops are closed first, and the pose selects the branches. Coordinates
+        named in a mapping are kept; a vector is the initial guess for the closed pose.
     independent : sequence of str, optional
         Joint rates inside loops that are to be independent; by default those that move most.
 
@@ -482,7 +480,7 @@ def closing_conditions(
     CannotClose
         The loops cannot be closed.
     ContradictedState
-        Coordinates that are named contradict each other.
+        Named coordinates contradict each other.
     UnknownName, BadUsage
         An independent rate that does not exist; too few or too many of them.
     """

@@ -43,21 +43,21 @@ from mbplugin.simulation.steppers.kernel_state import (
 )
 
 _SINGULAR = 1e-9
-#: Decisions on what sticks until the loads agree with it, and the relative change at which they do.
+#: Largest number of stick-slip decisions until they agree with the loads, and the relative change at which they do.
 _AGREEING, _SAME = 10, 1e-9
-#: Other rows are taken only when the weakest of them is this much stronger.
+#: Other rows replace the present ones only if their independence is this much larger.
 _STRONGER = 10.0
-#: A row of which less is its own is not used to correct a step, wherever it has been more.
+#: A row of smaller independence is not used to correct a step, unless the threshold for choosing rows is lower.
 _UNSAFE = 1e-4
-#: Rates of rows that stick without a multiplier, in units of rest, that no rounding explains: with
-#: projection, and without.
+#: Bound of the rates of rows that stick without a multiplier, in units of ``AT_REST``, with projection and without;
+#: larger rates are not due to rounding.
 _DRIFT, _UNPROJECTED = 4.0, 1e4
 #: Impulses by row, and the rows whose impulses a rigid model leaves open.
 Impulses = tuple[dict[tuple[str, str], float], tuple[tuple[str, str], ...]]
 
 
 class Activation:
-    """The rows in force, and the event functions at which that changes."""
+    """The rows in force, and the event functions that change them."""
 
     def __init__(self, problem: Problem, options: Options) -> None:
         self.problem, self.options = problem, options
@@ -75,14 +75,14 @@ class Activation:
         self.sticking: AnyArray = np.zeros(len(self.model.resistances), dtype=bool)
         self.carrying: AnyArray = self.sticking
         self.kernel_state = problem.kernel_state
-        #: Friction that grows with its load.
+        #: Friction that depends on the joint load.
         self.by_load = LoadFriction(problem.model)
         self._leading: AnyArray = problem.kernel_state.independent_rows
         self.event_functions: AnyArray = np.zeros(0, dtype=EVENT_FUNCTION)
         self.reselect_below = 0.0
         self.missing = 0
         self.segments: list[tuple[str, ...]] = [()]
-        #: What ends the motion: a transition that cannot be.
+        #: Set if an impossible transition ends the motion.
         self.outcome = ""
 
     @property
@@ -92,15 +92,15 @@ class Activation:
 
     @property
     def row_independence(self) -> float:
-        """Smallest own share of a row that should hold."""
+        """Independence of the rows in force: the smallest part of one that no other row explains."""
         return 0.0 if self.missing else float(self.kernel_state.row_independence[0])
 
     def start(self, stepper: Stepper, state: State) -> None:
-        """Decide what friction holds at the start."""
+        """Decide which resistances stick at the start."""
         self._decide(stepper, state)
 
     def switch(self, stepper: Stepper, state: State, changes: Sequence[Change]) -> list[Event]:
-        """Make the changes of one instant, in their order; then decide what sticks."""
+        """Make the changes of one instant, in their order; then decide which resistances stick; return the events."""
         before, moving = self.sticking, self._moving(state)
         events: list[Event] = []
         for change in changes:
@@ -116,21 +116,21 @@ class Activation:
         return events + self._stick_slip_events(state, before, moving)
 
     def _moving(self, state: State) -> AnyArray:
-        """Return which resistances move, (n,) of bool."""
+        """Return flags (n,) of the resistances that move."""
         self.configure(state)
         return np.abs(rates_of(self.model, state.qd)) > AT_REST
 
     def at_rest(self, state: State) -> bool:
-        """Return whether nothing moves, and nothing starts to."""
+        """Return True if all rates and accelerations are zero."""
         return bool(is_at_rest(state.qd, state.qdd))
 
     def refresh(self, stepper: Stepper, state: State) -> None:
-        """Choose rows anew at a state, the set in force being the same."""
+        """Choose independent rows anew at a state; the rows in force stay the same."""
         self.choose(state)
         self._settle(stepper, state)
 
     def _close_brakes(self, state: State, pairs: tuple[str, ...]) -> list[Event]:
-        """Let brakes grip."""
+        """Engage brakes; return the events."""
         closing = [brake for _, brake in self.model.brakes if brake.joint in pairs]
         for brake in closing:
             self.model.close_brake(brake)
@@ -140,13 +140,16 @@ class Activation:
         ]
 
     def _release(self, state: State, names: tuple[str, ...]) -> list[Event]:
-        """Give up locks or drives; the rates stay, the forces jump."""
+        """Release locks or drives; rates stay continuous, forces jump. Return the events."""
         labels = self.model.table.labels
         self.locked = tuple(i for i in self.locked if labels[i][0] not in names)
         return [passing(state.t, "release", name, state.qd, release_words(name)) for name in names]
 
     def change(self, stepper: Stepper, state: State, event_function: int) -> list[Event]:
-        """Let friction stick or slip where an event function changes sign, others at rest with it."""
+        """Change to stick or slip at a sign change of an event function; return the events.
+
+        All resistances at rest are decided together.
+        """
         before, at_zero = self.sticking, -1
         if self.event_functions[event_function]["kind"] == ROW_RATE:
             at_zero = int(self.event_functions[event_function]["index"])
@@ -155,11 +158,14 @@ class Activation:
         return self._stick_slip_events(state, before, self.sticking)
 
     def _stick_slip_events(self, state: State, before: AnyArray, came_to_rest: AnyArray) -> list[Event]:
-        """Return the joints that start to stick or slip; ``before`` and ``came_to_rest`` (n,) of bool."""
+        """Return events for the joints that start to stick or slip.
+
+        ``before`` (n,) flags those that stuck before, ``came_to_rest`` (n,) those for which sticking is an event.
+        """
         out = []
         for n in np.flatnonzero(self.sticking != before).tolist():
             if self.sticking[n] and not came_to_rest[n]:
-                # its brake holds what has been at rest
+                # it was at rest before, and now its brake holds it
                 continue
             joint, freedom = self._resisted[n]
             kind: EventKind = "stick" if self.sticking[n] else "slip"
@@ -168,7 +174,7 @@ class Activation:
         return out
 
     def _stop(self, state: State, row: int) -> None:
-        """Set the rate of a row to zero where rounding has left something, unless the pose sees to that."""
+        """Remove the rounding error from the zero rate of a row, unless the row depends on those in force."""
         evaluate_at(self.kernel_state, KINEMATICS | FACTORIZE, state.t, state.q, state.qd)
         if compiled_stick_slip().own_share(place_of(self.kernel_state), row) > self.options.tolerance:
             kernel_state = kernel_state_of(
@@ -179,13 +185,13 @@ class Activation:
             jump_rates(kernel_state, state.t, state.q, state.qd)
             rows = self.model.table.rows
             if rows["kind"][row] == RATE:
-                # the projection leaves rounding of itself
+                # the projection has a rounding error of its own
                 state.qd[rows["rate"][row]] = 0.0
 
     def _decide(self, stepper: Stepper, state: State, at_zero: int = -1) -> None:
-        """Decide what friction holds, choose rows, and settle the state.
+        """Decide which resistances stick, choose rows, and project the state.
 
-        The rate of row ``at_zero`` has been found to pass zero here.
+        Row ``at_zero`` counts as at rest, as its rate passes zero here.
         """
         if len(self.model.resistances):
             self._solve_stick_slip(stepper, state, at_zero)
@@ -195,7 +201,7 @@ class Activation:
         self._new_segment()
 
     def _solve_stick_slip(self, stepper: Stepper, state: State, at_zero: int) -> None:
-        """Decide what the resistances do, the constraints and locks holding."""
+        """Decide stick or slip of the resistances, with constraints and locks in force."""
         self.configure(state)
         kernels, resting = compiled_stick_slip(), self.carrying.copy()
         kernels.let_slide(place_of(self.kernel_state), state.qd, self._left_to_friction(), at_zero, resting)
@@ -212,7 +218,7 @@ class Activation:
             self._agree_on_loads(stepper, state, resting)
 
     def _agree_on_loads(self, stepper: Stepper, state: State, resting: AnyArray) -> None:
-        """Decide anew what sticks, where it changes the loads that friction depends on; resting (n,) of bool."""
+        """Repeat the stick-slip decision until it agrees with the loads of friction; resting (n,) of bool."""
         static = self.model.resistances["static"]
         for _ in range(_AGREEING):
             used = static.copy()
@@ -235,18 +241,18 @@ class Activation:
             self._hold()
 
     def _left_to_friction(self) -> AnyArray:
-        """Return which resistances act, (n,) of bool: a drive or a lock that leads a freedom takes them over."""
+        """Return flags (n,) of the resistances that act: those of freedoms without a drive or lock."""
         labels = self.model.table.labels
         led = {freedom_held(labels[i]) for i in self.locked if labels[i].holder}
         return np.array([freedom not in led for freedom in self._resisted], dtype=bool)
 
     def active(self) -> tuple[int, ...]:
-        """Return all rows in force, redundant ones included."""
+        """Return all rows in force, including redundant ones."""
         sticking = self.model.resistances["row"][self.sticking].tolist()
         return (*range(self.model.table.persistent), *self.locked, *sticking)
 
     def choose(self, state: State) -> None:
-        """Choose independent rows of the constraints and locks; those that friction holds come on top."""
+        """Choose independent rows of the constraints and locks; rows of sticking resistances are added to them."""
         self.configure(state)
         leading = (*range(self.model.table.persistent), *self.locked)
         choice = choose_rows(
@@ -261,7 +267,7 @@ class Activation:
         self._hold()
 
     def _hold(self) -> None:
-        """Let the rows chosen last hold, and those that carry friction."""
+        """Put into force the rows chosen last, and those of sticking resistances with multipliers."""
         rows = np.append(self._leading, self.model.resistances["row"][self.carrying])
         if np.array_equal(rows, self.kernel_state.independent_rows):
             self.kernel_state.row_independence[:] = UNKNOWN_INDEPENDENCE
@@ -269,7 +275,7 @@ class Activation:
             self.kernel_state = kernel_state_of(self.model, self.kernel_state.motion_segments, rows)
 
     def _settle(self, stepper: Stepper, state: State) -> None:
-        """Project the state, fill its accelerations, and watch what may change."""
+        """Project the state, fill its accelerations, and set thresholds and event functions."""
         stepper.settle(self.kernel_state, state)
         self._trust()
         self._watch(state)
@@ -289,10 +295,10 @@ class Activation:
             self.segments.append(names)
 
     def reselect(self, stepper: Stepper, state: State) -> list[Event]:
-        """Choose rows anew where those at hand have become weak, unless no others are stronger.
+        """Choose rows anew if the present ones have become weak and others are clearly stronger; return the events.
 
-        Near a singular pose all are weak, and the best by chance are the noise of rows that vanish. Where
-        friction holds, it is decided anew: a row that depends on others by now holds nothing.
+        Near a singular pose all rows are weak, and a choice among them would follow rounding noise. If resistances
+        stick, stick and slip are decided anew, as a row that has become dependent carries no force.
         """
         if self.sticking.any():
             before = self.sticking
@@ -316,17 +322,17 @@ class Activation:
         self.kernel_state.row_independence[2] = min(_UNSAFE, self.reselect_below)
 
     def configure(self, state: State) -> None:
-        """Fill the kinematics of a state."""
+        """Evaluate the kinematics of the model at a state."""
         evaluate_at(self.kernel_state, KINEMATICS, state.t, state.q, state.qd)
 
 
-# Locks and other constraints that close during a motion: the rates jump so that all that holds is kept.
+# Locks and other constraints that close during a motion: the rates jump so that all constraints hold.
 
 
 def close_locks(active: Activation, stepper: Stepper, state: State, names: tuple[str, ...]) -> list[Event]:
-    """Close locks: the rates jump so that they and everything else hold (mueller2026 (22), (24)).
+    """Close locks; the rates jump so that all constraints hold (mueller2026 (22), (24)). Return the events.
 
-    What friction or a brake holds gives way for that instant, as its force is bounded.
+    Sticking friction and brakes do not resist the jump, as their forces are bounded.
     """
     table = active.model.table
     behind = enumerate(table.labels[table.persistent :], table.persistent)
@@ -335,7 +341,7 @@ def close_locks(active: Activation, stepper: Stepper, state: State, names: tuple
     grip(active.model, closing)
     active.configure(state)
     for i in closing:
-        # a lock keeps the value that it finds
+        # a lock keeps the present value
         table.rows["offset"][i] += table.rows["phi"][i]
     before, active.locked = active.locked, active.locked + closing
     active.sticking = active.carrying = np.zeros_like(active.sticking)
@@ -347,7 +353,7 @@ def close_locks(active: Activation, stepper: Stepper, state: State, names: tuple
 
 
 def _is_singular(active: Activation, state: State, before: tuple[int, ...]) -> bool:
-    """Whether the constraints before or after a change are singular at this pose."""
+    """Return True if the constraints before or after a change are singular at this pose."""
     labels, own = active.model.table.labels, tuple(range(active.model.table.persistent))
     sets = []
     for locked in (before, active.locked):
@@ -386,7 +392,7 @@ def _jump(
 def _consistent(
     active: Activation, state: State, rows: tuple[int, ...], closing: tuple[int, ...]
 ) -> Impulses:
-    """Let the rates jump by momentum balance; return the impulses, and which are open."""
+    """Let the rates jump by momentum balance; return the impulses, and those that the rigid model leaves open."""
     before, labels = state.qd.copy(), active.model.table.labels
     impulses = jump_rates(active.kernel_state, state.t, state.q, state.qd)
     given = {labels[i]: float(v) for i, v in zip(active.kernel_state.independent_rows, impulses, strict=True)}
@@ -400,7 +406,7 @@ def _consistent(
 
 
 def _only_locked(active: Activation, state: State, closing: tuple[int, ...]) -> Impulses:
-    """Set the rates of closing joints alone, without the impulses."""
+    """Set only the rates of closing joints, with no impulses and no jump of other rates."""
     rows = active.model.table.rows
     for i in closing:
         if rows["kind"][i] == RATE:

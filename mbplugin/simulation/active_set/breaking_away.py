@@ -1,13 +1,10 @@
-"""Which of the resistances at rest break away, and what forces hold the others.
+"""Decide which resistances at rest break away, and the forces that hold the others.
 
-Least squares with every unknown between −1 and 1, also where columns depend on each other.
+Based on two solvers, both for columns that may depend on each other:
 
-Columns A (m, n) and their lengths ``sizes`` (n,), the right side b (m,), unknowns u (n,), which of them are
-``free`` (n,), and the unbounded minimiser z (n,).
-
-Least squares with columns that may depend on each other, by one-sided Jacobi rotations.
-
-Columns A (m, n), the rotated ones W (m, n) and the rotations V (n, n).
+- Least squares with every unknown between −1 and 1: columns A (m, n) with lengths ``sizes`` (n,), right-hand side
+  b (m,), unknowns u (n,), flags ``free`` (n,) of those not at a bound, and the unbounded minimiser z (n,).
+- Least squares by one-sided Jacobi rotations: columns A (m, n), rotated columns W (m, n), and rotations V (n, n).
 """
 
 from __future__ import annotations
@@ -19,48 +16,48 @@ import numpy as np
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.model.spatial import AnyArray, Array
 
-#: A resistance at its bound slides where its acceleration is that of this share of its bound.
+#: A resistance at its bound slides if its acceleration exceeds that due to this fraction of its bound.
 _BREAKS_AWAY = 1e-9
-#: Rows of innovations depend on each other below this singular value, relative to the largest: where
-#: accelerations are to be reached, and where others hold.
+#: Smallest singular value of independent rows of innovations, relative to the largest: for reaching given
+#: accelerations, and for the rows that hold.
 _REACHED, _HELD = 1e-10, 1e-9
-#: Beyond its bound by more than this an unknown is held there.
+#: An unknown that exceeds its bound by more than this is fixed there.
 _BEYOND = 1e-9
-#: An unknown leaves its bound when that improves the fit, against rounding.
+#: Smallest gain, absolute and relative to rounding, for which an unknown leaves its bound.
 _IMPROVES, _ROUNDING = 1e-9, 1e-14
-#: Columns of unit length depend on each other below this singular value.
+#: Smallest singular value of independent columns of unit length, relative to the largest.
 _DEPENDENT = 1e-9
-#: An unknown that would have to be larger is at its bound as surely.
+#: Larger values of an unknown are cut to this; it goes to its bound anyway.
 _FAR = 1e15
-#: Columns are orthogonal when the cosine between them is smaller; those are zero whose length is this part of
-#: the largest.
+#: Columns are orthogonal if the cosine between them is smaller than this; columns shorter than this fraction of the
+#: longest one are zero.
 _COSINE, _ZERO = 1e-15, 1e-18
-#: Rounds over all pairs of columns; five or six are enough.
+#: Largest number of sweeps over all pairs of columns; five or six are enough.
 _ROUNDS = 30
 
 
 @kernel
 def break_away(resistances: Records, G: Array, a0: Array, within: AnyArray, carrying: AnyArray) -> None:
-    """Set sense or constant force of those of the resistances ``within`` that break away, and which carry.
+    """Decide which resistances ``within`` break away; set their sense or constant force, and ``carrying``.
 
-    One that slides is weaker than it was at its static bound: the most loaded one goes first, and the
-    others are decided anew. Should its sense then be wrong, it sticks after all.
+    A resistance that slides is weaker than at its static bound. So the most loaded one breaks away first, and the
+    others are decided anew. If its sense is wrong afterwards, it sticks after all.
 
     Parameters
     ----------
     resistances : (n,) record array
     G : (n, nv) array
-        Innovations of their rows, free of what holds.
+        Innovations of their rows, projected off the rows in force.
     a0 : (n,) array
-        Their accelerations while none of them acts.
+        Their accelerations without their forces.
     within : (k,) array of int
         Those at rest that some force can accelerate.
     carrying : (n,) array of bool
-        Changed in place.
+        Those that get a multiplier; changed in place.
     """
     n = len(resistances)
     c = least_squares(_some(G, within), a0[within], _REACHED)
-    # the force of one that slides already, and the turn in which it has begun to; 0: it does not
+    # forces of those that slide already, and the round in which they started to; 0: they do not slide
     slides, since, back, turn = np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.bool_), 0
     for _ in range(2 * n + 1):
         at = within[since[within] == 0]
@@ -102,7 +99,7 @@ def _some(G: Array, which: AnyArray) -> Array:
 
 @kernel
 def _columns(resistances: Records, G: Array, at: AnyArray) -> Array:
-    """Return the effect (nv, k) of the resistances at (k,), rows of G (n, nv), at their static bounds."""
+    """Return the effect (nv, k) of the static bounds of the resistances ``at`` (k,), from the rows of G (n, nv)."""
     A = np.empty((G.shape[1], len(at)))
     for k in range(len(at)):
         for j in range(G.shape[1]):
@@ -112,10 +109,7 @@ def _columns(resistances: Records, G: Array, at: AnyArray) -> Array:
 
 @kernel
 def _mobility(G: Array, holding: AnyArray) -> Array:
-    """Return how much a unit of force along each row of G (n, nv) accelerates it while others hold, (n,).
-
-    Those that hold are ``holding`` (k,).
-    """
+    """Return the acceleration (n,) of each row of G (n, nv) per unit of its force, with rows ``holding`` (k,) fixed."""
     n, nv = G.shape
     out = np.zeros(n)
     columns = np.empty((nv, len(holding)))
@@ -150,10 +144,10 @@ def _acceleration(G: Array, v_dot: Array, i: int) -> float:
 def _broken(
     resistances: Records, G: Array, v_dot: Array, mobility: Array, at: AnyArray, free: AnyArray
 ) -> AnyArray:
-    """Return which of those at their bound accelerate, (k,) of bool.
+    """Return flags (k,) of the resistances at their bound that accelerate.
 
-    G (n, nv) and mobility (n,) are those of all rows, v_dot (nv,) the accelerations; those at (k,) rest, and
-    free (k,) says which of them are within their bounds.
+    G (n, nv) and mobility (n,) are those of all rows, v_dot (nv,) the accelerations. Resistances ``at`` (k,) are at
+    rest; ``free`` (k,) flags those within their bounds.
     """
     out = np.zeros(len(at), dtype=np.bool_)
     for k in range(len(at)):
@@ -164,10 +158,10 @@ def _broken(
 
 @kernel
 def _weakest(resistances: Records, at: AnyArray, broken: AnyArray, A: Array, pushed: Array) -> int:
-    """Return the most loaded of those that break away and are weaker from then on; −1: none.
+    """Return the index in ``at`` of the most loaded resistance that breaks away and then gets weaker; −1: none.
 
-    Of those at (k,) rest, broken (k,) say which break away; A (nv, k) are their columns at the static bound and
-    pushed (nv,) what all else does.
+    Resistances ``at`` (k,) are at rest; broken (k,) flags those that break away. A (nv, k) are their columns at the
+    static bounds, and pushed (nv,) is the effect of all other forces.
     """
     first, most = -1, -1.0
     loads = np.zeros(0)
@@ -175,7 +169,7 @@ def _weakest(resistances: Records, at: AnyArray, broken: AnyArray, A: Array, pus
         if not broken[k] or resistances[at[k]].sliding >= resistances[at[k]].static:
             continue
         if len(loads) == 0:
-            # the other way round: what counts is how large it is
+            # the sign is opposite, but only the magnitude is used
             loads = least_squares(A, pushed, _REACHED)
         if abs(loads[k]) > most:
             first, most = k, abs(loads[k])
@@ -192,10 +186,10 @@ def _wrong_sense(
     since: AnyArray,
     back: AnyArray,
 ) -> int:
-    """Return the first of those that slide already whose force drives it, unless it has come back; −1: none.
+    """Return the earliest sliding resistance whose force drives its motion, except those moved back before; −1: none.
 
     G (n, nv) and mobility (n,) are those of all rows, v_dot (nv,) the accelerations; slides, since and back (n,) are
-    the force, the turn in which it began to slide, and whether it has come back.
+    the force, the round in which it began to slide, and whether it has been moved back to sticking.
     """
     wrong = -1
     for i in range(len(slides)):
@@ -219,10 +213,11 @@ def _settle(
     free: AnyArray,
     carrying: AnyArray,
 ) -> None:
-    """Fill sense, constant force and which carry, of those at rest that did not slide already.
+    """Fill sense, constant force and ``carrying`` of the resistances at rest.
 
-    G (n, nv), mobility and carrying (n,) are those of all rows, v_dot (nv,) the accelerations; those at (k,) rest,
-    with columns A (nv, k) at their static bounds, u (k,) the shares of these and free (k,) where one is not reached.
+    G (n, nv), mobility and carrying (n,) are those of all rows, v_dot (nv,) the accelerations. Resistances ``at`` (k,)
+    are at rest, with columns A (nv, k) at their static bounds, forces u (k,) relative to these, and flags free (k,)
+    of those within their bounds.
     """
     broken = _broken(resistances, G, v_dot, mobility, at, free)
     for k in range(len(at)):
@@ -237,23 +232,23 @@ def _settle(
 
 @kernel
 def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
-    """Return the minimiser of ‖A u − b‖ with |u| ≤ 1, and which of its unknowns are free.
+    """Return the minimiser of ‖A u − b‖ with |u| ≤ 1, and flags of its free unknowns.
 
-    An active-set method after Stark and Parker (1995), started with everything free. scipy's ``bvls``
-    does the same, but solves for free unknowns without regard to their rank.
+    An active-set method after Stark and Parker (1995), started with all unknowns free. scipy's ``bvls``
+    does the same, but ignores the rank of the free columns.
 
     Parameters
     ----------
     A : (m, n) array
-        An unknown whose column is zero is held at a bound.
+        An unknown whose column is zero is fixed at a bound.
     b : (m,) array
 
     Returns
     -------
     u : (n,) array
-        Of several minimisers one with small free unknowns.
+        A minimiser; if there are several, one with small free unknowns.
     free : (n,) array of bool
-        False: held at its bound.
+        False: at its bound.
     """
     n = A.shape[1]
     sizes = column_sizes(A)
@@ -278,7 +273,7 @@ def bounded_least_squares(A: Array, b: Array) -> tuple[Array, AnyArray]:
 
 @kernel
 def _fit(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> Array:
-    """Return the unbounded minimiser (n,) of the free unknowns; of several the smallest in columns of unit length."""
+    """Return the unbounded minimiser (n,) for the free unknowns, with minimum norm for columns of unit length."""
     m, n = A.shape
     at = true_positions(free)
     part, rest, z = np.empty((m, len(at))), b.copy(), np.zeros(n)
@@ -297,7 +292,7 @@ def _fit(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> Array:
 
 @kernel
 def _leaving(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> int:
-    """Return the unknown at its bound that gains most by leaving it; −1 where none gains more than rounding."""
+    """Return the unknown at its bound that gains most by leaving it; −1 if no gain exceeds rounding."""
     m, n = A.shape
     residual, size = -b, 0.0
     for k in range(m):
@@ -312,7 +307,7 @@ def _leaving(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> int:
         gain = 0.0
         for k in range(m):
             gain += A[k, j] / sizes[j] * residual[k]
-        # what a unit of force gains
+        # gain per unit of force
         gain *= u[j] / sizes[j]
         gains = gains or gain > _IMPROVES + _ROUNDING * size / sizes[j]
         if gain > most:
@@ -322,7 +317,7 @@ def _leaving(A: Array, sizes: Array, b: Array, u: Array, free: AnyArray) -> int:
 
 @kernel
 def column_sizes(A: Array) -> Array:
-    """Return the lengths (n,) of the columns of A (m, n), whose squares may be too small or too large for numbers."""
+    """Return the lengths (n,) of the columns of A (m, n), without overflow or underflow of squares."""
     m, n = A.shape
     sizes = np.zeros(n)
     for j in range(n):
@@ -338,7 +333,7 @@ def column_sizes(A: Array) -> Array:
 
 @kernel
 def _go_to_bound(u: Array, free: AnyArray, z: Array) -> bool:
-    """Go from u towards z up to the first bound, in place, and hold that unknown there; return whether there is one."""
+    """Move u towards z up to the first bound, in place, and fix that unknown there; return False if there is none."""
     which, length = -1, np.inf
     for j in range(len(u)):
         if free[j] and abs(z[j]) > 1.0 + _BEYOND:
@@ -357,10 +352,9 @@ def _go_to_bound(u: Array, free: AnyArray, z: Array) -> bool:
 
 @kernel
 def basic_solution(A: Array, u: Array, free: AnyArray) -> tuple[Array, AnyArray]:
-    """Return unknowns with the same A u of which the free ones have independent columns, and which those are.
+    """Return unknowns u (n,) with the same A u, whose free columns are independent, and their flags free (n,).
 
-    They are ``u`` (n,) for ``A`` (m, n), and ``free`` (n,) of bool. Free unknowns are moved along what their
-    columns leave open until one is at its bound, again and again.
+    A is (m, n). Free unknowns are moved along the null space of their columns until one reaches its bound, repeatedly.
     """
     m, n = A.shape
     u, free = u.copy(), free.copy()
@@ -428,7 +422,7 @@ def column_product(A: Array, i: int, j: int) -> float:
 
 @kernel
 def _rotate(W: Array, V: Array, i: int, j: int, zeta: float) -> None:
-    """Turn columns i and j of both matrices, ``zeta`` the cotangent of twice the angle."""
+    """Rotate columns i and j of both matrices; ``zeta`` is the cotangent of twice the angle."""
     t = (1.0 if zeta >= 0.0 else -1.0) / (abs(zeta) + sqrt(1.0 + zeta * zeta))
     c = 1.0 / sqrt(1.0 + t * t)
     s = c * t
@@ -440,7 +434,7 @@ def _rotate(W: Array, V: Array, i: int, j: int, zeta: float) -> None:
 
 @kernel
 def least_squares(A: Array, b: Array, dependent: float) -> Array:
-    """Return the smallest x (n,) that minimises ‖A x − b‖, A (m, n) and b (m,).
+    """Return the minimum-norm x (n,) that minimises ‖A x − b‖, A (m, n) and b (m,).
 
     Singular values below ``dependent`` times the largest count as zero.
     """
@@ -451,7 +445,7 @@ def least_squares(A: Array, b: Array, dependent: float) -> Array:
             largest = max(largest, abs(A[k, j]))
     if largest == 0.0:
         return x
-    # squares of what is left are numbers
+    # scaled, so that squares do not overflow or underflow
     W, V, sigma = orthogonalize(A / largest)
     greatest = largest_size(sigma)
     for i in range(n):
@@ -465,16 +459,15 @@ def least_squares(A: Array, b: Array, dependent: float) -> Array:
     return x
 
 
-# Which of some flags are true, and which number is the least or the largest, written out.
+# Reductions over flags and numbers, written as loops.
 #
-# The compiler takes as long for one of NumPy's reductions as for several kernels, and builds each anew for
-# every
-# type of its arguments.
+# One of NumPy's reductions takes as long to compile as several kernels, and is compiled again for every type of its
+# arguments.
 
 
 @kernel
 def true_positions(flags: AnyArray) -> AnyArray:
-    """Return the positions (k,) of those of flags (n,) that are true."""
+    """Return the indices (k,) of the true ones among flags (n,)."""
     count = 0
     for i in range(len(flags)):
         count += flags[i]
@@ -489,7 +482,7 @@ def true_positions(flags: AnyArray) -> AnyArray:
 
 @kernel
 def largest_size(a: Array) -> float:
-    """Return the largest absolute value of a (n,); 0 of none."""
+    """Return the largest absolute value of a (n,); 0 if empty."""
     found = 0.0
     for i in range(len(a)):
         found = max(found, abs(a[i]))
@@ -498,7 +491,7 @@ def largest_size(a: Array) -> float:
 
 @kernel
 def place_of_least(a: Array) -> int:
-    """Return the position of the smallest of a (n,), the first of equal ones; 0 of none."""
+    """Return the index of the smallest value of a (n,), the first of equal ones; 0 if empty."""
     place = 0
     for i in range(1, len(a)):
         if a[i] < a[place]:

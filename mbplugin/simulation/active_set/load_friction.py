@@ -1,8 +1,8 @@
-"""Dry friction that grows with the force that its joint transmits, as the limit of an iteration.
+"""Dry friction that grows with the force in its joint, by a fixed-point iteration; choice of independent rows.
 
 Friction depends on the reactions, reactions on the accelerations, and these on friction: M v̇ = F(λ) + Cᵀλ. The
-loads N of all such joints are a fixed point, found by iteration with a secant step; sliding friction is then
-the stated dry part plus μ N, or μ r N, and so is the most that sticking can hold. Where a reaction is not unique,
+loads N of all such joints are a fixed point, computed by iteration with a secant step. Sliding friction is then
+the stated dry part plus μ N, or μ r N; the bound of static friction grows likewise. If a reaction is not unique,
 neither is the motion (wojtyra2013 §1, pekal2024 §1).
 """
 
@@ -28,28 +28,28 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import ROTATION, AnyArray, Array
 
-#: Passes until the iteration is given up, and the relative change of a load at which it has ended.
+#: Largest number of passes, and the relative change of the loads at which the iteration has converged.
 _MOST, _ENOUGH = 200, 1e-12
 #: The smallest load, N.
 _LEAST = 1e-12
 _SPREAD: dict[str, Callable[[Equations], Independent]] = {
     "minimum-norm": minimum_norm,
     "mass-weighted": mass_weighted,
-    # started from zero, its multipliers stay the smallest ones
+    # its iteration starts from zero, so its multipliers are those of minimum norm
     "augmented": minimum_norm,
 }
-#: Rows whose singular values are at least this share of the largest are independent without a closer look.
+#: Rows whose singular values exceed this fraction of the largest are independent without further tests.
 _CLEARLY = 1e-3
 #: Poses sampled for the generic rank.
 _SAMPLES = 4
-#: Rows are chosen anew when the weakest has lost this much of what was its own.
+#: Rows are chosen anew when their independence falls to this fraction of its value at the last choice.
 _WEAKENED = 1e-2
 
 
 class LoadFriction:
-    """The joints of a model with friction that grows with their load, and the loads found last.
+    """The joints of a model with friction that depends on their load, and their present loads.
 
-    ``frozen`` keeps the loads as they are, while it is decided what sticks.
+    ``frozen`` keeps the loads constant during a stick-slip decision.
     """
 
     def __init__(self, model: TreeModel) -> None:
@@ -74,16 +74,18 @@ class LoadFriction:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The joints."""
+        """Names of the joints."""
         return tuple(pair.name for _, pair, _ in self._joints)
 
     def passes(self) -> Iterator[int]:
-        """Yield passes; each computes accelerations and calls :meth:`follow`, until the loads agree with them.
+        """Yield passes until the loads have converged.
+
+        In each, the caller computes accelerations and calls :meth:`follow`.
 
         Raises
         ------
         BrokenModel
-            Loads that do not come to rest: so much friction that no motion satisfies it, or several do.
+            The loads do not converge: friction is so large that no motion satisfies it, or several do.
         """
         self._before, self._done = None, False
         for k in range(_MOST):
@@ -97,9 +99,9 @@ class LoadFriction:
         )
 
     def follow(self, qdd: Array, multipliers: Array) -> None:
-        """Let friction follow the loads that accelerations qdd (nv,) cause, with multipliers (m,) of the first m rows.
+        """Update loads and friction for accelerations qdd (nv,) and multipliers (m,) of the first m rows.
 
-        The model holds what acts at the state, before rows act on it; that is used up.
+        The model must hold the forces at the state, without those of rows; they are overwritten.
         """
         if not self._joints or self.frozen:
             self._done = True
@@ -109,7 +111,7 @@ class LoadFriction:
         self._done = bool(np.abs(gap).max() <= _ENOUGH * (1.0 + np.abs(found).max()))
         aim = found
         if self._before is not None:
-            # a secant step on the fixed point, of all loads together
+            # a secant step towards the fixed point, for all loads together
             change = gap - self._before[0]
             square = float(change @ change)
             if square > 0.0:
@@ -119,8 +121,8 @@ class LoadFriction:
         self.let(found if self._done else np.maximum(aim, 0.0))
 
     def let(self, loads: Array) -> None:
-        """Set the dry parts for loads (k,), N."""
-        # without a dry part a joint would have no sense in which it slides
+        """Set the dry friction for loads (k,), N."""
+        # a joint without dry friction would not get a sense of sliding
         loads = np.maximum(loads, _LEAST)
         for part in ("sliding", "static"):
             values = self._model.resistances[part]
@@ -129,11 +131,11 @@ class LoadFriction:
 
     @property
     def loads(self) -> Array:
-        """The loads (k,) found last, N."""
+        """The present loads (k,), N."""
         return np.array(self._loads)
 
     def _read(self, qdd: Array, multipliers: Array) -> Array:
-        """Return the size (k,) of the force that each joint's rows carry, N; qdd (nv,), multipliers (m,)."""
+        """Return the magnitude (k,) of the force in each joint, N, for qdd (nv,) and multipliers (m,)."""
         model = self._model
         pull_rows(model, multipliers)
         model.rates["qdd"] = qdd
@@ -141,7 +143,7 @@ class LoadFriction:
         return np.array([self._load(pair, multipliers) for _, pair, _ in self._joints])
 
     def _load(self, pair: Pair, multipliers: Array) -> float:
-        """Return the force of one joint, N; multipliers (m,)."""
+        """Return the magnitude of the force in one joint, N, for multipliers (m,)."""
         model = self._model
         a, X_aP = model.composites_of.frame(model.mech, pair.body_a, pair.X_AP)
         b, _ = model.composites_of.frame(model.mech, pair.body_b, pair.X_BS)
@@ -161,9 +163,9 @@ class LoadFriction:
 
 
 def pull_rows(model: TreeModel, multipliers: Array) -> None:
-    """Let rows act on the composite bodies, with multipliers (m,) of the first m of them, N and N·m.
+    """Add the forces of rows to the composite bodies, for multipliers (m,) of the first m rows, N and N·m.
 
-    What they do to joint rates passes through no joint's rows.
+    Parts that act on joint rates load no joint.
     """
     rows, terms = model.table.rows, model.table.terms
     if not len(multipliers):
@@ -182,16 +184,16 @@ def pull_rows(model: TreeModel, multipliers: Array) -> None:
 
 
 class Handling:
-    """One way of handling redundant rows along a motion.
+    """A method of handling redundant rows along a motion.
 
-    Elimination keeps the rows that it dropped first as long as that is possible, so that multipliers
-    do not jump from one choice to another.
+    Elimination keeps dropping the same rows as long as possible, so that multipliers do not jump between choices.
 
     Parameters
     ----------
     redundancy : str
+        Name of the method.
     dropped : sequence of (constraint, component)
-        Rows that are to carry nothing; where locks and brakes make more rows redundant, others besides.
+        Rows that are to carry no load; if locks and brakes make more rows redundant, others are dropped as well.
     """
 
     def __init__(self, redundancy: str, dropped: Sequence[tuple[str, str]] = ()) -> None:
@@ -207,7 +209,7 @@ class Handling:
         """Return λ (m,) with Cᵀλ = forces (n,), N and N·m."""
         size = equations.column_scale
         if self._dropped and len(self._dropped) == equations.degree_of_redundancy:
-            # that the rows kept so far are independent here as well, their singular values tell
+            # the singular values show whether the rows kept so far are independent here too
             kept = np.delete(np.arange(len(equations.C)), self._dropped)
             scale = equations.row_scale[kept]
             scaled = (scale[:, None] * equations.C[kept] * size).T
@@ -232,24 +234,24 @@ class Handling:
         try:
             return eliminate(equations, self._dropped)
         except BadUsage:
-            # the rows that were kept depend on each other here
+            # the rows kept so far have become dependent
             self._dropped = _left_over(equations)
             return eliminate(equations)
 
 
 def with_others(equations: Equations, stated: Sequence[tuple[str, str]]) -> tuple[int, ...]:
-    """Return p rows to drop, the stated ones among them; the others are those best apart from them.
+    """Return p rows to drop, including the stated ones; pivoting selects the others.
 
     Raises
     ------
     BadUsage
-        The rest is redundant or too weak without the stated rows.
+        Without the stated rows, the others are redundant or nearly lose rank.
     """
     rows = [equations.labels.index(label) for label in stated]
     Z = equations.self_stresses
     Q, R = np.linalg.qr(Z[rows].T)
     if len(rows) > Z.shape[1] or np.abs(np.diag(R)).min() < ADMISSIBLE:
-        # says which rows, and how many can be dropped
+        # raises an error that names the rows, and how many can be dropped
         eliminate(equations, rows)
     rest = Z - (Z @ Q) @ Q.T
     more = pivot_order(rest.T)[: Z.shape[1] - len(rows)]
@@ -257,26 +259,26 @@ def with_others(equations: Equations, stated: Sequence[tuple[str, str]]) -> tupl
 
 
 def _left_over(equations: Equations) -> tuple[int, ...]:
-    """Return the rows that a pivoted factorisation would drop."""
+    """Return the rows that the pivoted factorisation leaves out."""
     kept = set(equations.independent_rows.tolist())
     return tuple(k for k in range(len(equations.C)) if k not in kept)
 
 
-# Which rows hold and are independent: the rank once for all poses, the rows anew where they get weak.
+# Choice of independent rows in force: the rank is decided once for all poses, the rows anew when they become weak.
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Rows that hold.
+    """Rows in force, and a choice of independent ones.
 
     Parameters
     ----------
     active : tuple of int
-        All rows that are in force, redundant ones included.
+        All rows in force, including redundant ones.
     rows : (r,) array of int
-        Independent ones, best first.
+        Independent rows, best first.
     missing : int
-        Rows that are independent at other poses, but not at this one.
+        Number of rows that are independent at other poses, but not at this one.
     """
 
     active: tuple[int, ...]
@@ -285,12 +287,12 @@ class Choice:
 
 
 def generic_redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) -> int:
-    """Return p of the mechanism's own rows in joint rates at the generic rank, near a closed pose q (nq,)."""
+    """Return p of the mechanism's rows in joint rates for their generic rank near a closed pose q (nq,)."""
     least = redundancy(mech, q, planar, tolerance)
     if least == 0:
         return 0
     for pose in sample_poses(mech, q, _SAMPLES):
-        # a higher rank has to be clear of the tolerance
+        # a higher rank must exceed the tolerance clearly
         least = min(least, redundancy(mech, pose, planar, 10 * tolerance))
     return least
 
@@ -308,13 +310,12 @@ def choose_rows(
     Parameters
     ----------
     own_rank : int
-        Generic rank of the mechanism's own rows, which come first; rows behind them add what they add
-        here.
+        Generic rank of the persistent rows, which come first; the rank of further rows is that at this pose.
     dropped : tuple of int
-        Rows that the user wants eliminated.
+        Rows that the user eliminates.
     led : collection of int
-        Rows of drives, which are chosen to be independent. No tolerance decides on them again: the row of a rack is
-        that of its pinion but for a thousandth, in which the drive's force acts nevertheless.
+        Rows of drives, which count as independent without a rank test: the row of a rack may differ from that of its
+        pinion by a thousandth only, yet the drive's force acts in that difference.
 
     Raises
     ------
@@ -345,7 +346,7 @@ def choose_rows(
 
 
 def _lead_one_rate_each(model: TreeModel, rows: list[int]) -> bool:
-    """Whether every row leads a joint rate of its own: such rows are independent at every pose."""
+    """Return True if every row fixes a different joint rate, so that the rows are independent at every pose."""
     table = model.table.rows[rows]
     return bool((table["kind"] == RATE).all()) and len(np.unique(table["rate"])) == len(rows)
 
@@ -364,5 +365,5 @@ def rank_of(model: TreeModel, rows: list[int], tolerance: float) -> int:
 
 
 def trusted_share(row_independence: float) -> float:
-    """Return the share below which the rows have to be chosen anew."""
+    """Return the independence below which the rows are to be chosen anew."""
     return _WEAKENED * row_independence

@@ -1,18 +1,18 @@
-"""Stick and slip: which dry resistances stick and which slide at an instant, all joints together.
+"""Stick and slip: decide which dry resistances stick and which slide at an instant, for all joints together.
 
-At rest a resistance sticks while some force within its static bound keeps its acceleration zero; otherwise
-it slides and works against the motion. Of all forces within the bounds the actual ones give the
-accelerations of least constraint (Gauß), which is least squares in bounds: with the innovations G of the
-resting rows, free of what the persistent rows and the locks take up, the accelerations are
-a = a₀ + G Gᵀ f, and f minimises ‖Gᵀ f + c‖ with G c = a₀. The accelerations are unique. The forces of rows
-that depend on each other are not; then as few of them as possible are left to multipliers.
+A resistance at rest sticks if some force within its static bound keeps its acceleration zero; otherwise
+it slides and its force opposes the motion. Among all forces within the bounds, the actual ones minimise Gauss's
+constraint, a least-squares problem with bounds: with the innovations G of the resting rows, projected off the
+persistent rows and the locks, the accelerations are a = a₀ + G Gᵀ f, and f minimises ‖Gᵀ f + c‖ with G c = a₀. The
+accelerations are unique. The forces of rows that depend on each other are not; then as few rows as possible get
+multipliers.
 
-A row that depends on the persistent rows at this pose alone (a rocker at its dead centre) is out of reach
-of any force: its rate is zero whatever acts on it. It slides where it accelerates, else it is watched.
+A row that depends on the persistent rows at this pose only (a rocker at its dead centre) cannot be influenced by
+any force: its rate is zero regardless of the forces. It slides if it accelerates; otherwise its rate is monitored.
 
-The runner and the loop of many stops decide by the same two kernels: :func:`let_slide` before, and
-:func:`solve_stick_slip` after the accelerations without the resting ones are known. Most often everything that
-rests can be held; the search for what breaks away, which takes the compiler longest, is compiled where it is needed.
+The runner and the loop of many stops use the same two kernels: :func:`let_slide` before, and
+:func:`solve_stick_slip` after the accelerations without the resting resistances are known. Usually all resistances
+at rest can be held; the search for those that break away, which is slowest to compile, is compiled when needed.
 """
 
 from __future__ import annotations
@@ -33,40 +33,40 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.active_set.breaking_away import break_away, column_product, true_positions
 from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 
-#: A rate is at rest below this, rad/s and m/s.
+#: A rate below this counts as zero, rad/s and m/s.
 AT_REST = 1e-9
-#: Accelerations below this are those of a mechanism at rest, rad/s² and m/s².
+#: Accelerations below this count as zero for a mechanism at rest, rad/s² and m/s².
 STILL = 1e-6
-#: Accelerations out of reach of any force that count as zero, relative to those of the mechanism.
+#: Accelerations below this, relative to those of the mechanism, count as zero for rows that no force can influence.
 _UNMOVED = 1e-9
 _FLAGS = types.boolean[::1]
 _BREAK_AWAY = types.void(types.intp, MATRIX, VECTOR, _FLAGS, _FLAGS)
-#: In the decision: :func:`break_away` at its address, called with the place of a kernel state.
+#: In the decision: get :func:`break_away` from its address; it is called with the address of a kernel state.
 breaking_from = function_at(types.FunctionType(_BREAK_AWAY))
 _SOLVE = types.boolean(types.intp, types.intp, VECTOR, _FLAGS, types.float64, _FLAGS, _FLAGS)
-#: In a loop: :func:`solve_stick_slip` at its address, called with the place of a kernel state.
+#: In a loop: get :func:`solve_stick_slip` from its address; it is called with the address of a kernel state.
 solve_from = function_at(types.FunctionType(_SOLVE))
-#: Rows of innovations that have this share of their own are far from depending on each other.
+#: Rows of innovations are clearly independent if more than this fraction of each remains after orthogonalisation.
 _OWN = 1e-4
 
 
 @kernel
 def let_slide(place: int, qd: Array, acting: AnyArray, at_zero: int, resting: AnyArray) -> None:
-    """Set the sense of every dry resistance that moves, and nothing at those that rest.
+    """Set the sense of every dry resistance that slides, zero for the others; clear the constant forces.
 
     Parameters
     ----------
     place : int
-        Of a kernel state with the kinematics of the state.
+        Address of a kernel state with the kinematics of the state.
     qd : (nv,) array
         rad/s and m/s.
     acting : (n,) array of bool
-        Those that act: a drive or a lock that leads a freedom takes over what resists it.
+        Those that act; the resistances of a freedom with a drive or lock do not.
     at_zero : int
-        A row whose rate has been found to pass zero here; −1: none.
+        A row whose rate passes zero here; −1: none.
     resting : (n,) array of bool
-        In: those held at rest so far, whatever rounding has left of their rates. Out: those with a dry
-        part that rest now.
+        In: those that stuck so far, whose rates may have rounding errors. Out: those with dry friction that are
+        at rest now.
     """
     m = load_struct(place)
     for n in range(len(m.resistances)):
@@ -88,28 +88,28 @@ def solve_stick_slip(
     sticking: AnyArray,
     carrying: AnyArray,
 ) -> bool:
-    """Decide which of the resting resistances stick; their ``sense`` and ``stuck`` tell what they do from now on.
+    """Decide which of the resting resistances stick, and set their ``sense`` and ``stuck``.
 
-    Return whether that is decided. Where something breaks away and ``breaking`` is 0 it is not; the same call with
-    an address decides it.
+    Return True if the decision is made. If something breaks away and ``breaking`` is 0, it is not; call again with
+    the address then.
 
     Parameters
     ----------
     breaking : int
-        The address of :func:`break_away`, or 0: not compiled yet.
+        Address of :func:`break_away`, or 0 if it is not compiled yet.
     place : int
-        Of a kernel state that holds the persistent rows and the locks only, evaluated at the state with the
-        sliding resistances at work and nothing at the resting ones.
+        Address of a kernel state with only the persistent rows and the locks in force, evaluated at the state with
+        the forces of sliding resistances, but none of resting ones.
     qd : (nv,) array
         rad/s and m/s.
     resting : (n,) array of bool
-        Those with a dry part whose rate is zero.
+        Those with dry friction whose rate is zero.
     tolerance : float
-        Share of its own below which a row depends on those that hold.
+        Independence below which a row depends on those in force.
     sticking : (n,) array of bool
-        Becomes: those whose rates stay zero; their rows keep the values that they have.
+        Out: those whose rates stay zero; their rows keep the present values.
     carrying : (n,) array of bool
-        Becomes: those of them whose rows hold, independent ones, with a multiplier each.
+        Out: those of them whose rows, independent ones, get multipliers.
     """
     m = load_struct(place)
     n = len(m.resistances)
@@ -147,12 +147,12 @@ def solve_stick_slip(
 
 @kernel
 def own_innovations(m: KernelState, which: AnyArray) -> tuple[Array, Array]:
-    """Return the innovations G (n, nv) of rows ``which`` (n,), free of those that hold, and their share, (n,).
+    """Return the innovations G (n, nv) of rows ``which`` (n,), projected off the rows in force, and their share, (n,).
 
-    Of a row −1 both are zero.
+    The share is the fraction of a row's length that the projection leaves. Both are zero for an index −1.
 
-    The rows of the kernel state have been factorized at the state, or their rates are held: then nothing has to be
-    taken out, and what remains is its own.
+    The rows of the kernel state must have been factorised at the state, unless they lock single rates: then the
+    innovations need no projection.
     """
     n, nv, factorized = len(which), len(m.rates), not any_held(m.rates)
     G, share = np.zeros((n, nv)), np.zeros(n)
@@ -175,7 +175,7 @@ def own_innovations(m: KernelState, which: AnyArray) -> tuple[Array, Array]:
 
 @kernel
 def _length(a: Array) -> float:
-    """Return the Euclidean length of a (n,)."""
+    """Return the Euclidean norm of a (n,)."""
     total = 0.0
     for j in range(len(a)):
         total += a[j] * a[j]
@@ -184,7 +184,7 @@ def _length(a: Array) -> float:
 
 @kernel
 def is_at_rest(qd: Array, qdd: Array) -> bool:
-    """Return whether nothing moves, and nothing starts to: rates qd (nv,), accelerations qdd (nv,), SI units."""
+    """Return True if all rates qd (nv,) and accelerations qdd (nv,) count as zero, SI units."""
     fastest, largest = 0.0, 0.0
     for j in range(len(qd)):
         fastest, largest = max(fastest, abs(qd[j])), max(largest, abs(qdd[j]))
@@ -192,7 +192,7 @@ def is_at_rest(qd: Array, qdd: Array) -> bool:
 
 
 class _Compiled(NamedTuple):
-    """The kernels as Python calls them, with the place of a kernel state in front."""
+    """The kernels as called from Python, with the address of a kernel state as first argument (``solve``: second)."""
 
     let_slide: Any
     solve: Any
@@ -216,13 +216,13 @@ def _break_away_at(place: int, G: Array, a0: Array, within: AnyArray, carrying: 
 
 @lru_cache(maxsize=1)
 def solve_address() -> int:
-    """Return where the compiled :func:`solve_stick_slip` is, for loops."""
+    """Return the address of the compiled :func:`solve_stick_slip`, for loops."""
     return address_of(compiled_stick_slip().solve, _SOLVE)
 
 
 @lru_cache(maxsize=1)
 def breaking_address() -> int:
-    """Return where the compiled :func:`break_away` is; the first call compiles it, or reads it from the cache."""
+    """Return the address of the compiled :func:`break_away`; the first call compiles it, or loads it from the cache."""
     return address_of(_compiled_break_away(), _BREAK_AWAY)
 
 
@@ -232,14 +232,14 @@ def _compiled_break_away() -> Any:
 
 
 def breaking_so_far() -> int:
-    """Return the address of the compiled :func:`break_away`, or 0 as long as nothing has needed it."""
+    """Return the address of the compiled :func:`break_away`, or 0 if it has not been needed so far."""
     return breaking_address() if breaking_address.cache_info().currsize else 0
 
 
 def decide_stick_slip(
     place: int, qd: Array, resting: AnyArray, tolerance: float, sticking: AnyArray, carrying: AnyArray
 ) -> None:
-    """Decide as :func:`solve_stick_slip` does; what decides on breaking away is compiled where something does.
+    """Decide as :func:`solve_stick_slip`; :func:`break_away` is compiled only if something breaks away.
 
     qd (nv,), rad/s and m/s; resting, sticking and carrying (n,) of bool.
     """
@@ -250,7 +250,7 @@ def decide_stick_slip(
 
 @lru_cache(maxsize=1)
 def compiled_stick_slip() -> _Compiled:
-    """Return the kernels, compiled or from the cache; they take the address of a kernel state."""
+    """Return the compiled kernels; they take the address of a kernel state."""
     flags, place, whole = _FLAGS, types.intp, types.int64
     return _Compiled(
         compiled(_let_slide_at, types.void(place, VECTOR, flags, whole, flags)),
@@ -275,14 +275,14 @@ def row_rates(composites: Records, rows: Records, terms: Records, resistances: R
     return out
 
 
-# Whether all that rests can be held: the decision at most instants, in which nothing breaks away.
+# Test whether all resistances at rest can be held, which is so at most instants.
 
 
 @kernel
 def all_hold(resistances: Records, G: Array, a0: Array, within: AnyArray) -> bool:
-    """Whether forces within the bounds hold all of ``within`` (n,), whose rows are far from depending on each other.
+    """Return True if the rows ``within`` (n,) are clearly independent, and forces within their bounds hold them all.
 
-    Then there is nothing to decide. The forces f solve G Gᵀ f = −a₀, with Gᵀ = W R; G and a0 (n, nv), (n,).
+    The forces f solve G Gᵀ f = −a₀, with Gᵀ = W R; G and a0 (n, nv), (n,).
     """
     at, n, nv = np.empty(len(within), dtype=np.int64), 0, G.shape[1]
     for k in range(len(within)):

@@ -1,1 +1,1 @@
-"""Integrators: one per file in ``methods``; their contract is in ``contract``, their names in ``registry``."""
+"""Integrators: one per file in ``methods``, with their contract in ``contract`` and their names in ``registry``."""

@@ -1,19 +1,19 @@
-"""The contract of an integrator, in numbered clauses, and the record of its steps.
+"""The contract of an integrator, in numbered clauses, and the data of its steps.
 
 1. It works on increments: at the start of a step x = 0 and the coordinates are q₀; inside the step they
-   are q₀ ∘ x, with turns on the group, so that no quaternion is ever added to.
-2. Inside the step ẋ follows from x and q̇, q̈ from the equations of motion, and three works (dampers,
-   applied forces, drivers) are integrated along.
-3. After every accepted step the state is projected onto position and velocity constraints, and the
-   accelerations there are those with which the next step begins.
-4. It steps compiled, ``advance``, and in Python, ``in_python``, for models with Python callables; both give
-   the same trajectory. An explicit Runge–Kutta method is a :class:`Tableau` that a common loop and a common
-   step in Python read. The variational one, whose steps are no function of accelerations (clause 2), solves
-   the equations of a step instead, to which callables add what acts at the midpoint. A step that cannot be
-   solved is taken in parts.
-5. A loop returns after a chunk of steps, at the end time, after a step that may hold an event, or when the
-   independent rows have become badly conditioned; a status tells which.
-6. Between two samples a polynomial in the fraction of the step gives x and q̇ (dense output).
+   are q₀ ∘ x, with rotations composed on the group, so that quaternions are never added.
+2. Inside the step, ẋ follows from x and q̇, and q̈ from the equations of motion; three works (dampers,
+   applied forces, drivers) are integrated as well.
+3. After every accepted step, the state is projected onto position and velocity constraints, and the next step
+   starts from the accelerations there.
+4. It has compiled steps, ``advance``, and steps in Python, ``in_python``, for models with Python callables; both
+   give the same trajectory. An explicit Runge–Kutta method is a :class:`Tableau` for a common compiled loop and a
+   common step in Python. The variational integrator, whose steps do not use accelerations (clause 2), solves
+   the equations of a step instead, to which callables add forces at the midpoint. If a step cannot be solved, it
+   is divided.
+5. A loop returns after a chunk of steps, at the end time, after a step that may contain an event, or when the
+   independent rows have become badly conditioned; a status gives the reason.
+6. Between two samples, a polynomial in the fraction of the step gives x and q̇ (dense output).
 7. It is registered by its file in ``integrators/methods``, see
    :mod:`mbplugin.simulation.integrators.registry`.
 """
@@ -32,13 +32,13 @@ from mbplugin.model.spatial import AnyArray, Array
 if TYPE_CHECKING:
     from mbplugin.simulation.steppers.kernel_state import KernelState
 
-#: dy/dt at (t, y), y stacking increment, rates and works.
+#: dy/dt at (t, y), where y stacks increment, rates and works.
 Derivative = Callable[[float, Array], Array]
 
 
 @dataclass(eq=False)
 class State:
-    """Where a motion is: time, coordinates, rates, accelerations, works, and the next step."""
+    """State of a motion: time, coordinates, rates, accelerations, works, and the next step size."""
 
     t: float
     q: Array
@@ -48,7 +48,7 @@ class State:
     h: float = 0.0
 
     def copy(self) -> State:
-        """Return a state that later steps do not change."""
+        """Return an independent copy."""
         return State(self.t, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.work.copy(), self.h)
 
 
@@ -63,7 +63,7 @@ class Step:
     q, qd : (nq,), (nv,) array
         State at the start.
     polynomial : (d, 2, nv) array
-        Coefficients of increment x and rates q̇ in the fraction of the step, lowest power first.
+        Coefficients of increment x and rates q̇ in powers of the fraction of the step, lowest power first.
     work : (2, 3) array
         Works at start and end, J.
     """
@@ -84,7 +84,7 @@ class Step:
 
 @dataclass
 class Chunk:
-    """Arrays that a compiled loop fills: the state after each of its steps.
+    """Arrays that a loop fills with the state after each of its steps.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Chunk:
 
 
 def make_chunk(n: int, nq: int, nv: int, degree: int, dense: bool) -> Chunk:
-    """Return room for n steps; without dense output its array is empty."""
+    """Return arrays for n steps; that of dense output is empty if ``dense`` is False."""
     return Chunk(
         np.zeros(n),
         np.zeros((n, nq)),
@@ -114,21 +114,21 @@ def make_chunk(n: int, nq: int, nv: int, degree: int, dense: bool) -> Chunk:
 
 
 class Control(NamedTuple):
-    """What bounds steps, and what makes them end.
+    """Bounds of steps, and conditions at which a loop returns.
 
     Parameters
     ----------
     end, largest_step : float
-        s; the step counts for adaptive methods only.
+        End time and largest step of adaptive methods, s.
     rtol, atol : float
         Tolerances of adaptive methods.
     reselect_below, dependent : float
-        Share of an independent row of its own below which rows are to be selected anew, and below which a
-        rejected step may be due to a singular pose.
+        Independence of the rows below which rows are to be chosen anew, and below which a rejected step may be
+        due to a singular pose.
     projected : bool
         Whether states are projected onto the constraints.
     evaluate : tuple of int, optional
-        Addresses of the compiled evaluation and of what it evaluates, where that is not the one of the tree.
+        Addresses of the compiled evaluation and its state, if it is not that of the tree.
     """
 
     end: float
@@ -142,51 +142,51 @@ class Control(NamedTuple):
 
 
 class StepperInPython(Protocol):
-    """What a step in Python asks of the stepper that runs it.
+    """The interface of a stepper that a step in Python uses.
 
     Attributes
     ----------
     counts : (2,) array
-        Adds up evaluations and rejected steps.
+        Numbers of evaluations and of rejected steps.
     """
 
     counts: Array
 
     @property
     def control(self) -> Callable[[float, Array, Array], None]:
-        """Adds a controller's forces at (t, q, q̇) to ``tau``, and their power."""
+        """Function that adds a controller's forces at (t, q, q̇) to ``tau``, and their power."""
 
     def prescribe(self, kernel_state: KernelState, t: float, begun: float | None = None) -> None:
-        """Set the prescribed motions that are callables at a time, s, of a step that has begun at one."""
+        """Evaluate the prescribed motions that are callables at time t of a step that began at ``begun``, s."""
 
     def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
+        """Fill the accelerations of a state of a step that began at ``begun`` (s), by default here."""
 
     def derivative(self, kernel_state: KernelState, state: State) -> Derivative:
-        """Return dy/dt, y stacking increment, rates and works."""
+        """Return the function dy/dt, where y stacks increment, rates and works."""
 
     def finish(self, kernel_state: KernelState, state: State, h: float, new: Array) -> None:
-        """Put a state to the end of a step and settle it; ``new`` (2 nv + 3,) stacks increment, rates and works."""
+        """Move a state to the end of a step and project it; ``new`` (2 nv + 3,) stacks increment, rates and works."""
 
 
-#: A step in Python, taken in place by (kernel state, state, control, dense output (d, 2, nv) to fill): its
-#: length, s; 0 where it becomes too small, −1 where a rejected one is not to be tried again.
+#: A step in Python, in place, called with (kernel state, state, control, dense output (d, 2, nv) to fill). Returns its
+#: length, s; 0 if it becomes too small; −1 if a rejected step is not to be tried again.
 PythonStep = Callable[["KernelState", State, Control, Array], float]
 
 
 class Integrator(ABC):
-    """One way to step.
+    """An integration method.
 
     Attributes
     ----------
     adaptive : bool
-        Whether it chooses its steps by the tolerances, else they are fixed.
+        Whether the step is adapted to the tolerances; otherwise it is fixed.
     by_momenta : bool
-        Whether it steps by momenta: then no other formulation can provide its accelerations.
+        Whether it steps by momenta, so that other formulations, which give accelerations, cannot be used.
     degree : int
-        Of the dense output.
+        Degree of the dense output.
     evaluations : int
-        Evaluations of the equations of motion in a step, roughly.
+        Approximate number of evaluations of the equations of motion in a step.
     """
 
     adaptive: bool
@@ -206,10 +206,10 @@ class Integrator(ABC):
     ) -> tuple[int, int]:
         """Take compiled steps in place; return status and number of samples.
 
-        The records of ``event_functions`` (e,) are updated; ``counts`` (2,) adds up evaluations and rejected
-        steps.
+        The records of ``event_functions`` (e,) are updated; evaluations and rejected steps are added to
+        ``counts`` (2,).
         """
 
     @abstractmethod
     def in_python(self, stepper: StepperInPython) -> PythonStep:
-        """Return the step in Python, for one run of a stepper."""
+        """Return the step in Python for one run of a stepper."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mbplugin.simulation.integrators.contract import State, StepperInPython
     from mbplugin.simulation.steppers.kernel_state import KernelState
 
-#: Weights of earlier stages, and of those of the dense output in ``A_EXTRA``.
+#: The coefficients of DOP853: weights of earlier stages in each stage of a step.
 A: tuple[tuple[float, ...], ...] = (
     (),
     (0.05260015195876773,),
@@ -91,7 +91,7 @@ A: tuple[tuple[float, ...], ...] = (
         0.6433927460157636,
     ),
 )
-#: Of the three stages behind the end of the step.
+#: The same for the three additional stages of the dense output.
 A_EXTRA: tuple[tuple[float, ...], ...] = (
     (
         0.056167502283047954,
@@ -157,7 +157,7 @@ B: tuple[float, ...] = (
     0.20136540080403034,
     0.04471061572777259,
 )
-#: Fractions of the step, and in ``C_EXTRA`` those of the stages behind its end.
+#: Fractions of the step at which the stages are evaluated.
 C: tuple[float, ...] = (
     0.0,
     0.05260015195876773,
@@ -172,13 +172,13 @@ C: tuple[float, ...] = (
     0.8571428571428571,
     1.0,
 )
-#: See above.
+#: Fractions of the additional stages of the dense output.
 C_EXTRA: tuple[float, ...] = (
     0.1,
     0.2,
     0.7777777777777778,
 )
-#: Weights of stages and end in the error estimates of order 3 and 5.
+#: Weights of stages and end in the error estimate of order 3.
 E3: tuple[float, ...] = (
     -0.18980075407240762,
     0.0,
@@ -194,7 +194,7 @@ E3: tuple[float, ...] = (
     0.02265179219836082,
     0.0,
 )
-#: See above.
+#: Weights of stages and end in the error estimate of order 5.
 E5: tuple[float, ...] = (
     0.01312004499419488,
     0.0,
@@ -210,7 +210,7 @@ E5: tuple[float, ...] = (
     -0.022355307863886294,
     0.0,
 )
-#: Weights of all stages in the four highest parts of the dense output.
+#: Weights of all stages in the four terms of highest order of the dense output.
 D: tuple[tuple[float, ...], ...] = (
     (
         -8.428938276109013,
@@ -293,7 +293,7 @@ class ExplicitIntegrator(Integrator):
     Parameters
     ----------
     tableau : Tableau
-        With error weights the step is adaptive, without it is fixed.
+        With error weights, the step is adaptive; otherwise it is fixed.
     """
 
     by_momenta = False
@@ -311,8 +311,9 @@ class ExplicitIntegrator(Integrator):
         chunk: Chunk,
         counts: Array,
     ) -> tuple[int, int]:
-        """Take compiled steps in place; return status and number of samples; arrays as for
-        :meth:`mbplugin.simulation.integrators.contract.Integrator.advance`.
+        """Take compiled steps in place; return status and number of samples.
+
+        Arrays as for :meth:`mbplugin.simulation.integrators.contract.Integrator.advance`.
         """
         status, kept, state.t, state.h = explicit_loop()(
             *(control.evaluate or (evaluate_address(), place_of(kernel_state))),
@@ -338,13 +339,14 @@ class ExplicitIntegrator(Integrator):
         return ExplicitStep(self.tableau, stepper)
 
 
-# The steps of all explicit Runge–Kutta methods in readable Python, from the same coefficients.
+# The steps of all explicit Runge–Kutta methods in readable Python, with the same coefficients.
 
 
 class ExplicitStep:
-    """Steps of an explicit method; y (n,) stacks increment, rates and works, k (s, n) are derivatives of stages.
+    """A step of an explicit method in Python.
 
-    ``first`` (n,) is the derivative at the start.
+    y (n,) stacks increment, rates and works; k (s, n) are the derivatives at the stages, ``first`` (n,) that at the
+    start.
     """
 
     def __init__(self, tableau: Tableau, stepper: StepperInPython) -> None:
@@ -352,7 +354,7 @@ class ExplicitStep:
         self._of = tableau.coefficients
 
     def __call__(self, kernel_state: KernelState, state: State, control: Control, dense: Array) -> float:
-        """Take a step in place and fill its ``dense`` (d, 2, nv) output; return its length, s, 0 or −1 without one."""
+        """Take a step in place and fill its ``dense`` (d, 2, nv) output; return its length, s, or 0 or −1."""
         f, nv = self._stepper.derivative(kernel_state, state), len(state.qd)
         y = np.concatenate((np.zeros(nv), state.qd, state.work))
         first = f(state.t, y)
@@ -389,9 +391,9 @@ class ExplicitStep:
         y: Array,
         first: Array,
     ) -> tuple[float, bool, Array, Array] | float:
-        """Return length, whether it is the last, end and stages of a step whose error is small enough.
+        """Return a step of sufficiently small error: length, whether it is the last one, end state and stages.
 
-        0 where the step becomes too small, −1 where a rejected one is not to be tried again.
+        Return 0 if the step becomes too small, −1 if a rejected step is not to be tried again.
         """
         grown, power, nv = MOST, self._of.exponent, len(state.qd)
         independent = kernel_state.row_independence[0] >= control.dependent
@@ -416,9 +418,9 @@ class ExplicitStep:
         return h, last, new, k
 
     def _stages(self, f: Derivative, t: float, h: float, y: Array, first: Array) -> tuple[Array, Array]:
-        """Return the state after a step of h, and the derivatives of its stages, with that at the end.
+        """Return the state after a step of h, and the derivatives at its stages and, if the method uses it, at its end.
 
-        Both are NaN from where a step that is too long overflows.
+        If a too long step overflows, the state and the later derivatives are NaN.
         """
         of, s = self._of, len(self._of.b)
         k = np.full((s + self._tableau.evaluates_end, len(y)), np.nan)
@@ -436,7 +438,7 @@ class ExplicitStep:
         return new, k
 
     def _error(self, h: float, k: Array, scale: Array) -> float:
-        """Return the error of a step relative to the tolerance ``scale`` (n,) of each state."""
+        """Return the error of a step from k (s, n), relative to the tolerance ``scale`` (n,) of each state."""
         with np.errstate(over="ignore", invalid="ignore"):
             first, second = (float((((weights @ k) / scale) ** 2).sum()) for weights in self._of.errors)
         if first == second == 0.0:
@@ -456,9 +458,10 @@ class ExplicitStep:
 
 
 def _sizes(kernel_state: KernelState, q: Array, y: Array, new: Array) -> Array:
-    """Return the sizes (n,) to which the relative tolerance applies: coordinates, not increments; turns to 1.
+    """Return the magnitudes (n,) to which the relative tolerance applies.
 
-    Coordinates q (nq,), the state y (n,) before and ``new`` (n,) after the step.
+    They are those of coordinates rather than increments, and at least 1 for rotations on the group. q (nq,) are the
+    coordinates; y (n,) and ``new`` (n,) are the states before and after the step.
     """
     nv = len(kernel_state.rates)
     place = kernel_state.rates["coordinate"]

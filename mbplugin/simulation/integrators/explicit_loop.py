@@ -1,4 +1,4 @@
-"""The compiled loop of all explicit Runge–Kutta methods: their coefficients are an argument."""
+"""The compiled loop of all explicit Runge–Kutta methods, with their coefficients as an argument."""
 
 from __future__ import annotations
 
@@ -34,13 +34,12 @@ from mbplugin.simulation.steppers.kernel_state import (
     load_struct,
 )
 
-#: The next step is this part of the one that would just be accepted, and at most and at least this many
-#: times the last one.
+#: Safety factor of the step size, and its largest and smallest ratio to the previous one.
 SAFETY, MOST, LEAST = 0.9, 10.0, 0.2
-#: Where a remaining time is no step any more: of an adaptive method, relative to 1 s and the time; of a
-#: fixed step, relative to it.
+#: Remaining times below this are skipped: for an adaptive method, relative to 1 s and the time; for a fixed step,
+#: relative to the step.
 SHORTEST, REMAINDER = 1e-14, 1e-9
-#: The table of a method, and how the loop is called.
+#: Compiler's type of the table of a method.
 METHOD: Any = types.Array(numba.from_dtype(TABLE), 1, "C", readonly=True)
 _tuple: Any = types.Tuple  # the stubs leave it untyped
 _SIGNATURE = _tuple((types.int64, types.int64, types.float64, types.float64))(
@@ -50,9 +49,9 @@ _SIGNATURE = _tuple((types.int64, types.int64, types.float64, types.float64))(
     *([VECTOR] * 5 + [MATRIX] * 4),
     *(types.Array(types.float64, 4, "C"), VECTOR),
 )
-#: In a loop around this one: this one at its address.
+#: In an outer loop: get this loop from its address.
 advance_from = function_at(types.FunctionType(_SIGNATURE))
-#: Degree of the cubics, and of the quintics.
+#: Degrees of the two kinds of Hermite polynomials.
 DEGREE, QUINTIC = 3, 5
 
 
@@ -82,24 +81,24 @@ def advance_explicit(
     dense: Array,
     counts: Array,
 ) -> tuple[int, int, float, float]:
-    """Take steps from (q, qd, qdd), all changed in place, until ``end`` or the chunk is full.
+    """Take steps from (q, qd, qdd), all changed in place, until ``end`` or until the chunk is full.
 
-    Returns status, samples kept, time (s), and the next step (s). ``counts`` (2,) adds up evaluations and
-    rejected steps. Near a singular pose — a row has less than ``dependent`` of its own — a rejected step is
-    not tried again here: smaller and smaller ones would only home in on the pose.
+    Returns status, number of samples, time (s), and the next step (s). Near a singular pose, where the independence
+    of the rows is below ``dependent``, a rejected step is not tried again here: smaller and smaller steps would only
+    approach the pose.
 
     Parameters
     ----------
     q, qd, qdd : (nq,), (nv,), (nv,) array
         The state; rad, m and s.
     work : (3,) array
-        Of dampers, applied forces and drivers, J.
+        Work of dampers, applied forces and drivers, J.
     out_t, out_q, out_qd, out_qdd, out_work : (c,), (c, nq), (c, nv), (c, nv), (c, 3) array
         The chunk.
     dense : (c, d, 2, nv) array
         Its polynomials; empty without dense output.
     counts : (2,) array
-        Evaluations and rejected steps.
+        Numbers of evaluations and of rejected steps, which are incremented.
     """
     evaluate = evaluate_from(address)
     m, kept, taken, status, begun = load_struct(place), 0, 0, DONE, t
@@ -112,7 +111,7 @@ def advance_explicit(
     while kept < len(out_t) and end - t > (SHORTEST * (1.0 + abs(end)) if adaptive else REMAINDER * h):
         put_row(qd, kx, 0)
         put_row(qdd, kv, 0)
-        # count fixed steps, so that ten thousand of them end where they should
+        # compute times from the number of fixed steps, so that no rounding accumulates
         now = t if adaptive else begun + taken * h
         grown, independent, regular = MOST, m.row_independence[0] >= dependent, True
         while True:
@@ -125,7 +124,7 @@ def advance_explicit(
             else:
                 last, step = False, fixed_step(end - now, h)
             clear_candidates(event_functions)
-            # row s of A leads to the end of the step, which not every method evaluates
+            # row s of A gives the end of the step, which not every method evaluates
             for s in range(1, method.s + 1):
                 _combine(step, s, method.A[s], kx, kv, qd, x, v)
                 if s == n:
@@ -153,7 +152,7 @@ def advance_explicit(
             if hermite:
                 increment_rate(m.composites, x, v, slope)
             else:
-                # the sample that is kept next is where the states of the further stages have room
+                # the arrays of the next sample serve as workspace for the additional stages
                 further = (out_qd[kept], out_qdd[kept])
                 for s in range(method.s + 1, n):
                     _combine(step, s, method.A[s], kx, kv, qd, further[0], further[1])
@@ -173,7 +172,7 @@ def advance_explicit(
             counts[0] += 1
         put_row(m.power, kw, 0)
         if adaptive:
-            # a step cut short by the end says nothing about the next one
+            # a step that was shortened to hit the end does not limit the next one
             h = max(h, step * grown) if last else step * grown
         if hermite and len(dense):
             cubic(step, x, kx[0], slope, kx[0], qd, kv[0], qdd, dense[kept])
@@ -192,19 +191,19 @@ def advance_explicit(
 
 @lru_cache(maxsize=1)
 def explicit_loop() -> Any:
-    """Return the compiled loop; it is called with the addresses of ``evaluate`` and the kernel state in front."""
+    """Return the compiled loop; its first arguments are the addresses of ``evaluate`` and of the kernel state."""
     return compiled(advance_explicit, _SIGNATURE, address=True)
 
 
 @lru_cache(maxsize=1)
 def advance_address() -> int:
-    """Return where the compiled loop is, for a loop around it."""
+    """Return the address of the compiled loop, for an outer loop."""
     return address_of(explicit_loop(), _SIGNATURE)
 
 
 @kernel
 def fixed_step(remaining: float, h: float) -> float:
-    """Return the next step (s) where a time remains: h, or what remains if that is little more."""
+    """Return the next step (s): h, or the remaining time (s) if that is shorter or only negligibly longer."""
     step = min(h, remaining) if remaining < 1.5 * h else h
     return remaining if remaining - step < REMAINDER * h else step
 
@@ -213,8 +212,8 @@ def fixed_step(remaining: float, h: float) -> float:
 def _combine(h: float, s: int, a: Array, kx: Array, kv: Array, qd: Array, x: Array, v: Array) -> None:
     """Fill increment x and rates v of a stage from the s stages before it.
 
-    a (MOST_STAGES,) is a row of the tableau, kx and kv (n, nv) rates and accelerations of the stages;
-    qd, x and v (nv,).
+    a (MOST_STAGES,) is a row of the tableau; kx and kv (n, nv) are rates of the increment and accelerations of the
+    stages; qd, x and v (nv,).
     """
     for j in range(len(qd)):
         dx, dv = 0.0, 0.0
@@ -240,11 +239,11 @@ def _error(
     rtol: float,
     atol: float,
 ) -> float:
-    """Return the error of a step relative to the tolerance, both estimates (2, s+1) together.
+    """Return the error of a step relative to the tolerance, from both estimates (2, s+1).
 
-    That is h e₁²/√((e₁² + e₂²/100) n); without a second estimate, the root mean square. kx and kv (n, nv) are
-    rates and accelerations of the stages; q and q_new (nq,) and qd and v (nv,) the state before and after, x (nv,)
-    the increment.
+    It is h e₁²/√((e₁² + e₂²/100) n); without a second estimate, the root mean square. kx and kv (n, nv) are
+    rates of the increment and accelerations of the stages; q and q_new (nq,), and qd and v (nv,), are the states
+    before and after; x (nv,) is the increment.
     """
     first, second, nv = 0.0, 0.0, len(qd)
     for j in range(nv):
@@ -269,7 +268,8 @@ def _error(
 def _polynomial(h: float, method: Records, kx: Array, kv: Array, qd: Array, out: Array) -> None:
     """Fill the dense output (d+1, 2, nv), lowest power of the fraction of the step first.
 
-    kx and kv (n, nv) are rates and accelerations of the stages, qd (nv,) the rates at the start; out (d+1, 2, nv).
+    kx and kv (n, nv) are rates of the increment and accelerations of the stages; qd (nv,) are the rates at the start;
+    out (d+1, 2, nv).
     """
     for n in range(method.powers):
         for j in range(len(qd)):
@@ -284,8 +284,7 @@ def _polynomial(h: float, method: Records, kx: Array, kv: Array, qd: Array, out:
         out[0, 1, j] += qd[j]
 
 
-# Hermite polynomials of a step: cubic ones for methods without a dense output of their own, quintic ones for
-# stops.
+# Hermite polynomials of a step: cubic ones for methods without dense output, quintic ones for stops.
 
 
 @kernel
@@ -328,9 +327,9 @@ def cubic(
 def quintic(
     h: float, q0: Array, q1: Array, qd0: Array, qd1: Array, qdd0: Array, qdd1: Array, out: Array
 ) -> None:
-    """Fill the quintics (6, 2, nv), lowest power first, of increment and rates of a step whose coordinates add up.
+    """Fill the quintics (6, 2, nv), lowest power first, of increment and rates of a step, for additive coordinates.
 
-    The rates are the derivative of the increment: with both accelerations their error is that of a method of order 5,
+    The rates are the derivative of the increment. As accelerations at both ends are matched, their error is of order 5
     and smaller than that of the step.
 
     Parameters
@@ -362,13 +361,13 @@ def quintic_at(
     Parameters
     ----------
     h, fraction : float
-        Length of the step, s, and where in it.
+        Length of the step, s, and the fraction.
     q0 : (nv,) array
         Coordinates at the start.
     polynomial : (6, 2, nv) array
-        As of :func:`quintic`.
+        As from :func:`quintic`.
     q, qd, qdd : (nv,) array
-        To be filled.
+        Results.
     """
     for j in range(len(q0)):
         x, v, a = 0.0, 0.0, 0.0
@@ -379,7 +378,7 @@ def quintic_at(
         q[j], qd[j], qdd[j] = q0[j] + x, v, a / h
 
 
-# Pieces that the compiled integrators share: one stage, the end of a step, and what is kept of it.
+# Parts that the compiled integrators share: one stage, the end of a step, and storing its sample.
 
 
 @kernel
@@ -393,9 +392,10 @@ def stage(
     qd: Array,
     s: int,
 ) -> bool:
-    """Fill row s of ``kx``, ``kv`` and ``kw`` of the kernel state, derivatives of increment, rates and works.
+    """Fill row s of ``kx``, ``kv`` and ``kw`` of the kernel state: derivatives of increment, rates and works.
 
-    ``q`` (nq,) is the start of the step, ``x`` (nv,) and ``qd`` (nv,) are those of the stage.
+    ``q`` (nq,) is the start of the step, ``x`` (nv,) and ``qd`` (nv,) are increment and rates of the stage. Return
+    True if every rate moves mass.
     """
     m = load_struct(place)
     displace(m.composites, q, x, m.at)
@@ -410,7 +410,7 @@ def stage(
 
 @kernel
 def is_motion(q: Array, qd: Array) -> bool:
-    """Whether all coordinates q (nq,) and rates qd (nv,) are within what numbers can compute with."""
+    """Return True if all coordinates q (nq,) and rates qd (nv,) are below ``BEYOND``, so that nothing overflows."""
     for i in range(len(q)):
         if not abs(q[i]) < BEYOND:
             return False
@@ -425,7 +425,7 @@ def is_motion(q: Array, qd: Array) -> bool:
 def settle(
     evaluate: Evaluate, place: int, t: float, begun: float, projected: bool, q: Array, qd: Array, qdd: Array
 ) -> int:
-    """End a step at q (nq,) and qd (nv,): project in place, and fill the accelerations qdd (nv,)."""
+    """End a step at q (nq,) and qd (nv,): project in place, fill the accelerations qdd (nv,), and return a status."""
     regular = True
     if projected and len(load_struct(place).independent_rows):
         if not project(evaluate, place, t, begun, q, qd):
@@ -438,9 +438,9 @@ def settle(
 
 @kernel
 def take_accelerations(place: int, regular: bool, q: Array, qd: Array, qdd: Array) -> int:
-    """End a step at q (nq,) and qd (nv,); fill qdd (nv,) with the accelerations of the kernel state.
+    """Fill qdd (nv,) with the accelerations of the kernel state at q (nq,) and qd (nv,); return a status.
 
-    ``regular``: every rate moves mass.
+    ``regular`` is True if every rate moves mass.
     """
     m = load_struct(place)
     if not is_motion(q, qd):
@@ -458,7 +458,7 @@ def take_accelerations(place: int, regular: bool, q: Array, qd: Array, qdd: Arra
 def put(values: Array, out: Array) -> None:
     """Copy values (n,) to out (n,).
 
-    ``out[:] = values`` would have the compiler prepare a message for every way to fail.
+    ``out[:] = values`` would compile slowly, with code for all error messages.
     """
     for i in range(len(out)):
         out[i] = values[i]
@@ -485,7 +485,7 @@ def keep(
     out_qdd: Array,
     out_work: Array,
 ) -> None:
-    """Keep a sample; arrays as for :func:`mbplugin.simulation.integrators.explicit_loop.advance_explicit`."""
+    """Store a sample; arrays as for :func:`mbplugin.simulation.integrators.explicit_loop.advance_explicit`."""
     out_t[kept] = t
     put_row(q, out_q, kept)
     put_row(qd, out_qd, kept)

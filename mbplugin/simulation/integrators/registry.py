@@ -1,8 +1,8 @@
-"""Which integrators exist: one module per integrator in ``integrators/methods``.
+"""The available integrators: one module per integrator in ``integrators/methods``.
 
-A module there has the name by which its integrator is chosen, a docstring whose first line says what it is,
-and ``INTEGRATOR``, an :class:`mbplugin.simulation.integrators.contract.Integrator`. Names are read from the
-folder, so that the command line can list them without importing any numerics.
+The name of a module is that of its integrator. The first line of its docstring describes the integrator, and
+``INTEGRATOR`` is an :class:`mbplugin.simulation.integrators.contract.Integrator`. Names are read from the folder, so
+that the command line can list them without importing numerical code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mbplugin.simulation.integrators import methods
 if TYPE_CHECKING:
     from mbplugin.simulation.integrators.contract import Integrator
 
-#: The integrator of a motion for which none is chosen.
+#: The integrator used by default.
 DEFAULT_INTEGRATOR = "dop853"
 
 
@@ -29,7 +29,7 @@ def integrator_names() -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _names_below(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names in some folders, which every motion asks for several times."""
+    """Return the names in some folders; cached, as every motion needs them several times."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(folders)))
 
 
@@ -40,7 +40,7 @@ def integrator_choices() -> str:
 
 
 def find_integrator(name: str) -> Integrator:
-    """Return the integrator of a name.
+    """Return the integrator with a given name.
 
     Raises
     ------

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from mbplugin.model.spatial import AnyArray, Array
 
-#: The most stages, those of dense output included, and the highest degree of dense output.
+#: Largest number of stages, including those of dense output, and highest degree of dense output.
 MOST_STAGES, HIGHEST_DEGREE = 16, 7
 
-#: Coefficients as the compiled loop reads them; ``n`` of the rows, ``s`` of the weights and ``powers`` of the
-#: columns of ``dense`` are in use; row s of ``A`` is ``b``. See :class:`Coefficients`.
+#: Coefficients as the compiled loop reads them: ``n`` rows, ``s`` weights and ``powers`` columns of ``dense`` are in
+#: use; row s of ``A`` is ``b``. See :class:`Coefficients`.
 TABLE = np.dtype(
     [
         ("s", np.int64),
@@ -38,20 +38,20 @@ class Coefficients(NamedTuple):
     Parameters
     ----------
     A : (n, n) array
-        Weights of earlier stages in the state of each stage; row s holds ``b`` where the method evaluates
-        the end of the step.
+        Weights of earlier stages in the state of each stage; row s is ``b`` if the method evaluates the end of
+        the step.
     b : (s,) array
         Weights of the stages in the step.
     c : (n,) array
         Fractions of the step at which stages are evaluated.
     errors : (2, s+1) or (0, 0) array
-        Weights of stages and end in two error estimates, the second zero where there is one; empty for a
+        Weights of stages and end in two error estimates; the second is zero if there is only one; empty for a
         fixed step.
     dense : (n, d+1) or (0, 0) array
         Weight of each stage in each power of the fraction of the step; empty for cubic Hermite
         polynomials.
     exponent : float
-        The power of the error by which the step is changed, −1/(q+1) for an estimate of order q.
+        Exponent of the error in the step control, −1/(q+1) for an estimate of order q.
     """
 
     A: Array
@@ -63,29 +63,29 @@ class Coefficients(NamedTuple):
 
 
 class Tableau:
-    """An explicit Runge–Kutta method, checked.
+    """A checked explicit Runge–Kutta method.
 
     Parameters
     ----------
     A : s rows
-        Row i holds the weights of the stages before stage i; zeros to its right may be left out.
+        Row i holds the weights of the stages before stage i; trailing zeros may be left out.
     b, c : (s,) array-like
         Weights of the stages in the step, and the fractions of the step at which they are evaluated.
     errors : one or two of (s+1,) array-like
         Weights of the stages, and of the derivative at the end of the step, in the error estimate. Without
-        them the step is fixed; with two, the estimate is that of Hairer, Nørsett and Wanner II.10.
+        them, the step is fixed; with two, the estimate is that of Hairer, Nørsett and Wanner II.10.
     error_order : int
         Order of the embedded method that the step control assumes, 4 for Dormand–Prince 5(4).
     dense : (s+1+e, d+1) array-like, optional
         Weights of the stages, of the end and of e further stages in the powers 0 … d of the fraction of the
-        step: y(θ) = y₀ + h Σ kᵢ dense[i, n] θⁿ. Without it, cubic Hermite polynomials through both ends.
+        step: y(θ) = y₀ + h Σ kᵢ dense[i, n] θⁿ. Without it, cubic Hermite polynomials through both ends are used.
     A_dense, c_dense : e rows, (e,) array-like
-        The further stages that only the dense output needs.
+        Further stages that only the dense output needs.
 
     Raises
     ------
     ValueError
-        The coefficients do not belong to an explicit method of order one at least.
+        The coefficients are not those of an explicit method of order one or higher.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Tableau:
 
     @property
     def adaptive(self) -> bool:
-        """Whether the step is chosen by an error estimate."""
+        """True if the step is controlled by an error estimate."""
         return bool(len(self.coefficients.errors))
 
     @property
@@ -130,11 +130,11 @@ class Tableau:
 
     @property
     def stages(self) -> int:
-        """Number of evaluations of a step."""
+        """Number of stages of a step."""
         return len(self.coefficients.b)
 
     def _check(self, error_order: int) -> None:
-        """Raise ValueError where the coefficients contradict each other."""
+        """Raise ValueError if the coefficients contradict each other."""
         A, b, c, errors, dense, _ = self.coefficients
         if max(len(A), len(b) + 1) > MOST_STAGES or self.degree > HIGHEST_DEGREE:
             raise ValueError(
@@ -155,7 +155,7 @@ class Tableau:
 
 
 def _square(rows: Sequence[ArrayLike]) -> Array:
-    """Return rows of any length as a square matrix (n, n), with zeros to their right."""
+    """Return rows of any length as a square matrix (n, n), padded with zeros."""
     out = np.zeros((len(rows), len(rows)))
     for i, row in enumerate(rows):
         values = np.atleast_1d(np.asarray(row, dtype=float))
@@ -164,7 +164,7 @@ def _square(rows: Sequence[ArrayLike]) -> Array:
 
 
 def _errors(errors: Sequence[ArrayLike], s: int) -> Array:
-    """Return error weights (2, s+1), the second zero where only one estimate is given; or none."""
+    """Return error weights (2, s+1), the second row zero for a single estimate; (0, 0) if there are none."""
     out = np.zeros((2, s + 1) if len(errors) else (0, 0))
     for row, weights in zip(out, errors, strict=False):
         row[:] = weights
@@ -172,7 +172,7 @@ def _errors(errors: Sequence[ArrayLike], s: int) -> Array:
 
 
 def _packed(of: Coefficients) -> AnyArray:
-    """Return the coefficients as one record, (1,)."""
+    """Return the coefficients as a record array (1,)."""
     table = np.zeros(1, dtype=TABLE)
     table["s"], table["n"], table["powers"] = len(of.b), len(of.A), of.dense.shape[1]
     table["adaptive"], table["exponent"] = len(of.errors) > 0, of.exponent
@@ -185,7 +185,7 @@ def _packed(of: Coefficients) -> AnyArray:
 
 
 def _frozen(values: Array) -> Array:
-    """Return ``values`` (n, ...) read-only, (n, ...)."""
+    """Return ``values`` (n, ...) as a contiguous read-only array (n, ...)."""
     out = np.ascontiguousarray(values)
     out.setflags(write=False)
     return out

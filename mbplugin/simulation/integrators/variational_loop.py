@@ -1,4 +1,4 @@
-"""The compiled loop of the variational integrator, whose step is a function of its own."""
+"""The variational integrator: its compiled loop, and its step compiled and in Python."""
 
 from __future__ import annotations
 
@@ -51,16 +51,15 @@ from mbplugin.simulation.steppers.kernel_state import (
     struct_pointer,
 )
 
-#: Part of a step that is still tried where the equations of the whole have not been solved.
+#: Smallest fraction of a step that is tried if its equations cannot be solved.
 SMALLEST_PART = 1e-6
 ITERATIONS = 60
-#: A correction of an increment after which the next would be none, and one that will do where rounding
-#: lets it become no smaller: relative to the increment, and absolute, rad or m.
+#: Corrections of the increment at which the iteration has converged, and at which it is accepted if rounding stops its
+#: progress: relative to the increment, and absolute, rad or m.
 SOLVED, STALLED = (1e-14, 1e-17), (1e-11, 1e-14)
-#: Corrections in a row, none of them the smallest so far, after which nothing is gained any more: of
-#: those that will do, and of others.
+#: Number of iterations without progress after which a step is accepted, or given up.
 PATIENCE = (2, 8)
-#: What ``discrete_forces`` does, in this order; the numbers add up.
+#: Parts of ``discrete_forces``, in this order; flags to be combined.
 MOMENTA, SLOPES, FREE = 1, 2, 4
 _named_tuple: Any = types.NamedTuple  # the stubs leave it untyped
 
@@ -90,28 +89,28 @@ def advance_variational(
 ) -> tuple[int, int, float, float]:
     """Take steps of h from (q, qd, qdd), all changed in place, until ``end`` or until the chunk is full.
 
-    A step that is too long for its equations to be solved is taken in parts. Returns status, samples kept,
-    time, and h. ``counts`` (2,) adds up evaluations and steps that were tried in vain.
+    If the equations of a step cannot be solved, the step is divided. Returns status, number of samples, time (s), and
+    h (s).
 
     Parameters
     ----------
     q, qd, qdd : (nq,), (nv,), (nv,) array
         The state; rad, m and s.
     work : (3,) array
-        Of dampers, applied forces and drivers, J.
+        Work of dampers, applied forces and drivers, J.
     out_t, out_q, out_qd, out_qdd, out_work : (c,), (c, nq), (c, nv), (c, nv), (c, 3) array
         The chunk.
     dense : (c, d, 2, nv) array
         Its polynomials; empty without dense output.
     counts : (2,) array
-        Evaluations and steps that were tried in vain.
+        Numbers of evaluations and of failed steps, which are incremented.
     """
     place = struct_pointer(m)
     m, kept, taken, part, status, begun = load_struct(place), 0, 0, 1.0, DONE, t
     nv, driven = len(qd), m.power[2]
     old_q, old_qd, old_qdd, slope = np.empty(len(q)), np.empty(nv), np.empty(nv), np.empty(nv)
     while kept < len(out_t) and end - t > 1e-9 * h:
-        # count steps, so that ten thousand of them end where they should
+        # compute times from the number of steps, so that no rounding accumulates
         now = begun + taken * h
         step = part * (min(h, end - now) if end - now < 1.5 * h else h)
         if end - now - step < 1e-9 * h:
@@ -168,7 +167,7 @@ def _look_halfway(
     x: Array,
     event_functions: Records,
 ) -> None:
-    """Note what friction holds halfway through a step from q (nq,) and qd (nv,) by x (nv,): the step has no stages.
+    """Mark overloaded sticking rows at the middle of a step from q (nq,) and qd (nv,) by x (nv,), which has no stages.
 
     ``end_qd`` (nv,) are the rates at its end, rad/s and m/s.
     """
@@ -184,7 +183,7 @@ def _look_halfway(
 
 @lru_cache(maxsize=1)
 def variational_loop() -> Any:
-    """Return the compiled loop; it is called with ``evaluate``, ``discrete_forces`` and the step in front."""
+    """Return the compiled loop; its first arguments are ``evaluate``, ``discrete_forces`` and the step."""
     dense = types.Array(types.float64, 4, "C")
     numbers = [types.float64] * 4
     state = [VECTOR] * 4 + [VECTOR, MATRIX, MATRIX, MATRIX, MATRIX, dense]
@@ -197,24 +196,24 @@ def variational_loop() -> Any:
     )
 
 
-# The variational step in readable Python: the equations of ``variational_step``, with matrices.
+# The variational step in readable Python: the equations of ``variational_step`` with matrices.
 #
-# M and C stand here as arrays, where the other one has recursions; a controller adds its forces at the
-# midpoint, as everything does that is no part of the Lagrangian.
+# M and C are arrays here, where the compiled step uses recursions. A controller's forces act at the midpoint, as do
+# all forces that are not part of the Lagrangian.
 
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """Where a step ends.
+    """The end of a step.
 
     Parameters
     ----------
     x : (nv,) array
         The increment Δ.
     q, qd : (nq,), (nv,) array
-        The end, with rates from the momenta there, not yet projected.
+        Coordinates, and rates from the momenta, not yet projected.
     power : (3,) array
-        At the midpoint; that of drivers is not filled.
+        Power at the midpoint; that of drivers is not filled.
     """
 
     x: Array
@@ -226,7 +225,7 @@ class Moved:
 
 @dataclass(frozen=True, eq=False)
 class _Middle:
-    """What the equations need at the midpoint: mass, rows and their residuals, P and g."""
+    """Terms of the equations at the midpoint: mass matrix, rows and their residuals, P and g."""
 
     M: Array
     C: Array
@@ -236,14 +235,14 @@ class _Middle:
 
 
 class VariationalStep:
-    """The equations of the step of a length from a state.
+    """The equations of a step of given length from a state.
 
     Increments x (nv,), velocities v (nv,), momenta a (nv,), and an ``impulse`` (m,) with an entry for each row.
 
     Parameters
     ----------
     prescribe : callable
-        Sets the prescribed motions that are callables at a time.
+        Evaluates the prescribed motions that are callables at a time.
     control : callable
         Adds a controller's forces at (t, q, q̇) to ``tau``, and their power.
     t, h : float
@@ -265,13 +264,13 @@ class VariationalStep:
         self._kernel_state, self._prescribe, self._control = kernel_state, prescribe, control
         self._t, self._h, self._q, self._qd = t, h, q, qd
         composites = kernel_state.composites[1:]
-        # where the three rates of each turn on the group begin
+        # index of the first of the three rates of each rotation on the group
         self._turns = (composites["qd_start"] + composites["freedoms"] - 3)[composites["quaternion"]].tolist()
         self._configure(t, q, qd)
         self._p, self._J = self._mass() @ qd, self._rows()
 
     def solve(self, qdd: Array) -> Moved | None:
-        """Return the end of the step, or None where its equations are not solved; ``qdd`` (nv,) starts it."""
+        """Solve for the end of the step; return None if that fails. The initial guess uses ``qdd`` (nv,)."""
         h = self._h
         x, impulse = h * (self._qd + 0.5 * h * qdd), 0.5 * h * self._kernel_state.multipliers
         best, since = np.inf, 0
@@ -294,7 +293,7 @@ class VariationalStep:
         return None
 
     def _look_ahead(self, x: Array) -> _Middle | None:
-        """Evaluate end and midpoint of an increment; return None where M is singular or nothing finite."""
+        """Evaluate end and midpoint of an increment; return None if M is singular or not finite."""
         m, v = self._kernel_state, x / self._h
         if not self._configure(self._t + self._h, self._moved(x), v):
             return None
@@ -305,13 +304,13 @@ class VariationalStep:
         for k, i in enumerate(m.independent_rows):
             row = m.rows[i]
             if not row["holonomic"] or (row["kind"] == RATE and row["coordinate"] < 0):
-                # a row without a position
+                # a row without a position-level equation
                 gap[k] = self._h * (row_rate(m.composites, m.rows, m.terms, i, v) + row["bias"])
         M, C = self._mass(), self._rows()
         return _Middle(M, C, gap, M @ v, self._forces(middle, v))
 
     def _forces(self, q: Array, v: Array) -> Array:
-        """Return g (nv,) at the configured midpoint: ∂L/∂q and what acts besides."""
+        """Return g (nv,) at the configured midpoint: ∂L/∂q plus the forces that are not part of L."""
         m = self._kernel_state
         momenta(m.composites, m.rates, v)
         kinetic_slopes(m.composites, m.rates, v)
@@ -324,7 +323,7 @@ class VariationalStep:
         return np.asarray(m.rates["tau"] + slopes)
 
     def _correct(self, x: Array, impulse: Array, at: _Middle) -> tuple[Array, Array]:
-        """Return δ and δλ with M δ − h Cᵀδλ = h · residual and C δ = −Φ: least in the metric M."""
+        """Return δ and δλ with M δ − h Cᵀδλ = h · residual and C δ = −Φ, by a pseudoinverse in the metric M."""
         m, h = self._kernel_state, self._h
         carried = np.empty_like(x)
         increment_rate(m.composites, x, at.P, carried)
@@ -336,7 +335,7 @@ class VariationalStep:
         return np.asarray(free + np.linalg.solve(L.T, y), dtype=float), unit * (reach.T @ y) / h
 
     def _end(self, x: Array, impulse: Array, at: _Middle, corrections: int) -> Moved | None:
-        """Return the end, with the rates that follow from p₊ = p + Cᵀλ + Δ × P + h g; None beyond all numbers."""
+        """Return the end, with the rates from p₊ = p + Cᵀλ + Δ × P + h g; None if the rates are too large."""
         q, power = self._moved(x), self._kernel_state.power.copy()
         self._configure(self._t + self._h, q, x / self._h)
         p = self._p + self._J.T @ impulse + self._cross(x, at.P) + self._h * at.g
@@ -344,7 +343,7 @@ class VariationalStep:
         return Moved(x, q, rates, power, corrections) if _largest(rates) < BEYOND else None
 
     def _configure(self, t: float, q: Array, qd: Array) -> bool:
-        """Fill poses, inertias and rows; return whether M is regular."""
+        """Evaluate poses, inertias and rows; return True if M is regular."""
         self._prescribe(t)
         return evaluate_at(self._kernel_state, KINEMATICS, t, q, qd, self._t)
 
@@ -356,7 +355,7 @@ class VariationalStep:
         return M
 
     def _rows(self) -> Array:
-        """Return the chosen rows in joint rates (r, nv)."""
+        """Return the independent rows in joint rates (r, nv)."""
         m = self._kernel_state
         C = np.zeros((len(m.independent_rows), len(m.rates)))
         for k, i in enumerate(m.independent_rows):
@@ -370,7 +369,7 @@ class VariationalStep:
         return q
 
     def _cross(self, x: Array, a: Array, tangent: bool = False) -> Array:
-        """Return Δ × a (nv,) of the turns on the group and 0 elsewhere, a (nv,); ``tangent``: times tan(|Δ|/4)/|Δ|."""
+        """Return Δ × a (nv,) for rotations on the group, else 0; with ``tangent``, times tan(|Δ|/4)/|Δ|; a (nv,)."""
         out = np.zeros_like(x)
         for j in self._turns:
             turn = x[j : j + 3]
@@ -383,34 +382,35 @@ class VariationalStep:
 
 
 def _largest(a: Array) -> float:
-    """Return the largest magnitude in a (n,), 0 of none."""
+    """Return the largest magnitude in a (n,); 0 if empty."""
     return float(np.abs(a).max(initial=0.0))
 
 
-# The equations of one variational step, and how they are solved.
+# The equations of one variational step, and their solution.
 #
-# With P = ∂L/∂q̇ and g = ∂L/∂q plus what acts besides, both at the midpoint q ∘ Δ/2 with rates Δ/h, a step
-# solves for its increment Δ and the impulses λ of the constraints
+# With P = ∂L/∂q̇ and g = ∂L/∂q plus the other forces, both at the midpoint q ∘ Δ/2 with rates Δ/h, a step solves
+# for its increment Δ and the impulses λ of the constraints
 #
 #     p + Cᵀλ = dexp(−Δ)⁻ᵀ P − h Aᵀ g,    Φ(q ∘ Δ) = 0,    A = ½ (1 + tan(|Δ|/4)/|Δ| Δ×)
 #
-# and ends with p₊ = p + Cᵀλ + Δ × P + h g, which is this and its mirror image together; dexp, A and × differ
-# from 1, ½ and 0 for turns on the group only. The velocity constraints at the end then take their share of
-# p₊. Rows without a position (wheels, knife edges) hold at the midpoint instead.
+# and ends with p₊ = p + Cᵀλ + Δ × P + h g, the sum of this equation and its mirror image; dexp, A and × differ
+# from 1, ½ and 0 only for rotations on the group. Then p₊ is projected onto the velocity constraints at the end. Rows
+# without a position-level equation (wheels, knife edges) hold at the midpoint instead.
 
 
 class Workspace(NamedTuple):
-    """What a step works with.
+    """Workspace of a step.
 
     Parameters
     ----------
     J : (r, nv) array
-        Chosen rows in joint rates at the start.
+        Independent rows in joint rates at the start.
     p, x, P, g : (nv,) array
-        Momenta at the start, the increment, momenta and what changes them at the midpoint.
+        Momenta at the start, the increment, and momenta and their rate of change at the midpoint.
     v, step : (nv,) array
         Rates, and a correction of x.
     at : (nq,) array
+        Coordinates.
     impulse, phi : (r,) array
         λ, and residuals.
     """
@@ -428,7 +428,7 @@ class Workspace(NamedTuple):
 
 
 def make_workspace(r: int, nq: int, nv: int) -> Workspace:
-    """Return room for steps with r chosen rows."""
+    """Return the workspace for steps with r independent rows."""
     p, x, P, g, v, step = (np.zeros(nv) for _ in range(6))
     return Workspace(np.zeros((r, nv)), p, x, P, g, v, step, np.zeros(nq), np.zeros(r), np.zeros(r))
 
@@ -436,8 +436,8 @@ def make_workspace(r: int, nq: int, nv: int) -> Workspace:
 def discrete_forces(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
     """Evaluate the requested quantities at a configured state q (nq,), qd (nv,).
 
-    MOMENTA fills ``u`` of the rates with ∂L/∂q̇; SLOPES, after it, ``tau`` with ∂L/∂q plus what acts
-    besides; FREE fills ``qdd`` with M⁻¹ ``tau`` and ``a`` of the composite bodies with what follows from it.
+    MOMENTA fills ``u`` of the rates with ∂L/∂q̇; SLOPES, after it, ``tau`` with ∂L/∂q plus the other forces;
+    FREE fills ``qdd`` with M⁻¹ ``tau`` and ``a`` of the composite bodies with the resulting accelerations.
     """
     m = load_struct(place)
     if what & MOMENTA:
@@ -462,11 +462,11 @@ def discrete_forces(place: int, what: int, t: float, begun: float, q: Array, qd:
 
 @lru_cache(maxsize=1)
 def compiled_discrete_forces() -> Evaluate:
-    """Return ``discrete_forces``, compiled or from the cache."""
+    """Return the compiled ``discrete_forces``."""
     return compiled(discrete_forces, SIGNATURE, address=True)
 
 
-#: The room as the compiler knows it, and how the step is called.
+#: Compiler's type of the workspace.
 ROOM = _named_tuple([MATRIX, *[VECTOR] * 9], Workspace)
 
 
@@ -475,7 +475,7 @@ _STEP = types.int64(
 )
 
 
-#: The step as the loop gets it: a pointer.
+#: Compiler's type of the step, a function pointer.
 STEP = types.FunctionType(_STEP)
 
 
@@ -490,10 +490,10 @@ def variational_step(
     qdd: Array,
     workspace: Workspace,
 ) -> int:
-    """Take a step in place; return the number of corrections, or zero where the equations are not solved.
+    """Take a step in place; return the number of corrections, or zero if the equations cannot be solved.
 
-    ``q`` (nq,), ``qd`` (nv,) and ``qdd`` (nv,) are those of the start and become those of the end. ``power``
-    is that at the midpoint; without a solution q and qd stay as they are.
+    ``q`` (nq,) and ``qd`` (nv,) are moved from the start to the end, the rates not yet projected; without a solution
+    they stay unchanged. ``qdd`` (nv,), at the start, gives the initial guess. ``power`` is that at the midpoint.
     """
     m = load_struct(place)
     evaluate(place, KINEMATICS, t, t, q, qd)
@@ -513,7 +513,7 @@ def variational_step(
         size, change = 0.0, 0.0
         for j in range(len(qd)):
             workspace.x[j] += workspace.step[j]
-            # NaN is not smaller either
+            # also true for NaN
             if not abs(workspace.x[j]) < BEYOND:
                 return 0
             size = max(size, abs(workspace.x[j]))
@@ -530,7 +530,7 @@ def variational_step(
 
 @lru_cache(maxsize=1)
 def compiled_step() -> Any:
-    """Return the step, compiled or from the cache."""
+    """Return the compiled step."""
     return compiled(variational_step, _STEP, address=True)
 
 
@@ -545,7 +545,7 @@ def _look_ahead(
     workspace: Workspace,
     first: bool,
 ) -> None:
-    """Fill residuals of the rows, and momenta and what changes them at the midpoint of a step from q (nq,)."""
+    """Fill the residuals of the rows, and momenta and their rate of change at the midpoint of a step from q (nq,)."""
     m = load_struct(place)
     for j in range(len(workspace.x)):
         workspace.v[j] = workspace.x[j] / h
@@ -575,7 +575,7 @@ def _look_ahead(
 def _correct(
     evaluate: Evaluate, discrete_forces: Evaluate, place: int, t: float, h: float, workspace: Workspace
 ) -> None:
-    """Correct λ, and fill the correction δ of x:  M δ − h Cᵀδλ = h · residual,  C δ = −Φ."""
+    """Correct λ, and fill the correction δ of x from M δ − h Cᵀδλ = h · residual and C δ = −Φ."""
     m = load_struct(place)
     increment_rate(m.composites, workspace.x, workspace.P, workspace.step)
     for j in range(len(workspace.x)):
@@ -611,9 +611,9 @@ def _end(
     qd: Array,
     workspace: Workspace,
 ) -> bool:
-    """Put q (nq,) to the end, and qd (nv,) to the rates that follow from the momenta there.
+    """Set q (nq,) to the end of the step, and qd (nv,) to the rates from the momenta there.
 
-    False, and nothing is put anywhere, where these are beyond all numbers.
+    If the rates are too large, return False and leave q and qd unchanged.
     """
     m = load_struct(place)
     displace(m.composites, q, workspace.x, workspace.at)
@@ -634,7 +634,7 @@ def _end(
 
 @kernel
 def _pulled(workspace: Workspace, j: int) -> float:
-    """Return element j of Cᵀλ at the start."""
+    """Return element j of Cᵀλ, with C at the start."""
     total = 0.0
     for i in range(len(workspace.impulse)):
         total += workspace.J[i, j] * workspace.impulse[i]
@@ -643,7 +643,7 @@ def _pulled(workspace: Workspace, j: int) -> float:
 
 @kernel
 def _add_cross(m: KernelState, x: Array, a: Array, tangent: bool, size: float) -> None:
-    """Add ``size`` Δ × a to ``tau`` of turns on the group, ``tangent``: times tan(|Δ|/4)/|Δ|.
+    """Add ``size`` Δ × a to ``tau`` of rotations on the group; with ``tangent``, times tan(|Δ|/4)/|Δ|.
 
     The increment Δ is x (nv,), rad and m; a (nv,).
     """

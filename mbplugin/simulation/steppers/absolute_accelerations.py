@@ -1,4 +1,4 @@
-"""The accelerations of a model in absolute coordinates: compiled where that does all, and in readable Python."""
+"""Accelerations in absolute coordinates, compiled where possible and in readable Python; the compiled stepper."""
 
 from __future__ import annotations
 
@@ -53,15 +53,16 @@ from mbplugin.simulation.steppers.kernel_state import (
     words_of,
 )
 
-#: Room for the steps that lead to an instant, and how often there may be more.
+#: Chunk size, and largest number of chunks, for integrating to an instant inside a step.
 _STEPS, _TIMES = 64, 16
-#: Instants nearer to each other than this, relative to 1 s and the time, are the same.
+#: Times closer than this, relative to 1 s and the time, are the same.
 _SAME = 1e-13
-#: A rejected step may be due to a singular pose when a row has lost this much towards being chosen anew.
+#: A rejected step may be due to a singular pose if the independence of a row is below this multiple of the threshold
+#: for choosing rows anew.
 NEAR_SINGULAR = 5.0
-#: Evaluations of a model without rows and rates after which a loop comes back.
+#: Work after which a loop returns, in evaluations of a model without rows and rates.
 _WORK = 80_000
-#: The state as the compiler knows it.
+#: Compiler's type of the state in absolute coordinates.
 ABSOLUTE_STATE = named_tuple(
     [record_array(d) for d in (COMPOSITE, JOINT_FRAME, ROW, TERM, LOAD, SPRING, RESISTANCE)]
     + [INDICES] * 5
@@ -69,22 +70,22 @@ ABSOLUTE_STATE = named_tuple(
     AbsoluteState,
 )
 _load_absolute, _load_word = struct_loader(ABSOLUTE_STATE), struct_loader(types.intp)
-#: Where the address of ``evaluate`` and the state stand behind the kernel state: an array has five words, and two more
-#: for each dimension.
+#: Word offsets of the address of ``evaluate``, and of the absolute state, behind the kernel state: an array takes five
+#: words, and two more for each dimension.
 _ADDRESS = sum(5 + 2 * kind.ndim for kind in KERNEL_STATE)
 _STATE = _ADDRESS + 1
 
 
-# Inside a step: part of it is taken again, so that nothing is left to a polynomial between its ends.
+# States inside a step: part of the step is integrated again rather than interpolated.
 
 
 def is_same(one: float, other: float) -> bool:
-    """Whether two times, s, are one instant."""
+    """Return True if two times, s, are the same instant up to rounding."""
     return abs(one - other) <= _SAME * (1.0 + abs(other))
 
 
 def follow(stepper: Stepper, kernel_state: KernelState, state: State, time: float) -> bool:
-    """Take a state in place from the start of a step to an instant in it, s; return whether it gets there."""
+    """Integrate a state in place from the start of a step to a time inside it, s; return True if that is reached."""
     counts = stepper.counts.copy()
     stepper.evaluate(kernel_state, state)
     none = np.zeros(0, dtype=EVENT_FUNCTION)
@@ -98,9 +99,9 @@ def follow(stepper: Stepper, kernel_state: KernelState, state: State, time: floa
 
 
 def inside(kernel_state: KernelState, step: Step, time: float) -> State:
-    """Return the state inside a step across a singular pose, of its polynomial; works grow evenly.
+    """Return the state inside a step across a singular pose, from its polynomial; works are interpolated linearly.
 
-    Taken in parts, such a step would meet the pose.
+    Such a step cannot be integrated in parts, which would meet the pose.
     """
     part = min((time - step.start) / step.length, 1.0)
     x, qd = step.at(part)
@@ -112,29 +113,29 @@ def inside(kernel_state: KernelState, step: Step, time: float) -> State:
     return State(time, q, qd, slope / step.length, work)
 
 
-# One call for all loops: take steps from a state until something happens.
+# A common interface of all loops: take steps from a state until something happens.
 
 
 class Stepper(Protocol):
-    """What a run needs of a set of loops."""
+    """The interface of a set of loops that a run needs."""
 
     counts: Array
 
     def settle(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
+        """Project a state and fill its accelerations; ``begun`` is the start time of the step, s."""
 
     def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
+        """Fill the accelerations of a state of a step that began at ``begun`` (s), by default here."""
 
     def fill(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Fill accelerations and multipliers of the kernel state, whatever formulation moves the mechanism."""
+        """Fill accelerations and multipliers of the kernel state, independent of the formulation of the motion."""
 
     def first_change(
         self, kernel_state: KernelState, event_functions: AnyArray, step: Step
     ) -> tuple[float, int] | None:
-        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which.
+        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and its index.
 
-        The kernel state is somewhere inside the step afterwards.
+        Return None if none does. The kernel state is left at some point inside the step.
         """
         ...
 
@@ -147,7 +148,7 @@ class Stepper(Protocol):
         reselect_below: float,
         steps: int = 0,
     ) -> tuple[int, Chunk, int]:
-        """Take steps in place until ``end``, or a chunk; return status, samples and their number.
+        """Take steps in place until ``end`` or until a chunk is full; return status, samples and their number.
 
         The records of ``event_functions`` (e,) are updated.
         """
@@ -155,7 +156,7 @@ class Stepper(Protocol):
 
 
 class CompiledStepper:
-    """The compiled loops for one set of options; they evaluate in absolute coordinates where these are given."""
+    """The compiled loops for one set of options; in absolute coordinates if their accelerations are given."""
 
     def __init__(self, options: Options, dense: bool, absolute: AbsoluteAccelerations | None = None) -> None:
         self._options = options
@@ -163,17 +164,17 @@ class CompiledStepper:
         self._integrator = find_integrator(options.integrator)
         self._dense = dense
         self.counts: Array = np.zeros(2)
-        #: Room for steps, by their number: what is kept of a chunk is copied.
+        #: Chunks by their size, to be reused; samples are copied out of them.
         self._chunks: dict[int, Chunk] = {}
 
     def settle(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
+        """Project a state and fill its accelerations; ``begun`` is the start time of the step, s."""
         if self._options.stabilization == "projection":
             project_state(kernel_state, state.t, state.q, state.qd)
         self.evaluate(kernel_state, state, begun)
 
     def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here."""
+        """Fill the accelerations of a state of a step that began at ``begun`` (s), by default here."""
         if self.absolute is None:
             self.fill(kernel_state, state, begun)
         else:
@@ -188,7 +189,7 @@ class CompiledStepper:
     def first_change(
         self, kernel_state: KernelState, event_functions: AnyArray, step: Step
     ) -> tuple[float, int] | None:
-        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which."""
+        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and its index."""
         return locate_first_change(kernel_state, event_functions, step)
 
     def advance(
@@ -200,8 +201,9 @@ class CompiledStepper:
         reselect_below: float,
         steps: int = 0,
     ) -> tuple[int, Chunk, int]:
-        """Take steps in place until ``end``, or a chunk; return status, samples and their number;
-        arrays as for :meth:`mbplugin.simulation.steppers.absolute_accelerations.Stepper.advance`.
+        """Take steps in place until ``end`` or until a chunk is full; return status, samples and their number.
+
+        Arrays as for :meth:`mbplugin.simulation.steppers.absolute_accelerations.Stepper.advance`.
         """
         size = steps or _steps_per_call(kernel_state, self._integrator.evaluations)
         chunk = self._chunks.get(size)
@@ -218,7 +220,7 @@ class CompiledStepper:
 
 
 def control_of(options: Options, end: float, reselect_below: float) -> Control:
-    """Return the bounds of the steps up to a time, s."""
+    """Return the step control up to a time, s."""
     return Control(
         end,
         options.largest_step,
@@ -231,13 +233,13 @@ def control_of(options: Options, end: float, reselect_below: float) -> Control:
 
 
 def _steps_per_call(kernel_state: KernelState, evaluations: int) -> int:
-    """Return after how many steps, some 50 ms, a loop comes back to show progress or be interrupted."""
+    """Return the number of steps (some 50 ms) after which a loop returns, to show progress or be interrupted."""
     cost = 1 + len(kernel_state.rates) + len(kernel_state.independent_rows) ** 2
     return min(max(_WORK // (cost * evaluations), 16), 4096)
 
 
 class AbsoluteAccelerations:
-    """How one model accelerates, from equations in the twists of all bodies."""
+    """Compute the accelerations of a model from equations in the twists of all bodies."""
 
     def __init__(self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]]) -> None:
         self._problem, self._model, self._options = problem, problem.model, options
@@ -246,10 +248,10 @@ class AbsoluteAccelerations:
         self._with_locks = problem.model.mech
 
     def compiled(self, m: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array | None:
-        """Return q̈ (nv,) at q (nq,) and qd (nv,), and fill the power, in machine code.
+        """Return q̈ (nv,) at q (nq,) and qd (nv,) by the compiled evaluation, and fill the power.
 
-        None where only the readable equations do: other formulations and handlings, and poses at which the rows
-        that the user drops can hardly be spared.
+        Return None if only the readable equations apply: for other formulations and treatments of redundancy, if the
+        dropped rows are not as many as are redundant, or if the other rows are nearly dependent at this pose.
         """
         dropped = set(self._options.dropped)
         if not self._options.projects_absolute or (dropped and len(dropped) != self._redundancy(m)):
@@ -261,7 +263,7 @@ class AbsoluteAccelerations:
         return np.array(m.rates["qdd"])
 
     def evaluate(self, m: KernelState, t: float, begun: float, q: Array, qd: Array) -> AbsoluteState:
-        """Fill accelerations and power at q (nq,) and qd (nv,), in machine code; return the state.
+        """Fill accelerations and power at q (nq,) and qd (nv,) by the compiled evaluation; return its state.
 
         Raises
         ------
@@ -271,7 +273,7 @@ class AbsoluteAccelerations:
         state, place = self._state(m)
         if self._model.actions.controller is not None:
             state.applied[:] = self._model.controller_force(t, q, qd)
-        # a stage of a step that is too long may overflow; the step is rejected for its error
+        # a stage of a too long step may overflow; the step is then rejected for its error
         if not self._evaluation.at(place, t, begun, q, qd) and np.isfinite(state.M).all():
             actions, plane = replace(self._model.actions, friction=False), self._options.planar
             raise without_mass(
@@ -280,17 +282,17 @@ class AbsoluteAccelerations:
         return state
 
     def for_loops(self, m: KernelState) -> tuple[int, int]:
-        """Return the addresses of the compiled evaluation, and of what it evaluates now."""
+        """Return the addresses of the compiled evaluation and of its present state."""
         return self._evaluation.address, self._state(m)[1]
 
     def _state(self, m: KernelState) -> tuple[AbsoluteState, int]:
-        """Return the state of the rows that hold, and its address."""
+        """Return the state for the rows in force, and its address."""
         dropped = [RowLabel(*row) for row in self._options.dropped]
         return self._evaluation.state(m, self._active(), self._redundancy(m), dropped)
 
     @cached_property
     def _evaluation(self) -> AbsoluteEvaluation:
-        # few motions need it, and its kernels take a while to import
+        # few motions need it, and its kernels are slow to import
         from mbplugin.dynamics.absolute import absolute_model
 
         problem = self._problem
@@ -298,18 +300,18 @@ class AbsoluteAccelerations:
         return AbsoluteEvaluation(absolute_model(self._model, problem.q, locks))
 
     def _redundancy(self, m: KernelState) -> int:
-        """Return p of all rows that hold."""
+        """Return p of all rows in force."""
         return self._flat_redundancy + len(self._active()) - len(m.independent_rows)
 
     def readable(self, kernel_state: KernelState, t: float, q: Array, qd: Array) -> Array:
-        """Return q̈ (nv,) at q (nq,) and qd (nv,), read back from the accelerations of the bodies."""
+        """Return q̈ (nv,) at q (nq,) and qd (nv,), computed back from the accelerations of the bodies."""
         model, o = self._model, self._options
         mech = self._mechanism
         equations = absolute_equations(
             mech,
             q,
             qd,
-            # friction slides and sticks as has been decided, not as the rates of a stage have it
+            # stick and slip are as decided before, not as the rates of a stage suggest
             replace(model.actions, friction=False),
             time=t,
             planar=o.planar,
@@ -338,7 +340,7 @@ class AbsoluteAccelerations:
             pair, component = freedom_held(model.table.labels[one["row"]])
             law = law_of(one)
             if pair not in model.mech.tree.joint_of_pair and model.actions.damping:
-                # dampers of closures are in the equations already
+                # the equations already contain the dampers of closures
                 of = model.mech.pair_by_name[pair]
                 law += BrakeLaw(viscous=-of.freedoms[of.kind.free.index(component)].damping)
             rate = row_rate(model.composites, rows, terms, one["row"], qd)
@@ -347,7 +349,7 @@ class AbsoluteAccelerations:
 
     @property
     def _mechanism(self) -> Mechanism:
-        """The mechanism with what holds now among its own locks: locks, friction and brakes that stick."""
+        """The mechanism with locks for the present locks and for sticking friction and brakes."""
         labels = {self._model.table.labels[i] for i in self._active()[self._model.table.persistent :]}
         if labels != self._locked_for:
             own, names = self._model.mech, {name for name, _ in labels}
@@ -360,7 +362,7 @@ class AbsoluteAccelerations:
 
     @cached_property
     def _flat_redundancy(self) -> int:
-        """What p in a plane is more (or less) than p of the rows in joint rates, which hold the plane too."""
+        """Difference between p in a plane and p of the rows in joint rates, which also keep the plane."""
         o, mech, q = self._options, self._model.mech, self._problem.q
         if o.planar is None:
             return 0
@@ -368,21 +370,21 @@ class AbsoluteAccelerations:
         return sum(b.redundancy for b in flat) - self._problem.degree_of_redundancy
 
 
-# ``evaluate`` in absolute coordinates: called as the one of the tree, for the same loops.
+# ``evaluate`` in absolute coordinates, called like that of the tree by the same loops.
 #
-# It is compiled when a motion in absolute coordinates first asks for it.
+# It is compiled when a motion in absolute coordinates first needs it.
 
 
 def evaluate_absolute(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Evaluate at q (nq,) and qd (nv,) as :func:`evaluate`, but for accelerations and power by absolute coordinates.
+    """Evaluate at q (nq,) and qd (nv,) as :func:`evaluate`, but accelerations and power in absolute coordinates.
 
-    Rows and their multipliers are those of the tree, with which events and the choice of rows go on.
+    Rows and their multipliers remain those of the tree, for events and the choice of rows.
     """
     m, a = load_struct(place), _load_absolute(place + 8 * _STATE)
     evaluate = evaluate_from(_load_word(place + 8 * _ADDRESS))
     if not what & ACCELERATE:
         return bool(evaluate(place, what, t, begun, q, qd))
-    # what sticks is watched by its multiplier
+    # sticking joints are watched by their multipliers, which the tree computes
     of_tree = what if len(m.resistances) else what & ~ACCELERATE
     regular = not of_tree or evaluate(place, of_tree, t, begun, q, qd)
     m.power[0] = m.power[1] = m.power[2] = 0.0
@@ -391,7 +393,7 @@ def evaluate_absolute(place: int, what: int, t: float, begun: float, q: Array, q
 
 
 class AbsoluteEvaluation:
-    """``evaluate_absolute`` of one model, and the states at which it looks.
+    """``evaluate_absolute`` of one model, with its cached state.
 
     Parameters
     ----------
@@ -400,13 +402,13 @@ class AbsoluteEvaluation:
 
     def __init__(self, model: AbsoluteModel) -> None:
         self._model = model
-        #: What the state was made for, and where it stands behind the kernel state.
+        #: Kernel state, active rows and p for which the state was made; the state; the words of both states.
         self._known: tuple[KernelState, tuple[int, ...], int, AbsoluteState, AnyArray] | None = None
 
     def state(
         self, m: KernelState, active: tuple[int, ...], p: int, dropped: Sequence[RowLabel] = ()
     ) -> tuple[AbsoluteState, int]:
-        """Return the state in which rows ``active`` of the tree hold, p of all being redundant, and its address."""
+        """Return the state with rows ``active`` of the tree in force, p of all rows redundant, and its address."""
         known = self._known
         if known is None or known[0] is not m or known[1:3] != (active, p):
             state = self._model.holding(active, p, dropped)
@@ -416,11 +418,11 @@ class AbsoluteEvaluation:
 
     @property
     def address(self) -> int:
-        """Where the compiled evaluation is, for loops."""
+        """Address of the compiled evaluation, for loops."""
         return absolute_address()
 
     def at(self, place: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-        """Fill accelerations and power at q (nq,) and qd (nv,); return whether every body has mass.
+        """Fill accelerations and power at q (nq,) and qd (nv,); return True if every body has mass.
 
         ``place`` is the address of a state, from :meth:`state`.
         """
@@ -429,11 +431,11 @@ class AbsoluteEvaluation:
 
 @lru_cache(maxsize=1)
 def compiled_evaluate_absolute() -> Any:
-    """Return ``evaluate_absolute``, compiled or from the cache."""
+    """Return the compiled ``evaluate_absolute``."""
     return compiled(evaluate_absolute, SIGNATURE, address=True)
 
 
 @lru_cache(maxsize=1)
 def absolute_address() -> int:
-    """Return where the compiled ``evaluate_absolute`` is, for loops."""
+    """Return the address of the compiled ``evaluate_absolute``, for loops."""
     return address_of(compiled_evaluate_absolute(), SIGNATURE)

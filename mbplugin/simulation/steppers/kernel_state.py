@@ -1,7 +1,7 @@
-"""The state of the compiled step loops, and its transfer between them.
+"""The kernel state of the compiled step loops, passed between them by address.
 
-A loop passes the address of its kernel state, one number instead of a hundred, and whoever
-reads it there counts no references.
+Passing one address instead of a hundred numbers is fast, and a function that loads the state from there does not
+count references.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.integrators.tableau import MOST_STAGES
 
-#: One segment of a prescribed motion: from ``start`` (s) on, a polynomial in t − start, lowest power first.
+#: One segment of a prescribed motion: a polynomial in t − start from ``start`` (s) on, lowest power first.
 MOTION_SEGMENT = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.float64, (6,))], align=True)
-#: Why a loop came back.
+#: Status with which a loop returns.
 DONE, LOOK, MASSLESS, RESELECT, TOO_SMALL, NOT_FINITE, WEAK = range(7)
-#: Increments and rates, rad, m and s, from which on nothing is a motion any more: products of three would
-#: overflow.
+#: Increments and rates above this, in rad, m and s, are no motion: products of three would overflow.
 BEYOND = 1e100
-#: The independence of rows that have not been decomposed yet.
+#: ``row_independence`` of rows that have not been factorised yet.
 UNKNOWN_INDEPENDENCE = (1.0, 0.0, 0.0)
 named_tuple: Any = types.NamedTuple  # the stubs leave these untyped
 _intrinsic: Any = intrinsic
 cgutils: Any = _cgutils
 VECTOR, MATRIX, INDICES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
-#: What ``evaluate`` does, in this order; the numbers add up.
+#: Parts of ``evaluate``, in this order; flags to be combined.
 KINEMATICS, FACTORIZE, ACCELERATE, IMPULSE = 1, 2, 4, 8
 FORWARD_DYNAMICS = KINEMATICS | FACTORIZE | ACCELERATE
-#: ``evaluate`` as the loops get it: called with (place, what, t, begun, q, qd).
+#: ``evaluate`` as the loops get it, called with (place, what, t, begun, q, qd): the address of the kernel state, the
+#: parts to evaluate, the time, the time at which the step began, and the state.
 Evaluate = Any
-#: How ``evaluate`` is called.
+#: Signature of ``evaluate``.
 SIGNATURE = types.boolean(types.intp, types.int64, types.float64, types.float64, VECTOR, VECTOR)
-#: ``evaluate`` as the compiler knows it: a pointer.
+#: Compiler's type of ``evaluate``, a function pointer.
 EVALUATE = types.FunctionType(SIGNATURE)
-#: In a loop: ``evaluate`` at its address.
+#: In a loop: get ``evaluate`` from its address.
 evaluate_from = function_at(EVALUATE)
 _MOST_STORED = 16
 
 
 class KernelState(NamedTuple):
-    """The records of a tree model, the rows that hold now, and room for their decomposition and for a step.
+    """The records of a tree model, the independent rows in force, and workspace for their factorisation and for a step.
 
     Parameters
     ----------
@@ -64,20 +64,22 @@ class KernelState(NamedTuple):
     motion_segments : record array
         Prescribed motions; sorted by drive, then by start.
     drive : (d, 3) array
+        Prescribed values, rates and accelerations.
     independent_rows : (r,) array of int
-        Independent rows that hold.
+        Indices of the independent rows in force.
     Q, R : (r, nv), (r, r) array
+        Factors of these rows, see :func:`~mbplugin.dynamics.kernels.solve.decompose`.
     multipliers, gap : (r,) array
-        λ of the chosen rows; what a jump has to close, in scaled rows.
+        λ of the independent rows; residuals that a jump has to close, in scaled rows.
     power : (3,) array
-        Of dampers and friction, of applied forces, of drivers, W.
+        Power of dampers and friction, of applied forces, and of drivers, W.
     row_independence : (3,) array
-        Smallest own share of a chosen row at the last decomposition; the share below which a jump leaves a
-        row alone; and that for the corrections of steps.
+        Smallest part of an independent row that no other one explains, relative to the largest row, at the last
+        factorisation; the value below which a jump does not correct a row; and that for the corrections of steps.
     kx, kv, kw : (MOST_STAGES, nv), (MOST_STAGES, nv), (MOST_STAGES, 3) array
-        Of each stage of a step the rates of the increment, the accelerations and the power.
+        Rates of the increment, accelerations and power at each stage of a step.
     x, v, slope, at : (nv,), (nv,), (nv,), (nq,) array
-        Of one stage the increment, the rates, the rates of the increment and the coordinates.
+        Increment, rates, rates of the increment, and coordinates of one stage.
     """
 
     composites: Records
@@ -107,9 +109,9 @@ class KernelState(NamedTuple):
 
 
 def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_rows: AnyArray) -> KernelState:
-    """Return the kernel state of a model with ``independent_rows`` (r,) holding.
+    """Return the kernel state of a model with ``independent_rows`` (r,) in force.
 
-    ``motion_segments`` (g,) are the records of what drivers prescribe.
+    ``motion_segments`` (g,) are the records of the prescribed motions.
     """
     r, nv = len(independent_rows), len(model.rates)
     return KernelState(
@@ -136,7 +138,7 @@ def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_row
 
 
 def words_of(arrays: tuple[Any, ...]) -> list[int]:
-    """Return named tuples of arrays as kernels find them in memory, where nobody owns them; the caller keeps them."""
+    """Return the memory layout of named tuples of arrays as words, without owners; the caller must keep the arrays."""
     words: list[int] = []
     for array in arrays_of(arrays):
         assert array.flags.c_contiguous
@@ -145,7 +147,7 @@ def words_of(arrays: tuple[Any, ...]) -> list[int]:
 
 
 def held_words() -> tuple[tuple[int, ...], int]:
-    """Return where the words of a kernel state say how many rows hold, in several places, and the size of Q."""
+    """Return the indices of the words of a kernel state with the number of rows, and of that with the size of Q."""
     starts = np.cumsum([0, *(5 + 2 * kind.ndim for kind in KERNEL_STATE)]).tolist()
     at = dict(zip(KernelState._fields, starts, strict=False))
     vectors = [at[name] for name in ("independent_rows", "multipliers", "gap")]
@@ -153,7 +155,7 @@ def held_words() -> tuple[tuple[int, ...], int]:
 
 
 def arrays_of(state: tuple[Any, ...]) -> Iterator[AnyArray]:
-    """Yield the arrays of named tuples."""
+    """Yield the arrays of nested named tuples."""
     for one in state:
         yield from arrays_of(one) if isinstance(one, tuple) else (one,)
 
@@ -164,7 +166,7 @@ def record_array(dtype: np.dtype[Any]) -> Any:
     return record[::1]
 
 
-#: The kernel state as the compiler knows it.
+#: Compiler's type of the kernel state.
 KERNEL_STATE = named_tuple(
     [
         record_array(d)
@@ -176,7 +178,7 @@ KERNEL_STATE = named_tuple(
 
 
 def _ownerless(context: Any, builder: Any, kind: Any, kernel_state: Any) -> Any:
-    """Return a kernel state whose arrays have no owners: whoever borrows it counts no references."""
+    """Return a kernel state whose arrays have no owners, so that loading it counts no references."""
     arrays = []
     for n, kind_of_array in enumerate(kind.types):
         array = context.make_array(kind_of_array)(context, builder, builder.extract_value(kernel_state, n))
@@ -195,7 +197,7 @@ def _struct_pointer(_: Any, kernel_state: Any) -> Any:
 
 
 def struct_loader(kind: Any) -> Callable[[int], Any]:
-    """Return an intrinsic that loads a named tuple of a kind from an address, for kernels.
+    """Return an intrinsic with which kernels load a named tuple of a kind from an address.
 
     Parameters
     ----------
@@ -213,7 +215,7 @@ def struct_loader(kind: Any) -> Callable[[int], Any]:
     return made
 
 
-#: In a loop: the address of a kernel state, good until the function that asks for it returns.
+#: In a loop: the address of a kernel state, valid until the calling function returns.
 struct_pointer: Callable[[KernelState], int] = _intrinsic(_struct_pointer)
 
 
@@ -221,22 +223,22 @@ struct_pointer: Callable[[KernelState], int] = _intrinsic(_struct_pointer)
 load_struct: Callable[[int], KernelState] = struct_loader(KERNEL_STATE)
 
 
-# The one function through which the step loops reach the recursions.
+# The single function through which the step loops call the recursions.
 #
-# A loop that the compiler could see through would be compiled together with all recursions below it, once
-# for every loop. They are compiled once, behind ``evaluate``; loops call it through a pointer.
+# If the compiler could inline them, all recursions would be compiled again with every loop. Instead they are
+# compiled once, behind ``evaluate``, and loops call it through a pointer.
 
 
 def evaluate(place: int, what: int, t: float, begun: float, q: Array, qd: Array) -> bool:
-    """Evaluate the requested quantities at q (nq,) and qd (nv,); return whether every rate moves mass.
+    """Evaluate the requested quantities at q (nq,) and qd (nv,); return True if every rate moves mass.
 
-    KINEMATICS fills poses, twists, inertias and rows; FACTORIZE decomposes the chosen rows; ACCELERATE fills
+    KINEMATICS fills poses, twists, inertias and rows; FACTORIZE factorises the independent rows; ACCELERATE fills
     accelerations, multipliers and power (mueller2026 (7)); IMPULSE fills ``qdd`` with the smallest change of
-    rates that closes ``gap``, and multipliers with the impulses.
+    rates that closes ``gap``, and multipliers with the impulses. ``begun`` is the time at which the step began.
     """
     m, regular = load_struct(place), True
     held = what == FORWARD_DYNAMICS and hold_rates(m.rates, m.rows, m.independent_rows)
-    # what follows an evaluation with held rates needs the factors of all
+    # if some rates were locked in the last evaluation, the factors of all rates are needed now
     refactor = not what & KINEMATICS and any_held(m.rates)
     if what & KINEMATICS:
         move(m.composites, m.rates, q, qd)
@@ -259,13 +261,13 @@ def evaluate(place: int, what: int, t: float, begun: float, q: Array, qd: Array)
 
 @kernel
 def forward_accelerations(m: KernelState, q: Array, qd: Array, held: bool) -> None:
-    """Fill accelerations and multipliers from what acts at q (nq,) and qd (nv,).
+    """Fill accelerations, multipliers and power from the forces at q (nq,) and qd (nv,).
 
-    The rows must be decomposed, or be those of ``held`` rates.
+    The rows must be factorised; or ``held`` is True, and they lock single rates.
     """
     m.power[0] = m.power[1] = m.power[2] = 0.0
     gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
-    # a call hands on all its arrays, which takes longer than a few joints do
+    # passing all the arrays to a call costs more than the work for a few joints
     if len(m.resistances):
         resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
     r = len(m.independent_rows)
@@ -281,13 +283,13 @@ def forward_accelerations(m: KernelState, q: Array, qd: Array, held: bool) -> No
     elif r:
         constrain(m.composites, m.rates, m.rows, m.terms, m.independent_rows, m.Q, m.R, m.multipliers)
     for i in range(r):
-        # Cᵀλ works with vᵀCᵀλ = −bᵀλ
+        # the power of Cᵀλ is vᵀCᵀλ = −bᵀλ
         m.power[2] -= m.multipliers[i] * m.rows[m.independent_rows[i]].bias
 
 
 @kernel
 def impulsive_update(m: KernelState) -> None:
-    """Fill ``qdd`` with the change of rates that closes ``gap``; rows that are too weak are left alone."""
+    """Fill ``qdd`` with the change of rates that closes ``gap``; nearly dependent rows are not corrected."""
     R, largest = m.R, 0.0
     for i in range(len(m.independent_rows)):
         size = 0.0
@@ -295,7 +297,7 @@ def impulsive_update(m: KernelState) -> None:
             size += R[k, i] * R[k, i]
         largest = max(largest, sqrt(size))
         if R[i, i] < m.row_independence[1] * largest:
-            # as if it were left out, until the change is known
+            # a negative pivot excludes the row from the solution; it is restored below
             R[i, i] = -R[i, i]
     impulsive_rates(m.composites, m.rates, m.Q, R, m.gap, m.multipliers)
     for i in range(len(m.independent_rows)):
@@ -305,7 +307,7 @@ def impulsive_update(m: KernelState) -> None:
 
 @kernel
 def prescribe(motion_segments: Records, drive: Array, t: float, begun: float) -> None:
-    """Fill ``drive`` (d, 3) at time t with the segments in force at the time the step has begun."""
+    """Fill ``drive`` (d, 3) at time t, s, from the segments in force at ``begun``, the start of the step."""
     for n in range(len(motion_segments)):
         segment = motion_segments[n]
         first = n == 0 or motion_segments[n - 1].drive != segment.drive
@@ -322,24 +324,24 @@ def prescribe(motion_segments: Records, drive: Array, t: float, begun: float) ->
         drive[segment.drive, 2] = acceleration
 
 
-#: Kernel states that are stored for loops, by their identity; so many at most.
+#: Kernel states stored for loops, by their identity.
 _stored: dict[int, tuple[KernelState, AnyArray, int]] = {}
 
 
 @lru_cache(maxsize=1)
 def compiled_evaluate() -> Evaluate:
-    """Return ``evaluate``, compiled or from the cache."""
+    """Return the compiled ``evaluate``."""
     return compiled(evaluate, SIGNATURE, address=True)
 
 
 @lru_cache(maxsize=1)
 def evaluate_address() -> int:
-    """Return where the compiled ``evaluate`` is, for loops."""
+    """Return the address of the compiled ``evaluate``, for loops."""
     return address_of(compiled_evaluate(), SIGNATURE)
 
 
 def place_of(m: KernelState) -> int:
-    """Return the address at which loops read a kernel state; the caller keeps the kernel state."""
+    """Return the address from which loops load a kernel state; the caller must keep a reference to it."""
     found = _stored.get(id(m))
     if found is None:
         if len(_stored) >= _MOST_STORED:
@@ -350,5 +352,5 @@ def place_of(m: KernelState) -> int:
 
 
 def evaluate_at(m: KernelState, what: int, t: float, q: Array, qd: Array, begun: float | None = None) -> bool:
-    """Let ``evaluate`` do something at a state q (nq,), qd (nv,), from Python."""
+    """Call ``evaluate`` from Python at a state q (nq,), qd (nv,); return True if every rate moves mass."""
     return bool(compiled_evaluate()(place_of(m), what, t, t if begun is None else begun, q, qd))

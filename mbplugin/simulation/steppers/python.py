@@ -1,6 +1,6 @@
-"""The step loops in readable Python: for Python callables, and for every other formulation.
+"""The step loops in readable Python, for Python callables and all other formulations.
 
-Same contract as the compiled loops, same trajectory; some hundred times slower.
+They have the contract of the compiled loops and give the same trajectory, some hundred times slower.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ from mbplugin.simulation.steppers.kernel_state import (
 )
 from mbplugin.simulation.steppers.kernel_state import prescribe as prescribe_drives
 
-#: One step at a time: nothing is lost where a function of the user fails.
+#: One step at a time, so that no step is lost if a user function fails.
 _CHUNK = 1
-#: How far beside a break a prescribed motion is asked, relative to 1 s and the time.
+#: Distance from a break at which a prescribed motion is evaluated, relative to 1 s and the time.
 _BESIDE = 1e-12
-#: A pose that is closed this far from where a stage has it, rad or m, is on another branch.
+#: If closing the loops moves a coordinate of a stage by more than this, rad or m, the pose is on another branch.
 _OTHER_BRANCH = 0.1
 
 
@@ -67,7 +67,7 @@ class PythonStepper:
     Raises
     ------
     BadUsage
-        Options that steps of this integrator, or Baumgarte's terms, do not allow.
+        Options that this integrator, or Baumgarte stabilisation, does not support.
     """
 
     def __init__(
@@ -101,21 +101,21 @@ class PythonStepper:
 
     @property
     def control(self) -> Callable[[float, Array, Array], None]:
-        """Adds a controller's forces at (t, q, q̇) to ``tau``, and their power."""
+        """Function that adds a controller's forces at (t, q, q̇) to ``tau``, and their power."""
         return self._model.control
 
     def prescribe(self, kernel_state: KernelState, t: float, begun: float | None = None) -> None:
-        """Set the prescribed motions that are callables at a time, s, of a step that has begun at one."""
+        """Evaluate the prescribed motions that are callables at time t of a step that began at ``begun``, s."""
         self._accelerations.prescribe(kernel_state, t, t if begun is None else begun)
 
     def settle(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Project a state and fill its accelerations, those of a step that has begun at a time, s."""
+        """Project a state and fill its accelerations; ``begun`` is the start time of the step, s."""
         self.prescribe(kernel_state, state.t, begun)
         o = self._options
         at = state.t if begun is None else begun
         if o.formulation == "closing":
             if not self.leading and self._others_hold(kernel_state):
-                # at the start rates follow those of the drivers as in every formulation
+                # at the start, the rates are made consistent with the drivers as in every formulation
                 project_state(kernel_state, state.t, state.q, state.qd)
             self._close(kernel_state, state, at)
         if o.stabilization == "projection" and (
@@ -130,7 +130,7 @@ class PythonStepper:
 
     @property
     def leading(self) -> tuple[Leading, ...]:
-        """Which coordinates led the motion so far, and from when."""
+        """Independent coordinates used so far, with the times from which they applied."""
         return tuple(self._accelerations.leading.changes)
 
     def _close(self, kernel_state: KernelState, state: State, begun: float) -> None:
@@ -138,14 +138,14 @@ class PythonStepper:
         state.q[:], state.qd[:] = self._accelerations.close(kernel_state, state.t, begun, state.q, state.qd)
 
     def _others_hold(self, kernel_state: KernelState) -> bool:
-        """Whether rows hold that are no closing conditions: drivers, locks, brakes, wheels."""
+        """Return True if rows other than closing conditions are in force: drivers, locks, brakes or wheels."""
         table, closed = self._model.table, self._accelerations.leading.closed_names
         return any(table.labels[i].constraint not in closed for i in kernel_state.independent_rows.tolist())
 
     def evaluate(self, kernel_state: KernelState, state: State, begun: float | None = None) -> None:
-        """Fill the accelerations of a state, of a step that has begun at a time (s), or begins here.
+        """Fill the accelerations of a state of a step that began at ``begun`` (s), by default here.
 
-        Where friction is watched, the multipliers as well.
+        If the model has friction, the multipliers are filled as well.
         """
         begun = state.t if begun is None else begun
         state.qdd[:] = self._accelerations.at(kernel_state, state.t, begun, state.q, state.qd)
@@ -162,7 +162,7 @@ class PythonStepper:
     def first_change(
         self, kernel_state: KernelState, event_functions: AnyArray, step: Step
     ) -> tuple[float, int] | None:
-        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and which."""
+        """Return the fraction of a step at which the first of ``event_functions`` (n,) changes sign, and its index."""
 
         def values(fraction: float, which: Sequence[int]) -> Array:
             x, qd = step.at(fraction)
@@ -184,8 +184,9 @@ class PythonStepper:
         reselect_below: float,
         steps: int = 0,
     ) -> tuple[int, Chunk, int]:
-        """Take steps in place until ``end``, or a chunk; return status, samples and their number;
-        arrays as for :meth:`mbplugin.simulation.steppers.absolute_accelerations.Stepper.advance`.
+        """Take steps in place until ``end`` or until a chunk is full; return status, samples and their number.
+
+        Arrays as for :meth:`mbplugin.simulation.steppers.absolute_accelerations.Stepper.advance`.
         """
         control = control_of(self._options, end, reselect_below)
         chunk = make_chunk(steps or _CHUNK, len(state.q), len(state.qd), self._integrator.degree, True)
@@ -209,12 +210,12 @@ class PythonStepper:
         return status, chunk, kept
 
     def _raise_levels(self, kernel_state: KernelState, event_functions: AnyArray) -> None:
-        """Let what holds be watched, ``event_functions`` (n,), up to the friction of its load now."""
+        """Update the levels of ``event_functions`` (n,) of sticking joints to the friction of their present loads."""
         if self._by_load:
             follow_static(kernel_state, event_functions, self._by_load.places)
 
     def _look(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
-        """Note where a stage at q (nq,) and qd (nv,) overloads what friction holds."""
+        """Mark the event functions of sticking joints that a stage at q (nq,) and qd (nv,) may overload."""
         if not self._options.projects_independent_rows:
             power = kernel_state.power.copy()
             self._accelerations.fill(kernel_state, t, begun, q, qd)
@@ -223,7 +224,7 @@ class PythonStepper:
         mark_overloaded(kernel_state, self._watched)
 
     def finish(self, kernel_state: KernelState, state: State, h: float, new: Array) -> None:
-        """Put a state to the end of a step and settle it; ``new`` (2 nv + 3,) stacks increment, rates and works."""
+        """Move a state to the end of a step and project it; ``new`` (2 nv + 3,) stacks increment, rates and works."""
         nv = len(state.qd)
         q = np.empty_like(state.q)
         displace(kernel_state.composites, state.q, np.array(new[:nv]), q)
@@ -233,7 +234,7 @@ class PythonStepper:
         self.settle(kernel_state, state, begun)
 
     def derivative(self, kernel_state: KernelState, state: State) -> Derivative:
-        """Return dy/dt, y stacking increment, rates and works."""
+        """Return the function dy/dt, where y stacks increment, rates and works."""
         base, begun, nv = state.q.copy(), state.t, len(state.qd)
         at, slope = np.empty_like(base), np.empty(nv)
 
@@ -250,16 +251,16 @@ class PythonStepper:
 
 
 def _others() -> str:
-    """Return the integrators that step by accelerations, as a choice."""
+    """Return the names of the integrators that step by accelerations, for a message."""
     names = [name for name in integrator_names() if not find_integrator(name).by_momenta]
     return " or ".join(map(repr, names))
 
 
-# The accelerations of a model at a state in readable Python, by every formulation.
+# The accelerations of a model at a state in readable Python, for every formulation.
 
 
 class Accelerations:
-    """How one model accelerates, by the chosen formulation."""
+    """Compute the accelerations of a model by the chosen formulation."""
 
     def __init__(
         self, problem: Problem, options: Options, active: Callable[[], tuple[int, ...]], by_load: LoadFriction
@@ -268,26 +269,26 @@ class Accelerations:
         self._handling = Handling(options.redundancy)
         self._problem, self._model, self._options = problem, problem.model, options
         self._active = active
-        #: Who leads, for formulations that have independent coordinates.
+        #: For formulations that select independent coordinates.
         self.leading = LeadingCoordinates(problem.model.mech)
         self._absolute = AbsoluteAccelerations(problem, options, active)
 
     def prescribe(self, kernel_state: KernelState, t: float, begun: float) -> None:
-        """Let prescribed motions given as callables be polynomials about this instant of a step.
+        """Replace prescribed motions given as callables by their quadratic polynomials about a time of a step.
 
-        At a break it is those of the side on which the step has begun.
+        At a break, the values of the side on which the step began are taken.
         """
         for d, (driver, _) in enumerate(self._model.table.driven):
             profile = self._options.profiles.get(driver.name)
             if profile is not None:
                 at = _on_one_side(breaks_of(profile), t, begun)
                 value, rate, acceleration = profile(at)
-                # a driver that a callable leads has one segment
+                # a driver with a callable has one segment
                 own = int(np.argmax(kernel_state.motion_segments["drive"] == d))
                 kernel_state.motion_segments[own] = (d, at, (value, rate, 0.5 * acceleration, 0.0, 0.0, 0.0))
 
     def at(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
-        """Return q̈ (nv,) at a state q (nq,), qd (nv,) of a step begun at a time; fill multipliers and power."""
+        """Return q̈ (nv,) at a state q (nq,), qd (nv,) of a step that began at ``begun``; fill multipliers and power."""
         self.prescribe(kernel_state, t, begun)
         o = self._options
         if o.projects_independent_rows:
@@ -295,13 +296,13 @@ class Accelerations:
         if o.formulation == "closing":
             q, qd = self.close(kernel_state, t, begun, q, qd)
         if self.by_load:
-            # sliding parts that go with the state, for whichever equations follow
+            # update the sliding friction to the loads at this state, for the equations below
             self._projected(kernel_state, t, begun, q, qd)
         if o.coordinates == "absolute":
             qdd = self._absolute.compiled(kernel_state, t, begun, q, qd)
             if qdd is not None:
                 return qdd
-        # the decomposition says how near a singular pose is
+        # the factorisation measures the distance to a singular pose
         evaluate_at(kernel_state, KINEMATICS | FACTORIZE, t, q, qd, begun)
         self._model.power[:] = 0.0
         if o.coordinates == "absolute":
@@ -319,12 +320,12 @@ class Accelerations:
     def close(
         self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array
     ) -> tuple[Array, Array]:
-        """Return the closed state (nq,), (nv,) at a time (s) of a step begun at one, from q (nq,) and qd (nv,)."""
+        """Return the closed state (nq,), (nv,) for q (nq,), qd (nv,) at time t of a step that began at ``begun``, s."""
         prescribe_drives(kernel_state.motion_segments, kernel_state.drive, t, begun)
         return self.leading.close(q, qd, self._prescribed(kernel_state))
 
     def _prescribed(self, kernel_state: KernelState) -> tuple[Prescribed, ...]:
-        """Return the joint rates that drivers lead now, and those that locks and stiction hold at zero."""
+        """Return the joint rates that drivers prescribe now, and those that locks and stiction keep at zero."""
         found, rows = [], kernel_state.rows
         for i in self._active():
             row = rows[i]
@@ -338,7 +339,7 @@ class Accelerations:
         return tuple(found)
 
     def lead(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
-        """Choose who leads from the end of a step, at a time (s) and a state q (nq,), qd (nv,)."""
+        """Choose the independent coordinates from the end of a step on, at a time (s) and a state q (nq,), qd (nv,)."""
         evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
         equations = self._equations(kernel_state, t, q, qd)
         if self._options.formulation == "closing":
@@ -347,7 +348,7 @@ class Accelerations:
             self.leading.choose_partition(equations, t)
 
     def _equations(self, kernel_state: KernelState, t: float, q: Array, qd: Array) -> Equations:
-        """Return the equations of motion in joint coordinates at a state q (nq,), qd (nv,), evaluated before."""
+        """Return the equations of motion in joint coordinates at an evaluated state q (nq,), qd (nv,)."""
         rows = self._active()
         return equations_of(
             self._model,
@@ -361,18 +362,18 @@ class Accelerations:
         )
 
     def fill(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> None:
-        """Fill accelerations, multipliers and power of the kernel state, for every formulation; q (nq,), qd (nv,)."""
+        """Fill accelerations, multipliers and power of the kernel state at q (nq,), qd (nv,), for every formulation."""
         self.prescribe(kernel_state, t, begun)
         self._projected(kernel_state, t, begun, q, qd)
 
     def _count_power(self, m: KernelState, t: float, q: Array, qd: Array) -> None:
-        """Fill the power of dampers, friction and applied forces at q (nq,) and qd (nv,); no coordinates change it."""
+        """Fill the applied forces, and the power of dampers, friction and applied forces, at q (nq,) and qd (nv,)."""
         gather(m.composites, m.rates, m.loads, m.springs, q, qd, m.power)
         resist(m.composites, m.rates, m.rows, m.terms, m.resistances, qd, m.power)
         self._model.control(t, q, qd)
 
     def _projected(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
-        """Return q̈ (nv,) at q (nq,) and qd (nv,), friction being that of the loads which they cause."""
+        """Return q̈ (nv,) at q (nq,) and qd (nv,), with friction that agrees with the joint loads."""
         if not self.by_load or self.by_load.frozen:
             return self._with_friction(kernel_state, t, begun, q, qd)
         for _ in self.by_load.passes():
@@ -381,12 +382,14 @@ class Accelerations:
             evaluate_at(kernel_state, KINEMATICS, t, q, qd, begun)
             self._count_power(kernel_state, t, q, qd)
             self.by_load.follow(qdd, multipliers)
-        # what the loads were read from has been used up
+        # computing the loads has overwritten the forces
         return self._with_friction(kernel_state, t, begun, q, qd)
 
     def _multipliers(self, kernel_state: KernelState, t: float, q: Array, qd: Array, qdd: Array) -> Array:
-        """Return the multipliers (m,) of all rows for accelerations qdd (nv,) at q (nq,) and qd (nv,), N and N·m,
-        redundant rows being handled as the options say."""
+        """Return the multipliers (m,) of all rows for accelerations qdd (nv,) at q (nq,) and qd (nv,), N and N·m.
+
+        Redundant rows are handled as the options state.
+        """
         out = np.zeros(len(self._model.table.rows))
         if self._options.redundancy == "eliminate":
             held = kernel_state.independent_rows
@@ -397,7 +400,7 @@ class Accelerations:
         return out
 
     def _with_friction(self, kernel_state: KernelState, t: float, begun: float, q: Array, qd: Array) -> Array:
-        """Return q̈ (nv,) at q (nq,) and qd (nv,) as the compiled piece does, with the controller's forces."""
+        """Return q̈ (nv,) at q (nq,) and qd (nv,) as the compiled code does, plus the controller's forces."""
         m = kernel_state
         evaluate_at(m, KINEMATICS | FACTORIZE, t, q, qd, begun)
         m.power[:] = 0.0
@@ -412,7 +415,7 @@ class Accelerations:
         return np.array(m.rates["qdd"])
 
     def _baumgarte(self, kernel_state: KernelState, rows: list[int], qd: Array) -> Array:
-        """Return −2α(C v + b) − α²Φ of some rows, (k,), at qd (nv,), critically damped within a few steps."""
+        """Return −2α(C v + b) − α²Φ of some rows, (k,), at qd (nv,), critically damped, with α = 1/(10 steps)."""
         alpha = 1.0 / (10.0 * self._options.step) if self._options.step else 20.0
         rate = [row_rate(kernel_state.composites, kernel_state.rows, kernel_state.terms, i, qd) for i in rows]
         gap = np.array(rate) + kernel_state.rows["bias"][rows]
@@ -420,7 +423,7 @@ class Accelerations:
 
 
 def _on_one_side(breaks: tuple[float, ...], t: float, begun: float) -> float:
-    """Return an instant between the same breaks as the start of a step, at t or just beside it."""
+    """Return t, moved if necessary to lie between the same breaks as ``begun``, the start of the step."""
     for time in breaks:
         beside = _BESIDE * (1.0 + abs(time))
         if time > begun + beside:
@@ -429,7 +432,7 @@ def _on_one_side(breaks: tuple[float, ...], t: float, begun: float) -> float:
     return t
 
 
-# The independent coordinates that lead a motion, and when others take over.
+# The independent coordinates of a motion, and their changes.
 
 
 @dataclass(frozen=True)
@@ -441,7 +444,7 @@ class Leading:
     time : float
         s.
     names : tuple of str
-        Of joint rates.
+        Names of joint rates.
     """
 
     time: float
@@ -450,16 +453,16 @@ class Leading:
 
 @dataclass(frozen=True)
 class Prescribed:
-    """A rate that is a function of time at an instant: of a driver, or zero where a lock or stiction holds.
+    """A prescribed rate at an instant: that of a driver, or zero if a lock or stiction acts.
 
     Parameters
     ----------
     rate, at : int
-        Its place among ``qd_names``, and that of its coordinate among ``q_names``.
+        Its index in ``qd_names``, and that of its coordinate in ``q_names``.
     value : float or None
-        Of the coordinate, rad or m; None where it stays where it is.
+        Prescribed coordinate, rad or m; None if it stays as it is.
     speed : float
-        rad/s or m/s.
+        Prescribed rate, rad/s or m/s.
     """
 
     rate: int
@@ -469,7 +472,7 @@ class Prescribed:
 
 
 class LeadingCoordinates:
-    """Which coordinates lead one motion: those of closing conditions, or of coordinate partitioning."""
+    """The independent coordinates along one motion, for closing conditions or for coordinate partitioning."""
 
     def __init__(self, mech: Mechanism) -> None:
         self._mech = mech
@@ -478,25 +481,25 @@ class LeadingCoordinates:
         self._partition: AnyArray | None = None
         #: Rates that were prescribed when the closing conditions were chosen.
         self._prescribed: tuple[int, ...] = ()
-        #: From the start on, one entry for each change.
+        #: One entry for the start and for each change.
         self.changes: list[Leading] = []
 
     @property
     def closed_names(self) -> frozenset[str]:
-        """Names of the constraints that closing conditions replace."""
+        """Names of the constraints that the closing conditions replace."""
         closed: tuple[Constraint, ...] = (*self._mech.tree.cut, *self._mech.couplings)
         return frozenset(constraint.name for constraint in closed)
 
     def closing(self, q: Array) -> Closing:
-        """Return the closing conditions to go on with from a pose q (nq,)."""
+        """Return the present closing conditions; the first call chooses them at q (nq,)."""
         if self._closing is None:
             self._closing = closing_conditions(self._mech, q)
         return self._closing
 
     def close(self, q: Array, qd: Array, prescribed: Sequence[Prescribed] = ()) -> tuple[Array, Array]:
-        """Return the closed state (nq,), (nv,) that has the independent coordinates of q (nq,) and qd (nv,).
+        """Return the closed state (nq,), (nv,) with the independent coordinates and rates of q (nq,) and qd (nv,).
 
-        What is prescribed among these is so exactly (blajer1993 (5), (6)): nothing of it is integrated.
+        Prescribed independent coordinates get their exact values (blajer1993 (5), (6)) and are not integrated.
         """
         closing = self.closing(q)
         q, qd = _as_prescribed(closing, q, qd, prescribed)
@@ -508,7 +511,7 @@ class LeadingCoordinates:
         except CannotClose:
             off = True
         if off:
-            # a motion followed again from an earlier time, or a stage beyond the reach of these coordinates
+            # the motion is repeated from an earlier time, or the stage is out of reach of these coordinates
             closing = closing_conditions(self._mech, q, prescribed=self._prescribed)
             q, qd = _as_prescribed(closing, q, qd, prescribed)
             here = closing.at(q)
@@ -516,9 +519,9 @@ class LeadingCoordinates:
         return np.array(here.q), here.A @ qd[closing.independent_rates]
 
     def choose(self, equations: Equations, t: float, q: Array, prescribed: Sequence[Prescribed] = ()) -> None:
-        """Choose the coordinates that lead from the end of a step at a time (s) and pose q (nq,).
+        """Choose the independent coordinates from the end of a step on, at a time (s) and pose q (nq,).
 
-        They are chosen again where they are nearly singular, and where a lock closes or opens.
+        They change only if they are nearly singular here, or if other rates are prescribed than before.
         """
         closing, led = self.closing(q), tuple(one.rate for one in prescribed)
         if not self.changes or led != self._prescribed or closing.is_near_singular(q):
@@ -528,17 +531,17 @@ class LeadingCoordinates:
         self._note(t, self.closing(q).independent)
 
     def choose_partition(self, equations: Equations, t: float) -> None:
-        """Choose the coordinates of a partition for the next step from a time on, s."""
+        """Choose the independent coordinates of the partition from a time on, s."""
         self._partition = independent_coordinates(equations, eliminate(equations), self._partition)
         self._note(t, tuple(self._mech.qd_names[k] for k in self._partition))
 
     def partition_of(self, freedom: int) -> AnyArray | None:
-        """Return the independent coordinates (k,) of a partition, or None where other constraints hold now."""
+        """Return the independent coordinates (k,) of the partition, or None if there are not ``freedom`` of them."""
         own = self._partition
         return own if own is not None and len(own) == freedom else None
 
     def _note(self, t: float, names: tuple[str, ...]) -> None:
-        """Note who leads from a time on, s; a motion that is followed again changes nothing."""
+        """Record independent coordinates from a time on, s, unless they are the last ones or the motion is repeated."""
         if not self.changes or (t >= self.changes[-1].time and names != self.changes[-1].names):
             self.changes.append(Leading(t, names))
 
@@ -546,7 +549,7 @@ class LeadingCoordinates:
 def _as_prescribed(
     closing: Closing, q: Array, qd: Array, prescribed: Sequence[Prescribed]
 ) -> tuple[Array, Array]:
-    """Return q (nq,) and qd (nv,) with what is prescribed among the independent coordinates."""
+    """Return q (nq,) and qd (nv,) with the prescribed values of independent coordinates inserted."""
     independent = set(closing.independent_rates.tolist()) if prescribed else set()
     own = [one for one in prescribed if one.rate in independent]
     if not own:

@@ -1,1 +1,1 @@
-"""The motion as a value: samples, reactions, energies, files and pictures."""
+"""The trajectory of a motion: samples, reactions, energies, files and plots."""

@@ -1,4 +1,4 @@
-"""Forces along the single freedom of a joint: total, drive, brake, friction."""
+"""Quantities along a motion: forces along a joint's freedom, active constraints, energies, momenta, body motions."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class AxisForces:
-    """Torques about the axis of a joint, or forces along it, at every sample; on the successor.
+    """Torques about the axis of a joint, or forces along it, on the successor at every sample.
 
-    Where a drive leads, what the brake or friction of the joint could carry at rest is counted to the
-    drive; where a brake holds, friction is counted to the brake. While the drive leads a joint that moves,
-    its force overcomes friction.
+    While a drive moves or holds the joint, the static forces of its brake and friction are attributed to the drive;
+    while a brake holds, friction is attributed to the brake. While a driven joint moves, the drive's force includes
+    the part that overcomes friction.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class AxisForces:
         ``rz`` or ``tz``.
     unit : "N·m" or "N"
     total : (T,) array
-        What passes from the predecessor to the successor along the freedom.
+        Total force from the predecessor on the successor along the freedom.
     drive : (T,) array
-        Of the drive that leads the joint, with what accelerates its own inertia (armature).
+        Force of the drive of the joint, including the part that accelerates its inertia (armature).
     brake : (T,) array
     friction : (T,) array
         Dry and viscous.
@@ -67,7 +67,7 @@ class AxisForces:
 
 
 def axis_forces(motion: Trajectory, joint: str) -> AxisForces | None:
-    """Return the forces along the freedom of a joint; None for a joint that has not exactly one."""
+    """Return the forces along the freedom of a joint; None if it does not have exactly one freedom."""
     pair = motion.mechanism.pair_by_name[joint]
     if len(pair.kind.free) != 1:
         return None
@@ -89,27 +89,27 @@ def _along(pair: Pair, wrench: Array) -> Array:
 
 
 def _while(motion: Trajectory, kind: HolderKind, joint: str) -> AnyArray:
-    """Return at which samples a joint was held or led that way, (T,) of bool."""
+    """Return flags (T,) of the samples at which a holder of this kind acts on a joint."""
     name = str(Holder(kind, joint))
     return np.asarray(np.array([name in names for names in motion.active], dtype=bool)[motion.segment])
 
 
 def _holding(motion: Trajectory, joint: str) -> Array:
-    """Return the force of the lock or drive of a joint, (T,)."""
+    """Return the force (T,) of the lock that stands for whatever holds or drives a joint."""
     rows = motion._wrenches.of_rest.get(str(Holder("lock", joint)))
     return np.zeros(len(motion.time)) if rows is None or not rows.shape[1] else rows[:, 0]
 
 
 def _of_brake(motion: Trajectory, joint: str) -> Array:
-    """Return the force of the brake of a joint, (T,), N·m or N; zero where it has none."""
+    """Return the force of the brake of a joint, (T,), N·m or N; zero if there is none."""
     braked = joint in {brake.joint for brake in motion.actions.brakes}
     return motion.braking(joint).copy() if braked else np.zeros(len(motion.time))
 
 
 def _of_friction(motion: Trajectory, pair: Pair, brake: Array) -> Array:
-    """Return dry friction and damping, (T,), without the dry friction that a drive overcomes, N·m or N.
+    """Return dry friction and damping, (T,), N·m or N, without the dry friction that a drive overcomes.
 
-    ``brake`` (T,) is the brake's force.
+    ``brake`` (T,) is the force of the brake.
     """
     slid = motion._wrenches.of_resistance.get((pair.name, pair.kind.free[0]))
     out = np.zeros(len(brake))
@@ -123,7 +123,7 @@ def _of_friction(motion: Trajectory, pair: Pair, brake: Array) -> Array:
 
 
 def _driven(motion: Trajectory, pair: Pair) -> tuple[Array, Array]:
-    """Return the force of a drive, and the dry friction that it overcomes, (T,) each."""
+    """Return the force of a drive and the dry friction that it overcomes, (T,) each."""
     joint = motion.mechanism.tree.joint_of_pair.get(pair.name)
     leads = _while(motion, "drive", pair.name)
     drive = np.where(leads, _holding(motion, pair.name), 0.0)
@@ -139,22 +139,21 @@ def _driven(motion: Trajectory, pair: Pair) -> tuple[Array, Array]:
     return drive, friction
 
 
-# The active constraints of each segment of a motion: the mechanism with closed locks, brakes, sticking
-# joints.
+# The active constraints of each segment of a motion: the mechanism with closed locks, brakes and sticking joints.
 
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A mechanism while one set of constraints holds, and the samples at which it does.
+    """A mechanism with one set of active constraints, and the samples at which they apply.
 
     Parameters
     ----------
     mech : Mechanism
-        With a lock for whatever holds besides its own constraints; held freedoms have no dry friction,
-        since the lock stands for it.
+        With locks for additional constraints; locked freedoms have no dry friction, as the lock includes it.
     active : tuple of str
-        Names of what holds besides the mechanism's own constraints.
+        Names of the active constraints besides the mechanism's own.
     samples : (s,) array of int
+        Indices of the samples.
     """
 
     mech: Mechanism
@@ -176,9 +175,9 @@ def held_mechanisms(trajectory: Trajectory) -> Iterator[Held]:
 
 
 def _closed(mech: Mechanism, active: tuple[str, ...], for_a_while: tuple[Constraint, ...]) -> Mechanism:
-    """Return the mechanism with what was active besides its own constraints.
+    """Return the mechanism with the additional active constraints.
 
-    That is a lock for ``lock j``, ``friction j`` or ``brake j``, and constraints that hold for a while.
+    These are locks for ``lock j``, ``friction j``, ``brake j`` and the like, and timed constraints.
     """
     mech = with_constraints(mech, [c for c in for_a_while if c.name in active])
     own = {constraint.name for constraint in mech.constraints()}
@@ -191,7 +190,7 @@ def _closed(mech: Mechanism, active: tuple[str, ...], for_a_while: tuple[Constra
 
 
 def _lock(mech: Mechanism, joint: str) -> Lock:
-    """Return the lock of a joint, or of one freedom that is written behind a point."""
+    """Return the lock of a joint, or of one freedom for a name ``joint.freedom``."""
     pair, freedom = pair_and_freedom(joint, mech.pair_by_name)
     return Lock(pair, freedoms=(freedom,) if freedom else ())
 
@@ -208,7 +207,7 @@ def _without_friction(pair: Pair, held: set[tuple[str, str]]) -> Pair:
     return pair if freedoms == pair.freedoms else replace(pair, freedoms=freedoms)
 
 
-# Energies, momenta and residuals along a motion, from its states.
+# Energies, momenta and residuals at the states of a motion.
 
 
 def _measure(
@@ -221,9 +220,9 @@ def _measure(
     potential: Array,
     largest: Array,
 ) -> None:
-    """Fill kinetic and potential (T,), J, and the largest (m,) |Φ| of the first rows, m or rad.
+    """Fill kinetic and potential energy (T,), J, and the largest |Φ| (m,) of the first rows, m or rad.
 
-    Over samples time, q and qd (T,), (T, nq), (T, nv).
+    The samples are time, q and qd (T,), (T, nq), (T, nv).
     """
     evaluate = evaluate_from(address)
     m = load_struct(place)
@@ -244,7 +243,7 @@ def _measurer() -> Any:
 def measure(m: KernelState, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
     """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad.
 
-    Over samples ``time`` (T,), ``q`` (T, nq) and ``qd`` (T, nv).
+    The samples are ``time`` (T,), ``q`` (T, nq) and ``qd`` (T, nv).
     """
     kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
     _measurer()(evaluate_address(), place_of(m), time, q, qd, kinetic, potential, largest)
@@ -254,7 +253,7 @@ def measure(m: KernelState, rows: int, time: Array, q: Array, qd: Array) -> tupl
 def momenta(trajectory: Trajectory) -> Array:
     """Return the generalised momenta M(q) q̇ (T, nv) of a motion, N·m·s and N·s, in the order of ``qd``.
 
-    They are those of the tree in space: a planar view, closures and drivers leave M as it is.
+    They are those of the tree in space: a planar view, closures and drivers do not change M.
     """
     model = tree_model(trajectory.mechanism, trajectory.actions)
     found, M = np.empty(trajectory.qd.shape), np.empty((len(model.rates), len(model.rates)))
@@ -267,17 +266,17 @@ def momenta(trajectory: Trajectory) -> Array:
     return found
 
 
-# Where all bodies are along a motion, and how fast they move.
+# Poses and twists of all bodies along a motion.
 
 
 @dataclass(frozen=True, eq=False)
 class PointMotion:
-    """The path of a point that is fixed in a body, world axes.
+    """The path of a point fixed in a body, world axes.
 
     Parameters
     ----------
     p_W, v_W : (T, 3) array
-        Place and velocity at the samples, m and m/s.
+        Position and velocity at the samples, m and m/s.
     """
 
     p_W: Array
@@ -304,14 +303,14 @@ class BodyMotions:
     twists: Array
 
     def point(self, body: int, p_L: Array) -> tuple[Array, Array]:
-        """Return places and velocities (T, 3) of a body's point p_L (3,) in its link frame, m and m/s."""
+        """Return positions and velocities (T, 3) of a body's point p_L (3,) in its link frame, m and m/s."""
         path = self.p_WL[:, body] + self.R_WL[:, body] @ p_L
         twist = self.twists[:, body]
         return path, twist[:, :3] + np.cross(twist[:, 3:], path - self.p_WC[:, body])
 
 
 def body_motions(mech: Mechanism, q: Array, qd: Array | None = None) -> BodyMotions:
-    """Return where all bodies are at coordinates q (T, nq) and rates qd (T, nv), by default at rest."""
+    """Return poses and twists of all bodies at coordinates q (T, nq) and rates qd (T, nv), by default at rest."""
     of = find_composites(mech, apart=True)
     composites = composite_records(mech, of)
     rates = rate_records(mech, of, np.zeros(len(mech.qd_names)))
@@ -319,7 +318,7 @@ def body_motions(mech: Mechanism, q: Array, qd: Array | None = None) -> BodyMoti
     bodies = list(of.of_body)
     out = np.empty((len(q), len(bodies), 3, 3)), *(np.empty((len(q), len(bodies), n)) for n in (3, 3, 6))
     for k in range(len(q)):
-        # of arrays that cannot be written the kernel would be compiled once more
+        # copied, as the kernel would be compiled again for read-only arrays
         move(composites, rates, q[k].copy(), rows[k].copy())
         for values, part in zip(out, ("R", "p", "c", "v"), strict=True):
             values[k] = composites[part][bodies]

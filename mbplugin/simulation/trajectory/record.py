@@ -1,4 +1,4 @@
-"""The record of a run: samples, steps with dense output, events."""
+"""The record of a run: samples, steps with dense output, and events; integration between samples."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from mbplugin.simulation.steppers.absolute_accelerations import (
 )
 from mbplugin.simulation.steppers.kernel_state import KernelState
 
-#: Instants nearer to each other than this part of an interval are the same.
+#: Times closer than this fraction of an interval are the same.
 _SAME = 1e-9
-#: Times closer than this, relative and in seconds, are one instant.
+#: Times closer than this, relative to 1 s plus the time, are one instant.
 _ROUNDING = 1e-12
 
 
@@ -34,14 +34,14 @@ _ROUNDING = 1e-12
 
 
 class Grid:
-    """A record at equal intervals beside that of the steps; what happens at events is kept in both.
+    """A record at equal intervals, in addition to that of the steps; both contain the samples at events.
 
     Parameters
     ----------
     interval : float
         s.
     crossings : mapping
-        Steps across singular poses, by their start, s.
+        Steps across singular poses, by their start time, s.
     """
 
     def __init__(self, interval: float, crossings: Mapping[float, Step]) -> None:
@@ -50,7 +50,7 @@ class Grid:
         self._done = 0
 
     def follow(self, stepper: Stepper, kernel_state: KernelState, steps: list[Step], segment: int) -> bool:
-        """Sample the steps that are new; return whether there were samples (and the model has moved)."""
+        """Sample the new steps; return True if there were samples, so that the model has moved."""
         moved = False
         for step in steps[self._done :]:
             for time in self._times(step):
@@ -60,7 +60,7 @@ class Grid:
         return moved
 
     def back_to(self, time: float, steps: int) -> None:
-        """Forget what came after an instant, and the steps beyond a number."""
+        """Drop the samples after a time (s); ``steps`` is the number of steps that remain."""
         self.record.back_to(time)
         self._done = min(self._done, steps)
 
@@ -70,7 +70,7 @@ class Grid:
         return [k * self._interval for k in range(first, last + 1)]
 
     def _state(self, stepper: Stepper, kernel_state: KernelState, step: Step, time: float) -> State:
-        """Return the state at an instant of a step."""
+        """Return the state at a time inside a step, s."""
         if self._crossings.get(step.start) is step:
             return inside(kernel_state, step, time)
         qd = step.qd.copy()
@@ -84,30 +84,30 @@ class Grid:
         return state
 
 
-# Integration of a motion between its samples: the same equations, from the sample before.
+# Integration of a motion between its samples, with the same equations from the sample before.
 #
-# Between two samples of a run the set of constraints does not change, every prescribed motion is one
-# polynomial, and the state is smooth. A part of the step that was accepted there ends on the constraints and
-# solves the equations at least as well as the whole step did. Nothing is interpolated, so nothing runs
-# across a jump of rates or accelerations.
+# Between two samples of a run, the set of constraints does not change, every prescribed motion is one
+# polynomial, and the state is smooth. A part of the accepted step ends on the constraints and
+# solves the equations at least as accurately as the whole step. Nothing is interpolated, so no polynomial crosses
+# a jump of rates or accelerations.
 
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """The equations in force from an instant on.
+    """The equations in force from a time on.
 
     Parameters
     ----------
     start : float
         s.
     kernel_state : KernelState
-        With the rows that were chosen.
+        With the independent rows chosen then.
     sticking, carrying : (n,) array of bool
         Which resistances stick, and which of these have a multiplier.
     locked : tuple of int
         Rows of locks and drives.
     rows, joint_frames, resistances : record arrays
-        As they were.
+        Copies of those of the model at that time.
     """
 
     start: float
@@ -121,18 +121,18 @@ class Phase:
 
 
 class Phases:
-    """The equations of a run, one after the other."""
+    """The phases of a run, in the order of time."""
 
     def __init__(self, activation: Activation) -> None:
         self.activation = activation
         self._phases: list[Phase] = []
         self._starts: list[float] = []
         self._in_force: Phase | None = None
-        #: Steps across singular poses, by the time at which they begin, s.
+        #: Steps across singular poses, by their start time, s.
         self.crossings: dict[float, Step] = {}
 
     def note(self, time: float) -> None:
-        """Remember what is in force from an instant on, where that is something new."""
+        """Record the equations in force from a time on (s), if they have changed."""
         active, model = self.activation, self.activation.model
         self._in_force = None
         if self._phases:
@@ -152,7 +152,7 @@ class Phases:
         )
 
     def take_up(self, time: float) -> KernelState:
-        """Put into force what held from a time on, s; return its kernel state."""
+        """Restore the equations in force at a time, s; return their kernel state."""
         one = self._phases[max(0, bisect_right(self._starts, time) - 1)]
         if one is self._in_force:
             return one.kernel_state
@@ -166,12 +166,12 @@ class Phases:
 
 
 def _copied(records: AnyArray) -> AnyArray:
-    """Return records (n,) as they are now; numpy would copy them field by field, which takes five times as long."""
+    """Return a copy of records (n,), made bytewise: numpy copies field by field, which takes five times as long."""
     return np.asarray(records.view(f"V{records.dtype.itemsize}").copy().view(records.dtype))
 
 
 class Playback:
-    """What a trajectory needs to be followed again.
+    """Integrate a motion again between the samples of its run.
 
     Parameters
     ----------
@@ -190,16 +190,16 @@ class Playback:
 
     @property
     def compiled(self) -> bool:
-        """Whether its steps are compiled."""
+        """True if its steps are compiled."""
         return isinstance(self._stepper, CompiledStepper)
 
     def at(self, time: float) -> tuple[State, int]:
-        """Return the state at an instant that is no event, and which set of constraints holds there.
+        """Return the state at a time (s) without an event, and the index of its set of constraints.
 
         Raises
         ------
         BadUsage
-            The equations cannot be solved again there: a user's function does not return what it did.
+            The equations cannot be solved again: a user function returns other values than before.
         """
         k = max(0, bisect_right(self._times, time) - 1)
         state = State(self._times[k], *(values[k].copy() for values in self._samples[1:]))
@@ -220,16 +220,16 @@ class Playback:
 
 @dataclass
 class Record:
-    """Samples in blocks, one after the other.
+    """Samples in blocks, in the order of time.
 
     Parameters
     ----------
     blocks : list of (time, q, qd, qdd, work)
         Each with a leading axis over its samples.
     segments : list of (index, samples)
-        Which set of constraints held.
+        Set of constraints in force, and number of samples, of each block.
     count : int
-        How many samples were added.
+        Number of samples that were added.
     """
 
     blocks: list[tuple[Array, ...]] = field(default_factory=list)
@@ -239,7 +239,7 @@ class Record:
     count: int = 0
 
     def add(self, state: State, segment: int) -> None:
-        """Keep a state; times that rounding has in the wrong order are one instant."""
+        """Add a state; a time that is too small by rounding is set to that of the last sample."""
         time = state.t
         if self.blocks and 0.0 < self.blocks[-1][0][-1] - time < _ROUNDING * (1.0 + abs(time)):
             time = float(self.blocks[-1][0][-1])
@@ -249,7 +249,7 @@ class Record:
         self.count += 1
 
     def add_chunk(self, chunk: Chunk, kept: int, segment: int) -> None:
-        """Keep the first samples of a chunk."""
+        """Add the first samples of a chunk."""
         values = (chunk.time, chunk.q, chunk.qd, chunk.qdd, chunk.work)
         self.blocks.append(tuple(v[:kept].copy() for v in values))
         self.segments.append((segment, kept))
@@ -261,21 +261,21 @@ class Record:
         return time, q, qd, qdd, work
 
     def segment(self) -> AnyArray:
-        """Return which set of constraints held at each sample, (T,)."""
+        """Return the index of the set of constraints at each sample, (T,)."""
         return np.concatenate([np.full(n, k) for k, n in self.segments])
 
     def last(self) -> State:
-        """Return the state kept last."""
+        """Return the last state."""
         return _state(self.blocks[-1], -1)
 
     def backwards(self) -> Iterator[tuple[State, int]]:
-        """Yield all states and the index of what held, the last one first."""
+        """Yield all states with the index of their set of constraints, the last one first."""
         for block, (segment, count) in zip(reversed(self.blocks), reversed(self.segments), strict=True):
             for k in range(count - 1, -1, -1):
                 yield _state(block, k), segment
 
     def back_to(self, time: float) -> None:
-        """Forget what came after an instant (s)."""
+        """Drop samples, steps and events after a time (s)."""
         while self.blocks[-1][0][-1] > time:
             count = int((self.blocks[-1][0] <= time).sum())
             self.blocks[-1] = tuple(v[:count] for v in self.blocks[-1])
@@ -297,7 +297,7 @@ def make_step(start: State, end: State, dense: Array) -> Step:
 
 
 def make_steps(start: State, chunk: Chunk, count: int) -> list[Step]:
-    """Return the first steps of a chunk that begins at a state."""
+    """Return the first ``count`` steps of a chunk that begins at a state."""
     time = np.append(start.t, chunk.time[:count])
     q, qd, work = (
         np.vstack((first, rest[:count]))
@@ -308,6 +308,6 @@ def make_steps(start: State, chunk: Chunk, count: int) -> list[Step]:
 
 
 def sample(chunk: Chunk, k: int) -> State:
-    """Return one of the states that a loop has left behind."""
+    """Return sample k of a chunk as a state."""
     values = (chunk.q[k].copy(), chunk.qd[k].copy(), chunk.qdd[k].copy(), chunk.work[k].copy())
     return State(float(chunk.time[k]), *values)

@@ -1,7 +1,7 @@
-"""Reactions of a motion by stated stiffness: at each sample the one of least elastic energy (pekal2024 §4).
+"""Non-unique reactions of a motion: by stated stiffness, at each sample those of least elastic energy (pekal2024 §4).
 
-Accelerations are those of the rigid model, λ = λ₀ + S y. What acts along the freedoms of joints (drives,
-brakes, friction, springs) loads the flexible bodies where the joints are.
+Accelerations are those of the rigid model, λ = λ₀ + S y. Forces along the freedoms of joints (drives, brakes,
+friction, springs) load the flexible bodies at the joints.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-#: A row has no part in a component of a wrench below this.
+#: A row does not contribute to a component of a wrench if its coefficient is below this.
 _NO_PART = 1e-12
-#: Poses among which the one of least redundancy counts; more at single poses is singular.
+#: Number of poses whose smallest redundancy is taken; a larger one at single poses is due to a singularity.
 _POSES = 3
 
 
 @dataclass(frozen=True, eq=False)
 class StatedStiffness:
-    """What gives way along a motion: flexibility (6, 6) of pairs, sections of bodies, by name."""
+    """Stated flexibility: compliance (6, 6) of pairs and sections of bodies, by name."""
 
     pairs: Mapping[str, Array]
     sections: Mapping[str, Section]
@@ -56,7 +56,7 @@ class StatedStiffness:
 def stated_stiffness(
     mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike
 ) -> StatedStiffness | None:
-    """Return the stiffness of a scene, replaced by what a call gives; None where there is none.
+    """Return the stiffness of a scene, overridden by that given in a call; None if there is none.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class Carried:
     rest : mapping of constraint name to its components
         The columns of ``of_rest``.
     determined : dict of str to (T, 6) array of bool
-        Which components the rigid model or the stated stiffness determines.
+        Components that the rigid model or the stated stiffness determines.
     """
 
     of_pair: dict[str, Array]
@@ -92,7 +92,7 @@ class Carried:
 
 
 def resolve_along(trajectory: Trajectory, held: Held, stated: StatedStiffness, carried: Carried) -> None:
-    """Let the stated stiffness decide at the samples of one set of constraints, in place."""
+    """Resolve non-unique reactions by the stated stiffness at the samples of one set of constraints, in place."""
     columns = plane_columns(trajectory.planar)
     for k in held.samples.tolist():
         q = trajectory.q[k]
@@ -127,7 +127,7 @@ def _resolve_at(
 
 
 def _multipliers(system: System, rows: Rows, carried: Carried, k: int) -> Array:
-    """Return the multipliers (n,) of a constraint at a sample, N and N·m, one of the possible ones."""
+    """Return possible multipliers (n,) of a constraint at a sample, N and N·m."""
     pair = system.mech.pair_by_name.get(rows.constraint)
     if pair is not None:
         L = joint_rows(system, pair, rows) if rows.components else np.zeros((0, 6))
@@ -139,7 +139,7 @@ def _multipliers(system: System, rows: Rows, carried: Carried, k: int) -> Array:
 
 
 def _applied(trajectory: Trajectory, system: System, carried: Carried, k: int) -> Applied:
-    """Return the forces on the bodies at a sample besides those of the rows."""
+    """Return the forces on the bodies at a sample, without those of the rows."""
     mech, actions = system.mech, trajectory.actions
     q, qd, qdd = trajectory.q[k], trajectory.qd[k], trajectory.qdd[k]
     loads = (
@@ -153,7 +153,7 @@ def _applied(trajectory: Trajectory, system: System, carried: Carried, k: int) -
 
 
 def _along_freedoms(system: System, pair: Pair, carried: Carried, k: int) -> list[Load]:
-    """Return the forces along the freedoms of a pair that are not rows, on both of its bodies."""
+    """Return the forces along the freedoms of a pair that no row exerts, as loads on both of its bodies."""
     if not pair.kind.free:
         return []
     wrench = carried.transmitted[pair.name][k] - carried.of_pair[pair.name][k]
@@ -179,11 +179,11 @@ def _along_freedoms(system: System, pair: Pair, carried: Carried, k: int) -> lis
     return found
 
 
-# Reactions of a motion spread over the rows of all pairs, as absolute coordinates have them.
+# Reactions of a motion distributed over the rows of all pairs, as in absolute coordinates.
 #
-# In joint coordinates only closing rows can be redundant, in absolute ones those of every pair; which of the
-# possible reactions is the smallest, or has some rows carry nothing, depends on that. All possible ones
-# differ by self-stresses (wojtyra2013 (6)), so that one of them and the rows are enough to find another.
+# In joint coordinates only closing rows can be redundant, in absolute coordinates those of every pair. This decides
+# which of the possible reactions is the smallest, or has zero multipliers in some rows. All possible reactions
+# differ by self-stresses (wojtyra2013 (6)), so one of them and the rows suffice to compute another.
 
 
 def spread_over_all_rows(
@@ -193,12 +193,12 @@ def spread_over_all_rows(
     of_pair: dict[str, Array],
     of_rest: dict[str, Array],
 ) -> None:
-    """Replace the reactions at some samples by those that the motion's handling chooses, in place.
+    """Replace the reactions at some samples by those that the motion's handling of redundancy selects, in place.
 
     Parameters
     ----------
     held : Held
-        What holds, and at which samples.
+        The constraints in force, and the samples.
     rest : mapping of constraint name to its components
         The columns of ``of_rest``.
     of_pair : dict of str to (T, 6) array
@@ -210,7 +210,7 @@ def spread_over_all_rows(
     p, columns = _redundancy(trajectory, held), plane_columns(trajectory.planar)
     if not p:
         return
-    # what acts has no part in the rows, and a controller is not asked again
+    # forces do not change the rows, so the controller need not be called again
     actions = replace(trajectory.actions, controller=None)
     for k in held.samples.tolist():
         q, qd = trajectory.q[k], trajectory.qd[k]
@@ -249,7 +249,7 @@ def _at(names: Sequence[str], components: Sequence[str], values: Array | None, k
 
 
 def _redundancy(trajectory: Trajectory, held: Held) -> int:
-    """Return p of the rows of all pairs in the view of the motion."""
+    """Return p of the rows of all pairs, in the planar view of the motion if it has one."""
     columns = plane_columns(trajectory.planar)
     poses = [trajectory.q[k] for k in held.spread(_POSES)]
     blocks = (rank_blocks(held.mech, forward(held.mech, q), columns, trajectory.tolerance, q) for q in poses)

@@ -1,10 +1,9 @@
-"""A trajectory at other times: followed again between samples, or interpolated where only samples are known.
+"""Trajectories at other times, as plots, and as files.
 
-Neither goes across an event.
+Between samples the motion is integrated again, or interpolated if only samples are known; never across an event.
 
-Turns between two orientations as rotation vectors, many at a time: θ with R₁ = exp(θ) R₀.
-
-Quaternions are (n, 4) xyzw; rates ω are those of the orientation, in the axes in which θ is.
+Rotations between two orientations are rotation vectors θ, vectorised over n, with R₁ = exp(θ) R₀. Quaternions are
+(n, 4) xyzw; angular velocities ω are those of the orientation, in the axes of θ.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.record import Playback
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-#: A polynomial stands for a motion in pictures as long as nothing turns further between two samples, rad.
+#: Plots use interpolation if no angle changes by more than this between two samples, rad.
 _TURN = 0.5
-#: Endings of pictures.
+#: File name endings of plots.
 PLOTTING_ENDINGS = (".png", ".svg", ".pdf", ".jpg")
-#: Curves that still fit into a legend.
+#: Largest number of curves with a legend.
 _NAMED = 12
-#: Letters of a name that leave room for the curves beside them, and of a title for its outcome.
+#: Longest names in a legend and in the title, in characters.
 _LONGEST, _TITLE = 32, 60
-#: Below this angle (rad) series are more exact than closed forms.
+#: Below this angle (rad), series are more accurate than closed forms.
 _SMALL = 1e-2
 ENDINGS = (".npz", ".csv")
 _ENERGIES = ("kinetic", "potential", "dissipated", "applied", "driven")
@@ -52,11 +51,11 @@ _ENERGIES = ("kinetic", "potential", "dissipated", "applied", "driven")
 def resample(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
     """Return the motion at given times.
 
-    A motion that was computed is followed again from the sample before. One that was made of samples is
-    interpolated: coordinates are quintic between two samples, from q, q̇ and q̈ at both (turns on the
-    group, less than half a turn between samples); rates are cubic and accelerations their derivatives.
-    Energies are those of the state. At a sample it is that sample; at a jump the state after it; where a
-    time is given twice, first the one before.
+    A computed motion is integrated again from the sample before. A motion made of samples only is
+    interpolated: coordinates are quintic between two samples, from q, q̇ and q̈ at both (rotations on the
+    group, less than half a turn between samples); rates are cubic, and accelerations their derivatives.
+    Energies are those of the state. At the time of a sample, the result is that sample; at a jump, the state after
+    it; if a time is given twice, first the state before the jump.
 
     Parameters
     ----------
@@ -75,10 +74,10 @@ def resample(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajecto
 
 
 def drawn(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
-    """Return the motion at given times (n,), s, as ``resample`` does, but exact only to what an eye sees.
+    """Return the motion at given times (n,), s, like ``resample``, but only with the accuracy that a plot needs.
 
-    To follow a motion again costs a step for every instant. Where steps are slow because the equations
-    are evaluated in Python, it is interpolated, unless a body turns too far between two samples for that.
+    Integrating a motion again costs a step for every time. If steps are slow because the equations are evaluated
+    in Python, the motion is interpolated, unless an angle changes too much between two samples.
     """
     playback = trajectory.playback
     if playback is None or playback.compiled or _most_turned(trajectory) > _TURN:
@@ -88,14 +87,14 @@ def drawn(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
 
 
 def _most_turned(trajectory: Trajectory) -> float:
-    """Return the largest product of an angular rate and the time between two samples, rad."""
+    """Return the largest product of an angular rate and the interval between two samples, rad."""
     angular = [k for k, unit in enumerate(rate_units(trajectory.mechanism)) if unit == "rad/s"]
     rates = np.abs(trajectory.qd[:, angular]).max(axis=1, initial=0.0)
     return float((np.maximum(rates[1:], rates[:-1]) * np.diff(trajectory.time)).max(initial=0.0))
 
 
 def _with(trajectory: Trajectory, at: Array, arrays: dict[str, AnyArray]) -> Trajectory:
-    """Return the motion with other arrays, at other times: at (n,), s."""
+    """Return the motion with other arrays, at other times ``at`` (n,), s."""
     kinetic, potential = _energies(trajectory, arrays["q"], arrays["qd"])
     arrays.update(time=at, kinetic=kinetic, potential=potential)
     make_read_only(*arrays.values())
@@ -104,7 +103,7 @@ def _with(trajectory: Trajectory, at: Array, arrays: dict[str, AnyArray]) -> Tra
 
 
 def _played(trajectory: Trajectory, playback: Playback, at: Array) -> dict[str, AnyArray]:
-    """Return the arrays of a motion that is followed again, at (n,), s; at a sample those of the sample."""
+    """Return the arrays of a motion integrated again to the times ``at`` (n,), s; samples are returned as they are."""
     out: dict[str, AnyArray] = {
         name: np.empty((len(at), *getattr(trajectory, name).shape[1:]))
         for name in ("q", "qd", "qdd", "dissipated", "applied", "driven")
@@ -124,21 +123,21 @@ def _played(trajectory: Trajectory, playback: Playback, at: Array) -> dict[str, 
 
 
 def _samples_at(time: Array, at: Array) -> tuple[AnyArray, AnyArray]:
-    """Return which times are those of samples, and the sample; ``time`` (T,) and ``at`` (n,), s.
+    """Return flags (n,) of the times ``at`` (n,) that are those of samples, and the samples; ``time`` (T,), s.
 
-    Of two samples at one time it is the first for the first of two such times, else the last.
+    If several samples have the same time, take the first one for the first of two equal times, else the last one.
     """
     first, last = (np.searchsorted(time, at, side=side) for side in ("left", "right"))
     return first < last, np.where(_first_of_two(at), first, last - 1)
 
 
 def _first_of_two(at: Array) -> AnyArray:
-    """Return which of the times at (n,), s, come twice and are the first of the two, (n,) of bool."""
+    """Return flags (n,) of the times ``at`` (n,), s, that are the first of two equal ones."""
     return np.append(np.diff(at) == 0, False) if at.size else np.zeros(0, dtype=bool)
 
 
 def _interpolated(trajectory: Trajectory, at: Array) -> dict[str, AnyArray]:
-    """Return the arrays at (n,), s, of a motion of which only samples are known."""
+    """Return the arrays at times ``at`` (n,), s, interpolated between samples."""
     first = _intervals(trajectory.time, at)
     last = np.minimum(first + 1, len(trajectory.time) - 1)
     h = trajectory.time[last] - trajectory.time[first]
@@ -159,7 +158,7 @@ def _interpolated(trajectory: Trajectory, at: Array) -> dict[str, AnyArray]:
 
 
 def _checked(trajectory: Trajectory, times: Sequence[float] | Array) -> Array:
-    """Return the times (n,), s, at which a motion is to be given; checked, and put within the motion."""
+    """Return the requested times (n,), s, checked and clipped to the motion."""
     try:
         at = np.array(times, dtype=float).reshape(-1)
     except (TypeError, ValueError):
@@ -178,10 +177,10 @@ def _checked(trajectory: Trajectory, times: Sequence[float] | Array) -> Array:
 
 
 def _intervals(time: Array, at: Array) -> AnyArray:
-    """Return the samples (n,) at which the intervals of ``at`` (n,), s, begin; ``time`` (T,) of the samples."""
+    """Return the indices (n,) of the samples that start the intervals around ``at`` (n,); ``time`` (T,), s."""
     after = np.searchsorted(time, at, side="right") - 1
     before = np.searchsorted(time, at, side="left") - 1
-    # the first of two equal times is the end of what came before
+    # the first of two equal times ends the interval before
     first_of_two = _first_of_two(at) & (before >= 0)
     return np.where(first_of_two, before, np.minimum(after, max(len(time) - 2, 0)))
 
@@ -189,7 +188,7 @@ def _intervals(time: Array, at: Array) -> AnyArray:
 def _coordinates(trajectory: Trajectory, first: AnyArray, last: AnyArray, h: Array, s: Array) -> Array:
     """Return coordinates (n, nq) at fractions s (n,) of intervals of lengths h (n,), s.
 
-    They begin and end at the samples first and last (n,).
+    The intervals begin and end at the samples ``first`` and ``last`` (n,).
     """
     straight, turns = _split(trajectory.mechanism)
     q, qd, qdd = trajectory.q, trajectory.qd, trajectory.qdd
@@ -215,7 +214,7 @@ def _coordinates(trajectory: Trajectory, first: AnyArray, last: AnyArray, h: Arr
 
 
 def _split(mech: Mechanism) -> tuple[list[tuple[int, int]], list[tuple[slice, slice]]]:
-    """Return (coordinate, rate) of what is a number, and the slices of quaternions and their rates."""
+    """Return (coordinate, rate) of scalar coordinates, and the slices of quaternions and their rates."""
     straight: list[tuple[int, int]] = []
     turned: list[tuple[slice, slice]] = []
     for joint in mech.tree.joints:
@@ -228,9 +227,9 @@ def _split(mech: Mechanism) -> tuple[list[tuple[int, int]], list[tuple[slice, sl
 
 
 def _quintic(s: Array, v0: Array, a0: Array, x1: Array, v1: Array, a1: Array) -> Array:
-    """Return x(s) from x(0) = 0 to x(1) = x1 with these first and second derivatives in s at the ends.
+    """Return the quintic x(s) with x(0) = 0, x(1) = x1, and the given first and second derivatives in s at the ends.
 
-    s (n, 1) gives x (n, k) of v0, a0, x1, v1 and a1 (n, k).
+    s is (n, 1); v0, a0, x1, v1, a1 and x are (n, k).
     """
     s2, s3 = s**2, s**3
     s4, s5 = s**4, s**5
@@ -248,7 +247,7 @@ def _rates(
 ) -> tuple[Array, Array]:
     """Return rates and accelerations (n, nv) at fractions s (n,) of intervals of lengths h (n,), s.
 
-    They begin and end at the samples first and last (n,).
+    The intervals begin and end at the samples ``first`` and ``last`` (n,).
     """
     h, s = h[:, None], s[:, None]
     v0, v1 = trajectory.qd[first], trajectory.qd[last]
@@ -257,7 +256,7 @@ def _rates(
     b, c = 3 * rise - h * (2 * a0 + a1), -2 * rise + h * (a0 + a1)
     rates = v0 + s * h * a0 + s2 * b + s**3 * c
     inside = a0 + (2 * s * b + 3 * s2 * c) / np.where(h > 0, h, 1.0)
-    # where an interval has no length, its end is an event
+    # the end of an interval of zero length is an event
     return np.where(h > 0, rates, v1), np.where(h > 0, inside, a1)
 
 
@@ -277,9 +276,9 @@ def _energies(trajectory: Trajectory, q: Array, qd: Array) -> tuple[Array, Array
 
 
 def _work(time: Array, work: Array, at: Array, first: AnyArray) -> Array:
-    """Return work (n,), J, at (n,), s: monotone where the samples are, piece by piece between events.
+    """Return work (n,), J, at times ``at`` (n,), s, by monotone interpolation between events.
 
-    time and work (T,) are those of the samples, first (n,) says at which the intervals begin.
+    ``time`` and ``work`` (T,) are those of the samples, ``first`` (n,) the samples at which the intervals begin.
     """
     out = np.empty(len(at))
     ends = [0, *(np.flatnonzero(np.diff(time) == 0) + 1), len(time)]
@@ -288,37 +287,37 @@ def _work(time: Array, work: Array, at: Array, first: AnyArray) -> Array:
         if stop - start == 1:
             out[mine] = work[start]
         elif mine.any():
-            # few motions need it, and its import takes as long as one of them
+            # few motions need it, and importing it takes as long as a motion
             from scipy.interpolate import PchipInterpolator
 
             out[mine] = PchipInterpolator(time[start:stop], work[start:stop])(at[mine])
     return out
 
 
-# A trajectory as a picture: coordinates, rates, momenta and energies over time, events as lines across.
+# Plot of a trajectory: coordinates, rates, momenta and energies over time, with vertical lines at events.
 
 
 def plot(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
-    """Draw a trajectory into a file, or in a window where none is named, and return the figure.
+    """Plot a trajectory into a file, or in a window if no path is given, and return the figure.
 
     Raises
     ------
     MissingDependency
         Matplotlib is not installed.
     BadUsage
-        No picture by its ending, or a file that cannot be written.
+        The ending is not that of a plot, or the file cannot be written.
     """
     return draw(partial(_draw, trajectory), (9.0, 12.0), path)
 
 
 def draw(onto: Callable[[Any], None], size: tuple[float, float], path: str | Path | None) -> Figure:
-    """Return a figure (inches) onto which something was drawn, in a file, or in a window where none is named."""
+    """Draw onto a new figure (size in inches), save it, or show it if no path is given, and return it."""
     if path is None:
         pyplot = _matplotlib("pyplot")
         shown: Figure = pyplot.figure(figsize=size, layout="constrained")
         onto(shown)
         if "inline" in pyplot.get_backend():
-            # a cell shows what it returns: once, not twice
+            # a notebook cell shows its return value; closing avoids showing the figure twice
             pyplot.close(shown)
         else:
             pyplot.show()
@@ -332,7 +331,7 @@ def draw(onto: Callable[[Any], None], size: tuple[float, float], path: str | Pat
 
 
 def require_picture(path: Path) -> None:
-    """Refuse a file name that is no picture's, and a picture where matplotlib is missing.
+    """Require a file name with the ending of a plot, and matplotlib.
 
     Raises
     ------
@@ -347,19 +346,19 @@ def require_picture(path: Path) -> None:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure in the format of the ending."""
+    """Write a figure in the format that the file ending names."""
     with replacing(path) as temporary, warnings.catch_warnings():
-        # a letter that the font lacks is drawn as a box
+        # characters that the font lacks are drawn as boxes
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure.savefig(temporary)
 
 
 def legend(axes: Any, lines: Sequence[Any], names: Sequence[str], **where: str) -> None:
-    """Name the curves as their file does, where so many fit."""
+    """Add a legend with the names of the curves, unless there are too many."""
     if 0 < len(lines) <= _NAMED:
         shown = [cut_short(name, _LONGEST) for name in names]
         for text in axes.legend(lines, shown, fontsize="small", **where).get_texts():
-            # a dollar sign in a name is no formula
+            # a dollar sign in a name does not start a formula
             text.set_parse_math(False)
 
 
@@ -399,7 +398,7 @@ def _panel(axes: Any, trajectory: Trajectory, title: str, shown: list[Column]) -
 
 
 def between(start: Array, end: Array) -> Array:
-    """Return the rotation vectors (n, 3), shorter than π, from orientations start (n, 4) to end (n, 4)."""
+    """Return the rotation vectors (n, 3), of length at most π, from orientations start (n, 4) to end (n, 4)."""
     turn = _product(end, start * [-1.0, -1.0, -1.0, 1.0])
     turn = np.where(turn[:, 3:] < 0, -turn, turn)
     sine = np.linalg.norm(turn[:, :3], axis=1, keepdims=True)
@@ -408,7 +407,7 @@ def between(start: Array, end: Array) -> Array:
 
 
 def turned(start: Array, angle: Array) -> Array:
-    """Return the quaternions (n, 4) of exp(θ) R₀, on the side of start (n, 4); angle (n, 3) is θ."""
+    """Return the quaternions (n, 4) of exp(θ) R₀, continuous with start (n, 4), that of R₀; angle (n, 3) is θ."""
     half = 0.5 * np.linalg.norm(angle, axis=1, keepdims=True)
     vector = 0.5 * angle * np.sinc(half / np.pi)
     out = _product(np.concatenate((vector, np.cos(half)), axis=1), start)
@@ -424,7 +423,7 @@ def angle_rate(angle: Array, omega: Array) -> Array:
 def angle_acceleration(angle: Array, rate: Array, omega: Array, alpha: Array) -> Array:
     """Return θ̈ (n, 3), the derivative of :func:`angle_rate`, rad/s².
 
-    Of angle (n, 3), its rate (n, 3), omega (n, 3) and the angular acceleration alpha (n, 3).
+    Arguments are the angle (n, 3), its rate (n, 3), omega (n, 3), and the angular acceleration alpha (n, 3).
     """
     c, slope = _factor(angle)
     c_dot = slope * (angle * rate).sum(axis=1, keepdims=True)
@@ -438,7 +437,7 @@ def angle_acceleration(angle: Array, rate: Array, omega: Array, alpha: Array) ->
 
 
 def _factor(angle: Array) -> tuple[Array, Array]:
-    """Return c(φ) = 1/φ² − cot(φ/2)/(2φ), and c′(φ)/φ, of rotation vectors ``angle`` (n, 3)."""
+    """Return c(φ) = 1/φ² − cot(φ/2)/(2φ) and c′(φ)/φ, (n, 1) each, for rotation vectors ``angle`` (n, 3)."""
     phi = np.linalg.norm(angle, axis=1, keepdims=True)
     u = phi**2
     large = np.where(phi > _SMALL, phi, 1.0)
@@ -450,19 +449,19 @@ def _factor(angle: Array) -> tuple[Array, Array]:
 
 
 def _product(a: Array, b: Array) -> Array:
-    """Return the quaternion products of a and b (n, 4), (n, 4)."""
+    """Return the quaternion products (n, 4) of a and b (n, 4)."""
     va, wa, vb, wb = a[:, :3], a[:, 3:], b[:, :3], b[:, 3:]
     vector = wa * vb + wb * va + cross(va, vb)
     scalar = wa * wb - (va * vb).sum(axis=1, keepdims=True)
     return np.concatenate((vector, scalar), axis=1)
 
 
-# A trajectory as a file: arrays, or a table with units.
+# Export of a trajectory: arrays, or a table with units.
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One quantity along a motion: what it is, of which element, its unit, its values (T,)."""
+    """One quantity along a motion: its kind, the name of its element, its unit, and its values (T,)."""
 
     what: str
     name: str
@@ -471,7 +470,7 @@ class Column:
 
     @property
     def header(self) -> str:
-        """What stands above it, such as ``qd elbow [rad/s]``."""
+        """Heading of the column, such as ``qd elbow [rad/s]``."""
         return f"{self.what} {self.name}".strip() + (f" [{self.unit}]" if self.unit else "")
 
 
@@ -481,7 +480,7 @@ def write(trajectory: Trajectory, path: Path, reactions: Sequence[str] = ()) -> 
     Parameters
     ----------
     reactions : sequence of str
-        Pairs whose reactions are written too.
+        Pairs whose reactions are added.
     """
     if path.suffix.lower() == ".csv":
         _write_table(list(columns(trajectory, reactions)), path)
@@ -495,7 +494,7 @@ def write(trajectory: Trajectory, path: Path, reactions: Sequence[str] = ()) -> 
 
 
 def require_ending(path: Path) -> None:
-    """Refuse a file name whose format nobody knows.
+    """Require a file name with a known ending.
 
     Raises
     ------
@@ -507,7 +506,7 @@ def require_ending(path: Path) -> None:
 
 
 def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[Column]:
-    """Yield every quantity of a trajectory, with the reactions of some pairs."""
+    """Yield all quantities of a trajectory, and the reactions of the given pairs."""
     mech = trajectory.mechanism
     rates = rate_units(mech)
     yield Column("time", "", "s", trajectory.time)

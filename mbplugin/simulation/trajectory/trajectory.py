@@ -1,4 +1,4 @@
-"""A motion as a value: time, state, energy, residuals, events, and the reactions on demand."""
+"""The trajectory of a motion: time, state, energy, residuals, events, and reactions on demand."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Trajectory(Result):
-    """A motion, sampled at T instants. An event has two samples: before and after it.
+    """A motion, sampled at T times. An event has two samples, before and after it.
 
     Parameters
     ----------
     mechanism : Mechanism
     actions : AppliedForces
-        What acted besides gravity.
+        Forces other than gravity.
     time : (T,) array
         s, not decreasing.
     q : (T, nq) array
@@ -48,46 +48,46 @@ class Trajectory(Result):
     qd, qdd : (T, nv) array
         Joint rates and accelerations in the order of ``qd_names``.
     kinetic, potential : (T,) array
-        J; zero at the origin of the world for gravity, at rest length for springs.
+        J; the zero is at the world origin for gravity, and at rest length for springs.
     dissipated, applied, driven : (T,) array
         Work since the start, J: lost in dampers and friction (not negative), done by loads, torques and
-        controllers, done by drivers. Kinetic + potential changes by applied + driven − dissipated, and
-        drops where a constraint closes.
+        controllers, done by drivers. Kinetic + potential energy changes by applied + driven − dissipated, and
+        drops when a constraint closes.
     active : tuple of tuple of str
         Names of the active constraints besides the mechanism's own, by segment.
     segment : (T,) array of int
-        The entry of ``active`` that applies to each sample.
+        Index into ``active`` for each sample.
     residuals : dict of str to float
         Largest position residual of every closing constraint over the motion, m or rad.
     events : tuple of Event
     outcome : str
-        ``completed``, ``stopped`` (it came to rest, where that ends it), ``limit_hit``, ``event`` (a
-        user's function stopped it), ``interrupted``, ``singular``, ``step_too_small``,
-        ``loop_opened`` (a row of a loop, dependent ones included, no longer holds, as the last note says),
-        or ``failed`` (in a user's function, as the last note says);
+        ``completed``, ``stopped`` (it came to rest, if that is to end it), ``limit_hit``, ``event`` (a
+        user function stopped it), ``interrupted``, ``budget_spent`` (time, memory or events, see ``notes``),
+        ``singular``, ``step_too_small``, ``loop_opened`` (a row of a loop, possibly a dependent one, is violated, see
+        ``notes``), or ``failed`` (with an error, see ``notes``);
         ``singular_transition`` if constraints close at a singular pose, and
         ``contradictory_transition`` if no rates satisfy them all.
     notes : tuple of str
-        What was changed or assumed, one sentence each.
+        Changes and assumptions, one sentence each.
     planar : str or None
     redundancy : str
-        The handling of redundant rows; it selects the values of non-unique reactions.
+        The handling of redundant rows, which selects the values of non-unique reactions.
     degree_of_redundancy : int
     held : tuple of Constraint
         Timed constraints other than locks; closures with their pose at the start of the interval.
     coordinates : "joint" or "absolute"
-        Whose rows ``redundancy`` spreads the reactions over: closing rows only, or those of every pair.
+        Rows over which ``redundancy`` distributes the reactions: closing rows only, or those of every pair.
     dropped : tuple of (constraint, component)
         Redundant rows with zero multipliers.
     tolerance : float
-        The relative rank tolerance that the motion was computed with.
+        The relative rank tolerance of the computation.
     independent : tuple of Leading
-        Which joint rates were the independent ones, and from what time (s) on: one entry at the start and
-        one for each change. Of formulations ``closing`` and ``partitioning``; empty for all others.
+        Independent joint rates, and the time (s) from which they apply: one entry for the start and
+        one for each change. For formulations ``closing`` and ``partitioning``; empty for all others.
     playback : Playback or None
         Integrates the motion again between its samples; None if only samples are known.
     stiffness : StatedStiffness or None
-        What determines the reactions that the rigid model does not.
+        Determines the reactions that the rigid model does not.
     """
 
     mechanism: Mechanism
@@ -136,10 +136,10 @@ class Trajectory(Result):
 
     @cached_property
     def momenta(self) -> Array:
-        """Generalised momenta M(q) q̇ (T, nv), in the order of ``qd``: N·m·s of turns, N·s of travels.
+        """Generalised momenta M(q) q̇ (T, nv), in the order of ``qd``: N·m·s for rotations, N·s for translations.
 
-        M has the payloads and the inertia of the drives. Where a constraint closes, momenta change by what
-        its impulses do along the rates, and those that no impulse acts on go on.
+        M includes the payloads and the inertia of the drives. When a constraint closes, momenta change by the
+        generalised impulses along the rates; momenta without an impulse are continuous.
         """
         from mbplugin.simulation.trajectory.axis import momenta
 
@@ -160,19 +160,20 @@ class Trajectory(Result):
         Raises
         ------
         UnknownName
-            No pair of the mechanism.
+            Not a pair of the mechanism.
         """
         self._require(pair, self.pair_names, "pair")
         return self._wrenches.of_pair[pair]
 
     def transmitted(self, pair: str) -> Array:
-        """Return the whole wrench that a pair transmits, (T, 6): :meth:`reactions` plus the forces of drives,
-        brakes, friction and springs along its freedoms.
+        """Return the total wrench that a pair transmits, (T, 6).
+
+        It is :meth:`reactions` plus the forces of drives, brakes, friction and springs along the freedoms.
 
         Raises
         ------
         UnknownName
-            No pair of the mechanism.
+            Not a pair of the mechanism.
         """
         self._require(pair, self.pair_names, "pair")
         return self._wrenches.transmitted[pair]
@@ -180,12 +181,12 @@ class Trajectory(Result):
     def axis_forces(self, joint: str) -> AxisForces | None:
         """Return the forces along the freedom of a joint: total, drive, brake, friction.
 
-        None for a joint that does not have exactly one freedom.
+        Return None if the joint does not have exactly one freedom.
 
         Raises
         ------
         UnknownName
-            No pair of the mechanism.
+            Not a pair of the mechanism.
         """
         from mbplugin.simulation.trajectory.axis import axis_forces
 
@@ -219,23 +220,23 @@ class Trajectory(Result):
         return self._wrenches.of_brake[joint]
 
     def uniqueness(self, pair: str) -> AnyArray:
-        """Return whether the rigid model determines each component of a pair's reaction, (T, 6) of bool.
+        """Return flags (T, 6) of the components of a pair's reaction that the rigid model determines.
 
-        It is determined for every set of active constraints, at poses of the motion that are not
+        They are computed for every set of active constraints, at poses of the motion that are not
         singular; a free component is zero and counts as determined.
         """
         self._require(pair, self.pair_names, "pair")
         return self._determined[pair]
 
     def determined(self, pair: str) -> AnyArray:
-        """Return which components of a pair's reaction have a value, (T, 6) of bool.
+        """Return flags (T, 6) of the components of a pair's reaction that are determined.
 
-        The rigid model determines them, or the stated stiffness does.
+        Either the rigid model or the stated stiffness determines them.
         """
         return self._wrenches.determined[pair] if self.stiffness else self.uniqueness(pair)
 
     def point(self, body: str, p_L: Sequence[float] | Array = (0.0, 0.0, 0.0)) -> PointMotion:
-        """Return the path of a point that is fixed in a body, and its velocity, at every sample.
+        """Return the path and the velocity of a point fixed in a body, at every sample.
 
         Parameters
         ----------
@@ -245,7 +246,7 @@ class Trajectory(Result):
         Raises
         ------
         UnknownName
-            No body of the mechanism.
+            Not a body of the mechanism.
         BadNumber
             Not three finite numbers.
         """
@@ -265,19 +266,19 @@ class Trajectory(Result):
     def resample(self, times: Sequence[float] | Array) -> Trajectory:
         """Return the motion at other times (s, in order).
 
-        At the time of a sample it is that sample: with several samples, at a jump, the last one, or
-        the first and the last if the time is given twice. Between samples the equations of
+        At the time of a sample, the result is that sample; if there are several (at a jump), the last one, or
+        the first and the last if the time is given twice. Between samples, the equations of
         motion are integrated again from the sample before, to the tolerance of the run; a controller
-        is called again. A trajectory with samples only is interpolated, never across a jump.
+        is called again. A trajectory with samples only is interpolated, but never across a jump.
         """
         from mbplugin.simulation.trajectory.resampling import resample
 
         return resample(self, times)
 
     def save(self, path: str | Path, *, reactions: Sequence[str] = ()) -> None:
-        """Write to ``.npz`` (arrays) or ``.csv`` (a table with units), with the reactions of some pairs.
+        """Write to ``.npz`` (arrays) or ``.csv`` (a table with units), with the reactions of the given pairs.
 
-        Without these also to the formats of all results, ``.json``, ``.html``, ``.txt`` and ``.xlsx``.
+        Without reactions, the formats of all results can be written too: ``.json``, ``.html``, ``.txt`` and ``.xlsx``.
         """
         if not reactions:
             super().save(path)
@@ -294,7 +295,7 @@ class Trajectory(Result):
         return {ending: partial(write, self) for ending in ENDINGS}
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw coordinates, rates, momenta and energies into a file, or in a window; needs matplotlib."""
+        """Plot coordinates, rates, momenta and energies into a file, or in a window; needs matplotlib."""
         from mbplugin.simulation.trajectory.resampling import plot
 
         return plot(self, path)

@@ -27,11 +27,11 @@ from mbplugin.simulation.trajectory.axis import Held, held_mechanisms
 if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-#: Poses at which each set of constraints is judged.
+#: Number of poses at which the uniqueness is computed for each set of constraints.
 _POSES = 5
-#: A row has no part in a component of the wrench below this.
+#: A row does not contribute to a component of the wrench if its coefficient is below this.
 _NO_PART = 1e-12
-#: Where sliding ends the rate is zero to this, rad/s and m/s: as exactly as the instant is found.
+#: Where sliding ends, a rate below this counts as zero, rad/s and m/s: the instant is not located more accurately.
 _HARDLY = 1e-6
 
 
@@ -44,17 +44,17 @@ class JointWrenches:
     of_pair : dict of str to (T, 6) array
         [f; m] on the successor at the origin of S, axes of P, N and N·m.
     of_rest : dict of str to (T, k) array
-        Multipliers of all other constraints, row by row, N and N·m; zero while one does not hold.
+        Multipliers of all other constraints, row by row, N and N·m; zero while a constraint is not active.
     of_brake : dict of str to (T,) array
-        What the brake of a joint does along its freedom, N·m or N; zero before it grips.
+        Force of a joint's brake along its freedom, N·m or N; zero before it engages.
     of_resistance : dict of (str, str) to (T,) array
-        What dry friction, a sliding brake, and a damper in a cut pair do along a freedom, N·m or N; not what
-        holds.
+        Forces of dry friction, a sliding brake, and a damper in a cut pair along a freedom, N·m or N; without
+        static forces.
     transmitted : dict of str to (T, 6) array
-        As ``of_pair``, with all that acts along the freedoms: drives, brakes, friction, springs.
+        As ``of_pair``, plus the forces along the freedoms: drives, brakes, friction, springs.
     determined : dict of str to (T, 6) array of bool
-        Which components of ``of_pair`` the rigid model or the stated stiffness determines; without stated
-        stiffness it is empty.
+        Components of ``of_pair`` that the rigid model or the stated stiffness determines; empty without stated
+        stiffness.
     """
 
     of_pair: dict[str, Array]
@@ -67,22 +67,22 @@ class JointWrenches:
 
 @dataclass(frozen=True, eq=False)
 class _Passing:
-    """What passes through the joints at the samples of one segment, world axes.
+    """Forces in the joints at the samples of one segment, world axes.
 
     Parameters
     ----------
     R, p, c : (s, S, 3, 3), (s, S, 3), (s, S, 3) array
         Frames and centres of mass of the composite bodies, the ground first.
     inwards : (s, S, 6) array
-        Wrench that each composite body gets through its tree joint, at its centre of mass.
+        Wrench of its tree joint on each composite body, at its centre of mass.
     multipliers : (s, m) array
         λ of the closing rows.
     cut : (s, m, 6) array
         Wrench of each closing row on its successor, at the centre of mass.
     brakes : (s, b) array
-        Forces of the brakes that have gripped, N·m or N.
+        Forces of the engaged brakes, N·m or N.
     resisted : (s, r) array
-        Forces of all resistances that slide, N·m or N.
+        Forces of all sliding resistances, N·m or N.
     """
 
     R: Array
@@ -98,8 +98,8 @@ class _Passing:
 def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
     """Return the wrenches of all joints at all samples.
 
-    Closing rows get the multipliers that make up for M q̈ − F in joint rates; with these, every body
-    and the tree beyond it is in balance, which leaves what its tree joint carries.
+    Multipliers of the closing rows follow from M q̈ − F in joint rates. With these, the balance of every body and
+    the tree beyond it gives the wrench in its tree joint.
     """
     count = len(trajectory.time)
     of_pair: dict[str, Array] = {name: np.zeros((count, 6)) for name in trajectory.pair_names}
@@ -125,7 +125,7 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
             of_resistance.setdefault(freedom, np.zeros(count))[held.samples] = carried.resisted[:, n]
         for name, at in _rows_by_constraint(model).items():
             if name not in of_pair:
-                # of a wheel that begins to roll there are more rows than before
+                # a wheel that begins to roll has more rows than before
                 missing = len(at) - of_rest.setdefault(name, np.zeros((count, 0))).shape[1]
                 of_rest[name] = np.pad(of_rest[name], ((0, 0), (0, max(missing, 0))))
                 of_rest[name][held.samples, : len(at)] = carried.multipliers[:, at]
@@ -137,7 +137,7 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
         rest = {n: [model.table.labels[i][1] for i in at] for n, at in _rows_by_constraint(model).items()}
         if trajectory.coordinates == "absolute":
             before = {name: wrenches[held.samples] for name, wrenches in of_pair.items()}
-            # what absolute coordinates need takes long to import, and few motions need it
+            # this module is slow to import, and few motions need it
             from mbplugin.simulation.trajectory.redundant import spread_over_all_rows
 
             spread_over_all_rows(trajectory, held, rest, of_pair, of_rest)
@@ -164,7 +164,7 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
 
 
 def _stretches(trajectory: Trajectory) -> Iterator[tuple[Held, tuple[BrakeForce, ...]]]:
-    """Yield what held, and the brakes that had gripped, wherever one of them changes."""
+    """Yield each stretch of samples with the same active constraints and the same engaged brakes."""
     for held in held_mechanisms(trajectory):
         for samples, gripped in by_brakes(trajectory, held.samples):
             yield replace(held, samples=samples), gripped
@@ -217,7 +217,7 @@ def _carried(
 def _redundancy(trajectory: Trajectory, held: Held) -> int:
     from mbplugin.dynamics.tree_model import redundancy
 
-    # more at single poses is singular, not redundant
+    # a larger redundancy at single poses is due to a singularity
     poses = (trajectory.q[k] for k in held.spread(3))
     return min(redundancy(held.mech, q, trajectory.planar, trajectory.tolerance) for q in poses)
 
@@ -230,8 +230,10 @@ def _rows_by_constraint(model: TreeModel) -> dict[str, list[int]]:
 
 
 def _wrench(model: TreeModel, pair: Pair, carried: _Passing) -> tuple[Array, Array]:
-    """Return all of the wrench (s, 6) of a pair on its successor at the origin of S, axes of P, and the part
-    that its rows carry."""
+    """Return the total wrench (s, 6) of a pair, and the part that its rows carry.
+
+    Both act on the successor at the origin of S, axes of P.
+    """
     mech = model.mech
     a, X_aP = model.composites_of.frame(mech, pair.body_a, pair.X_AP)
     b, X_bS = model.composites_of.frame(mech, pair.body_b, pair.X_BS)
@@ -256,7 +258,7 @@ def _wrench(model: TreeModel, pair: Pair, carried: _Passing) -> tuple[Array, Arr
 
 
 def _along_freedoms(model: TreeModel, pair: Pair, carried: _Passing) -> Array:
-    """Return the forces along the freedoms of a cut pair (s, 6), sliding and holding."""
+    """Return the forces along the freedoms of a cut pair (s, 6), both sliding and static."""
     out: Array = np.zeros((len(carried.resisted), 6))
     labels = model.table.labels
     first = len(labels) - len(model.resistances)
@@ -271,13 +273,14 @@ def _along_freedoms(model: TreeModel, pair: Pair, carried: _Passing) -> Array:
 
 
 def constrained_part(pair: Pair, wrench: Array, R_PS: Array) -> Array:
-    """Return the part (n, 6) of a joint's wrench that its rows carry; drives and springs carry the rest.
+    """Return the part (n, 6) of a joint's wrench that its rows carry, without the forces along its freedoms.
 
     Parameters
     ----------
     wrench : (n, 6) array
         At the origin of S, axes of P.
     R_PS : (n, 3, 3) array
+        Orientation of S relative to P.
     """
     out: Array = wrench.copy()
     if pair.kind.row_kind("rz") is RowKind.CROSSED:
@@ -290,11 +293,11 @@ def constrained_part(pair: Pair, wrench: Array, R_PS: Array) -> Array:
     return out
 
 
-# Which reaction components a rigid model determines along a motion.
+# Uniqueness of the reaction components in the rigid model along a motion.
 
 
 def determined_components(trajectory: Trajectory) -> dict[str, AnyArray]:
-    """Return for every pair whether the rigid model determines each component, (T, 6) of bool."""
+    """Return flags (T, 6) for every pair of the components that the rigid model determines."""
     count = len(trajectory.time)
     out: dict[str, AnyArray] = {name: np.ones((count, 6), dtype=bool) for name in trajectory.pair_names}
     for held in held_mechanisms(trajectory):
@@ -306,7 +309,7 @@ def determined_components(trajectory: Trajectory) -> dict[str, AnyArray]:
 
 
 def _generic(trajectory: Trajectory, held: Held) -> list[System]:
-    """Return the systems at the judged poses that are not singular: those of the least redundancy."""
+    """Return the systems at sampled poses that are not singular, i.e. those of the smallest redundancy."""
     columns = plane_columns(trajectory.planar)
     poses = [trajectory.q[k] for k in held.spread(_POSES)]
     systems = [
@@ -317,7 +320,7 @@ def _generic(trajectory: Trajectory, held: Held) -> list[System]:
 
 
 def _determined(system: System, name: str) -> AnyArray:
-    """Return the components (6,) of a pair's wrench to which only determined multipliers contribute."""
+    """Return flags (6,) of the components of a pair's wrench to which only determined multipliers contribute."""
     pair = system.mech.pair_by_name[name]
     (rows,) = (rows for rows in system.rows if rows.constraint == name)
     if not rows.components:
@@ -326,11 +329,11 @@ def _determined(system: System, name: str) -> AnyArray:
     return np.asarray(~part[~system.unique[system.slices[name]]].any(axis=0))
 
 
-# The brakes along a computed motion: which are engaged, and their forces.
+# Engaged brakes along a computed motion, and their forces.
 
 
 def by_brakes(trajectory: Trajectory, samples: AnyArray) -> Iterator[tuple[AnyArray, tuple[BrakeForce, ...]]]:
-    """Yield ``samples`` (k,) of a segment with the brakes that have gripped there, in the order of time."""
+    """Yield parts of the ``samples`` (k,) of a segment with the brakes engaged there, in the order of time."""
     first = {brake: _first_sample(trajectory, brake.closes) for brake in trajectory.actions.brakes}
     inner = sorted({k for k in first.values() if samples[0] < k <= samples[-1]})
     for part in np.split(samples, np.searchsorted(samples, inner)):
@@ -339,7 +342,7 @@ def by_brakes(trajectory: Trajectory, samples: AnyArray) -> Iterator[tuple[AnyAr
 
 
 def _first_sample(trajectory: Trajectory, closes: float) -> int:
-    """Return the first sample behind an instant; the first of two at that instant is before it."""
+    """Return the first sample after a brake engages at ``closes`` (s); of two different ones then, the second."""
     time, qdd = trajectory.time, trajectory.qdd
     k = int(np.searchsorted(time, closes - 1e-12 * (1.0 + closes)))
     twice = k + 1 < len(time) and time[k + 1] - time[k] <= 1e-12 * (1.0 + closes)
@@ -347,7 +350,7 @@ def _first_sample(trajectory: Trajectory, closes: float) -> int:
 
 
 def close(model: TreeModel, held: Held, gripped: tuple[BrakeForce, ...]) -> None:
-    """Let brakes act; where a lock stands for what holds or leads a freedom, it has the dry part."""
+    """Add the laws of engaged brakes to the model; without dry friction if a lock stands for it."""
     own = {lock.joint for lock in held.mech.locks}
     for n, brake in model.brakes:
         if brake in gripped:
@@ -356,17 +359,17 @@ def close(model: TreeModel, held: Held, gripped: tuple[BrakeForce, ...]) -> None
 
 
 def set_senses(model: TreeModel, qd: Array, qdd: Array, before: tuple[Array, Array] | None = None) -> None:
-    """Let every resistance slide in the sense of its rate.
+    """Set the sense of every resistance to that of its rate.
 
-    Where the rate is zero, that is the sense in which it starts to slide, that of its acceleration; where
-    sliding has just come to its end, it is that of the rate before. The model is at the state already.
+    If the rate is zero, take the sense of the acceleration, in which it starts to slide; if sliding has just
+    ended, that of the rate before. The model must have been evaluated at the state.
 
     Parameters
     ----------
     qd, qdd : (nv,) array
         Rates and accelerations, SI units.
     before : (qd, qdd), optional
-        Of the sample before, where the state is the last one before a jump.
+        Those of the previous sample, if the state is the last one before a jump.
     """
     rates, at_rest = rates_of(model, qd), AT_REST
     beside = rates_of(model, qdd)
@@ -377,9 +380,9 @@ def set_senses(model: TreeModel, qd: Array, qdd: Array, before: tuple[Array, Arr
 
 
 def before_jumps(time: Array) -> AnyArray:
-    """Return which samples are those before a jump, (T,) of bool, by their time (T,), s.
+    """Return flags (T,) of the last samples before jumps, from the times (T,), s.
 
-    Others of the same time follow, none is earlier.
+    These are the first of several samples with the same time.
     """
     twice = np.diff(time) == 0
     return np.asarray(np.append(twice, False) & ~np.insert(twice, 0, False))
@@ -391,7 +394,7 @@ def resistance_forces(model: TreeModel, qd: Array) -> Array:
 
 
 def holding_row(model: TreeModel, held: Held, brake: BrakeForce) -> RowLabel | None:
-    """Return the (constraint, component) of the lock that stands for a brake while it holds."""
+    """Return the (constraint, component) of the lock that represents a holding brake; None if it does not hold."""
     label = lock_label(brake.joint, brake.freedom)
     return label if str(Holder("brake", brake.joint)) in held.active and label in model.table.labels else None
 

@@ -1,6 +1,6 @@
 """The Dormand–Prince method of order 8(5,3) with step control, and dense output of order 7.
 
-The coefficients are in ``integrators/dop853_coefficients.py``.
+The coefficients are in ``integrators/explicit.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mbplugin.simulation.integrators.tableau import Tableau
 
 
 def _dense_output() -> Array:
-    """Return the weights (16, 8) of the stages in the powers of θ.
+    """Return the weights (16, 8) of the stages in powers of θ.
 
     Hairer's form is F₀θ + F₁θ(1−θ) + F₂θ²(1−θ) + F₃θ²(1−θ)² + … with F₀ = Δy, F₁ = hk₁ − Δy,
     F₂ = 2Δy − h(k₁ + k₁₃) and F₃ … F₆ from D.

@@ -1,11 +1,11 @@
 """A variational integrator for long runs: symplectic, of order 2, with a fixed step.
 
 The action of a step is that of a uniform motion, L_d = h L(q ∘ Δ/2, Δ/h): the midpoint rule of Marsden and
-West, Discrete mechanics and variational integrators (2001), in position–momentum form, with turns on the
+West, Discrete mechanics and variational integrators (2001), in position–momentum form, with rotations on the
 group as in Lee, Leok and McClamroch, Lie group variational integrators for the full body problem (2007).
-What is no part of L acts at the midpoint (discrete d'Alembert principle); constraints as in RATTLE
-(Andersen 1983), with impulses at both ends. All of it reads the same from the end to the start, so a motion
-can be reversed; momenta that belong to a symmetry are kept, and the energy error stays bounded.
+Forces that are not part of L act at the midpoint (discrete d'Alembert principle); constraints are treated as in RATTLE
+(Andersen 1983), with impulses at both ends. The method is symmetric in time, so a motion can be reversed; momenta that
+belong to a symmetry are conserved, and the energy error stays bounded.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class VariationalIntegrator(Integrator):
         chunk: Chunk,
         counts: Array,
     ) -> tuple[int, int]:
-        """Take compiled steps in place; return status and number of samples; arrays as for
-        :meth:`mbplugin.simulation.integrators.contract.Integrator.advance`.
+        """Take compiled steps in place; return status and number of samples.
+
+        Arrays as for :meth:`mbplugin.simulation.integrators.contract.Integrator.advance`.
         """
         status, kept, state.t, state.h = variational_loop()(
             *(compiled_evaluate(), compiled_discrete_forces(), compiled_step()),
@@ -70,17 +71,17 @@ class VariationalIntegrator(Integrator):
 
 
 class _StepInParts:
-    """Steps in Python, in parts where the equations of a whole one are not solved."""
+    """Steps in Python, which are divided if the equations of a whole step cannot be solved."""
 
     def __init__(self, stepper: StepperInPython) -> None:
         self._stepper = stepper
-        #: The part of a step that is tried next, and the time up to which the last has come, s.
+        #: Fraction of a step to try next, and the end time of the last step, s.
         self._part, self._reached = 1.0, 0.0
 
     def __call__(self, kernel_state: KernelState, state: State, control: Control, dense: Array) -> float:
         """Take a step in place, or part of one, and fill its ``dense`` (d, 2, nv) output.
 
-        Return its length, s, or 0 where none can be solved.
+        Return its length, s, or 0 if no part of it can be solved.
         """
         if state.t != self._reached:
             self._part = 1.0
@@ -101,7 +102,7 @@ class _StepInParts:
         state.q[:], state.qd[:] = moved.q, moved.qd
         self._part, self._reached = min(1.0, 2.0 * self._part), state.t
         self._stepper.prescribe(kernel_state, state.t, begun)
-        # whatever else is asked for, the impulses at the end are part of the step
+        # the impulses at the end are part of the step, so project regardless of the stabilisation
         project_state(kernel_state, state.t, state.q, state.qd)
         self._stepper.evaluate(kernel_state, state, begun)
         state.work[:2] += h * moved.power[:2]
@@ -111,7 +112,7 @@ class _StepInParts:
         return h
 
     def _solved(self, kernel_state: KernelState, state: State, h: float) -> Moved | None:
-        """Return where a step of h ends, or None where its equations are not solved."""
+        """Return the end of a step of h, or None if its equations cannot be solved."""
         begun, stepper = state.t, self._stepper
 
         def prescribe(t: float) -> None:
