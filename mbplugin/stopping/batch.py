@@ -1,4 +1,4 @@
-"""Many stops of one robot: its model is built once, every stop is one call of the compiled loop."""
+"""Compute many stops of one robot: the model is built once, and each stop is one call of the compiled loop."""
 
 from __future__ import annotations
 
@@ -57,23 +57,23 @@ _OUTCOMES: dict[int, StopOutcome] = {
     LIMIT: "limit_hit",
     MOVING: "not_stopped",
 }
-#: A joint moves above this rate, rad/s or m/s.
+#: A joint counts as moving above this rate, rad/s or m/s.
 _MOVES = 1e-5
 _SHORT = 0.01
 
 
-# Stops of one robot in any category, each with its own brakes and payloads, by the compiled loop.
+# Stops of one robot in any category, each with its own brakes and payloads, computed by the compiled loop.
 
 
 class CompiledStopper:
-    """Stops of an arm whose joints have one freedom and a brake each.
+    """Computes stops of an arm whose joints each have one freedom and a brake.
 
     Parameters
     ----------
     scenario : Scenario
-        Its category and its ramps are those of all stops.
+        Sets the category and the ramps of all stops.
     *tolerances : float
-        Relative and absolute, of the integration; by default those of :class:`CompiledStop`.
+        Relative and absolute tolerance of the integration; by default those of :class:`CompiledStop`.
     """
 
     def __init__(self, scenario: Scenario, *tolerances: float) -> None:
@@ -82,7 +82,7 @@ class CompiledStopper:
     def stop(
         self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
     ) -> StopSummary:
-        """Return how a stop from q (nq,) and qd (nv,) comes out; rad and m, per second."""
+        """Return the result of a stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
         self.compiled.set_brakes(brakes)
         self.compiled.set_payloads(payloads)
         if self.scenario.category == 0:
@@ -96,18 +96,19 @@ class CompiledStopper:
 
 @dataclass(frozen=True, eq=False)
 class StopSummary:
-    """What a stop comes to, joint by joint in the order of the brakes.
+    """Result of a stop; joint values are in the order of the brakes.
 
     Parameters
     ----------
     time : float
-        To rest, s.
+        Time from the signal to rest, s.
     times, travels, reaction_travels, back : (n,) array
-        s from the signal; rad or m.
+        Of each joint: time to rest, travel, travel before braking, and distance slipped back; s from the signal,
+        rad or m.
     tool_distance : float
         Length of the tool's path from the signal to rest, m.
     tool_displacement : float
-        Straight, between the tool's places at the signal and at rest, m.
+        Straight distance between the tool's positions at the signal and at rest, m.
     """
 
     outcome: StopOutcome
@@ -122,7 +123,7 @@ class StopSummary:
 
 
 def summary_of(report: StopReport) -> StopSummary:
-    """Return what a stop comes to, from its report."""
+    """Return the summary of a stop from its report."""
     keys = ("time", "travel", "reaction_travel", "back")
     times, travels, reactions, back = (
         np.array([getattr(joint, key) for joint in report.joints]) for key in keys
@@ -141,15 +142,15 @@ def summary_of(report: StopReport) -> StopSummary:
 
 
 class CompiledStop:
-    """A robot that is stopped many times.
+    """Computes many stops of one robot, whose model is built once.
 
     Parameters
     ----------
     scenario : Scenario
-        Of a robot for which :func:`~mbplugin.stopping.batch.supports_compiled_stop` holds.
+        One for which :func:`~mbplugin.stopping.batch.supports_compiled_stop` is true.
     patient : bool
-        Whether the runner, which may take minutes, computes a stop that is too stiff for the compiled loop. Otherwise
-        such a stop counts as still moving when its longest time is over, as a fit needs no more of it.
+        Whether a stop too stiff for the compiled loop is left to the runner, which may take minutes. Otherwise such
+        a stop counts as still moving at its longest time, which is enough for a fit.
     """
 
     def __init__(
@@ -191,7 +192,7 @@ class CompiledStop:
         self.set_brakes(scenario.brakes)
 
     def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
-        """Give the brakes, on the same joints, other numbers."""
+        """Replace the parameters of the brakes, which stay on the same joints."""
         self._brakes = brakes
         laws = [free + brake.law for free, brake in zip(self._free_laws, brakes, strict=True)]
         store_laws(self._s["braked"], laws, self._own)
@@ -199,7 +200,7 @@ class CompiledStop:
         self._s["engagement_time"][self._own] = [brake.engagement_time for brake in brakes]
 
     def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
-        """Carry other payloads."""
+        """Replace the payloads."""
         self._payloads = payloads
         composites, bare = self.model.composites, self._bare
         for name in ("mass", "com", "inertia", "weight"):
@@ -209,7 +210,7 @@ class CompiledStop:
             composites["weight"][k] = mass * self.scenario.mech.gravity
 
     def stop(self, q: Array, qd: Array) -> StopSummary:
-        """Return how a stop of category 0 from q (nq,) and qd (nv,) comes out."""
+        """Return the result of a category-0 stop from q (nq,) and qd (nv,)."""
         rates_at_signal = qd
         start, q, qd = np.array(q, dtype=float), np.array(q, dtype=float), np.array(qd, dtype=float)
         ended = self._run(q, qd, self.scenario.duration)
@@ -229,12 +230,12 @@ class CompiledStop:
         return self._stopped(ended, (start, q), times, reaction, back, self._pieces)
 
     def _by_the_runner(self, q: Array, qd: Array) -> StopSummary:
-        """Return a stop of category 0 from q (nq,) and qd (nv,) that takes the compiled loop too many steps.
+        """Compute with the runner a category-0 stop from q (nq,) and qd (nv,) that is too stiff for the compiled loop.
 
         Raises
         ------
         BadUsage
-            The runner does not compute it either.
+            The runner cannot compute it either.
         """
         scenario = replace(self.scenario, category=0).from_state(q, qd, self._brakes, self._payloads)
         try:
@@ -259,18 +260,18 @@ class CompiledStop:
         reactions: Array | None = None,
         braked: bool = True,
     ) -> StopSummary:
-        """Return how a stop of category 1 or 2 comes out: ramps in closed form, then the brakes alone.
+        """Return the result of a stop of category 1 or 2: ramps in closed form, then the brakes alone.
 
         Parameters
         ----------
         q, qd : (nq,), (nv,) array
-            rad and m, rad/s and m/s.
+            State at the signal; rad and m, rad/s and m/s.
         decelerations : (n,) array
             Of the joints with brakes, rad/s² or m/s², positive.
         reactions : (n,) array, optional
-            From the signal until each ramp begins, s; by default the delays of the brakes.
+            Time from the signal until each ramp begins, s; by default the delays of the brakes.
         braked : bool
-            Whether brakes replace the drives at rest (category 1), or the drives hold the robot.
+            Whether brakes replace the drives at rest (category 1); otherwise the drives hold the robot (category 2).
 
         Raises
         ------
@@ -305,12 +306,12 @@ class CompiledStop:
         times = np.where(slipped > 0.0, end + slipped, times)
         slipping = self._pieces[: int((self._pieces[:, 0, 0] <= 0.0).argmax())]
         pieces = np.concatenate((controlled[controlled[:, 0, 0] > 0.0], slipping))
-        # a braked joint turns at the end of a piece
+        # a braked joint reverses only at the end of a piece
         back = (np.sign(v) * (pieces[:, 4, rates] - q[rates])).max(axis=0, initial=0.0)
         return self._stopped((status, end + time, count), (start, q), times, reaction, back, pieces)
 
     def _braked(self, q: Array, duration: float) -> tuple[int, float, int]:
-        """Move q (nq,) in place from rest: brakes are signalled, power goes off when the last is engaged."""
+        """Move q (nq,) in place from rest: brakes start to engage, and drives are powered off with the last of them."""
         delays, engagement_time = self._s["power_off"].copy(), self._s["engagement_time"].copy()
         engagement = (engagement_time - delays)[self._own]
         self._s["power_off"][self._own] = engagement.max(initial=0.0)
@@ -321,7 +322,7 @@ class CompiledStop:
             self._s["power_off"], self._s["engagement_time"] = delays, engagement_time
 
     def _run(self, q: Array, qd: Array, duration: float) -> tuple[int, float, int]:
-        """Move q and qd (nv,) in place to rest; return how it ends, when (s), and the number of evaluations."""
+        """Integrate q (nq,) and qd (nv,) in place to rest; return status, time (s) and number of evaluations."""
         addresses, now = called_addresses(), self._workspace.now
         for _ in range(2):
             for array in arrays_of(self._workspace):
@@ -341,7 +342,7 @@ class CompiledStop:
         return int(status), float(time), int(count)
 
     def _only_slows_down(self) -> bool:
-        """Return whether a joint has moved that nothing holds at rest: its decay is never over."""
+        """Return True if a joint that no static force holds has moved: its rate decays but never reaches zero."""
         loose = self._s["rate"][self._s["braked"]["static"] == 0.0]
         if not len(loose):
             return False
@@ -357,7 +358,7 @@ class CompiledStop:
         back: Array,
         pieces: Array,
     ) -> StopSummary:
-        """Return the value of a stop from how it ended (status, time, count), first and last pose, motion.
+        """Return the summary of a stop from its end (status, time, count), first and last pose, and motion.
 
         ``times``, ``reaction`` and ``back`` (n,) are those of :class:`StopSummary`, s, rad and m; ``pieces`` (k, 7, nv)
         are the motion, see :func:`path_length`.
@@ -372,17 +373,17 @@ class CompiledStop:
         length = path_length(self.model.composites, self.model.rates, carrier, X.p, pieces)
         displacement = float(np.linalg.norm(self.tool_at(end) - self.tool_at(start)))
         last = float(times.max(initial=0.0)) if status == STOPPED else time
-        # a straight path may come out shorter than its chord by rounding
+        # rounding may make a straight path shorter than its chord
         length = max(float(length), displacement)
         return StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
 
     def to_limits(self) -> float:
-        """Return how near the last stop comes to a joint limit, from the first step on, rad or m."""
+        """Return the smallest distance to a joint limit during the last stop, rad or m."""
         own, extremes = self._s[self._own], turning_points(self.pieces)[:, self._rates]
         return float(np.minimum(extremes - own["lower"], own["upper"] - extremes).min(initial=np.inf))
 
     def holding(self, q: Array) -> Array:
-        """Return the forces (n,) that the brakes need to hold a pose q (nq,), N·m and N."""
+        """Return the brake forces (n,) that hold a pose q (nq,), N·m and N."""
         m = self._kernel_state
         m.resistances["sense"] = 0.0
         m.independent_rows[:] = m.resistances["row"]
@@ -398,20 +399,20 @@ class CompiledStop:
         return np.array(np.diag(M))
 
     def potential(self, q: Array) -> float:
-        """Return the potential energy of gravity at a pose q (nq,), J."""
+        """Return the gravitational potential energy at a pose q (nq,), J."""
         self.tool_at(q)
         composites = self.model.composites
         return -float((composites["weight"] * composites["c"]).sum())
 
     def tool_at(self, q: Array) -> Array:
-        """Return the tool's place (3,) at a pose q (nq,), m."""
+        """Return the tool's position (3,) at a pose q (nq,), m."""
         move(self.model.composites, self.model.rates, np.asarray(q, dtype=float), self._rest)
         k, X = self._tool
         return np.asarray(self.model.composites["p"][k] + self.model.composites["R"][k] @ X.p)
 
 
 def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
-    """Return the joints of a stop as records (n,), in the order of the resistances."""
+    """Return the ``STOPPING`` records (n,) of the joints, in the order of the resistances."""
     s = np.zeros(len(model.resistances), dtype=STOPPING)
     mech = model.mech
     bounds = {
@@ -424,29 +425,29 @@ def _stopping(model: TreeModel, scenario: Scenario) -> AnyArray:
         joint["free"] = joint["braked"] = resistance
         freedom = bounds[int(joint["rate"])]
         watched = scenario.limits == "stop" and freedom.lower < freedom.upper
-        # as the runner: at its very limit a joint has not passed it, and may do so with the first step
+        # as in the runner: a joint exactly at its limit has not passed it yet, but may do so in the first step
         joint["lower"] = freedom.lower - BEYOND if watched else -np.inf
         joint["upper"] = freedom.upper + BEYOND if watched else np.inf
     return s
 
 
 def _with_workspace(kernel_state: KernelState, n: int, nv: int) -> KernelState:
-    """Return the kernel state with memory for all resistances to hold."""
+    """Return the kernel state with enough memory for all resistances to hold at once."""
     return kernel_state._replace(
         Q=np.zeros((n, nv)), R=np.zeros((n, n)), multipliers=np.zeros(n), gap=np.zeros(n)
     )
 
 
-# Which stops the compiled loop can do: those of arms whose joints move by themselves, each with a brake.
+# Stops that the compiled loop supports: those of arms whose joints move independently, each with a brake.
 
 
 def supports_compiled_stop(scenario: Scenario) -> bool:
-    """Return whether the compiled loop can do a stop: a tree of single freedoms, all of them led."""
+    """Return True if the compiled loop can compute a stop: a tree of one-freedom joints, each with a brake."""
     return not next(_obstacles(scenario), "")
 
 
 def _obstacles(scenario: Scenario) -> Iterator[str]:
-    """Yield what keeps the compiled loop from a stop, in words."""
+    """Yield the reasons, in words, why the compiled loop cannot compute a stop."""
     mech = scenario.mech
     pairs = [joint.pair for joint in mech.tree.joints if joint.pair is not None]
     controlled = {brake.joint for brake in scenario.brakes}
@@ -470,12 +471,12 @@ def _obstacles(scenario: Scenario) -> Iterator[str]:
 def require_compiled_stop(
     scenario: Scenario, instead: str = "use estop for single stops, sweep for many"
 ) -> None:
-    """Refuse a scenario that is no arm whose joints all have brakes.
+    """Require an arm whose joints move independently and all have brakes.
 
     Raises
     ------
     BadUsage
-        With the remedy: a base that nothing holds, or single stops.
+        The scenario is no such arm; the remedy is to fix its free base, or ``instead``.
     """
     obstacle = next(_obstacles(scenario), "")
     if not obstacle:
@@ -490,7 +491,7 @@ def require_compiled_stop(
     )
 
 
-# The length of the path of a point of the tool, from the pieces of a motion.
+# The path length of a tool point, from the pieces of a motion.
 
 
 def _gauss_legendre(n: int) -> tuple[Array, Array]:
@@ -499,7 +500,7 @@ def _gauss_legendre(n: int) -> tuple[Array, Array]:
     return 0.5 * (nodes + 1.0), 0.5 * weights
 
 
-#: A step is smooth, and so is the speed of the tool on it; steps shorter than ``_SHORT`` (s) need fewer nodes.
+#: The tool's speed is smooth within a step, so few nodes suffice; steps shorter than ``_SHORT`` (s) need even fewer.
 _NODES, _WEIGHTS = _gauss_legendre(8)
 
 
@@ -513,14 +514,14 @@ def path_length(composites: Records, rates: Records, carrier: int, point: Array,
     Parameters
     ----------
     composites, rates : record arrays
-        Of a tree of single freedoms; they are left at some pose of the motion.
+        Of a tree of one-freedom joints; they are left at some pose of the motion.
     carrier : int
-        The solid that carries the point.
+        Index of the composite that carries the point.
     point : (3,) array
-        In that solid's frame, m.
+        In the frame of that composite, m.
     pieces : (n, 7, nv) array
-        Length (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k, between which the
-        coordinates are quintic; a piece of length 0 ends them.
+        Duration (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k; the coordinates are quintic
+        in between. A piece of duration 0 marks the end.
     """
     nv = pieces.shape[2]
     q, qd = np.empty(nv), np.empty(nv)
@@ -540,12 +541,12 @@ def path_length(composites: Records, rates: Records, carrier: int, point: Array,
 
 
 def turning_points(pieces: Array) -> Array:
-    """Return coordinates (2 k, nv) among which are the extremes of a motion: ends of pieces, and where rates vanish.
+    """Return coordinates (2 k, nv) that include the extremes of a motion: at ends of pieces, and where rates vanish.
 
     Parameters
     ----------
     pieces : (n, 7, nv) array
-        As for :func:`path_length`. Where a rate changes its sign inside a piece, the acceleration is taken as constant.
+        As for :func:`path_length`. Where a rate changes sign inside a piece, its acceleration is taken as constant.
     """
     ended = np.flatnonzero(pieces[:, 0, 0] <= 0.0)
     used = pieces[: ended[0]] if len(ended) else pieces
@@ -557,7 +558,7 @@ def turning_points(pieces: Array) -> Array:
 
 @kernel
 def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
-    """Return value and rate at fraction x of a piece from q, q̇, q̈ at both ends (6,)."""
+    """Return value and rate of a quintic at fraction x of a piece, from q, q̇, q̈ at both ends (6,)."""
     c0, c1, c2 = ends[0], h * ends[1], 0.5 * h * h * ends[2]
     D = ends[3] - (c0 + c1 + c2)
     E = h * ends[4] - (c1 + 2.0 * c2)
@@ -572,7 +573,7 @@ def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
 
 @kernel
 def _speed(composites: Records, carrier: int, point: Array) -> float:
-    """Return the speed of a point (3,) of a solid (in its frame, m), m/s."""
+    """Return the speed of a point (3,) of a composite (in its frame, m), m/s."""
     composite = composites[carrier]
     r0, r1, r2 = (
         composite.p[0] - composite.c[0],

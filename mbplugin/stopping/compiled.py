@@ -1,7 +1,7 @@
-"""A stop of category 0 in one compiled call, for trees: the basis of series of stops.
+"""A category-0 stop of a tree in one compiled call: the basis of series of stops.
 
-The same kernels as those of the runner take the steps, find the events in them, and decide which brakes hold:
-led joints and holding brakes are rows, sliding brakes act against the rate.
+The kernels that take the steps, locate the events and decide which brakes hold are those of the runner. Driven joints
+and holding brakes are constraint rows; sliding brakes act against the rate.
 """
 
 from __future__ import annotations
@@ -58,23 +58,23 @@ from mbplugin.simulation.steppers.kernel_state import (
     struct_loader,
 )
 
-#: Rates of rows that stick without a multiplier, in units of rest, that no rounding explains.
+#: Rate of a row that sticks without a multiplier beyond which it is not rounding, in units of ``AT_REST``.
 _DRIFT = 1e4
-#: Where the words of a kernel state have the numbers of rows that hold, and the size of Q.
+#: Indices into the words of a kernel state: those of the numbers of active rows, and that of the size of Q.
 _ROWS, _Q_SIZE = held_words()
-#: How many steps are taken at a time.
+#: Number of steps per call of the integrator.
 AT_ONCE = 8
-#: How a stop ends; UNDECIDED: a brake breaks away, and what decides that is not compiled yet.
+#: Status at the end of a stop; UNDECIDED: a brake breaks away, and the function that decides this is not compiled yet.
 STOPPED, LIMIT, MOVING, BROKEN, UNDECIDED = range(5)
-#: The most steps of a stop.
+#: Largest number of steps of a stop.
 STEPS = 4000
-#: The first step, s.
+#: Length of the first step, s.
 _FIRST_STEP = 1e-3
-#: One resistance in a stop, as it is before (``free``) and after (``braked``) its brake grips. ``power_off``:
-#: when its drive gives up; ``engagement_time``: when its brake grips, s. ``lower``, ``upper``: where it has passed
-#: its limits. ``direction``: the sense of its
-#: motion when braking starts; ``position_at_braking``: the coordinate there; ``max_travel``: the farthest
-#: along that sense; ``rest``: the last instant at which it moved, s.
+#: One joint in a stop, with its resistance before (``free``) and after (``braked``) its brake engages. ``power_off``:
+#: time at which its drive is powered off; ``engagement_time``: time at which its brake engages, s. ``lower``,
+#: ``upper``: coordinates beyond which it has passed its limits. ``controlled``: its drive is still powered.
+#: ``direction``: sense of its motion when braking starts; ``position_at_braking``: its coordinate then;
+#: ``max_travel``: largest travel since then in that sense; ``rest``: last time at which it moved, s.
 STOPPING = np.dtype(
     [
         ("rate", np.int64),
@@ -94,11 +94,11 @@ STOPPING = np.dtype(
 )
 
 
-# Which brakes hold in a stop, and what is watched: decided by the kernels of the runner.
+# The brakes that hold, and the event functions: both are determined by the kernels of the runner.
 
 
 class Friction(NamedTuple):
-    """Which resistances act, rest, stick, and have a multiplier: arrays of bool (n,)."""
+    """Flags (n,) of the resistances: acting, resting, sticking, and with a multiplier (``carrying``)."""
 
     acting: AnyArray
     resting: AnyArray
@@ -107,7 +107,7 @@ class Friction(NamedTuple):
 
 
 def room_for_friction(n: int) -> Friction:
-    """Return arrays for n resistances."""
+    """Allocate the flags of n resistances, all False."""
     return Friction(*(np.zeros(n, dtype=np.bool_) for _ in Friction._fields))
 
 
@@ -126,10 +126,10 @@ def solve_brakes(
     tolerance: float,
     at_zero: int,
 ) -> tuple[int, bool]:
-    """Decide which brakes hold, let these rows hold in the kernel state, and fill the accelerations.
+    """Decide which brakes hold, activate their rows in the kernel state, and fill the accelerations.
 
-    The kernel state is at ``place``, as ``words`` (k,); ``rows`` (n,) are those that hold in it. Values are the
-    number of evaluations, and whether it is decided: not where a brake breaks away, and ``breaking`` is 0.
+    The kernel state lies at address ``place``, with the words ``words`` (k,); ``rows`` (n,) becomes its active rows.
+    Return the number of evaluations, and whether a decision was made: not if a brake breaks away and ``breaking`` is 0.
     """
     n, controlled, resistances = len(s), 0, load_struct(place).resistances
     for k in range(n):
@@ -137,9 +137,9 @@ def solve_brakes(
         if s[k].controlled:
             rows[controlled] = resistances[k].row
             controlled += 1
-    # rows of rates need no kinematics
+    # the rows are single rates, so no kinematics are needed
     let_slide(place, now.qd, friction.acting, at_zero, friction.resting)
-    # most often all that rests is held: then the forces which that needs are within the bounds, and nothing else is
+    # usually all resting joints are held: if their forces are within the bounds, nothing else has to be tried
     _hold(words, _let_hold(resistances, rows, controlled, s, now, friction.resting), len(now.qd))
     _accelerate(evaluate, place, t, now)
     if _within_bounds(place, controlled, friction.resting):
@@ -159,7 +159,7 @@ def solve_brakes(
 def _let_hold(
     resistances: Records, rows: AnyArray, r: int, s: Records, now: Motion, holding: AnyArray
 ) -> int:
-    """Put the rows that are ``holding`` (n,), at rest, behind the first r of ``rows`` (n,); return their number."""
+    """Append the rows that are ``holding`` (n,) to the first r of ``rows`` (n,), at rest; return the new number."""
     for k in range(len(s)):
         if holding[k]:
             rows[r] = resistances[k].row
@@ -170,7 +170,7 @@ def _let_hold(
 
 @kernel
 def _within_bounds(place: int, controlled: int, holding: AnyArray) -> bool:
-    """Return whether the forces on the rows behind the first ``controlled``, those ``holding`` (n,), can be held."""
+    """Return True if the rows ``holding`` (n,), which follow the first ``controlled``, are within static bounds."""
     m, i = load_struct(place), controlled
     for k in range(len(holding)):
         if holding[k]:
@@ -182,7 +182,7 @@ def _within_bounds(place: int, controlled: int, holding: AnyArray) -> bool:
 
 @kernel
 def _accelerate(evaluate: Evaluate, place: int, t: float, now: Motion) -> None:
-    """Fill the accelerations of a state at t, s."""
+    """Fill the accelerations of a state at time t, s."""
     evaluate(place, FORWARD_DYNAMICS, t, t, now.q, now.qd)
     rates = load_struct(place).rates
     for j in range(len(now.qd)):
@@ -191,7 +191,7 @@ def _accelerate(evaluate: Evaluate, place: int, t: float, now: Motion) -> None:
 
 @kernel
 def _hold(words: AnyArray, r: int, nv: int) -> None:
-    """Let the first r rows of a kernel state hold, which is given as words (k,)."""
+    """Set the number of active rows of a kernel state, given as words (k,), to r."""
     for k in range(len(_ROWS)):
         words[_ROWS[k]] = r
     words[_Q_SIZE] = r * nv
@@ -201,7 +201,7 @@ def _hold(words: AnyArray, r: int, nv: int) -> None:
 def watch(
     watch_brakes: Any, place: int, s: Records, now: Motion, friction: Friction, event_functions: Records
 ) -> int:
-    """Fill the event functions of brakes and of limits; return their number."""
+    """Fill the event functions of the brakes and limits; return their number."""
     q, qd = now.q, now.qd
     sticking, carrying = friction.sticking, friction.carrying
     count: int = watch_brakes(place, q, qd, sticking, carrying, _DRIFT, event_functions)
@@ -217,11 +217,11 @@ def watch(
     return count
 
 
-# The motion of a stop, step by step: states, room for steps, and what is kept of them.
+# The motion of a stop, step by step: states, buffers for steps, and stored pieces.
 
 
 class Motion(NamedTuple):
-    """A state of the robot: q, q̇, q̈ (nv,) and the works (3,)."""
+    """A state of the robot: q, q̇, q̈ (nv,) and the accumulated work (3,)."""
 
     q: Array
     qd: Array
@@ -230,7 +230,7 @@ class Motion(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Room for steps taken at once, see :class:`Chunk`."""
+    """Buffers for the steps of one call, see :class:`~mbplugin.simulation.integrators.contract.Chunk`."""
 
     t: Array
     q: Array
@@ -241,12 +241,12 @@ class Taken(NamedTuple):
 
 
 def motion_at_rest(nv: int) -> Motion:
-    """Return a state of nv rates that are zero."""
+    """Return a state of nv rates, all zero."""
     return Motion(np.zeros(nv), np.zeros(nv), np.zeros(nv), np.zeros(3))
 
 
 def room_for_steps(nv: int) -> Taken:
-    """Return room for the steps of nv rates, without dense output: both ends of a step give its quintic."""
+    """Allocate buffers for steps of nv rates, without dense output: the ends of a step define its quintic."""
     n = AT_ONCE
     return Taken(
         np.zeros(n),
@@ -260,7 +260,7 @@ def room_for_steps(nv: int) -> Taken:
 
 @kernel
 def put_all(of: Motion, out: Motion) -> None:
-    """Copy a state."""
+    """Copy q, q̇ and q̈ of a state."""
     put(of.q, out.q)
     put(of.qd, out.qd)
     put(of.qdd, out.qdd)
@@ -270,7 +270,7 @@ def put_all(of: Motion, out: Motion) -> None:
 def keep_all(
     pieces: Array, kept: int, s: Records, begin: float, old: Motion, taken: Taken, count: int
 ) -> tuple[int, float]:
-    """Keep the first steps that were taken in ``pieces`` (k, 7, nv); return their number and the time, s.
+    """Store the first ``count`` steps in ``pieces`` (k, 7, nv); return the number of pieces and the time, s.
 
     ``old`` becomes the end of the last step.
     """
@@ -284,7 +284,7 @@ def keep_all(
 def keep_step(
     pieces: Array, kept: int, s: Records, begin: float, t: float, old: Motion, now: Motion
 ) -> tuple[int, float]:
-    """Keep a step from ``old`` to ``now`` in ``pieces`` (k, 7, nv); return their number and the time, s.
+    """Store a step from ``old`` to ``now`` in ``pieces`` (k, 7, nv); return the number of pieces and the time, s.
 
     ``old`` becomes the end of the step.
     """
@@ -296,10 +296,10 @@ def keep_step(
 
 @kernel
 def keep_piece(pieces: Array, k: int, length: float, old: Motion, now: Motion) -> int:
-    """Keep a step as piece k of ``pieces`` (most, 7, nv); return the number of pieces.
+    """Store a step as piece k of ``pieces`` (most, 7, nv); return the number of pieces.
 
-    A piece (7, nv) has its length (s) in [0, 0], then q, q̇, q̈ at its start and q, q̇, q̈ at its end; behind
-    the last piece stands one of length 0.
+    A piece (7, nv) has its duration (s) in [0, 0], then q, q̇, q̈ at its start and q, q̇, q̈ at its end. A piece of
+    duration 0 follows the last one.
     """
     if length > 0.0:
         piece = pieces[k]
@@ -313,7 +313,7 @@ def keep_piece(pieces: Array, k: int, length: float, old: Motion, now: Motion) -
 
 
 class StopWorkspace(NamedTuple):
-    """The state now and at the last step, and memory for a stop.
+    """The current state, the state at the last step, and work memory of a stop.
 
     Parameters
     ----------
@@ -321,7 +321,7 @@ class StopWorkspace(NamedTuple):
     taken : Taken
     friction : Friction
     inside : (6, 2, nv) array
-        The quintics of a step.
+        Coefficients of the quintics of a step.
     counts : (2,) array
         Evaluations and rejected steps.
     """
@@ -335,7 +335,7 @@ class StopWorkspace(NamedTuple):
 
 
 def workspace_for_stop(n: int, nv: int) -> StopWorkspace:
-    """Return memory for a stop of n joints with brakes and nv rates."""
+    """Allocate the workspace of a stop of n joints with brakes and nv rates."""
     inside = np.zeros((QUINTIC + 1, 2, nv))
     motions = motion_at_rest(nv), motion_at_rest(nv)
     return StopWorkspace(*motions, room_for_steps(nv), room_for_friction(n), inside, np.zeros(2))
@@ -370,31 +370,31 @@ def stop_loop(
     tolerance: float,
     pieces: Array,
 ) -> tuple[int, float, int]:
-    """Move the state in a workspace to rest; return how it ends, when (s), and how many evaluations it took.
+    """Integrate the state in a workspace to rest; return status, time (s) and number of evaluations.
 
     Parameters
     ----------
     addresses : (6,) array of int
-        Of ``evaluate``, of the loop of explicit methods, of the search for events, and of what decides
-        which brakes hold, fills what is watched, and decides what breaks away; the last one may be 0.
+        Of ``evaluate``, the loop of explicit methods, the event search, and the functions that decide which brakes
+        hold, fill the event functions, and decide which brakes break away; the last may be 0.
     place : int
-        Of a kernel state with room for all resistances to hold: those whose rows are in ``rows``.
+        Address of a kernel state with enough memory for all resistances to hold; its active rows are in ``rows``.
     words : (k,) array of int
-        The kernel state as it lies there.
+        The kernel state as stored there.
     workspace_place : int
-        Of a :class:`StopWorkspace`, all zero but for the state at the start.
+        Address of a :class:`StopWorkspace`, all zero but for the initial state.
     method : (1,) record array
         The table of the integrator.
     rows : (n,) array of int
-        Room for the rows that hold.
+        Buffer for the active rows.
     event_functions : (3n,) record array
-        Room for what is watched.
+        Buffer for the event functions.
     s : (n,) record array
-        The joints.
+        The joints, see ``STOPPING``.
     end, rtol, atol, tolerance : float
-        s; those of the integrator; share of its own below which a row depends on others.
+        Longest time, s; tolerances of the integrator; relative remainder below which a row depends on others.
     pieces : (STEPS + 2, 7, nv) array
-        Becomes the motion, see :func:`keep_piece`.
+        Filled with the motion, see :func:`keep_piece`.
     """
     address = addresses[0]
     evaluate, advance, locate = evaluate_from(address), advance_from(addresses[1]), locate_from(addresses[2])
@@ -435,7 +435,7 @@ def stop_loop(
             quintic(length, old.q, now.q, old.qd, now.qd, old.qdd, now.qdd, inside)
             fraction, which = locate(address, place, watched, begin, length, old.q, inside)
             if which < 0:
-                # the search has read the model elsewhere
+                # the event search has evaluated the model at other states
                 evaluate(place, FORWARD_DYNAMICS, t, t, q, qd)
                 counts[0] += 1
                 kept, begin = keep_step(pieces, kept, s, begin, t, old, now)
@@ -470,10 +470,9 @@ def _advance(
     taken: Taken,
     counts: Array,
 ) -> tuple[int, int, float, float]:
-    """Take steps of about h to a goal, s, where nothing changes before; ``control``: largest step, tolerances.
+    """Take steps of about h up to ``goal``, s, or to an event; ``control``: largest step, tolerances.
 
-    The rates that a row leads are constant: nothing has to be projected. ``counts`` (2,) adds up evaluations and
-    rejected steps.
+    Driven rates are constant, so no projection is needed. ``counts`` (2,) accumulates evaluations and rejected steps.
     """
     largest, rtol, atol = control
     status, count, t, h = advance(
@@ -509,10 +508,10 @@ def _advance(
 def _start(
     resistances: Records, s: Records, now: Motion, old: Motion, end: float, pieces: Array
 ) -> tuple[float, int, bool]:
-    """Move at constant rates until the first drive gives up; return when that is (s), and the number of pieces.
+    """Move at constant rates until the first drive is powered off; return that time (s) and the number of pieces.
 
-    The third value tells whether the motion ends there, at a limit. ``pieces`` (STEPS + 2, 7, nv) gets the
-    first one.
+    The third value is True if the motion ends at a limit instead. The first of ``pieces`` (STEPS + 2, 7, nv) becomes
+    this motion.
     """
     reset_joints(resistances, s, now.q)
     t = controlled_until(s, end)
@@ -531,7 +530,7 @@ def _start(
 
 @lru_cache(maxsize=1)
 def compiled_loop() -> Any:
-    """Return the compiled loop; it is called with :func:`called_addresses` in front."""
+    """Return the compiled loop; its first argument is :func:`called_addresses`."""
     joints, functions = numba.from_dtype(STOPPING)[::1], numba.from_dtype(EVENT_FUNCTION)[::1]
     result: Any = types.Tuple  # the stubs leave it untyped
     result = result((types.int64, types.float64, types.int64))
@@ -552,12 +551,12 @@ def called_addresses() -> AnyArray:
     return np.array(called, dtype=np.int64)
 
 
-# The joints of a robot in a stop: what leads and what brakes them, and how far they move.
+# The joints during a stop: their drives, brakes and travels.
 
 
 @kernel
 def reset_joints(resistances: Records, s: Records, q: Array) -> None:
-    """Put all joints to before the stop, at q (nv,), rad and m."""
+    """Reset all joints to their state before the stop, at q (nv,), rad and m."""
     for n in range(len(s)):
         joint = s[n]
         joint.controlled, joint.rest = joint.power_off > 0.0, 0.0
@@ -567,7 +566,7 @@ def reset_joints(resistances: Records, s: Records, q: Array) -> None:
 
 @kernel
 def controlled_until(s: Records, end: float) -> float:
-    """Return until when every joint is led at its rate, s."""
+    """Return the time until which every joint is driven at its rate, s."""
     until = end
     for n in range(len(s)):
         until = min(until, s[n].power_off)
@@ -576,7 +575,7 @@ def controlled_until(s: Records, end: float) -> float:
 
 @kernel
 def limit_time(s: Records, q: Array, qd: Array) -> float:
-    """Return when the first joint passes a limit on its way out, from q (nv,) at constant rates qd (nv,), s."""
+    """Return the time at which the first joint passes a limit, from q (nv,) at constant rates qd (nv,), s."""
     first = np.inf
     for n in range(len(s)):
         v = qd[s[n].rate]
@@ -588,7 +587,7 @@ def limit_time(s: Records, q: Array, qd: Array) -> float:
 
 @kernel
 def switch_due(s: Records, resistances: Records, t: float, q: Array, qd: Array) -> bool:
-    """Let drives give up and brakes grip that are due at q (nv,), qd (nv,); return whether any did."""
+    """Power off the drives and engage the brakes due at t (s), q (nv,), qd (nv,); return True if there were any."""
     changed = False
     for n in range(len(s)):
         joint = s[n]
@@ -599,7 +598,7 @@ def switch_due(s: Records, resistances: Records, t: float, q: Array, qd: Array) 
             resistances[n] = joint.braked
             resistances[n].sense = sense
             v = qd[joint.rate]
-            # 2 stands for at rest: it has no sense to come back from
+            # 2 marks a joint at rest: it has no sense in which to slip back
             joint.direction = 2.0 if abs(v) <= AT_REST else (1.0 if v > 0.0 else -1.0)
             joint.position_at_braking, joint.max_travel = q[joint.rate], 0.0
             changed = True
@@ -608,7 +607,7 @@ def switch_due(s: Records, resistances: Records, t: float, q: Array, qd: Array) 
 
 @kernel
 def next_switch(s: Records, t: float, end: float) -> float:
-    """Return when the next drive gives up or brake grips, ``end`` at the latest, s."""
+    """Return the time of the next power-off or brake engagement, at most ``end``, s."""
     goal = end
     for n in range(len(s)):
         for at in (s[n].power_off, s[n].engagement_time):
@@ -619,7 +618,7 @@ def next_switch(s: Records, t: float, end: float) -> float:
 
 @kernel
 def track_travel(s: Records, t: float, old_qd: Array, q: Array, qd: Array) -> None:
-    """Take account of a sample q (nv,), qd (nv,) at t (s), ``old_qd`` (nv,) being the rates before."""
+    """Update travels and rest times with q (nv,), qd (nv,) at t (s); ``old_qd`` (nv,) are the rates before."""
     for n in range(len(s)):
         joint = s[n]
         if max(abs(old_qd[joint.rate]), abs(qd[joint.rate])) > 1e-7:
@@ -632,7 +631,7 @@ def track_travel(s: Records, t: float, old_qd: Array, q: Array, qd: Array) -> No
 
 @kernel
 def all_switched(s: Records, t: float) -> bool:
-    """Return whether all drives have given up and all brakes grip at t, s."""
+    """Return True if all drives are powered off and all brakes engaged at t, s."""
     waiting = 0
     for n in range(len(s)):
         waiting += s[n].engagement_time > t + 1e-12 or s[n].controlled

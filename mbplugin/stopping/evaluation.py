@@ -1,4 +1,4 @@
-"""From the motion of a stop to its report."""
+"""Evaluate the motion of a stop into its report."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ from mbplugin.stopping.outcome import (
 from mbplugin.stopping.scenario.drives import grip_times
 from mbplugin.stopping.scenario.scenario import Scenario
 
-#: Instants of the tool's path besides the steps of the motion.
+#: Number of instants of the tool's path in addition to the steps of the motion.
 _PATH = 200
-#: Share of the dissipated energy that quadratures of the same motion may differ by.
+#: Share of the dissipated energy by which quadratures of the same motion may differ.
 _ROUNDING = 1e-7
-#: A joint rests below this rate, rad/s or m/s: what the events of other joints leave of its own.
+#: A joint is at rest below this rate, rad/s or m/s: events of other joints leave it a small rate.
 _RESTS = 1e-5
-#: While the other joints of its loop are faster than this, rad/s or m/s, a joint turns at a dead centre.
+#: A joint that reverses while others in its loop are faster than this, rad/s or m/s, passes a dead centre.
 _TURNS = 1e-3
-#: Share of a joint in a motion that nothing hinders beyond which it takes part in it.
+#: A joint takes part in a free motion (null-space vector) if its component is larger than this.
 _FREE = 1e-6
-#: Speeds of which a report says when a joint that only slows down falls below them, rad/s and m/s.
+#: Speeds, rad/s and m/s, for which a report states when a joint that only slows down falls below them.
 _SPEEDS = (0.1, 0.01, 0.001)
-#: Nodes between two samples for the work of brakes whose force depends on the rate.
+#: Quadrature nodes between two samples for the work of brakes whose force depends on the rate.
 _NODES = 6
 
 
@@ -93,10 +93,10 @@ def evaluate(
 
 
 def slowing_rates(scenario: Scenario, motion: Trajectory) -> tuple[str, ...]:
-    """Return the names of the rates that have only slowed down where a stop ends: nothing holds them.
+    """Return the names of the rates that have only slowed down at the end of a stop, because nothing holds them.
 
-    Their decay is exponential, and never over. Those that are fast still are not among them: they have been slower than
-    ``scenario.rest_speed``, or than what is hardly a motion, for a tenth of the time at least.
+    Their decay is exponential and never ends. Rates that are still fast are left out: a rate must have stayed below
+    ``scenario.rest_speed``, or the threshold of rest, for the last tenth of the time (if it stopped, at the end).
     """
     if motion.outcome not in ("stopped", "completed"):
         return ()
@@ -125,7 +125,7 @@ def slowing_rates(scenario: Scenario, motion: Trajectory) -> tuple[str, ...]:
 
 
 def _slows_down(scenario: Scenario, motion: Trajectory, slowing: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the sentence about rates that only slow down, where there are some."""
+    """Return the sentence about rates that only slow down, if there are any."""
     if not slowing:
         return ()
     what = (
@@ -143,13 +143,13 @@ def _slows_down(scenario: Scenario, motion: Trajectory, slowing: tuple[str, ...]
 
 
 def _below(motion: Trajectory, names: tuple[str, ...], speed: float) -> float:
-    """Return from when on some rates are below a speed, rad/s or m/s; s."""
+    """Return the time from which all named rates stay below a speed, rad/s or m/s; s."""
     columns = [motion.mechanism.qd_names.index(name) for name in names]
     return max(_time_below(motion, column, speed) for column in columns)
 
 
 def _time_below(motion: Trajectory, column: int, speed: float) -> float:
-    """Return from when on a rate is below a speed, rad/s or m/s, for good; s."""
+    """Return the time from which a rate stays below a speed, rad/s or m/s; s."""
     above = np.flatnonzero(np.abs(motion.qd[:, column]) > speed)
     if not above.size:
         return 0.0
@@ -172,7 +172,7 @@ def _time_below(motion: Trajectory, column: int, speed: float) -> float:
 def _why_not_stopped(
     outcome: StopOutcome, scenario: Scenario, joints: tuple[JointStop, ...]
 ) -> tuple[str, ...]:
-    """Return why a stop does not end at rest, where nothing else says it."""
+    """Return the reason why a stop is ``not_stopped``; empty for other outcomes."""
     if outcome != "not_stopped":
         return ()
     free = any(joint.pair is None for joint in scenario.mech.tree.joints)
@@ -187,7 +187,7 @@ def _why_not_stopped(
 def outcome_of(
     motion: Trajectory, joints: tuple[JointStop, ...], slowing: tuple[str, ...] = (), rest_speed: float = 0.0
 ) -> StopOutcome:
-    """Return how a stop ends; ``slowing`` rates only slow down, and rest below ``rest_speed``, rad/s or m/s."""
+    """Return the outcome; ``slowing`` rates rest below ``rest_speed``, rad/s or m/s, or never if that is 0."""
     if motion.outcome == "limit_hit":
         return "limit_hit"
     if motion.outcome == "budget_spent":
@@ -205,7 +205,7 @@ def outcome_of(
 
 
 def _tool(scenario: Scenario, time: Array, bodies: BodyMotions, reaction: float) -> ToolStop:
-    """Return the way of the tool; the samples of the motion are at ``time`` (T,), s."""
+    """Return the stop of the tool; ``time`` (T,) are the samples of the motion, s."""
     path, velocity = bodies.point(scenario.mech.body_index[scenario.tool], np.array(scenario.tool_point))
     lengths = arc_lengths(time, path, velocity)
     k = sample_at(time, reaction)
@@ -241,14 +241,14 @@ def _energies(motion: Trajectory, joints: tuple[JointStop, ...]) -> Energies:
     potential = float(motion.potential[0] - motion.potential[-1])
     driven, applied = float(motion.driven[-1]), float(motion.applied[-1])
     brakes, lost = sum(joint.brake_energy for joint in joints), float(motion.dissipated[-1])
-    # what only brakes take up is theirs: a difference of rounding is no loss
+    # if only brakes dissipate energy, a difference within rounding is not a loss
     losses = lost - brakes if lost - brakes > _ROUNDING * lost else 0.0
     residual = kinetic + potential + driven + applied - brakes - losses
     return Energies(kinetic, potential, driven, applied, brakes, losses, residual)
 
 
 def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> InstantStop:
-    """Return where the robot would stand if every joint froze when its brake grips or its drive reacts."""
+    """Return the stop if every joint froze at the instant its brake engages or its drive reacts."""
     times = {brake.joint: reaction_time(scenario, brake) for brake in scenario.brakes}
     end = min(max(times.values(), default=0.0), float(motion.time[-1]))
     k = sample_at(motion.time, end)
@@ -273,7 +273,7 @@ def _naive(scenario: Scenario, motion: Trajectory, tool: ToolStop) -> InstantSto
     )
 
 
-# The volume that a stop sweeps: boxes around the motion of every body, in world axes.
+# The volume that a stop sweeps: boxes in world axes around the motion of every body.
 
 
 def swept_box(
@@ -288,9 +288,9 @@ def swept_box(
     Parameters
     ----------
     request : Request, optional
-        By which mesh files are found.
+        Locates the mesh files.
     bodies : BodyMotions
-        Of all bodies along the motion.
+        Motions of all bodies.
     """
     boxes, left_out = {}, []
     for i, body in enumerate(mech.bodies):
@@ -327,7 +327,7 @@ def _points(
 
 
 def _box(shape: Shape) -> Array | None:
-    """Return lowest and highest corner of a shape (2, 3) in its own axes, m; None for planes."""
+    """Return the lowest and highest corner (2, 3) of a shape in its local axes, m; None for planes."""
     size = shape.size
     if shape.kind == "box":
         half = 0.5 * np.array(size)
@@ -345,7 +345,7 @@ def _box(shape: Shape) -> Array | None:
 
 
 def impact_at_end(motion: Trajectory, actions: AppliedForces) -> Impact | None:
-    """Return the impact of the joint at whose limit a motion has ended; None where it is not determined."""
+    """Return the impact at the joint limit that ended a motion; None if there is none or it is not determined."""
     hit = _hit(motion)
     if hit is None:
         return None
@@ -367,7 +367,7 @@ def impact_at_end(motion: Trajectory, actions: AppliedForces) -> Impact | None:
 
 
 def undetermined_impact(motion: Trajectory, impact: Impact | None) -> tuple[str, ...]:
-    """Return a note where a joint runs into its end stop and no impulse follows from the momenta."""
+    """Return a note if a joint runs into its end stop and the momenta do not determine the impulse."""
     hit = _hit(motion)
     if hit is None or impact is not None:
         return ()
@@ -375,13 +375,13 @@ def undetermined_impact(motion: Trajectory, impact: Impact | None) -> tuple[str,
 
 
 def _hit(motion: Trajectory) -> Event | None:
-    """Return the event with which a motion has ended at a joint limit."""
+    """Return the event of the joint limit that ended a motion, None if no limit did."""
     if motion.outcome != "limit_hit":
         return None
     return next((event for event in reversed(motion.events) if event.kind == "limit"), None)
 
 
-# How every braked joint stops, read from the motion.
+# The stops of the braked joints, evaluated from the motion.
 
 
 class JointHistory(NamedTuple):
@@ -396,9 +396,9 @@ class JointHistory(NamedTuple):
 def joint_stops(
     scenario: Scenario, motion: Trajectory, slowing: tuple[str, ...] = ()
 ) -> tuple[JointStop, ...]:
-    """Return how the joints with a brake stop; those that close a loop have no coordinate and no entry.
+    """Return the stops of the joints with a brake; joints that close a loop have no coordinate and are left out.
 
-    Those in ``slowing`` only slow down: their stop is the time at which they are below the speed that counts as rest.
+    Joints in ``slowing`` only slow down: they stop when they stay below the speed that counts as rest, if there is one.
     """
     engagement_time = grip_times(scenario)
     brakes = [brake for brake in scenario.brakes if scenario.rate_of(brake.joint) >= 0]
@@ -439,7 +439,7 @@ def course_of(motion: Trajectory, joint: str) -> JointHistory:
 
 
 def reaction_time(scenario: Scenario, brake: JointBrake) -> float:
-    """Return when a joint starts to be braked or led, s."""
+    """Return the time at which the brake of a joint engages (category 0) or its ramp begins, s."""
     return brake.engagement_time if scenario.category == 0 else brake.delay
 
 
@@ -451,9 +451,9 @@ def _stop(
     energy: float,
     rests: float | None = None,
 ) -> JointStop:
-    """Return how one joint stops; ``others`` (T,) are the largest rates of its loops, rad/s and m/s.
+    """Return the stop of one joint; ``others`` (T,) are the largest other rates of its loops, rad/s and m/s.
 
-    ``rests``: when it counts as at rest, s, where its rate does not tell.
+    ``rests``: time at which it counts as at rest, s, if its rate does not tell.
     """
     moving = np.flatnonzero(np.abs(course.qd) > _RESTS)
     last = int(moving[-1]) + 1 if moving.size else 0
@@ -480,14 +480,14 @@ def _stop(
 
 
 def sample_at(time: Array, t: float) -> int:
-    """Return the last sample of ``time`` (T,) that is not after a time, s."""
+    """Return the index of the last sample of ``time`` (T,) that is not after t, s."""
     return max(0, int(np.searchsorted(time, t + 1e-12, side="right")) - 1)
 
 
 def _back(course: JointHistory, others: Array, k: int) -> float:
-    """Return how far a joint has come back from where it turned after sample k.
+    """Return the distance by which a joint has slipped back from its turning point after sample k, rad or m.
 
-    At a dead centre of its loop a joint turns while the others (T,) move on: that is no way back.
+    At a dead centre of its loop a joint reverses while the others (T,) move on: this does not count as slipping back.
     """
     v = np.where(np.abs(course.qd) > _RESTS, course.qd, 0.0)
     passed = (others > _TURNS) & ((v == 0.0) | (np.append(0.0, v[:-1] * v[1:]) < 0.0))
@@ -501,21 +501,21 @@ def _back(course: JointHistory, others: Array, k: int) -> float:
 
 
 def brake_energy(brake: JointBrake, course: JointHistory, works: Array, engagement_time: float) -> float:
-    """Return the work that a brake takes up, J: ∫ |τ q̇| dt, the dry part and that which depends on the rate.
+    """Return the energy that a brake dissipates, J: ∫ |τ q̇| dt of its dry and its rate-dependent part.
 
-    The dry part is exact, since a sample stands wherever the rate changes its sign.
+    The dry part is exact, since there is a sample wherever the rate changes sign.
 
     Parameters
     ----------
     works : (T - 1,) array
-        Of the part that depends on the rate, from each sample to the next, J.
+        Work of the rate-dependent part from each sample to the next, J.
     """
     k = sample_at(course.time, engagement_time)
     return float(brake.law.sliding * np.abs(np.diff(course.q[k:])).sum() + works[k:].sum())
 
 
 def _rate_works(motion: Trajectory, laws: Mapping[str, BrakeLaw]) -> dict[str, Array]:
-    """Return the work of what depends on the rate (T - 1,), J, by joint; by Gauss' quadrature."""
+    """Return the work of the rate-dependent brake forces (T - 1,), J, by joint, from Gauss quadrature."""
     if not laws:
         return {}
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)

@@ -1,4 +1,4 @@
-"""``tolerance_bound``: the value below which at least a share of stops lies, from stops in random order."""
+"""``tolerance_bound``: an upper bound of at least a given share of all stops, from a random sample of stops."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from scipy.special import bdtr, bdtrik
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
 
-#: Confidence of a bound where none is given.
+#: Default confidence of a bound.
 CONFIDENCE = 0.95
-#: Share of stops below a bound where none is given.
+#: Default share of stops below a bound.
 SHARE = 0.95
 
 
@@ -25,19 +25,19 @@ class ToleranceBound:
     Parameters
     ----------
     share, confidence : float
-        With this confidence at least this share of all stops has no larger value.
+        With this confidence, at least this share of all stops does not exceed ``value``.
     value : float or None
-        In the unit of the values; infinite where the value of that rank is. None where there are too few.
+        The bound, in the unit of the values; infinite if the value of that rank is. None if there are too few values.
     rank : int
-        Of the bound among the values, 1 for the largest; 0 where there are too few.
+        Rank of the bound among the values, 1 for the largest; 0 if there are too few.
     count, infinite : int
-        Number of values, and of those that are infinite.
+        Number of values, and of infinite ones.
     required : int
-        The fewest values whose largest one is such a bound.
+        Smallest number of values of which the largest is such a bound.
     largest : float or None
-        The largest value, in their unit; None where there is none.
+        The largest value, in their unit; None if there are no values.
     share_of_largest : float
-        The share of which the largest value is a bound with this confidence.
+        The share that the largest value bounds with this confidence.
     """
 
     share: float
@@ -55,7 +55,7 @@ class ToleranceBound:
 def tolerance_bound(
     values: Iterable[float], *, share: float = SHARE, confidence: float = CONFIDENCE
 ) -> ToleranceBound:
-    """Return an upper bound of a share of all stops from the values of some, whatever their distribution.
+    """Return an upper bound of a share of all stops from a sample of their values, for any distribution.
 
     The k-th largest of n independent values is such a bound if P(B ≤ n − k) ≥ confidence, where B has the
     binomial distribution of n trials with the probability ``share`` (S. S. Wilks, Determination of sample sizes
@@ -64,7 +64,7 @@ def tolerance_bound(
     Parameters
     ----------
     values : (n,) iterable of float
-        Of stops that are independent of each other and drawn alike, such as times in s, travels in rad or m;
+        Of stops that are independent and identically distributed, such as times in s, travels in rad or m;
         infinite for a stop that did not end at rest.
     share, confidence : float
         Between 0 and 1, both excluded.
@@ -72,9 +72,9 @@ def tolerance_bound(
     Raises
     ------
     BadNumber
-        A share or a confidence that is not between 0 and 1.
+        The share or the confidence is not between 0 and 1.
     BadUsage
-        A value that is not a number.
+        A value is not a number.
     """
     require_bound(share, confidence)
     ordered = np.sort(np.array(list(values), dtype=float))
@@ -96,12 +96,12 @@ def tolerance_bound(
 
 
 def require_bound(share: float, confidence: float) -> None:
-    """Require the share and the confidence of a bound.
+    """Require a valid share and confidence of a bound.
 
     Raises
     ------
     BadNumber
-        One that is not between 0 and 1.
+        One of them is not between 0 and 1.
     """
     for name, number in (("share", share), ("confidence", confidence)):
         if not 0 < number < 1:
@@ -109,16 +109,16 @@ def require_bound(share: float, confidence: float) -> None:
 
 
 def rank_of(count: int, share: float, confidence: float) -> int:
-    """Return which of so many values, from the largest, is the smallest bound; 0 where none is."""
+    """Return the rank, from the largest, of the smallest of ``count`` values that is a bound; 0 if none is."""
     if not count:
         return 0
     below: int = ceil(bdtrik(confidence, count, share))
-    # a number that is whole but for rounding was rounded up
+    # rounding may have raised an integer slightly, so that it was rounded up
     return count - below + int(below > 0 and bdtr(below - 1, count, share) >= confidence * (1.0 - 1e-12))
 
 
 def required_number(share: float, confidence: float) -> int:
-    """Return the fewest values whose largest one is a bound: 1 − shareⁿ ≥ confidence."""
+    """Return the smallest number of values of which the largest is a bound: 1 − shareⁿ ≥ confidence."""
     number = max(ceil(log1p(-confidence) / log(share)) - 1, 1)
     while not rank_of(number, share, confidence):
         number += 1

@@ -19,17 +19,17 @@ from mbplugin.simulation.passing_marks import Event, bracketed_zero
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.scenario.scenario import Scenario
 
-#: Instants looked at besides the samples of the motion: about so many, and in each interval at most.
+#: Instants evaluated between the samples of the motion: approximate total, and most per interval.
 _BETWEEN, _MOST = 240, 24
 #: With at least this many intervals, only samples are evaluated.
 _ENOUGH = 2000
-#: Of so many samples some are passed over: what the joints carry takes about half a millisecond per instant.
+#: With more samples than this, some are skipped: the joint loads take about half a millisecond per instant.
 _ALL = 4000
-#: The share by which interpolated loads may exceed what a brake carries.
+#: Share by which interpolated loads may exceed the capacity of a brake.
 _EXCESS = 1e-4
 StopOutcome = Literal["stopped", "limit_hit", "not_stopped", "slipped_back", "budget_spent", "loop_opened"]
 OUTCOMES: tuple[StopOutcome, ...] = get_args(StopOutcome)
-#: How a stop ends, in words.
+#: The outcomes in words.
 OUTCOME_WORDS = {
     "stopped": "stopped",
     "limit_hit": "ran into a joint limit",
@@ -38,7 +38,7 @@ OUTCOME_WORDS = {
     "slipped_back": "slipped back",
     "budget_spent": "still moving when the budget was spent",
 }
-#: A joint has slipped back when it has come back this far (rad, m), and by this share of its travel.
+#: A joint has slipped back if it came back by more than this distance (rad, m) and this share of its travel.
 _BACK, _SHARE = 1e-3, 0.05
 
 
@@ -47,7 +47,7 @@ _BACK, _SHARE = 1e-3, 0.05
 
 @dataclass(frozen=True)
 class PeakLoad:
-    """The largest size of something that acts along an axis, N·m or N, and when, s from the signal."""
+    """The largest magnitude of a load along an axis, N·m or N, and its time, s from the signal."""
 
     value: float
     time: float
@@ -55,7 +55,7 @@ class PeakLoad:
 
 @dataclass(frozen=True)
 class AxisPeaks:
-    """What acts about the axis of a joint (or along it) at most.
+    """Peak loads about (or along) the axis of a joint.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ class AxisPeaks:
         ``rz`` or ``tz``.
     unit : "N·m" or "N"
     total : PeakLoad
-        All that passes from one body to the next.
+        Total load transmitted from one body to the next.
     drive : PeakLoad
-        While the drive leads the joint; with what accelerates the drive's own inertia.
+        While the drive moves the joint; includes the part that accelerates the drive's own inertia.
     friction : PeakLoad
         Dry and viscous.
     shared : bool
-        Whether ``brake`` is more than it can carry: it is one way to share what several brakes hold together, which
-        rigid bodies leave open.
+        Whether ``brake`` exceeds the capacity of the brake: several brakes hold a load together, which can be shared
+        among rigid bodies in more than one way; this is one of them.
     """
 
     freedom: str
@@ -84,25 +84,25 @@ class AxisPeaks:
 
 @dataclass(frozen=True)
 class PeakWrench:
-    """What one pair has to take at most.
+    """Peak loads of one pair.
 
     Parameters
     ----------
     role : "base", "flange" or "joint"
     force, moment : float
-        Largest sizes of all that passes through it, N and N·m: structure, drive, brake and friction.
+        Largest magnitudes of the total load through it, N and N·m: structure, drive, brake and friction.
     force_time, moment_time : float
-        When, s from the signal.
+        Times of these peaks, s from the signal.
     components : tuple of float
-        Largest size of each of tx ty tz rx ry rz at the origin of S, axes of P.
+        Largest magnitude of each of tx ty tz rx ry rz at the origin of S, axes of P.
     structural_force, structural_moment : float
-        Largest sizes of what the bearing carries, N and N·m: without the part along the freedoms.
+        Largest magnitudes of the bearing load, N and N·m: without the components along the freedoms.
     structural_force_time, structural_moment_time : float
-        When, s from the signal.
+        Times of these peaks, s from the signal.
     axis : AxisPeaks or None
-        About or along the axis; None for a pair that has not exactly one freedom.
+        Peaks about or along the axis; None unless the pair has exactly one freedom.
     unique : bool
-        Whether a rigid model determines all that the bearing carries.
+        Whether a rigid model determines the whole bearing load.
     """
 
     pair: str
@@ -171,19 +171,19 @@ def _axis(pair: Pair, motion: Trajectory) -> AxisPeaks | None:
 
 
 def _is_beyond_law(pair: Pair, axis: AxisPeaks, motion: Trajectory, dense: Trajectory) -> bool:
-    """Whether the brake of a joint carries more than it can, as one of several on a freedom.
+    """Return True if the brake of a joint carries more than its capacity, as one of several on a freedom.
 
     Raises
     ------
     RuntimeError
-        It is the only one: its joint would have slipped, and a break-away has been missed.
+        It is the only brake: its joint would have slipped, so a break-away has been missed.
     """
     law = next((brake.law for brake in motion.actions.brakes if brake.joint == pair.name), None)
     place = motion.mechanism.tree.joint_of_pair.get(pair.name)
     friction = pair.freedoms[0]
     if law is None or place is None or friction.load_friction:
         return False
-    # what a brake holds includes the dry friction of its joint
+    # the load of a holding brake includes the dry friction of its joint
     bound = max(law.static, law.sliding) + friction.friction
     bound += float(np.abs(rate_force(law, dense.qd[:, place.qd.start])).max())
     beyond = axis.brake.value > bound * (1.0 + _EXCESS)
@@ -198,23 +198,23 @@ def _is_beyond_law(pair: Pair, axis: AxisPeaks, motion: Trajectory, dense: Traje
 
 
 def _size(vectors: Array) -> Array:
-    """Return the lengths (T,) of vectors (T, 3)."""
+    """Return the magnitudes (T,) of vectors (T, 3)."""
     return np.asarray(np.sqrt((vectors**2).sum(axis=1)))
 
 
 def _largest(time: Array, sizes: Array) -> PeakLoad:
-    """Return the largest of some sizes (T,), N or N·m, and its time, of ``time`` (T,), s."""
+    """Return the largest of the magnitudes ``sizes`` (T,), N or N·m, and its time, from ``time`` (T,), s."""
     k = int(sizes.argmax())
     return PeakLoad(float(sizes[k]), float(time[k]))
 
 
-# The instants at which a stop is searched for its largest loads.
+# The instants at which the loads of a stop are evaluated.
 
 
 def peak_instants(motion: Trajectory) -> Array:
-    """Return the samples' times, some between, and those at which a brake's law is strongest, (k,), s.
+    """Return the instants (k,), s, at which loads are evaluated: samples, times between them, peaks of brake laws.
 
-    Of more than 4000 samples that is every n-th, with those at events where these are no more than that.
+    Of more than 4000 samples, 4000 evenly spaced ones are used, and those at events unless these are more than 4000.
     """
     time = _with_between(motion.time[_looked_at(motion.time)])
     found = [time]
@@ -231,7 +231,7 @@ def peak_instants(motion: Trajectory) -> Array:
 
 
 def passed_over(motion: Trajectory) -> tuple[str, ...]:
-    """Return the sentence about samples at which no loads are looked at, where there are some."""
+    """Return the note about samples at which no loads are evaluated, if there are any."""
     chosen, count = _looked_at(motion.time), len(motion.time)
     if len(chosen) == count:
         return ()
@@ -242,7 +242,7 @@ def passed_over(motion: Trajectory) -> tuple[str, ...]:
 
 
 def _looked_at(time: Array) -> AnyArray:
-    """Return which samples (k,) of a motion are looked at; ``time`` (T,) are theirs, s."""
+    """Return the indices (k,) of the samples to evaluate; ``time`` (T,) are the times of all samples, s."""
     count = len(time)
     if count <= _ALL:
         return np.arange(count)
@@ -253,9 +253,9 @@ def _looked_at(time: Array) -> AnyArray:
 
 
 def _with_between(time: Array) -> Array:
-    """Return all samples' times and some between, (k,), s; ``time`` (T,) are those of the samples.
+    """Return the times of all samples, ``time`` (T,), and of instants between them, (k,), s.
 
-    There are more between where there are few intervals, however short.
+    The fewer intervals there are, the more instants each gets, whatever its length.
     """
     starts, lengths = time[:-1], np.diff(time)
     starts, lengths = starts[lengths > 0], lengths[lengths > 0]
@@ -265,7 +265,7 @@ def _with_between(time: Array) -> Array:
 
 
 def _passing_times(dense: Trajectory, column: int, rate: float) -> Array:
-    """Return when the size of a joint rate passes a value (rad/s or m/s), (k,), s."""
+    """Return the times (k,), s, at which the magnitude of a joint rate crosses ``rate`` (rad/s or m/s)."""
 
     def beyond(time: float) -> float:
         return float(abs(dense.resample([time]).qd[0, column]) - rate)
@@ -279,33 +279,33 @@ def _passing_times(dense: Trajectory, column: int, rate: float) -> Array:
     return np.array(found)
 
 
-# The outcomes of a stop: declared once, for the computation and the schemas.
+# The results of a stop: of each joint, of the tool, and of the whole robot.
 
 
 def slipped_back(back: Array, travels: Array) -> bool:
-    """Whether a joint has slipped back; ``back`` (n,) and ``travels`` (n,) are those of all joints, rad and m."""
+    """Return True if a joint has slipped back; ``back`` (n,) and ``travels`` (n,) are of all joints, rad and m."""
     return bool((back > np.maximum(_BACK, _SHARE * np.abs(travels))).any())
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class JointStop:
-    """How one joint stops; angles rad (or m), times s from the signal.
+    """The stop of one joint; coordinates in rad or m, times in s from the signal.
 
     Parameters
     ----------
     start, end : float
         Coordinate at the signal and at the end.
     rate : float
-        At the signal, per second.
+        Rate at the signal, rad/s or m/s.
     reaction_time, braking_time : float
-        Until its brake grips (it is led to rest, in categories 1 and 2), and from there until it rests.
+        Time until its brake engages (until its ramp begins, in categories 1 and 2), and from then until rest.
     reaction_travel, braking_travel : float
         Change of the coordinate in these times.
     back : float
-        How far it has come back from where it turned, not negative.
+        Distance slipped back from its turning point, not negative.
     brake_energy : float
-        Taken up by its brake, J.
+        Energy dissipated by its brake, J.
     """
 
     name: str
@@ -323,28 +323,28 @@ class JointStop:
 
     @property
     def time(self) -> float:
-        """From the signal to rest, s."""
+        """Time from the signal to rest, s."""
         return self.reaction_time + self.braking_time
 
     @property
     def travel(self) -> float:
-        """From the signal to rest, rad or m."""
+        """Travel from the signal to rest, rad or m."""
         return self.reaction_travel + self.braking_travel
 
 
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class ToolStop:
-    """How a point of the tool stops, world axes, m and m/s.
+    """The stop of a tool point; world axes, m and m/s.
 
     Parameters
     ----------
     path : (n, 3) array
-        Along the motion.
+        Positions along the motion.
     speed : float
-        At the signal.
+        Speed at the signal.
     reaction_distance, braking_distance : float
-        Length of the path before and after the brakes grip.
+        Length of the path before and after the first brake engages or drive decelerates.
     """
 
     body: str
@@ -360,24 +360,24 @@ class ToolStop:
 
     @property
     def displacement(self) -> float:
-        """Straight, between the places at the signal and at rest, m."""
+        """Straight distance between the positions at the signal and at rest, m."""
         return float(np.linalg.norm(self.path[-1] - self.path[0]))
 
 
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class SweptVolume:
-    """The room that is swept: boxes in world axes, m.
+    """The swept volume: boxes in world axes, m.
 
     Parameters
     ----------
     bodies : dict of str to (2, 3) array
-        Lowest and highest corner of what each body sweeps.
+        Lowest and highest corner of the box that each body sweeps.
     lower, upper : (3,) array
-        Of all moving bodies.
+        Lowest and highest corner for all bodies together.
     left_out : tuple of str
-        Bodies of which not everything was followed besides joints and centres of mass, since no shape
-        is stated, or one is a plane or a mesh that cannot be read.
+        Bodies whose boxes may be too small, since no shape is stated, or one is a plane or an unreadable mesh. Their
+        joints and centres of mass, and other shapes, are included.
     """
 
     bodies: dict[str, Array]
@@ -394,11 +394,11 @@ class Energies:
     Parameters
     ----------
     kinetic, potential : float
-        Released between the signal and the end.
+        Energy released between the signal and the end.
     driven, applied : float
         Work of drives, and of loads.
     brakes, losses : float
-        Dissipated by brakes, and by damping and friction.
+        Energy dissipated by brakes, and by damping and friction.
     residual : float
         Residual of the balance: the error of the computation.
     """
@@ -413,7 +413,7 @@ class Energies:
 
     @property
     def labelled(self) -> tuple[tuple[str, float], ...]:
-        """The labels of a report and the values, J; zero parts are omitted."""
+        """The parts with their labels in reports, J; zero parts are omitted."""
         parts = (
             ("kinetic energy released", self.kinetic),
             ("potential energy released", self.potential),
@@ -434,15 +434,15 @@ class InstantStop:
     Parameters
     ----------
     q : (nq,) array
-        Where the joints would stand.
+        Final pose of the joints.
     time : float
-        To rest, s.
+        Time to rest, s.
     distance, displacement : float
         Of the tool, along its path and straight, m.
     tool_error : float
-        Distance between the tool's places in both answers, m.
+        Distance between the tool's final positions here and in the computed stop, m.
     energy_ignored : float
-        Kinetic energy that vanishes without anything taking it up, J.
+        Kinetic energy that vanishes without being dissipated, J.
     """
 
     q: Array
@@ -456,18 +456,18 @@ class InstantStop:
 @one_line_repr
 @dataclass(frozen=True)
 class Impact:
-    """A joint that runs into its end stop, caught there without rebound.
+    """The impact of a joint on its end stop, without rebound.
 
     Parameters
     ----------
     joint : str
-        The rate: that of a joint with more than one freedom has the name of the freedom too.
+        Name of the rate, which includes the freedom if the joint has more than one.
     freedom : str
         rx to tz.
     rate : float
-        Before, rad/s or m/s.
+        Rate before the impact, rad/s or m/s.
     impulse : float
-        On the joint, N·m·s or N·s.
+        Impulse on the joint, N·m·s or N·s.
     energy : float
         Kinetic energy lost, J.
     """
@@ -490,17 +490,17 @@ class StopReport(Result):
     trajectory : Trajectory
         From the signal on.
     time, reaction_time : float
-        Until rest (or the end), and until the first brake engages or drive decelerates, s.
+        Time until rest (or the end), and until the first brake engages or drive decelerates, s.
     joints : tuple of JointStop
         Those with a brake.
     tool : ToolStop
-    corridor : Corridor
+    corridor : SweptVolume
     energies : Energies
-    naive : Naive
+    naive : InstantStop
     impact : Impact or None
         If the outcome is ``limit_hit``.
     slowing : tuple of str
-        Joint rates that only slow down, as nothing but damping brakes them.
+        Joint rates that only slow down, because nothing but damping brakes them.
     """
 
     outcome: StopOutcome
@@ -525,7 +525,7 @@ class StopReport(Result):
 
     @property
     def verdict(self) -> str:
-        """How the stop ends, and when."""
+        """The outcome and its time, in words."""
         if self.outcome == "not_stopped" and self.slowing:
             return f"never at rest ({listed(self.slowing)} only slow{'s' * (len(self.slowing) == 1)} down)"
         return f"{OUTCOME_WORDS[self.outcome]} after {self.time:.4g} s"
@@ -537,7 +537,7 @@ class StopReport(Result):
 
     @property
     def falls(self) -> bool:
-        """Whether the robot falls freely at the end, as nothing holds its base: such a stop has no distance."""
+        """Whether the robot is in free fall at the end, because nothing holds its base: the stop has no distance."""
         mech, motion = self.scenario.mech, self.trajectory
         pull = float(np.linalg.norm(mech.gravity))
         if self.outcome != "not_stopped" or not pull:
@@ -547,12 +547,12 @@ class StopReport(Result):
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Brakes that engage, joints that stick, slip and lock, with impulses if rates jump."""
+        """The events: brakes engage, joints stick, slip and lock; with impulses if rates jump."""
         return self.trajectory.events
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """Values that were not stated, one sentence each."""
+        """Assumed values that were not stated, one sentence each."""
         return self.scenario.assumed
 
     @cached_property
@@ -567,7 +567,7 @@ class StopReport(Result):
         Raises
         ------
         UnknownName
-            No joint of the report.
+            The report has no joint of that name.
         """
         from mbplugin.errors import UnknownName, suggestion
 

@@ -64,7 +64,7 @@ from mbplugin.stopping.scenario.scenario import (
 from mbplugin.stopping.scenario.start import Start
 from mbplugin.stopping.table.rated import DefaultTool, default_tool
 
-#: A payload of a mass alone sits at the tool.
+#: A payload stated as a mass alone is placed at the tool.
 PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
 _AT_REST = "nothing moves at the signal: state rates, such as --qd JOINT=1 (qd={JOINT: 1})"
 
@@ -103,32 +103,32 @@ def estop(
     engagement time. Category 1: each drive decelerates its joint to rest at a constant deceleration, then
     the brakes engage, then the drives are powered off. Category 2: the same without brakes.
 
-    Of drives on one freedom, as joints share it by a mimic, a gear, a loop or wheels, each holds the stated motion of
-    its joint as long as it is powered: the longest delay or ramp counts, whichever joint has it, and a note names the
-    drives that follow in another motion than their own.
+    Where joints share a freedom through a mimic, a gear, a loop or wheels, each of their drives enforces the stated
+    motion of its joint while it is powered: the longest delay or ramp counts, whichever joint has it, and a note names
+    the drives whose joints then follow a motion other than their own.
 
     Parameters
     ----------
     mech : path, PyBullet client, Scene or Mechanism
     q, qd : mapping or vector, optional
-        State at the signal; what is not named keeps the scene's value. What is named, or stated in the scene,
-        holds exactly and the rest follows; values that contradict each other are an error.
+        State at the signal; coordinates that are not named keep the scene's values. Values named here or stated in
+        the scene hold exactly and the rest follows from them; contradictory values are an error.
     category : 0, 1 or 2
     payload : float, Payload or mapping, or an iterable of these, optional
-        In place of the scene's; a number is a mass (kg) at the tool.
+        Replaces the scene's payloads; a number is a mass (kg) at the tool.
     payload_share : float
-        Factor on masses and inertias of the scene's payloads; 0 omits them. Not beside ``payload``.
+        Factor on masses and inertias of the scene's payloads; 0 omits them. Cannot be combined with ``payload``.
     brakes : iterable of Brake or mapping, optional
         Replace the scene's brakes on the same joints. A joint without a brake but with an effort limit gets
         a brake that slides with that effort; this is listed in ``assumed``.
     decelerations : mapping, optional
-        By joint, rad/s² or m/s²; else the scene's ``[[ramp]]`` or ``[[actuator]]``, else effort limit over
-        inertia, as listed in ``assumed``.
+        By joint, rad/s² or m/s²; by default from the scene's ``[[ramp]]`` or ``[[actuator]]``, else the effort limit
+        divided by the inertia, which is listed in ``assumed``.
     armature : mapping, optional
         By joint rate, kg·m² or kg.
     loads : iterable of Load or mapping
     start : Start, optional
-        A time in a motion, instead of q and qd.
+        An instant of a motion, in place of q and qd.
     tool, tool_point : str, (3,) array, optional
         The body, and the point in its link frame (m), whose path is computed; by default the
         outermost body, without a gripper.
@@ -138,20 +138,20 @@ def estop(
     duration : float
         Longest time to rest, s.
     rest_speed : float
-        A joint that only slows down, as nothing but damping brakes it, counts as at rest below this speed, rad/s or
-        m/s. By default it never does, and the outcome is ``not_stopped``.
+        Speed below which a joint that only slows down, because nothing but damping brakes it, counts as at rest,
+        rad/s or m/s. By default it never does, and the outcome is ``not_stopped``.
     rtol, atol : float
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; by default the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     require_brakes : bool
-        Raise an error where a brake or a deceleration is not stated.
+        Raise an error if a brake or a deceleration is not stated.
     max_seconds : float
-        Time limit of the computation; a longer one ends with the outcome ``budget_spent``.
+        Time limit of the computation, s; when it is reached, the outcome is ``budget_spent``.
 
     Raises
     ------
     BadUsage, UnknownName, BadNumber
-        Something in the request that cannot be.
+        An argument is invalid.
     """
     mech = model_of(mech)
     mech = standing(mech, q, qd, *(start.stated(mechanism_of(mech)) if start is not None else ()))
@@ -217,7 +217,7 @@ def make_scenario(
     Parameters
     ----------
     default : DefaultTool, optional
-        Where no tool is named: that of the model of which this one is a part.
+        Used if no tool is named: the default tool of the model of which this one is a part.
     """
     mech = model_of(mech)
     scene = mech if isinstance(mech, Scene) else None
@@ -255,7 +255,7 @@ def make_scenario(
         q0, qd0, qdd0 = start.state(mechanism, q0)
     limit = rank_tolerance(scene, tolerance)
     if start is None and (constraints_to_close(mechanism) or mechanism.pfaffians):
-        # the drives go on, and are led to rest, from the state that the constraints allow
+        # the drives start from a state that satisfies the constraints
         posed = pose_problem(mechanism, actions, stated, (), Options(1.0, tolerance=limit))
         q0, qd0 = posed.q, posed.qd
         notes += posed.notes
@@ -299,10 +299,10 @@ def make_scenario(
 
 
 def _within_limits(mech: Mechanism, stated: State) -> tuple[State, tuple[str, ...]]:
-    """Return a state whose joints are within their limits where nobody states them, and a sentence on those moved.
+    """Return the state with unstated coordinates moved into their limits, and a sentence on the moved joints.
 
-    Zero, where a file is drawn, may lie outside of a joint's range; the middle of the range is a pose that it has.
-    Loops are left as they are: their joints have no range of their own.
+    Zero, the pose of a file, may lie outside a joint's range; the middle of the range is a pose that it can take.
+    Mechanisms with loops are left as they are: their joints have no independent range.
     """
     q, moved = stated.q.copy(), []
     for joint in mech.tree.joints if not mech.tree.cut else ():
@@ -322,7 +322,7 @@ def _within_limits(mech: Mechanism, stated: State) -> tuple[State, tuple[str, ..
 
 
 def moving_joints(mech: Mechanism, qd: Array) -> tuple[str, ...]:
-    """Return the joints that move at rates qd (nv,), and the bodies whose free motion does."""
+    """Return the names of the joints that move at rates qd (nv,), and of the free bodies that do."""
     return tuple(
         joint.outer if joint.pair is None else joint.pair.name
         for joint in mech.tree.joints
@@ -333,14 +333,14 @@ def moving_joints(mech: Mechanism, qd: Array) -> tuple[str, ...]:
 def _carried(
     own: tuple[Payload, ...], share: float, given: tuple[Payload, ...] | None
 ) -> tuple[Payload, ...]:
-    """Return the payloads: given ones, else a share of the scene's own.
+    """Return the given payloads, else those of the scene scaled by a share.
 
     Raises
     ------
     BadNumber
-        A share below zero.
+        The share is negative or not finite.
     BadUsage
-        Given payloads and a share of the scene's.
+        Both payloads and a share of the scene's payloads are given.
     """
     if not (isfinite(share) and share >= 0):
         raise BadNumber(f"the share of the scene's payloads is {share:g}", expected="not negative")
@@ -360,7 +360,7 @@ def _carried(
 def fitted_brakes(
     mech: Mechanism, scene: Scene | None, brakes: Iterable[BrakeLike] | None
 ) -> tuple[JointBrake, ...]:
-    """Return the brakes of a robot: given ones, the scene's on other joints, assumed ones on the rest."""
+    """Return the brakes of a robot: the given ones, the scene's on other joints, and assumed ones on the rest."""
     given = tuple(brakes or ())
     named = {brake.joint for brake in read_brakes(mech, given)}
     own = tuple(brake for brake in (scene.brakes if scene else ()) if brake.joint not in named)
@@ -370,7 +370,7 @@ def fitted_brakes(
 def payloads_of(
     mech: Mechanism, payload: PayloadValue, tool: str, point: Array
 ) -> tuple[Payload, ...] | None:
-    """Return given payloads, None where none is; a mass alone is put to the point (3,) of the tool, m."""
+    """Return the given payloads, None if there are none; a mass alone is placed at ``point`` (3,) of the tool, m."""
     if payload is None:
         return None
     if isinstance(payload, (int, float)):
@@ -381,12 +381,12 @@ def payloads_of(
 
 
 def tool_name(mech: Mechanism, tool: str | None) -> str:
-    """Return the body that is the tool.
+    """Return the body of the tool, by default that of :func:`default_tool`.
 
     Raises
     ------
     UnknownName
-        No body of the mechanism.
+        The mechanism has no such body.
     """
     if tool is None:
         return default_tool(mech).body
@@ -399,12 +399,12 @@ def tool_name(mech: Mechanism, tool: str | None) -> str:
 
 
 def point_of(point: Array | None) -> Array:
-    """Return a point (3,) of the tool, m; the origin where none is given.
+    """Return a point (3,) of the tool, m; by default the origin.
 
     Raises
     ------
     BadNumber
-        Not three finite numbers.
+        The point is not three finite numbers.
     """
     out = vector_of(point, 3)
     if out.shape != (3,) or not np.isfinite(out).all():
@@ -416,7 +416,7 @@ def point_of(point: Array | None) -> Array:
 
 
 def run_stop(scenario: Scenario, progress: Progress | None = None) -> Trajectory:
-    """Return the motion of a stop; it ends at rest, at an end stop, or when the time is over."""
+    """Compute the motion of a stop; it ends at rest, at an end stop, or when the time is over."""
     times = grip_times(scenario)
     brakes = tuple(_force(brake, times[brake.joint]) for brake in scenario.brakes if brake.joint in times)
     options = Options(
@@ -430,7 +430,7 @@ def run_stop(scenario: Scenario, progress: Progress | None = None) -> Trajectory
     return move(
         scenario.mech,
         replace(scenario.actions, brakes=brakes),
-        # what was stated has been followed already: nothing leads
+        # this state already satisfies the stated values, so none are named here
         State(scenario.q, scenario.qd),
         (),
         options,

@@ -1,4 +1,4 @@
-"""``worst_stop``: the stops with the longest time, travel and tool path among those that a robot can have."""
+"""``worst_stop``: search for the stops of a robot with the longest time, travel and tool path."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ from mbplugin.stopping.worst_search import (
 from mbplugin.stopping.worst_stops import FailedBrake, Failure, SearchBudget, Searches, WorstStop, WorstStops
 
 MOST_SAMPLES = 1_000_000
-#: Of a searched stop from the joint limits, rad and m.
+#: Smallest distance of a searched stop from the joint limits, rad and m.
 _MARGIN = 1e-4
-#: Outcomes, the most harmless first.
+#: Outcomes in ascending order of severity.
 _SEVERITY: tuple[StopOutcome, ...] = (
     "stopped",
     "slipped_back",
@@ -62,7 +62,7 @@ _SEVERITY: tuple[StopOutcome, ...] = (
 )
 
 
-# A stopping table together with the worst stops of its axes.
+# Stopping tables with the worst stops of their axes.
 
 
 def with_worst_stops(
@@ -76,16 +76,16 @@ def with_worst_stops(
     decelerations: NamedNumbers | None = None,
     progress: Count | None = None,
 ) -> StoppingTable:
-    """Return a table with the worst stops of its axes, one at a time, in each of its categories.
+    """Return a table with the worst stops of its axes, each moving alone, in each of its categories.
 
     Parameters
     ----------
     table : StoppingTable
-        Made of the same model with the same payload, speeds, brakes and decelerations.
+        Computed from the same model with the same payload, speeds, brakes and decelerations.
     mech, q, payload, speeds, brakes, decelerations
         As for :func:`mbplugin.stopping_table`.
     progress : callable, optional
-        Gets the number of stops that were computed.
+        Called with the number of stops computed since the last call.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def with_worst_stops(
         worst_stop(
             mech,
             q=q,
-            # category 1 has fewer axes in the form of the standard
+            # in the form of the standard, category 1 has fewer axes
             axes=tuple(dict.fromkeys(row["joint"] for row in table.rows if row["category"] == category)),
             category=category,
             payload=payload,
@@ -140,18 +140,18 @@ def worst_stop(
     confidence: float = CONFIDENCE,
     progress: Count | None = None,
 ) -> WorstStops:
-    """Search the worst stops of a category: the longest time, travel of each axis, and path of the tool.
+    """Search for the worst stops of a category: the longest time, travel of each axis, and path of the tool.
 
-    Searched are the pose at the signal within the limits, the sense of the motion, the payload, and the
-    torques and delays of the brakes within their tolerances; from random stops by differential evolution
-    and a pattern search. The result is a lower bound of the worst.
+    The search varies the pose at the signal within the limits, the sense of the motion, the payload, and the
+    torques and delays of the brakes within their tolerances. It starts with random stops, followed by differential
+    evolution and a pattern search. The result is a lower bound of the worst.
 
     Parameters
     ----------
     mech : path, PyBullet client, Scene or Mechanism
         A tree of joints with one freedom each.
     q : mapping, optional
-        Coordinates of joints that the search leaves where they are, rad and m; else the scene's.
+        Coordinates of joints that the search does not vary, rad and m; by default the scene's.
     axes : sequence of str, optional
         Joints that move; by default all between the ground and the tool that have a velocity limit.
     category : 0, 1 or 2
@@ -161,34 +161,34 @@ def worst_stop(
     payload : float, optional
         Rated mass at the tool, kg; by default the scene's payload.
     payload_range : (float, float)
-        Shares of the rated payload that are carried.
+        Smallest and largest carried share of the rated payload.
     speeds : mapping, optional
         Full speed by joint, rad/s or m/s; by default the velocity limits.
     brakes, decelerations, tool, require_brakes
         As for :func:`mbplugin.estop`.
     torque_tolerance, delay_tolerance : float
-        Relative, either way, of each brake by itself.
+        Relative, in both directions, independent for each brake.
     failures : iterable of Failure
-        With each, the worst stops are computed again, one brake after the other failing.
+        For each, the worst stops are computed again with one brake after the other failing.
     limits : "stop" or "ignore"
-        A stop that reaches a joint limit is counted and does not compete; or joints have no limits.
+        A stop that reaches a joint limit is counted but does not compete; or the limits do not end a stop.
     duration : float
         Longest time to rest, s.
     samples, seed : int
-        Random stops at the beginning of each search, no fewer than the population of its evolution; their seed.
+        Number of random stops at the start of each search, at least the population of its evolution; random seed.
     max_seconds : float
-        Time limit of the search; beyond it the worst stops so far are the result, which says how much was done.
+        Time limit of the search, s; when it is reached, the worst stops so far are returned, with how much was done.
     share, confidence : float
-        Of the upper bounds of stops in which one axis moves whose brake or ramp is calibrated, between 0 and 1.
+        Of the upper bounds, between 0 and 1. A stop has bounds if one axis moves whose brake or ramp is calibrated.
     progress : callable, optional
-        Gets the number of stops that were computed.
+        Called with the number of stops computed since the last call.
 
     Raises
     ------
     BadUsage
-        A mechanism with loops, a joint without a brake, or an axis of unknown speed.
+        The mechanism has loops, a joint has no brake, or the speed of an axis is unknown.
     BadNumber
-        A number that cannot be.
+        A number is out of range.
     """
     require_bound(share, confidence)
     mech = with_coordinates(as_scene(standing(mech, q)), q or {})
@@ -218,7 +218,7 @@ def worst_stop(
     names = _axes(scenario, axes, speeds)
     full = full_speeds(scenario.mech, names, speeds)
     nominal = StopSpace(scenario, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
-    # computed a little more exactly, a stop that comes closer to a limit might reach it
+    # a stop that comes closer to a limit might reach it when computed more accurately
     computer = StopComputer(CompiledStopper(scenario), progress or (lambda count: None), _MARGIN)
     rng = np.random.default_rng(seed)
     table = stopping_table(
@@ -237,7 +237,7 @@ def worst_stop(
     for space, objectives in _searches(nominal, moving):
         points = worst_points(computer, space, objectives, _grid_points(space, grid), samples, rng, budget)
         searched += [(o, space, space.start(x)) for o, x in zip(objectives, points, strict=True)]
-    # the values that are reported are as accurate as those of estop
+    # reported values are as accurate as those of estop
     exact = StopComputer(CompiledStopper(scenario, scenario.rtol, scenario.atol), computer.count)
     scene = mech if isinstance(mech, Scene) else None
     alone = AxisStops(
@@ -313,7 +313,7 @@ def _check(
 def _axes(
     scenario: Scenario, axes: Sequence[str] | None, speeds: Mapping[str, float] | None
 ) -> tuple[str, ...]:
-    """Return the axes that move: the stated ones, else all to the tool of which the full speed is known."""
+    """Return the axes that move: the stated ones, else all between ground and tool with a known full speed."""
     if axes is not None:
         return table_axes(scenario.mech, scenario.tool, axes)
     chain = [joint.pair for joint in moving_chain(scenario.mech, scenario.tool) if joint.pair is not None]
@@ -330,14 +330,14 @@ def _axes(
 def _axes_of_table(
     scenario: Scenario, names: tuple[str, ...], speeds: Mapping[str, float] | None
 ) -> tuple[str, ...]:
-    """Return the axes of the table to compare with, on which its poses depend: the usual ones where these are in it."""
+    """Return the axes of the table for comparison, which determine its poses: by default the usual ones."""
     usual = table_axes(scenario.mech, scenario.tool)
     limited = all(0 < scenario.mech.pair_by_name[axis].freedoms[0].velocity < np.inf for axis in usual)
     return usual if set(names) <= set(usual) and limited else names
 
 
 def _searches(nominal: StopSpace, moving: Moving) -> Iterator[tuple[StopSpace, list[Objective]]]:
-    """Yield the spaces, and what is searched in each."""
+    """Yield each search space with its objectives."""
     if moving == "one":
         for axis in nominal.speeds:
             yield (
@@ -350,7 +350,7 @@ def _searches(nominal: StopSpace, moving: Moving) -> Iterator[tuple[StopSpace, l
 
 
 def _grid_points(space: StopSpace, grid: Sequence[Mapping[str, Any]]) -> Array:
-    """Return the stops of a stopping table that are in a space, (k, d)."""
+    """Return the stops of a stopping table that lie in a space, as points (k, d)."""
     names = space.scenario.mech.q_names
     points = [
         space.point(np.array([row["q"][n] for n in names]), {row["joint"]: row["sense"] * row["speed"]})
@@ -360,11 +360,11 @@ def _grid_points(space: StopSpace, grid: Sequence[Mapping[str, Any]]) -> Array:
     return np.array(points).reshape(len(points), space.dimension)
 
 
-# The values of found stops, and the commands that compute them again.
+# The values of the worst stops, and the commands that reproduce them.
 
 
 class ValuesOf:
-    """Makes the values that are reported."""
+    """Computes the values that are reported."""
 
     def __init__(
         self,
@@ -382,12 +382,12 @@ class ValuesOf:
         self.grid = {(row["joint"], measure): abs(row[key]) for row in grid for measure, key in keys}
 
     def of(self, objective: Objective, space: StopSpace, start: StopStart) -> WorstStop:
-        """Return the value of a found stop.
+        """Return the reported values of a worst stop.
 
         Raises
         ------
         BadNumber
-            Its numbers grow beyond all limits.
+            They are not finite.
         """
         scenario, n = self.computer.scenario, self.computer.index_of(objective)
         stop = self.computer.stop(space, start)
@@ -421,7 +421,7 @@ class ValuesOf:
     def _bounds(
         self, objective: Objective, space: StopSpace, start: StopStart, stop: StopSummary, n: int
     ) -> tuple[float | None, float | None, float | None]:
-        """Return upper bounds of the value, of the time (s) and of the tool's way (m); None where there are none."""
+        """Return upper bounds of the value, the time (s) and the tool path (m); None where there are none."""
         axis = objective.axis
         varied = bool((start.torque_factors != 1).any() or (start.delay_factors != 1).any())
         if self.alone is None or axis is None or varied:
@@ -457,27 +457,27 @@ class ValuesOf:
         return command.text(scenario.category, q, qd, (*carried, *extra), self.decelerations)
 
     def _reacts_otherwise(self, start: StopStart) -> bool:
-        """Whether a ramp of the scene states the reaction of a joint, which no option of a command changes."""
+        """Return True if delays vary but a ramp of the scene states a reaction, which no command option can change."""
         scenario = self.computer.scenario
         stated = any(ramp.reaction is not None for ramp in scenario.ramp_source.stated)
         return scenario.category != 0 and stated and bool((start.delay_factors != 1).any())
 
 
 def _stated(brake: JointBrake) -> Brake:
-    """Return a brake as an option states it."""
+    """Return a brake in the form of a command option."""
     delay = None if brake.at_once else brake.delay
     return replace(
         stated_brake(brake), static_torque=brake.law.static, delay=delay, origin="", uncertainty=None
     )
 
 
-# The worst stops again, with one brake that fails.
+# The worst stops again, with one brake failing.
 
 
 def failed_brakes(
     computer: StopComputer, starts: Sequence[tuple[StopSpace, StopStart]], failures: Sequence[Failure]
 ) -> Iterator[FailedBrake]:
-    """Yield the worst of the found stops with each brake failing in each way."""
+    """Yield the worst results of the given stops with each brake failing in each way."""
     nominal = computer.scenario.brakes
     for failure in failures:
         for n, brake in enumerate(nominal):
@@ -504,11 +504,11 @@ def _with_failure(brake: JointBrake, failure: Failure) -> JointBrake:
     return replace(brake, engagement=brake.engagement + failure.amount)
 
 
-# What a search for the worst stops stands on, in sentences.
+# The assumptions of a search for the worst stops, in sentences.
 
 
 def worst_stop_assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
-    """Yield what a search stands on, one sentence each."""
+    """Yield the assumptions of a search, one sentence each."""
     scenario, rated = space.scenario, space.rated
     yield "computed, not measured; a search finds a lower bound of the worst, not a proof"
     yield (
@@ -533,12 +533,12 @@ def worst_stop_assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
         yield from assumed_brakes(scenario.brakes)
     if scenario.category > 0:
         yield from _assumed_ramps(space)
-    # at the pose of the file, which is none of those searched
+    # the heading is about the pose of the file, which is not among those searched
     yield from (note for note in scenario.notes if note != scenario.tool_choice.heading)
 
 
 def _assumed_ramps(space: StopSpace) -> Iterator[str]:
-    """Yield a sentence for each axis whose ramp nobody stated."""
+    """Yield a sentence for each axis whose ramp the scene does not state."""
     scenario = space.scenario
     source = scenario.ramp_source
     inertias = partial(inertias_at, scenario.mech, scenario.q, scenario.actions)

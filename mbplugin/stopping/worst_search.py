@@ -1,4 +1,4 @@
-"""The search: random stops first, then differential evolution and a pattern search from the worst of them."""
+"""The search for worst stops: random ones, then differential evolution and a pattern search from the worst."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.rated import payload_share
 from mbplugin.stopping.worst_stops import SearchBudget
 
-#: Stops of a generation, generations, and weights and share of the mutations (Storn and Price 1997).
+#: Population size, number of generations, range of mutation weights, crossover share (Storn and Price 1997).
 _POPULATION, _GENERATIONS = 30, 30
 _WEIGHTS, _CROSSED = (0.4, 0.9), 0.8
 #: Steps of the pattern search, as fractions of the range of each quantity.
 _STEPS = (0.05, 0.02, 0.005, 0.001)
-#: Gets the number of computed stops.
+#: Callback that gets the number of newly computed stops.
 Count = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What is to be the largest: a measure, of one axis or of the whole robot (None)."""
+    """The quantity to maximise: a measure of one axis, or of the whole robot (None)."""
 
     axis: str | None
     measure: StopMeasure
@@ -38,7 +38,7 @@ class Objective:
     def value(self, stop: StopSummary, n: int) -> float:
         """Return its value for a stop, s, rad or m; ``n`` is the index of the axis among the brakes.
 
-        Zero for a stop that ends at a joint limit: how it would go on is not known.
+        Zero for a stop that ends at a joint limit, since the rest of its motion is unknown.
         """
         if stop.outcome == "limit_hit":
             return 0.0
@@ -58,9 +58,9 @@ class StopComputer:
     ----------
     stopper : CompiledStopper
     count : callable
-        Gets 1 after each stop.
+        Called with 1 for each stop.
     margin : float
-        A stop that comes nearer to a joint limit counts as one that reaches it, rad and m.
+        A stop that comes nearer than this to a joint limit counts as reaching it, rad and m.
     """
 
     stopper: CompiledStopper
@@ -70,11 +70,11 @@ class StopComputer:
 
     @property
     def scenario(self) -> Scenario:
-        """What all stops have in common; its brakes are the nominal ones."""
+        """The scenario that all stops share; its brakes are the nominal ones."""
         return self.stopper.scenario
 
     def stop(self, space: StopSpace, start: StopStart) -> StopSummary:
-        """Return how a stop comes out."""
+        """Compute a stop and count its outcome."""
         found = self.stop_with(start.brakes(self.scenario.brakes), space, start)
         if self.stopper.compiled.to_limits() < self.margin:
             found = replace(found, outcome="limit_hit")
@@ -82,7 +82,7 @@ class StopComputer:
         return found
 
     def stop_with(self, brakes: tuple[JointBrake, ...], space: StopSpace, start: StopStart) -> StopSummary:
-        """Return how a stop with other brakes comes out, which is not counted among the outcomes."""
+        """Compute a stop with other brakes, without counting its outcome."""
         self.count(1)
         return self.stopper.stop(start.q, start.qd, brakes, space.payloads(start))
 
@@ -91,7 +91,7 @@ class StopComputer:
         return objective.value(self.stop(space, space.start(x)), self.index_of(objective))
 
     def index_of(self, objective: Objective) -> int:
-        """Index of an objective's axis among the brakes, 0 where it has none."""
+        """Return the index of an objective's axis among the brakes, 0 if it has none."""
         joints = [brake.joint for brake in self.scenario.brakes]
         return 0 if objective.axis is None else joints.index(objective.axis)
 
@@ -105,16 +105,16 @@ def worst_points(
     rng: np.random.Generator,
     budget: SearchBudget,
 ) -> list[Array]:
-    """Return the point (d,) of the worst stop that was found for each objective, in the time that there is.
+    """Return the point (d,) of the worst stop found for each objective within the time budget.
 
     Parameters
     ----------
     known : (k, d) array
-        Points to begin with: what is found is at least as bad.
+        Initial points: the result is at least as bad as these.
     samples : int
-        Random stops, which all objectives share.
+        Number of random stops, which all objectives share.
     budget : SearchBudget
-        When it is spent, the points to begin with, or one of the random stops, are computed all the same.
+        Even if it is spent, the initial points, or one of the random stops, are computed.
     """
     X = np.vstack((known, rng.random((max(samples, _POPULATION), space.dimension))))
     first = max(1, len(known))
@@ -128,7 +128,7 @@ def worst_points(
         order = np.argsort(-values, kind="stable")[:_POPULATION]
 
         def value(x: Array, objective: Objective = objective) -> float:
-            # nothing is better than what there is when the time is over, so the search runs out
+            # when the time is over, no point improves on the current one, so the search ends
             return -np.inf if budget.is_spent() else computer.value(space, objective, x)
 
         if budget.is_spent():
@@ -142,7 +142,7 @@ def worst_points(
 
 def _evolved(value: Callable[[Array], float], X: Array, rng: np.random.Generator) -> tuple[Array, float]:
     """Return the best point (d,) of a differential evolution from a population X (k, d), and its value."""
-    # here, because other commands need no optimizer, which takes long to import
+    # imported here because it is slow to import, and other commands do not need it
     from scipy.optimize import differential_evolution
 
     found = differential_evolution(
@@ -161,7 +161,7 @@ def _evolved(value: Callable[[Array], float], X: Array, rng: np.random.Generator
 
 
 def _refined(value: Callable[[Array], float], x: Array, best: float) -> Array:
-    """Return where a search along each coordinate ends that begins at x (d,) with the value ``best``."""
+    """Return the point at which a pattern search along each coordinate ends, from x (d,) with value ``best``."""
     x = x.copy()
     for step in _STEPS:
         for k in range(len(x)):
@@ -174,21 +174,21 @@ def _refined(value: Callable[[Array], float], x: Array, best: float) -> Array:
     return x
 
 
-# The stops among which the worst ones are searched: points of a unit cube, one number for each quantity.
+# The search space: stops as points of a unit cube, with one coordinate for each varied quantity.
 
 
 @dataclass(frozen=True, eq=False)
 class StopStart:
-    """What one stop starts from.
+    """The start of a stop: state, payload and brakes.
 
     Parameters
     ----------
     q, qd : (nq,), (nv,) array
-        rad and m, rad/s and m/s.
+        State at the signal; rad and m, rad/s and m/s.
     share : float
-        Of the rated payload.
+        Carried share of the rated payload.
     torque_factors, delay_factors : (n,) array
-        Of the brakes.
+        Factors on the torques and delays of the brakes.
     """
 
     q: Array
@@ -198,7 +198,7 @@ class StopStart:
     delay_factors: Array
 
     def brakes(self, nominal: tuple[JointBrake, ...]) -> tuple[JointBrake, ...]:
-        """Return the brakes with their torques and delays multiplied."""
+        """Return the nominal brakes with their torques and delays multiplied by the factors."""
         factors = zip(nominal, self.torque_factors.tolist(), self.delay_factors.tolist(), strict=True)
         return tuple(
             replace(
@@ -213,21 +213,21 @@ class StopStart:
 
 @dataclass(frozen=True, eq=False)
 class StopSpace:
-    """All stops of a search.
+    """The space of all stops of a search.
 
     Parameters
     ----------
     scenario : Scenario
-        Of category 0, without payloads; its pose gives the coordinates that have no range.
+        A scenario without payloads; its pose gives the coordinates that have no range.
     rated : Payload
     speeds : mapping of str to float
         Full speed of each axis that moves, rad/s or m/s.
     axis : str or None
-        The only axis that moves, at full speed; None where all move, each at up to full speed.
+        The only axis that moves, at full speed; None if all move, each at up to full speed.
     torque_tolerance, delay_tolerance : float
-        Of the brakes, relative, either way, each joint by itself.
+        Of the brakes, relative, in both directions, independent for each joint.
     payload_range : (float, float)
-        Shares of the rated payload.
+        Smallest and largest share of the rated payload.
     """
 
     scenario: Scenario
@@ -240,7 +240,7 @@ class StopSpace:
 
     @cached_property
     def _ranges(self) -> tuple[AnyArray, Array, Array]:
-        """Indices into q (k,), and the range of each of these coordinates."""
+        """Indices into q (k,) of the varied coordinates, and their lower and upper ends."""
         where, ranges = [], []
         for joint in self.scenario.mech.tree.joints:
             if joint.pair is not None and joint.pair.kind.free:
@@ -257,7 +257,7 @@ class StopSpace:
 
     @property
     def _sizes(self) -> tuple[int, int, int, int, int]:
-        """How many numbers the pose, the rates, the payload, the torques and the delays take."""
+        """Numbers of coordinates for the pose, the rates, the payload, the torques and the delays."""
         n, (low, high) = len(self.scenario.brakes), self.payload_range
         return (
             len(self._ranges[0]),
@@ -269,7 +269,7 @@ class StopSpace:
 
     @property
     def dimension(self) -> int:
-        """How many numbers a stop takes."""
+        """Number of coordinates of a stop."""
         return sum(self._sizes)
 
     def start(self, x: Array) -> StopStart:
@@ -279,7 +279,7 @@ class StopSpace:
         q, qd = s.q.copy(), np.zeros(len(s.qd))
         q[where] = low + pose * (high - low)
         for axis, rate in zip(self._moving, 2.0 * rates - 1.0, strict=True):
-            # a single axis has full speed in one sense or the other
+            # a single axis moves at full speed in either sense
             size = rate if self.axis is None else (1.0 if rate >= 0.0 else -1.0)
             qd[s.rate_of(axis)] = size * self.speeds[axis]
         least, most = self.payload_range
@@ -300,7 +300,7 @@ class StopSpace:
         q : (nq,) array
             rad and m, within the ranges.
         rates : mapping of str to float
-            Of the moving axes, rad/s or m/s; those left out are zero.
+            Of the moving axes, rad/s or m/s; axes left out have rate zero.
         """
         where, low, high = self._ranges
         _, _, share, torques, delays = self._sizes
@@ -309,14 +309,14 @@ class StopSpace:
         return np.clip(np.concatenate(rest), 0.0, 1.0)
 
     def payloads(self, start: StopStart) -> tuple[Payload, ...]:
-        """Return the payloads of a start."""
+        """Return the payloads that a start carries."""
         return payload_share(self.rated, start.share)
 
 
 def coordinate_range(pair: Pair) -> tuple[float, float]:
-    """Return the range of the coordinate of a pair with one freedom, rad or m.
+    """Return the range over which the coordinate of a pair with one freedom is varied, rad or m.
 
-    That of its limits; a whole turn where it has none, and none of a travel without limits.
+    It is that of its limits; without limits, a full turn for an angle, and empty for a length.
     """
     freedom = pair.freedoms[0]
     turn = np.pi if is_turn(pair.kind.free[0]) else 0.0

@@ -1,4 +1,4 @@
-"""The worst stops of a robot as a value."""
+"""The worst stops of a robot: the result of a search."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from mbplugin.stopping.scenario.scenario import NO_EFFORT_LIMITS, NO_TOOL, Effor
 _MEASURES = {"time": "longest time", "travel": "longest travel", "tool_distance": "longest tool path"}
 
 
-# The worst stops with angles and lengths in some units, for texts and pages.
+# The worst stops with angles and lengths in chosen units, for texts and pages.
 
 
 def worst_in_units(worst: WorstStops, units: Units) -> WorstStops:
-    """Return the worst stops with their numbers in some units; ``unit`` is that of the value."""
+    """Return the worst stops converted to ``units``; ``unit`` of each becomes the unit of its value."""
     if units.is_si:
         return worst
     metre, _ = units.shown("m")
@@ -54,11 +54,11 @@ def _found_in_units(one: WorstStop, units: Units, lengths: tuple[str, ...]) -> W
     )
 
 
-# The time that a search for worst stops may take, and how much of the search was done in it.
+# The time budget of a search for worst stops, and how much of the search was completed within it.
 
 
 class Searches(NamedTuple):
-    """How many searches, one for each value, came to their end, of how many, and the time that all had, s."""
+    """Number of completed and planned searches, one for each value, and the time limit for all of them, s."""
 
     complete: int
     planned: int
@@ -66,7 +66,7 @@ class Searches(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """How much was done, in one clause; empty where all searches are complete."""
+        """How much was completed, in one clause; empty if all searches are complete."""
         if self.complete == self.planned:
             return ""
         return (
@@ -76,26 +76,26 @@ class Searches(NamedTuple):
 
     @property
     def warning(self) -> str:
-        """What stands on top of a report; empty where all searches are complete."""
+        """Warning at the top of a report; empty if all searches are complete."""
         return f"INCOMPLETE: {self.heading}. Allow more (--max-seconds)." if self.heading else ""
 
 
 @dataclass
 class SearchBudget:
-    """A clock that runs from its making.
+    """A time limit that runs from the creation of this object.
 
     Parameters
     ----------
     max_seconds : float
     out_of_time : bool
-        Whether something was left out because the seconds were used up.
+        Whether something was left out because the time was used up.
     complete : int
-        Searches that came to their end.
+        Number of completed searches.
 
     Raises
     ------
     BadUsage
-        A time that is not positive.
+        The time is not positive.
     """
 
     max_seconds: float
@@ -108,24 +108,24 @@ class SearchBudget:
         self.begun = monotonic()
 
     def is_spent(self) -> bool:
-        """Return whether the seconds are used up; what is left out then is noted."""
+        """Return True if the time is used up; ``out_of_time`` is then set."""
         self.out_of_time = self.out_of_time or monotonic() - self.begun > self.max_seconds
         return self.out_of_time
 
     def end_search(self) -> None:
-        """Count a search as complete, unless something of it was left out."""
+        """Count a search as complete, unless part of it was left out."""
         self.complete += not self.out_of_time
 
 
 @dataclass(frozen=True)
 class Failure:
-    """How a brake fails.
+    """A failure of a brake.
 
     Parameters
     ----------
     kind : "dead", "worn" or "late"
     amount : float
-        The share of the torque that is left, or the additional delay, s; 0 of a dead brake.
+        Remaining share of the torque, or additional delay, s; 0 for a dead brake.
     """
 
     kind: FailureKind
@@ -135,31 +135,32 @@ class Failure:
 @one_line_repr
 @dataclass(frozen=True)
 class WorstStop:
-    """The worst stop that was found in one respect.
+    """The worst stop found for one objective.
 
     Parameters
     ----------
     axis : str or None
-        None where the value is that of the whole robot.
+        None if the value is that of the whole robot.
     measure : "time", "travel" or "tool_distance"
     unit : str
     value : float
         From the signal to rest: s, rad or m.
     grid : float or None
-        The same of the stopping table's row at full speed, extension and payload; None where there is none.
+        The same value in the stopping table's row at full speed, extension and payload; None if there is none.
     outcome : StopOutcome
     time, tool_distance : float
         Of this stop, s and m.
     q, qd : mapping of str to float
-        At the signal, rad and m, rad/s and m/s.
+        State at the signal, rad and m, rad/s and m/s.
     payload : float
-        kg.
+        Carried mass, kg.
     torque_factors, delay_factors : mapping of str to float
-        Of the brakes by joint, where they are not 1.
+        Of the brakes, by joint, if they are not 1.
     command : str or None
-        The ``mbplugin estop …`` that computes this stop; None for a model that was not read from a file.
+        The ``mbplugin estop …`` that computes this stop; None if the model was not read from a file, or if no command
+        can state its reaction times.
     bound, time_bound, tool_distance_bound : float or None
-        Upper bounds of value, time and tool_distance, where one axis moves whose brake or ramp is calibrated.
+        Upper bounds of value, time and tool_distance, if one axis moves whose brake or ramp is calibrated.
     """
 
     axis: str | None
@@ -182,27 +183,27 @@ class WorstStop:
 
     @property
     def name(self) -> str:
-        """What it is the worst of."""
+        """The objective of which it is the worst, in words."""
         return f"{self.axis or 'robot'}: {_MEASURES[self.measure]}"
 
     @property
     def factor(self) -> float | None:
-        """The value against that of the stopping table."""
+        """The value divided by that of the stopping table."""
         return self.value / self.grid if self.grid else None
 
 
 @dataclass(frozen=True)
 class FailedBrake:
-    """The worst stops again, with one brake that fails.
+    """The results of the worst stops when one brake fails.
 
     Parameters
     ----------
     joint : str
     failure : Failure
     outcome : StopOutcome
-        The worst one.
+        The most severe of the stops.
     time, tool_distance : float
-        The largest of the stops that come to rest, s and m; 0 where none does.
+        The largest among the stops that come to rest, s and m; 0 if none does.
     """
 
     joint: str
@@ -214,7 +215,7 @@ class FailedBrake:
 
 @dataclass(frozen=True)
 class WorstStops(Result):
-    """The worst stops that a search found: computed, not measured, and no proof that there is no worse one.
+    """The worst stops found by a search: computed, not measured, and no proof that there are no worse ones.
 
     Parameters
     ----------
@@ -223,21 +224,21 @@ class WorstStops(Result):
     axes : tuple of str
     seed : int
     outcomes : mapping of StopOutcome to int
-        How many of the computed stops ended in each way.
+        Number of computed stops by outcome.
     found : tuple of WorstStop
     failed : tuple of FailedBrake
     assumptions : tuple of str
         One sentence each.
     searches : Searches
-        How much of the search was done in its time.
+        How much of the search was completed in its time.
     of_effort : EffortLimits
-        Brakes that are effort limits.
+        Brakes and ramps derived from effort limits.
     lengths : tuple of str
         Coordinates that are lengths; the others are angles.
     category : int
-        Of the stops.
+        Category of the stops.
     tool_choice : ToolChoice
-        Why the tool is this point, and which axes do not move it.
+        The reason why this point is the tool, and the axes that do not move it.
     """
 
     model: str
@@ -257,16 +258,16 @@ class WorstStops(Result):
 
     @property
     def count(self) -> int:
-        """Number of stops that were computed."""
+        """Number of computed stops."""
         return sum(self.outcomes.values())
 
     @property
     def outcome_counts(self) -> list[tuple[StopOutcome, int]]:
-        """How many of the computed stops ended in each way, as pairs."""
+        """Number of computed stops by outcome, as pairs."""
         return list(self.outcomes.items())
 
     def only_here(self, assumptions: Collection[str]) -> tuple[str, ...]:
-        """Return the assumptions that are not among some others, such as those of a table."""
+        """Return the assumptions that are not among the given ones, such as those of a table."""
         return tuple(sentence for sentence in self.assumptions if sentence not in assumptions)
 
     def __repr__(self) -> str:

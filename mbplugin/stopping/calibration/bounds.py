@@ -1,8 +1,8 @@
-"""How far a computed stop may be off: upper bounds of stops whose brake or ramp comes from measured ones.
+"""Upper bounds of computed stops whose brake or ramp was fitted to measured ones.
 
-The bound of a stop is a one-sided tolerance bound: with the stated confidence at least the stated share of such
-stops takes no longer and goes no farther. It contains both what the rows leave open in the fitted numbers and the
-scatter of one stop.
+The bound of a stop is a one-sided tolerance bound: with the stated confidence, at least the stated share of such
+stops takes no longer and goes no farther. It includes both the uncertainty of the fitted numbers and the scatter of
+one stop.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from mbplugin.stopping.calibration.fit import ZERO, Fit, Problem
 from mbplugin.stopping.calibration.intervals import Determination
 from mbplugin.stopping.calibration.measurement import Measurement
 
-#: Where the logarithms of the likelihoods of two kinds of scatter differ by more, the rows tell which it is.
+#: The rows distinguish two kinds of scatter if their log-likelihoods differ by more than this.
 _CLEARLY = 3.0
-#: A step of difference quotients, over the sizes of the parameters.
+#: Step of difference quotients, relative to the sizes of the parameters.
 _STEP = 1e-3
-#: A value depends on an unseen direction where a whole stop along it changes the value by this share.
+#: A value depends on an unseen direction if a whole stop along it changes the value by more than this share.
 _DEPENDS = 1e-2
-#: The least variance of a computed value over that of one stop: below it the noncentral t has too few digits,
-#: and a larger variance gives a larger bound.
+#: Smallest ratio used for the variance of a computed value to that of one stop: below it the noncentral t is too
+#: inaccurate, and a larger variance gives a larger bound, which is safe.
 _LEAST_LEVERAGE = 3e-3
-#: By this share a stop may be slower or faster than all measured ones.
+#: Share by which a stop may be slower or faster than all measured ones.
 _BEYOND = 0.05
-#: Returns the time (s) and the distance (rad, m) of a stop (2,) whose brake or ramp has other numbers, by name.
+#: Returns time (s) and distance (rad, m) (2,) of a stop whose brake or ramp has the given numbers, by name.
 Prediction = Callable[[Mapping[str, float]], Array]
 
 
 class StopBounds(NamedTuple):
-    """How far the time and the distance of a computed stop may be off.
+    """Intervals and upper bounds of the time and the distance of a computed stop.
 
     Parameters
     ----------
     time_interval, distance_interval : float or None
         Half the 95 % interval of the computed value, s; rad or m.
     time, distance : float or None
-        Upper bounds of measured stops.
+        Upper bounds for real stops, s; rad or m.
     missing : str
-        Why some of them are None, a clause; empty where none is.
+        Reason why some of them are None, as a clause; empty if none is.
     """
 
     time_interval: float | None
@@ -58,16 +58,16 @@ class StopBounds(NamedTuple):
 def bounds_of(
     stated: Brake | Ramp, speed: float, predict: Prediction, share: float, confidence: float
 ) -> StopBounds | None:
-    """Return the bounds of a stop with a brake or a ramp; None where it does not come from a calibration.
+    """Return the bounds of a stop with a brake or a ramp; None if this was not calibrated.
 
     Parameters
     ----------
     stated : Brake or Ramp
-        Of the joint that stops.
+        Brake or ramp of the joint that stops.
     speed : float
-        Of the joint at the signal, rad/s or m/s.
+        Speed of the joint at the signal, rad/s or m/s.
     predict : callable
-        Gets the numbers that are to be replaced.
+        Called with the numbers to replace.
     share, confidence : float
         Between 0 and 1.
     """
@@ -113,12 +113,12 @@ def bounds_of(
 
 
 def no_bounds(why: str) -> StopBounds:
-    """Return that a stop has no bounds, and why, a clause."""
+    """Return missing bounds with the reason, a clause."""
     return StopBounds(None, None, None, None, why)
 
 
 def _slopes(predict: Prediction, values: Mapping[str, float], fitted: FitUncertainty) -> Array:
-    """Return the derivatives (2, p) of time and distance by the fitted numbers over their sizes."""
+    """Return the derivatives (2, p) of time and distance with respect to the scaled fitted numbers."""
     columns = []
     for name, size in zip(fitted.parameters, fitted.sizes, strict=True):
         ahead = values[name] + _STEP * size
@@ -129,14 +129,14 @@ def _slopes(predict: Prediction, values: Mapping[str, float], fitted: FitUncerta
 
 
 def _scatter_of(kinds: tuple[float | None, float | None], computed: float) -> float | None:
-    """Return the standard deviation of one stop: the larger one where the rows do not tell which kind it is."""
+    """Return the standard deviation of one stop: the larger one if the rows do not distinguish the kinds."""
     absolute, relative = kinds
     known = [value for value in (absolute, None if relative is None else relative * computed) if value]
     return max(known, default=None)
 
 
 def tolerance_factor(leverage: float, freedom: float, share: float, confidence: float) -> float:
-    """Return by how many standard deviations of one stop the bound is above the computed value.
+    """Return the number of standard deviations of one stop by which the bound exceeds the computed value.
 
     With a value of variance h σ² and a scatter σ of ν degrees of freedom, k = √h t(confidence; ν, z(share)/√h),
     where t is the quantile of the noncentral Student distribution.
@@ -144,7 +144,7 @@ def tolerance_factor(leverage: float, freedom: float, share: float, confidence: 
     Parameters
     ----------
     leverage : float
-        h, the variance of the computed value over that of one stop.
+        h, the ratio of the variance of the computed value to that of one stop.
     freedom : float
         ν.
     share, confidence : float
@@ -154,13 +154,13 @@ def tolerance_factor(leverage: float, freedom: float, share: float, confidence: 
     return sqrt(h) * float(nctdtrit(freedom, ndtri(share) / sqrt(h), confidence))
 
 
-# What a fit says of its uncertainty, as a scene states it.
+# The uncertainty of a fit, in the form that a scene states.
 
 
 def uncertainty_of(
     found: Fit, known: Determination, rows: Sequence[Measurement], law: Sequence[str] = ()
 ) -> FitUncertainty:
-    """Return how well the rows determine the numbers of a fit, and how one stop scatters about the computed one.
+    """Return the uncertainty of the numbers of a fit, and the scatter of one stop about the computed one.
 
     Parameters
     ----------
@@ -168,9 +168,9 @@ def uncertainty_of(
     known : Determination
         Of the same fit.
     rows : sequence of Measurement
-        The fitted ones.
+        The fitted rows.
     law : sequence of str, optional
-        All parameters of the law, where the rows were too few to fit some: those stay open.
+        All parameters of the law, if there were too few rows to fit some: these count as uncertain.
     """
     whole = _of_whole_law(found, law)
     names, J = whole.names, found.jacobian
@@ -211,7 +211,7 @@ def uncertainty_of(
 
 
 def _of_whole_law(found: Fit, law: Sequence[str]) -> Problem:
-    """Return the problem with all parameters of a law, of which some were not fitted."""
+    """Return the fit's problem, extended to all parameters of a law if some were not fitted."""
     own = found.problem
     if set(law) <= set(own.names):
         return own
@@ -219,7 +219,7 @@ def _of_whole_law(found: Fit, law: Sequence[str]) -> Problem:
 
 
 def _computed(found: Fit) -> Array:
-    """Return the computed values (m,) of what was fitted."""
+    """Return the computed values (m,) for the fitted measurements."""
     measured = found.problem.data[found.used]
     return np.asarray(measured + found.residuals * found.weights[found.used])
 
@@ -227,15 +227,15 @@ def _computed(found: Fit) -> Array:
 def _kinds(
     found: Fit, known: Determination, c: int, counts: Array, weights: Array, computed: Array
 ) -> tuple[float | None, float | None]:
-    """Return the scatter of one stop, and that over the computed value, of times (c = 0) or distances (c = 1).
+    """Return the absolute and the relative scatter of one stop, of times (c = 0) or distances (c = 1).
 
-    Stated spreads are absolute, the largest of them counts. Else both kinds are compared by their likelihood; one
+    Stated spreads are absolute, and the largest counts. Otherwise both kinds are compared by their likelihood; one
     that is clearly less likely is None.
 
     Parameters
     ----------
     counts, weights, computed : (m,) array
-        Roots of the repeats of rows, weights and computed values of what was fitted.
+        Square roots of the repeats, weights and computed values of the fitted measurements.
     """
     assert known.scatter is not None
     assert known.degrees is not None

@@ -1,4 +1,4 @@
-"""Which parameters are fitted to the rows of a joint: the requested ones, or those of the law that fits best."""
+"""Choice of the parameters fitted to the rows of a joint: requested ones, or those of the law that fits best."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from mbplugin.stopping.calibration.values import TOLERANCE, LawName
 from mbplugin.stopping.run import estop
 from mbplugin.stopping.table.run import stopping_table
 
-#: By so much Akaike's criterion of a law with more parameters must be lower.
+#: Amount by which Akaike's criterion of a law with more parameters must be lower.
 _CLEARLY = 4.0
-#: Shape indices below it are below 1 by more than rounding.
+#: Shape indices below this are less than 1 by more than rounding.
 _BELOW = 0.98
-#: From this median shape index of its rows on, the times of category 1 are those of a ramp.
+#: Times of category 1 are those of a ramp if the median shape index of the rows is at least this.
 _RAMP = 0.95
-#: What is said of a brake that brakes nothing by itself, and is no brake to be pasted unseen.
+#: Note on a brake without torque, which should not go into a scene unchecked.
 WITHOUT_TORQUE = (
     "the best torque is its bound, 0: such a brake holds nothing, so check the rows and their units"
     " before a scene takes it"
@@ -50,7 +50,7 @@ WITHOUT_TORQUE = (
 
 
 class Choice(NamedTuple):
-    """A fit, the law that it belongs to, and what was decided about it, one sentence each."""
+    """A fit, its law, and notes on the choice, one sentence each."""
 
     fit: Fit
     law: LawName
@@ -58,14 +58,14 @@ class Choice(NamedTuple):
 
 
 def requested(names: Sequence[str] | None, category: int) -> tuple[str, ...]:
-    """Return the parameters that are requested for a category, none where the fit chooses.
+    """Return the parameters requested for a category, empty if the fit chooses.
 
     Raises
     ------
     UnknownName
-        No such parameter.
+        There is no such parameter.
     BadUsage
-        Parameters that make no law.
+        The parameters do not form a law.
     """
     known = (*BRAKE, *RAMP)
     for name in names or ():
@@ -85,12 +85,12 @@ def requested(names: Sequence[str] | None, category: int) -> tuple[str, ...]:
 
 
 def choose_brake(model: BrakeModel, names: tuple[str, ...], where: str) -> Choice:
-    """Return the fit of a brake to rows; without names that of friction, or of a short-circuited motor.
+    """Fit a brake to rows; without ``names``, choose between friction and a short-circuited motor.
 
     Raises
     ------
     BadUsage
-        Fewer numbers than parameters.
+        There are fewer numbers than parameters.
     """
     if names:
         require_enough(model.rows, names, where)
@@ -118,14 +118,14 @@ def choose_brake(model: BrakeModel, names: tuple[str, ...], where: str) -> Choic
 
 
 def choose_ramp(model: RampModel, names: tuple[str, ...], where: str) -> Choice:
-    """Return the fit of a ramp to rows; without names of constant time or constant deceleration, by the fit.
+    """Fit a ramp to rows; without ``names``, choose the better of constant time and constant deceleration.
 
-    Times that no ramp gives are left out; the reaction cannot be seen in distances, and is then zero.
+    Times that no ramp explains are left out. Distances alone do not determine the reaction, which is then zero.
 
     Raises
     ------
     BadUsage
-        Fewer numbers than parameters.
+        There are fewer numbers than parameters.
     """
     times, notes = times_of_ramp(model.rows), []
     if names:
@@ -158,7 +158,7 @@ def require_enough(rows: Sequence[Measurement], names: Sequence[str], where: str
     Raises
     ------
     BadUsage
-        Names both.
+        There are fewer; the message names both.
     """
     numbers = int(np.isfinite(measured(rows)).sum())
     if numbers < len(names):
@@ -172,7 +172,7 @@ def require_enough(rows: Sequence[Measurement], names: Sequence[str], where: str
 
 
 def criterion(found: Fit, model: RowModel) -> float:
-    """Return Akaike's criterion with its correction for few numbers (AICc), up to what all laws share."""
+    """Return Akaike's criterion corrected for small samples (AICc), up to a constant that all laws share."""
     n, p = len(found.residuals), len(found.names)
     misfit = found.squares
     if not found.stated:
@@ -195,11 +195,11 @@ def _law_of(names: Sequence[str]) -> LawName:
     return "friction"
 
 
-# What a law does not explain, and what rows do not determine: sentences.
+# Sentences on what a law does not explain and on what rows do not determine.
 
 
 def times_of_ramp(rows: Sequence[Measurement]) -> bool:
-    """Return whether ramps explain the times of rows: they give shape indices of 1 and more."""
+    """Return True if ramps explain the times of rows: ramps give shape indices of 1 or more."""
     indices = [row.shape_index for row in rows if np.isfinite(row.shape_index)]
     return bool(indices) and float(np.median(indices)) >= _RAMP
 
@@ -212,9 +212,9 @@ def unexplained(
     Parameters
     ----------
     gravity : bool
-        Whether gravity acts on the joint in its stops.
+        Whether gravity acts on the joint during its stops.
     depends_on_rate : bool
-        Whether the law has a part that depends on the rate.
+        Whether the law has a rate-dependent part.
     """
     clauses = []
     for name, computed, observed in (("time", time, row.time), ("distance", distance, row.distance)):
@@ -229,7 +229,7 @@ def unexplained(
 
 
 def _reason(row: Measurement, index: float, gravity: bool, depends_on_rate: bool) -> str:
-    """Return why the shape of a stop is beyond a law."""
+    """Return the reason why a law cannot explain the shape of a stop, empty if unknown."""
     if row.category == 1:
         return (
             f"its shape index {index:.2f} is below 1, and no ramp gives that: the time contains a slow tail, such as"
@@ -263,7 +263,7 @@ def shape_notes(rows: Sequence[Measurement], category: int, gravity: bool) -> tu
 
 
 def undetermined_note(group: Sequence[str], rows: Sequence[Measurement]) -> str:
-    """Return the parameters that the data do not determine, and the rows that would."""
+    """Return a sentence on parameters that the data do not determine, and on rows that would."""
     names = f"{', '.join(group[:-1])} and {group[-1]} are" if len(group) > 1 else f"{group[0]} is"
     how = " only in combination" if len(group) > 1 else ""
     speeds = {row.speed for row in rows}
@@ -277,7 +277,7 @@ def undetermined_note(group: Sequence[str], rows: Sequence[Measurement]) -> str:
 def without_reaction(
     fitted: Mapping[str, Parameter],
 ) -> tuple[dict[str, Parameter], tuple[tuple[str, ...], ...], str]:
-    """Return parameters with a reaction that was set to 0, what is undetermined, and a sentence on it."""
+    """Return the parameters with a reaction set to 0, the undetermined groups, and a sentence on them."""
     ((name, ramp),) = fitted.items()
     reaction = Parameter("reaction", "s", 0.0, None, None, False)
     interval = "" if ramp.low is None else f" ({ramp.low:.4g} to {ramp.high:.4g})"
@@ -292,11 +292,11 @@ def without_reaction(
     return every, ((name, "reaction"),), f"{what}; the reaction is set to 0, which gives the longest ramp"
 
 
-# All machine code of motions and stops, compiled by computing a small example of each.
+# The machine code of motions and stops, compiled by computing a small example of each.
 
 
 def compile_everything() -> None:
-    """Compile what motions and stops call, or read it where it is kept; the variational integrator is left out."""
+    """Compile the code of motions and stops, or load it from the cache; without the variational integrator."""
     rod = Body("rod", 1.0, np.array([0.5, 0.0, 0.0]), np.diag([0.01, 0.1, 0.1]))
     hinge = Pair("hinge", "revolute", "world", "rod", Pose.identity(), Pose.identity())
     mech = Mechanism("rod", (rod,), (hinge,))

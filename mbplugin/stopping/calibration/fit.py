@@ -1,4 +1,4 @@
-"""The least-squares fit of a law to measured times and distances, and how large their scatter is."""
+"""The least-squares fit of a law to measured times and distances, and the estimate of their scatter."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from mbplugin.stopping.scenario.drives import Ramps
 from mbplugin.stopping.table.extension import ExtensionPoses, moving_chain, table_axes
 from mbplugin.stopping.table.rated import DefaultTool, payload_share, rated_payload
 
-#: Of the size of a parameter: a step of the difference quotient, and the smallest positive value.
+#: Step of difference quotients, and smallest positive value, relative to the size of a parameter.
 _STEP, _SMALLEST = 1e-4, 1e-3
-#: Of the size of a parameter: below it a value is its bound, 0.
+#: A value below this, relative to the size of the parameter, is at its bound 0.
 _AT_BOUND = 1e-7
-#: Weights of times and distances differ by powers of this factor, found in so many rounds.
+#: Weights of times and distances differ by powers of this factor; number of rounds to determine it.
 _FACTOR, _ROUNDS = 4.0, 6
-#: With fewer degrees of freedom a scatter says too little: a law that meets all distances by chance, and no time,
-#: would be taken.
+#: With fewer degrees of freedom a scatter is too uncertain: a law might be taken that fits all distances by chance, but
+#: no time.
 FEW = 3.0
-#: The scatter of exact data, as a share of their size; that of the simulator is smaller.
+#: Scatter that counts as exact, relative to the data; the error of the simulator is smaller.
 _EXACT = 1e-6
-#: Singular values of the scaled Jacobian below this share of the largest are zero: a difference quotient has
-#: no more digits.
+#: Singular values of the scaled Jacobian below this share of the largest count as zero, because difference quotients
+#: are not more accurate.
 ZERO = 2e-4
-#: Parameters that a law divides by.
+#: Parameters by which a law divides.
 _POSITIVE = ("time", "deceleration", "short_circuit_rate")
-#: Fitted of a brake, and of a ramp; the names are those of the tables of a scene.
+#: Fitted parameters of brakes and ramps; the names are those of the tables of a scene.
 FRICTION = ("delay", "torque", "viscous")
 SHORT_CIRCUIT = ("delay", "torque", "short_circuit", "short_circuit_rate")
 BRAKE = ("delay", "torque", "viscous", "short_circuit", "short_circuit_rate")
 RAMP = ("reaction", "time", "deceleration")
 TIMED, CONSTANT = ("reaction", "time"), ("reaction", "deceleration")
-#: A stop that takes so many times the longest measured one does not end, as far as a fit is concerned.
+#: A stop counts as never ending in a fit if it takes this many times as long as the longest measured one.
 _LONGEST = 4.0
 _UNITS = {
     "delay": ("s", "s"),
@@ -59,9 +59,9 @@ _UNITS = {
     "short_circuit_rate": ("rad/s", "m/s"),
     "deceleration": ("rad/s²", "m/s²"),
 }
-#: What holds the joints that are not stopped, N·m or N: they stand as the drives and brakes of a robot make them.
+#: Torque or force that locks the joints that are not stopped, N·m or N, as drives and brakes do in a robot.
 _HOLDING = 1e6
-#: Gravity acts on an axis from this acceleration on, rad/s² or m/s².
+#: Gravity acts on an axis if it would accelerate it by more than this, rad/s² or m/s².
 _NO_GRAVITY = 1e-6
 
 
@@ -73,17 +73,17 @@ class Fit:
     ----------
     problem : Problem
     values : mapping of str to float
-        Fixed ones too.
+        Fitted and fixed values.
     x : (p,) array
-        Fitted values over their sizes.
+        Fitted values divided by their sizes.
     weights : (n, 2) array
-        By which residuals are divided: the stated standard deviations, or a multiple of them, s; rad or m.
+        Divisors of the residuals: the stated standard deviations, or relative weights, s; rad or m.
     stated : bool
         Whether the file states the scatter.
     residuals : (m,) array
-        Computed minus measured over the weights, of what was fitted.
+        Computed minus measured, divided by the weights, of the fitted times and distances.
     jacobian : (m, p) array
-        Of the residuals by the scaled parameters.
+        Derivatives of the residuals with respect to the scaled parameters.
     """
 
     problem: Problem
@@ -96,22 +96,22 @@ class Fit:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What was fitted."""
+        """Names of the fitted parameters."""
         return self.problem.names
 
     @property
     def used(self) -> AnyArray:
-        """Which times and distances (n, 2) were fitted."""
+        """Mask (n, 2) of the times and distances that were fitted."""
         return self.problem.used
 
     @property
     def channel(self) -> AnyArray:
-        """Of each residual (m,): 0 for a time, 1 for a distance."""
+        """Kind of each residual (m,): 0 for a time, 1 for a distance."""
         return self.problem.channel
 
     @property
     def sizes(self) -> Array:
-        """Values (p,) that would explain a whole stop, to which the Jacobian is scaled."""
+        """Sizes (p,) of the parameters: values that would explain a whole stop; the Jacobian is scaled by them."""
         return np.array([self.problem.model.sizes[name] for name in self.names])
 
     @property
@@ -121,25 +121,25 @@ class Fit:
 
 
 def measured(rows: Sequence[Measurement]) -> Array:
-    """Return times and distances (n, 2) of rows, NaN where there are none, s; rad or m."""
+    """Return the measured times and distances (n, 2) of rows, NaN where not measured, s; rad or m."""
     return np.array([(row.time, row.distance) for row in rows])
 
 
 def fit(
     model: RowModel, names: Sequence[str], fixed: Mapping[str, float] | None = None, times: bool = True
 ) -> Fit:
-    """Return the values with which the computed stops are nearest to the measured ones.
+    """Return the parameter values for which the computed stops are nearest to the measured ones.
 
-    Times and distances are weighted by their stated scatter; else relative to their size, and where residuals show that
-    one scatters four times as much as the other, by a power of four: weights that follow chance would make the
-    intervals too narrow. Few numbers do not show that: they stay relative.
+    Times and distances are weighted by their stated scatter, else relative to their magnitude. If residuals show that
+    one scatters much more than the other, their weights change by a power of four; weights adapted more finely would
+    follow chance and make the intervals too narrow. With few numbers the weights stay relative.
 
     Parameters
     ----------
     names : sequence of str
         Parameters that are fitted.
     fixed : mapping, optional
-        Values of others.
+        Values of other parameters.
     times : bool
         Whether times are fitted; if not, distances only.
     """
@@ -168,12 +168,12 @@ def fit(
 
 
 def _relative(data: Array, used: AnyArray, rows: Sequence[Measurement]) -> Array:
-    """Return weights (n, 2): the size of times and of distances, over the root of the repeats.
+    """Return weights (n, 2): the magnitude of times and of distances, divided by the square root of the repeats.
 
     Parameters
     ----------
     data, used : (n, 2) array
-        Measured values, and whether they are fitted.
+        Measured values, and a mask of those that are fitted.
     """
     sizes = [
         float(np.sqrt(np.mean(c[u] ** 2))) if u.any() else 1.0 for c, u in zip(data.T, used.T, strict=True)
@@ -190,9 +190,9 @@ class Problem:
     model : RowModel
     names : tuple of str
     fixed : dict of str to float
-        Values of what is not fitted.
+        Values of the parameters that are not fitted.
     data, used : (n, 2) array
-        Measured times and distances, s, rad or m, and which of them are fitted.
+        Measured times and distances, s, rad or m, and a mask of those that are fitted.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class Problem:
         return np.asarray(np.clip(x, self.lower + 1e-6, self.upper))
 
     def residuals(self, x: Array, weights: Array) -> Array:
-        """Return computed minus measured values (m,) at x (p,), over the weights (n, 2)."""
+        """Return computed minus measured values (m,) at x (p,), divided by the weights (n, 2)."""
         difference = self.model.predict({**self.fixed, **self.values(x)}) - self.data
         return np.asarray((difference / weights)[self.used])
 
@@ -232,7 +232,7 @@ class Problem:
 
     def solve(self, x: Array, weights: Array) -> Any:
         """Return the result of SciPy's least squares from x (p,), with weights (n, 2)."""
-        # SciPy's trust region multiplies and divides by steps that may be huge or tiny; it recovers
+        # SciPy's trust region may overflow with huge or tiny steps, but recovers
         with np.errstate(over="ignore", invalid="ignore"):
             return least_squares(
                 lambda y: self.residuals(y, weights),
@@ -247,7 +247,7 @@ class Problem:
 
 
 def _stated(rows: Sequence[Measurement], used: AnyArray) -> tuple[Array | None, bool]:
-    """Return the stated scatter (n, 2) of the means of rows, where every used (n, 2) value has one."""
+    """Return the stated scatter (n, 2) of row means if every used (n, 2) value has one, and whether it does."""
     spreads = np.array([(row.time_spread or np.nan, row.distance_spread or np.nan) for row in rows])
     if not (np.isfinite(spreads) | ~used).all():
         return None, False
@@ -258,13 +258,13 @@ def _stated(rows: Sequence[Measurement], used: AnyArray) -> tuple[Array | None, 
 def scatter_of(residuals: Array, jacobian: Array, channel: AnyArray) -> tuple[Array, Array] | None:
     """Return the scatter (2,) of times and of distances, and their degrees of freedom (2,).
 
-    The expected squares of the residuals of each are a sum of both variances, as the fitted parameters spread
-    errors (MINQUE of order 0). None where the numbers are too few for two scatters.
+    The fitted parameters mix the errors, so the expected sum of squares of either kind is a combination of both
+    variances (MINQUE of order 0). None if there are too few numbers for two scatters.
 
     Parameters
     ----------
     residuals, channel : (m,) array
-        0 stands for a time, 1 for a distance.
+        Residuals and their kinds: 0 for a time, 1 for a distance.
     jacobian : (m, p) array
     """
     projector = np.eye(len(residuals)) - _hat(jacobian)
@@ -282,13 +282,13 @@ def scatter_of(residuals: Array, jacobian: Array, channel: AnyArray) -> tuple[Ar
 
 
 def _hat(jacobian: Array) -> Array:
-    """Return the projector (m, m) on the columns of a jacobian (m, p)."""
+    """Return the orthogonal projector (m, m) onto the column space of a jacobian (m, p)."""
     U, s, _ = np.linalg.svd(jacobian, full_matrices=False)
     kept = U[:, s > ZERO * s[0]] if len(s) and s[0] > 0.0 else U[:, :0]
     return np.asarray(kept @ kept.T)
 
 
-# What is fitted of a joint: the parameters of its brake or its ramp, with units, and the model of its rows.
+# The fitted parameters of a joint's brake or ramp, with units, and the models of its rows.
 
 
 def unit_of(parameter: str, freedom: str) -> str:
@@ -306,12 +306,12 @@ class RowModel(Protocol):
 
     @property
     def sizes(self) -> Mapping[str, float]:
-        """Of each parameter the value that would explain a whole stop alone."""
+        """Size of each parameter: the value that alone would explain a whole stop."""
         ...
 
     @property
     def starts(self) -> Sequence[Mapping[str, float]]:
-        """Values from which a fit begins."""
+        """Initial values of a fit."""
         ...
 
     @property
@@ -320,12 +320,12 @@ class RowModel(Protocol):
         ...
 
     def predict(self, values: Mapping[str, float]) -> Array:
-        """Return times and distances (n, 2) of the rows, s, rad or m."""
+        """Return the computed times and distances (n, 2) of the rows, s, rad or m."""
         ...
 
 
 class BrakeModel:
-    """Stops of category 0 on the simulator: gravity, coupling and payload are those of each row."""
+    """Category-0 stops by the simulator, with the gravity, coupling and payload of each row."""
 
     def __init__(self, bench: Bench, joint: str, rows: Sequence[Measurement], fixed: Brake) -> None:
         self.rows, self._bench, self._fixed = rows, bench, fixed
@@ -341,7 +341,7 @@ class BrakeModel:
         self.sizes, self.starts, self.highest = self._guesses(firsts)
 
     def predict(self, values: Mapping[str, float]) -> Array:
-        """Return times and distances (n, 2) of the rows, s, rad or m."""
+        """Return the computed times and distances (n, 2) of the rows, s, rad or m."""
         compiled, n = self._bench.compiled, self._own
         brakes = list(self._bench.brakes)
         brakes[n] = braked(brakes[n], brake_with(self._fixed, values))
@@ -393,7 +393,7 @@ class BrakeModel:
 
 
 class RampModel:
-    """Controlled stops in closed form: they need no masses."""
+    """Controlled stops in closed form, which need no masses."""
 
     def __init__(self, rows: Sequence[Measurement]) -> None:
         self.rows = rows
@@ -407,7 +407,7 @@ class RampModel:
         self.highest = {"deceleration": 1e3 * speed / mean}
 
     def predict(self, values: Mapping[str, float]) -> Array:
-        """Return times and distances (n, 2) of the rows, s, rad or m."""
+        """Return the computed times and distances (n, 2) of the rows, s, rad or m."""
         n = len(self._speeds)
         deceleration = values.get("deceleration")
         slowed = self._speeds / values["time"] if deceleration is None else np.full(n, deceleration)
@@ -417,13 +417,13 @@ class RampModel:
 
 
 def brake_with(fixed: Brake, values: Mapping[str, float]) -> Brake:
-    """Return a brake with fitted values; what is not fitted is as in ``fixed``."""
+    """Return a brake with fitted values; other values are those of ``fixed``."""
     numbers: dict[str, Any] = dict(values)
     return replace(fixed, **numbers)
 
 
 def braked(brake: JointBrake, stated: Brake) -> JointBrake:
-    """Return the brake of a joint with stated numbers."""
+    """Return the brake of a joint with the law and the times of a stated one."""
     return replace(brake, law=stated.law(0.0), delay=stated.delay or 0.0, engagement=stated.engagement)
 
 
@@ -433,11 +433,11 @@ def ramp_with(joint: str, values: Mapping[str, float]) -> Ramp:
 
 
 def _span(row: Measurement) -> float:
-    """Return the time of a stop, s; of one without, that of constant deceleration over its distance."""
+    """Return the time of a stop, s; if not measured, that of constant deceleration over its distance."""
     return row.time if np.isfinite(row.time) else 2.0 * row.distance / row.speed
 
 
-# The robot of measured stops: its pose, rates and payload at the signal of each row.
+# The robot in measured stops: its pose, rates and payload at the signal of each row.
 
 
 class Start(NamedTuple):
@@ -448,7 +448,7 @@ class Start(NamedTuple):
     q, qd : (nq,), (nv,) array
     payloads : tuple of Payload
     inertia : float
-        Of the joint, kg·m² or kg.
+        Inertia that the joint moves, kg·m² or kg.
     gravity : float
         Torque of gravity on the joint along the motion, N·m or N.
     """
@@ -461,7 +461,7 @@ class Start(NamedTuple):
 
 
 class Bench:
-    """A robot whose joints are stopped one at a time in category 0, while the others stand.
+    """A robot whose joints are stopped one at a time in category 0, while the others are at rest.
 
     Parameters
     ----------
@@ -471,14 +471,14 @@ class Bench:
         Rated mass at the tool, kg; by default the scene's payload.
     tool : str, optional
     count : callable, optional
-        Gets the number of stops that were computed.
+        Called with the number of newly computed stops.
     max_seconds : float
-        From now on, for all stops together.
+        Time limit from now on for all stops together, s.
 
     Raises
     ------
     BadUsage
-        A robot with loops, or joints with several freedoms.
+        The robot has loops, or joints with several freedoms.
     """
 
     def __init__(
@@ -504,7 +504,7 @@ class Bench:
         self._poses: dict[str, ExtensionPoses] = {}
 
     def count(self, stops: int) -> None:
-        """Count stops that were computed.
+        """Count newly computed stops.
 
         Raises
         ------
@@ -522,18 +522,19 @@ class Bench:
 
     @property
     def brakes(self) -> tuple[JointBrake, ...]:
-        """What holds all joints."""
+        """The strong brakes that hold all joints."""
         return self.scenario.brakes
 
     def start(self, row: Measurement) -> Start:
-        """Return the robot at the signal of a row; its payloads are then carried.
+        """Return the robot at the signal of a row, and set the payloads of the row.
 
-        The sense of a row that states none is that in which gravity pulls, else +1.
+        If a row states no sense, the joint moves in the sense of gravity, or in that of +1 without gravity.
 
         Raises
         ------
         BadUsage
-            A share of an unknown payload, or an extension of a joint that does not move the tool.
+            A row states a share of an unknown payload, an extension of a joint that does not move the tool, or a joint
+            that moves no inertia.
         """
         payloads = self._payloads(row)
         self.compiled.set_payloads(payloads)
@@ -567,7 +568,7 @@ class Bench:
         return (replace(self.rated, mass=value),) if value else ()
 
     def _pose(self, row: Measurement) -> tuple[Array, float]:
-        """Return the pose (nq,) of a row, and the sense that belongs to it, 0 where none does."""
+        """Return the pose (nq,) of a row, and the sense of motion that belongs to it, 0 if none does."""
         scenario = self.scenario
         if row.extension is None:
             return joint_vector(scenario.mech, dict(row.q), scenario.q), 0.0
@@ -612,7 +613,7 @@ class Bench:
 
 
 def distinct(rows: Iterable[Measurement]) -> tuple[list[Measurement], list[int]]:
-    """Return one row of each condition, and of every row the number of its condition."""
+    """Return one row of each condition, and the index of the condition of every row."""
     firsts: dict[tuple[object, ...], int] = {}
     found: list[Measurement] = []
     index = []

@@ -1,4 +1,4 @@
-"""How well data determine parameters: intervals from the Jacobian, and combinations that stay undetermined."""
+"""Accuracy of fitted parameters: intervals from the Jacobian, and combinations that stay undetermined."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.spatial import Array
 from mbplugin.stopping.calibration.fit import ZERO, Fit, Problem, RowModel, scatter_of
 
-#: The intervals of all parameters of a joint hold together with this probability.
+#: Joint confidence of the intervals of all parameters of a joint.
 CONFIDENCE = 0.95
-#: Degrees of freedom of what is stated.
+#: Degrees of freedom of a stated scatter.
 _MANY = 1e6
-#: A combination is not determined where its interval is wider than this share of a whole stop on either side.
+#: A combination is not determined if half its interval is wider than this share of a whole stop.
 _WIDE = 0.5
-#: Parameters with less than this part of an undetermined direction do not belong to it.
+#: A parameter belongs to an undetermined direction if its relative component is larger than this.
 _PART = 0.1
-#: Of the rise of the sum of squares that the Jacobian predicts at the end of an interval, the least that there is.
+#: Least actual rise of the sum of squares at the end of an interval, relative to the rise the Jacobian predicts.
 _LEAST = 0.5
-#: Of its interval, the most that another parameter moves meanwhile; it is 1 where the Jacobian is constant.
+#: Most that another parameter may move meanwhile, relative to its interval; 1 if the Jacobian is constant.
 _MOST = 1.5
-#: The longest step, over the size of a parameter: a whole stop.
+#: Longest step relative to the size of a parameter: a whole stop.
 _LONGEST = 1.0
-#: A computed stop covers a measured one up to this share of it, which is rounding.
+#: A computed stop covers a measured one if it is shorter by at most this share, which is rounding.
 ROUNDING = 1e-6
-#: Up to half of it a fit may miss: a scene that is read again is computed again.
+#: A margin may miss a row by half of that: computing the stop again from the written scene adds rounding.
 _AIMED = 0.5 * ROUNDING
-#: Of numbers in the tables of a scene.
+#: Significant digits of numbers in the tables of a scene.
 _DIGITS = 6
-#: How often a margin is doubled, and then halved: to a ten-thousandth of it.
+#: How often a margin is doubled, and its interval then halved: to about a ten-thousandth of it.
 _DOUBLINGS, _HALVINGS = 40, 14
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A fitted number.
+    """A fitted parameter.
 
     Parameters
     ----------
     name, unit : str
     value : float
     low, high : float or None
-        Interval that holds with :data:`CONFIDENCE` for all parameters of the joint together; None where the
+        Interval that holds with :data:`CONFIDENCE` for all parameters of the joint together; None if the
         data give none.
     identifiable : bool
         Whether the data determine it.
@@ -65,18 +65,18 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Determination:
-    """Which parameters data determine.
+    """The accuracy with which data determine parameters.
 
     Parameters
     ----------
     half_widths : (p,) array or None
-        Of the intervals; None where the data leave no scatter to judge by.
+        Half the intervals; None if the data leave no scatter from which to estimate them.
     undetermined : tuple of tuple of str
-        Each of parameters of which only a combination is determined, the largest part first.
+        Groups of parameters of which only a combination is determined, the largest component first.
     freedom : int
-        Numbers beyond those that determine the parameters.
+        Degrees of freedom: numbers in excess of those that determine the parameters.
     scatter, degrees : (2,) array or None
-        Of times and distances, over their weights, and its degrees of freedom.
+        Scatter of times and distances relative to their weights, and its degrees of freedom.
     curved : bool
         Whether intervals from the Jacobian are too narrow for some parameters.
     """
@@ -90,11 +90,11 @@ class Determination:
 
 
 def determination(found: Fit) -> Determination:
-    """Return the parameters that a fit determines.
+    """Return the accuracy with which a fit determines its parameters.
 
     The covariance is that of a fit with fixed weights, whose errors have the scatter of times and of
-    distances. Each scatter comes from few residuals: the quantile is Student's, with the degrees of freedom
-    of the one that is known less well, and Bonferroni's for all parameters together.
+    distances. Each scatter comes from few residuals, so the quantile is Student's with the degrees of freedom
+    of the less certain one, with Bonferroni's correction for all parameters together.
     """
     J, names = found.jacobian, found.names
     U, s, Vt = np.linalg.svd(J, full_matrices=False)
@@ -110,16 +110,16 @@ def determination(found: Fit) -> Determination:
     wide = _half_widths(found, U.T / s[:, None], scatter, degrees, 1 - CONFIDENCE)
     directions += [direction for direction, width in zip(Vt, wide, strict=True) if width > _WIDE]
     groups = _named(directions, names)
-    # what the Jacobian calls determined, the fit itself must confirm: valleys of the sum of squares are curved
+    # refits must confirm the intervals of the Jacobian, because valleys of the sum of squares are curved
     if curved := narrow(found, half):
         groups = (tuple(dict.fromkeys((*(name for group in groups for name in group), *curved))),)
     return Determination(half * found.sizes, groups, freedom, scatter, degrees, bool(curved))
 
 
 def _scatter(found: Fit, freedom: int) -> tuple[Array, Array]:
-    """Return the scatter (2,) of times and distances over their weights, and its degrees of freedom (2,).
+    """Return the scatter (2,) of times and distances relative to their weights, and its degrees of freedom (2,).
 
-    A stated scatter is not made smaller by residuals that are small by chance.
+    Residuals that are small by chance do not reduce a stated scatter.
     """
     pooled = np.sqrt(found.squares / freedom) if freedom > 0 else 1.0
     if found.stated:
@@ -134,22 +134,22 @@ def _half_widths(found: Fit, inverse: Array, scatter: Array, degrees: Array, tai
     Parameters
     ----------
     inverse : (k, m) array
-        What the errors of the residuals contribute to each.
+        Coefficients of the errors of the residuals.
     scatter, degrees : (2,) array
-        Of times and distances, over their weights.
+        Scatter of times and distances relative to their weights, and its degrees of freedom.
     tail : float
         Probability of both tails.
     """
     parts = np.array([(inverse[:, found.channel == c] ** 2).sum(axis=1) * scatter[c] ** 2 for c in (0, 1)])
     total = parts.sum(axis=0)
     present = [c for c in (0, 1) if (found.channel == c).any()]
-    # the weights, too, come from the residuals: the smaller number keeps the intervals wide enough
+    # the weights come from the residuals as well: the smaller number keeps the intervals wide enough
     freedom = max(float(degrees[present].min()), 1.0)
     return np.asarray(student.isf(tail / 2, freedom) * np.sqrt(total))
 
 
 def parameters_of(found: Fit, known: Determination, units: Sequence[str]) -> tuple[Parameter, ...]:
-    """Return the fitted numbers with their intervals."""
+    """Return the fitted parameters with their intervals."""
     open_names = {name for group in known.undetermined for name in group}
     structural = known.half_widths is not None
     out = []
@@ -165,7 +165,7 @@ def parameters_of(found: Fit, known: Determination, units: Sequence[str]) -> tup
 
 
 def _named(directions: Sequence[Array], names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Return the parameters of directions (p,) that the data do not determine, the largest part first."""
+    """Return the names of the parameters in undetermined directions (p,), the largest component first."""
     out = []
     for direction in directions:
         size = np.abs(direction) / np.abs(direction).max()
@@ -174,17 +174,17 @@ def _named(directions: Sequence[Array], names: Sequence[str]) -> tuple[tuple[str
     return tuple(out)
 
 
-# A measured stop beside the computed one.
+# A measured stop compared with the computed one.
 
 
 @dataclass(frozen=True)
 class ComparedRow:
-    """A measured stop beside the computed one.
+    """A measured stop compared with the computed one.
 
     Parameters
     ----------
     line : int
-        Of the file of measured stops.
+        Line in the file of measured stops.
     joint : str
     category : 0 or 1
     unit : "rad" or "m"
@@ -192,7 +192,7 @@ class ComparedRow:
         rad/s or m/s.
     repeats : int
     shape_index : float or None
-        2 d/(v T), of the measured values.
+        2 d/(v T) of the measured values.
     time_measured, distance_measured : float or None
         s; rad or m.
     time_computed, distance_computed : float
@@ -212,17 +212,17 @@ class ComparedRow:
 
     @property
     def time_deviation(self) -> float | None:
-        """Computed over measured time, minus 1."""
+        """Relative deviation of the computed from the measured time."""
         return _deviation(self.time_computed, self.time_measured)
 
     @property
     def distance_deviation(self) -> float | None:
-        """Computed over measured distance, minus 1."""
+        """Relative deviation of the computed from the measured distance."""
         return _deviation(self.distance_computed, self.distance_measured)
 
     @property
     def covered(self) -> bool:
-        """Whether it took no longer and went no farther than computed."""
+        """Whether the measured stop took no longer and went no farther than computed."""
         return all(gap is None or gap >= -ROUNDING for gap in (self.time_deviation, self.distance_deviation))
 
 
@@ -235,28 +235,28 @@ def _deviation(computed: float, measured: float | None) -> float | None:
     return computed / measured - 1.0 if measured else None
 
 
-# Whether intervals from the Jacobian hold: all other parameters are fitted anew at the ends of each.
+# Validity of the intervals from the Jacobian: at the ends of each, all other parameters are fitted again.
 
 
 def narrow(found: Fit, half_widths: Array) -> tuple[str, ...]:
-    """Return the parameters whose intervals are too narrow, as valleys of the sum of squares are curved.
+    """Return the parameters whose intervals are too narrow, because valleys of the sum of squares are curved.
 
-    At both ends of every interval the other parameters are fitted anew. An interval is too narrow where the
-    sum of squares hardly rises towards its end, or where its parameter leaves it while the sum of squares rises
-    no more than at the end of another one.
+    At both ends of every interval the other parameters are fitted again. An interval is too narrow if the sum of
+    squares hardly rises towards its end, or if its parameter leaves it at the end of another interval without a
+    large rise of the sum of squares.
 
     Parameters
     ----------
     half_widths : (p,) array
-        Of the intervals, over the sizes of the parameters.
+        Half the intervals, relative to the sizes of the parameters.
     """
     _, s, Vt = np.linalg.svd(found.jacobian, full_matrices=False)
     if not s[0] > 0.0:
-        # no parameter has any effect: there are no intervals
+        # no parameter has an effect, so there are no intervals
         return ()
     known = s > ZERO * s[0]
     determined = ((Vt[known] / s[known, None]) ** 2).sum(axis=0)
-    # along a direction without any slope the step is long
+    # bounded, so that steps along flat directions are long but finite
     covariance = (Vt.T / np.maximum(s, ZERO * s[0]) ** 2) @ Vt
     quantile = float(np.median(half_widths / np.sqrt(np.maximum(determined, 1e-300))))
     names: set[str] = set()
@@ -269,15 +269,15 @@ def narrow(found: Fit, half_widths: Array) -> tuple[str, ...]:
 def _narrow_at(
     found: Fit, k: int, sign: float, quantile: float, half_widths: Array, covariance: Array
 ) -> tuple[str, ...]:
-    """Return the parameters whose intervals are too narrow, seen from one end of that of parameter k.
+    """Return the parameters whose intervals prove too narrow at one end of the interval of parameter k.
 
     Parameters
     ----------
     quantile : float
-        Half an interval over its standard deviation, for residuals over their weights.
+        Half an interval divided by its standard deviation, for weighted residuals.
     half_widths : (p,) array
     covariance : (p, p) array
-        Over the squared weights.
+        For weighted residuals.
     """
     lower, upper = found.problem.lower[k], found.problem.upper[k]
     step = sign * min(quantile * float(np.sqrt(covariance[k, k])), _LONGEST)
@@ -295,9 +295,9 @@ def _narrow_at(
 
 
 def _fitted_at(found: Fit, k: int, moved: float, covariance: Array) -> tuple[Array, float]:
-    """Return parameters (p,) with parameter k moved and the others fitted anew, and the sum of squares.
+    """Return parameters (p,) with parameter k moved and the others fitted again, and the sum of squares.
 
-    The fit begins where the covariance (p, p) predicts them.
+    The fit starts from the values that the covariance (p, p) predicts.
     """
     whole, x = found.problem, found.x + covariance[:, k] / covariance[k, k] * moved
     x[k] = found.x[k] + moved
@@ -312,18 +312,18 @@ def _fitted_at(found: Fit, k: int, moved: float, covariance: Array) -> tuple[Arr
     return x, 2.0 * float(best.cost)
 
 
-# A longer delay, so that no computed stop ends sooner or earlier on its way than the measured one.
+# A longer delay, so that no computed stop is shorter in time or distance than the measured one.
 
 
 class Margin(NamedTuple):
-    """What is added to a delay or a reaction.
+    """An addition to a delay or a reaction.
 
     Parameters
     ----------
     time : float
-        s; 0 where the fit is on the safe side already.
+        s; 0 if the fit is on the safe side already.
     line : int or None
-        The row that needs it.
+        Line of the row that determines it.
     """
 
     time: float
@@ -331,12 +331,12 @@ class Margin(NamedTuple):
 
 
 def as_written(value: float) -> float:
-    """Return a number with the digits that the tables of a scene state."""
+    """Return a number rounded to the digits in the tables of a scene."""
     return float(f"{value:.{_DIGITS}g}")
 
 
 def written_up(value: float) -> float:
-    """Return the least such number that is not below a value."""
+    """Return the smallest number with these digits that is not below a value."""
     nearest = as_written(value)
     if nearest >= value:
         return nearest
@@ -349,11 +349,11 @@ def covering_margin(model: RowModel, values: Mapping[str, float], late: str, fix
     Parameters
     ----------
     values : mapping of str to float
-        The fitted parameters, as they are written.
+        The fitted parameters, rounded as written.
     late : str
         The parameter that grows, ``delay`` or ``reaction``.
     fixed : float
-        Its value where it was not fitted, s.
+        Its value if it was not fitted, s.
 
     Raises
     ------
@@ -364,7 +364,7 @@ def covering_margin(model: RowModel, values: Mapping[str, float], late: str, fix
     base = values.get(late, fixed)
 
     def missing(extra: float) -> Array:
-        """Return by how much rows (n,) are too short, relative to what was measured."""
+        """Return the amount by which computed rows (n,) are too short, relative to measured ones."""
         computed = model.predict({**values, late: base + extra})
         return np.asarray(np.nanmax((measured - computed) / measured, axis=1))
 
@@ -384,7 +384,7 @@ def covering_margin(model: RowModel, values: Mapping[str, float], late: str, fix
 
 
 def _least(covers: Callable[[float], bool], high: float) -> float:
-    """Return about the least number up to ``high`` that covers; it covers itself."""
+    """Return by bisection about the smallest number up to ``high`` that covers; the result covers."""
     low = 0.0
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)

@@ -31,21 +31,21 @@ from mbplugin.stopping.calibration.measurement import (
 )
 from mbplugin.stopping.table.rated import require_joints
 
-#: A stop within which a joint goes farther than this many times its way at undiminished speed, or less than
-#: this share of it, was written in mixed units.
+#: A stop was written in mixed units if its distance exceeds this multiple of speed × time, or is less than this share
+#: of it.
 _FARTHEST, _NEAREST = 2.0, 0.05
-#: No stop takes longer, s: a separation distance admits no more either.
+#: Longest plausible time of a stop, s, the same as in separation distances.
 _MEASUREMENTS_LONGEST = 10.0
-#: A stop over the whole travel is one: relative to it.
+#: Relative tolerance for stops over the whole travel.
 _ROUNDING = 1 + 1e-6
-#: Repeats scatter as much as they do by chance in one file of so many.
+#: Probability of a false alarm when repeats are tested for contradictions.
 _CHANCE = 1e-6
-#: Without a stated spread and other repeats to compare with, the largest may be so many times the smallest.
+#: Largest ratio of repeats if there are neither a stated spread nor other repeats for comparison.
 _FACTOR = 2.0
 _FORM = "COLUMN=VALUE, with = != < <= > or >=; several, all of which hold, with commas"
 #: Numbers that differ by less than this share are equal.
 _EQUAL = 1e-9
-#: Cells that are no numbers to a program, and what to do about them.
+#: Patterns of cells that are not numbers, with remedies.
 _REMEDIES = (
     (
         re.compile(r"[-+]?\d+,\d+(e[-+]?\d+)?", re.IGNORECASE),
@@ -54,15 +54,15 @@ _REMEDIES = (
     (re.compile(r"(stop|cat(egory)?\.?) ?\d", re.IGNORECASE), "write the number alone"),
     (re.compile(r"[-+]?[\d.]+ ?[^\d\s.,]+"), "write the number alone, and its unit in the header"),
 )
-#: Characters of a cell that a message quotes.
+#: Number of characters of a cell that a message quotes.
 _SHOWN = 40
-#: Bytes of a table.
+#: Size limit of a table, bytes.
 _LONGEST = 20_000_000
-#: Columns whose numbers are positive, and those that may be zero.
+#: Columns whose numbers must be positive, and those whose numbers may also be zero.
 _POSITIVE, _NOT_NEGATIVE = ("time",), ("distance", "payload", "extension", "time_spread", "distance_spread")
 
 
-# The rows of a file as stops of a robot: its joints, their units, and speeds from shares.
+# Conversion of the rows of a file to stops of a robot: joints, their units, and speeds from shares.
 
 
 def measurements_of(
@@ -78,8 +78,8 @@ def measurements_of(
     Raises
     ------
     UnknownName, BadUsage
-        A joint that the robot does not have or that has several freedoms, a unit that does not belong to it,
-        or a share of an unknown full speed.
+        The robot has no such joint, the joint has several freedoms, a unit does not match it,
+        or a speed is a share of an unknown full speed.
     """
     require_joints(mech, speeds or {})
     return tuple(_measurement(file.where(record.line), record, mech, speeds or {}) for record in file.records)
@@ -148,7 +148,7 @@ def _measurement(where: str, record: Record, mech: Mechanism, speeds: Mapping[st
 
 
 def _require_one_unit(row: Measurement, where: str) -> None:
-    """Require that distance, speed and time fit together, as they do not where degrees meet radians."""
+    """Require that distance, speed and time are consistent, which they are not if degrees and radians are mixed."""
     ratio = 0.5 * row.shape_index
     if ratio > _FARTHEST or ratio < _NEAREST:
         raise BadUsage(
@@ -161,7 +161,7 @@ def _require_one_unit(row: Measurement, where: str) -> None:
 
 
 def _require_below(most: float, value: float, what: str, where: str, limit: str, head: str) -> None:
-    """Require a time or a distance that a stop can have: where all columns lack their units, they fit together."""
+    """Require a plausible time or distance: columns that all lack their units are consistent with each other."""
     if value > most:
         raise BadUsage(
             f"the stop {what}",
@@ -195,18 +195,18 @@ def _full_speed(joint: str, mech: Mechanism, speeds: Mapping[str, float], where:
     return float(value)
 
 
-# Repeats of one stop: rows that contradict each other by more than their spread are an error.
+# Repeats of one stop: it is an error if they differ by more than their spread.
 
 
 def require_consistent(file: MeasuredFile, rows: Sequence[Measurement]) -> None:
     """Require that rows of one condition agree within their spread.
 
-    The spread is the stated one; else that of the other repeats of the same joint in the same category.
+    The spread is the stated one, else that of the other repeats of the same joint in the same category.
 
     Raises
     ------
     BadUsage
-        Names the lines, the values and the spread.
+        Rows disagree; the message names the lines, the values and the spread.
     """
     groups: dict[tuple[object, ...], list[Measurement]] = defaultdict(list)
     for row in rows:
@@ -228,7 +228,7 @@ def require_consistent(file: MeasuredFile, rows: Sequence[Measurement]) -> None:
 
 
 def _contradicted(group: list[Measurement], others: list[list[Measurement]], column: str) -> str | None:
-    """Return the spread that the values of a group contradict, as a phrase; None where they agree."""
+    """Return the spread that the values of a group exceed, as a phrase; None if they agree."""
     values, counts = _values(group, column)
     if len(values) < 2:
         return None
@@ -238,7 +238,7 @@ def _contradicted(group: list[Measurement], others: list[list[Measurement]], col
     if stated:
         spread = float(np.mean(stated))
         return f"the stated {spread:g}" if squares > spread**2 * chi2.isf(_CHANCE, freedom) else None
-    # stops scatter by a time or a length, or in proportion: only what is beyond both contradicts
+    # scatter may be absolute or relative: values contradict each other only if both tests fail
     beyond, shown = [], 0.0
     for size in (1.0, mean):
         pooled = [_squares(*_values(other, column), relative=size != 1.0) for other in others]
@@ -253,16 +253,16 @@ def _contradicted(group: list[Measurement], others: list[list[Measurement]], col
 
 
 def _values(group: list[Measurement], column: str) -> tuple[Array, Array]:
-    """Return the measured values (n,) of a column, and how many stops each is the mean of (n,)."""
+    """Return the measured values (n,) of a column, and the numbers (n,) of stops of which they are means."""
     found = [(getattr(row, column), float(row.repeats)) for row in group]
     kept = np.array([pair for pair in found if np.isfinite(pair[0])]).reshape(-1, 2)
     return kept[:, 0], kept[:, 1]
 
 
 def _squares(values: Array, counts: Array, *, relative: bool) -> tuple[float, int]:
-    """Return the squares of values (n,) about their mean, weighted by counts (n,), and their freedoms.
+    """Return the sum of squares of values (n,) about their mean, weighted by counts (n,), and degrees of freedom.
 
-    They are over the square of the mean where they are to be relative.
+    If ``relative``, the sum is divided by the square of the mean.
     """
     if len(values) < 2:
         return 0.0, 0
@@ -271,7 +271,7 @@ def _squares(values: Array, counts: Array, *, relative: bool) -> tuple[float, in
     return float((counts * (values - mean) ** 2).sum()) / size**2, len(values) - 1
 
 
-# Conditions on rows, such as ``speed=100%`` or ``payload>3``: which rows are predicted and not fitted.
+# Conditions for rows that are predicted, not fitted, such as ``speed=100%`` or ``payload>3``.
 
 
 def _equal(a: float, b: float) -> bool:
@@ -289,13 +289,13 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 
 
 def held_out(expression: str | None, file: MeasuredFile, rows: Sequence[Measurement]) -> tuple[bool, ...]:
-    """Return of each row whether it is predicted and not fitted.
+    """Return for each row whether it is predicted, not fitted.
 
     Raises
     ------
     BadUsage
-        No condition of the form COLUMN=VALUE, a column that the file does not have, a unit of another kind,
-        or a condition that holds for no row or for all.
+        The condition has not the form COLUMN=VALUE, names an unknown column or a unit of another kind, or holds for
+        no row or for all.
     """
     if expression is None:
         return (False,) * len(rows)
@@ -335,7 +335,7 @@ def _test(text: str, file: MeasuredFile) -> Callable[[Measurement], bool]:
 
 @dataclass(frozen=True)
 class Record:
-    """A row before it is read: its line, its joint, and its numbers by column."""
+    """A row not yet converted: its line, its joint, and its numbers by column."""
 
     line: int
     joint: str
@@ -344,7 +344,7 @@ class Record:
 
 @dataclass(frozen=True)
 class MeasuredFile:
-    """What a file states.
+    """The contents of a file of measured stops.
 
     Parameters
     ----------
@@ -359,17 +359,17 @@ class MeasuredFile:
     records: tuple[Record, ...]
 
     def where(self, line: int) -> str:
-        """Return a place in the file."""
+        """Return a location in the file, ``PATH:LINE``."""
         return f"{self.path}:{line}"
 
 
 def read_measured(path: Path) -> MeasuredFile:
-    """Return the rows of a CSV file; lines that begin with # are comments.
+    """Read the rows of a CSV file; lines that begin with # are comments.
 
     Raises
     ------
     UnreadableFile, BadNumber, BadUsage
-        No such file, no table, a missing column, or a cell that is no number; names the line.
+        The file is missing or no table, a column is missing, or a cell is not a number; the message names the line.
     """
     table = read_csv(path, _LONGEST)
     (line, header), *rows = table.rows
@@ -427,7 +427,7 @@ def _number(table: CsvTable, cell: str, head: Head, where: str) -> float:
 
 
 def _require_possible(numbers: dict[str, Quantity], where: str) -> None:
-    """Require what every stop has: a positive time, whole numbers where things are counted."""
+    """Require valid numbers of a stop: a positive time, a nonzero speed, whole counts and so on."""
     for name, (value, _) in numbers.items():
         if name in _POSITIVE and value <= 0:
             raise BadNumber(f"{name} is {value:g} s", where=where, expected="a positive number")

@@ -13,7 +13,7 @@ from mbplugin.model.brake_law import UNITS, symbol
 _TIME, _MASS, _SHARE = UNITS["time"], UNITS["mass"], {"%": 0.01}
 _COORDINATE = {"angle": UNITS["angle"], "length": UNITS["length"]}
 _RATE = {"angle": UNITS["angular rate"], "length": UNITS["speed"]}
-#: Of each column of numbers: its units by kind, and what a header without a unit stands for.
+#: Units of each column of numbers, by kind, with their factors to SI.
 COLUMNS: dict[str, dict[str, dict[str, float]]] = {
     "category": {},
     "speed": {**_RATE, "share": _SHARE},
@@ -30,7 +30,7 @@ REQUIRED = ("joint", "category", "speed", "time", "distance")
 _HEAD = re.compile(r"\s*(?P<name>[^\[\]]*?)\s*(?:\[\s*(?P<unit>[^\[\]]*?)\s*\])?\s*")
 
 
-# Units of the columns of measured stops: stated in the header, SI where they are not.
+# Units of the columns of measured stops: stated in the header, else SI.
 
 
 class Quantity(NamedTuple):
@@ -41,9 +41,9 @@ class Quantity(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A column: its name, its unit as stated (empty: SI), the factor to SI, and the kind of its numbers.
+    """The head of a column: its name, its stated unit (empty: SI), the factor to SI, and the kind of its numbers.
 
-    ``kind`` is empty for a number without a unit, and for an angle or a length whose unit is not stated.
+    ``kind`` is empty for numbers without a unit, and if no unit is stated and several kinds are possible.
     """
 
     name: str
@@ -53,14 +53,14 @@ class Head(NamedTuple):
 
 
 def read_head(text: str, where: str) -> Head:
-    """Return the columns that a header states.
+    """Return the column that a cell of the header states.
 
     Raises
     ------
     UnknownName
         There is no such column.
     BadUsage
-        The column has no such unit.
+        The column cannot have this unit.
     """
     match = _HEAD.fullmatch(text)
     name, unit = (match["name"], match["unit"] or "") if match else (text.strip(), "")
@@ -85,7 +85,7 @@ def read_head(text: str, where: str) -> Head:
 
 
 def _remedy(name: str, known: str) -> str:
-    """Return the column to write for a header that is none."""
+    """Return a remedy for an unknown column, such as the column to write instead."""
     for column in sorted(COLUMNS, key=len, reverse=True):
         rest = known.removeprefix(column).strip(" _()").replace("percent", "%").replace("_per_", "/")
         units = {unit for sizes in COLUMNS[column].values() for unit in sizes}
@@ -97,12 +97,12 @@ def _remedy(name: str, known: str) -> str:
 
 
 def require_one_unit(heads: tuple[Head, ...], where: str) -> None:
-    """Require that no angle is in degrees while another one has no unit: it would be read in radians.
+    """Require that no column has a non-SI unit, such as deg, while another has none and would be read as SI.
 
     Raises
     ------
     BadUsage
-        Names both columns.
+        The units are mixed; the message names both columns.
     """
     moving = [head for head in heads if head.name in ("speed", "distance") or head.name.startswith("q ")]
     scaled = [head for head in moving if head.kind in ("angle", "length") and head.factor != 1.0]
@@ -117,18 +117,18 @@ def require_one_unit(heads: tuple[Head, ...], where: str) -> None:
 
 def _like(scaled: Head, silent: Head) -> str:
     unit = symbol(scaled.unit).removesuffix("/s")
-    # of revolutions per minute
+    # for revolutions per minute
     unit = unit if unit in _COORDINATE[scaled.kind] else "rev"
     return f"{unit}/s" if silent.name == "speed" else unit
 
 
 def read_quantity(text: str, column: str) -> tuple[float, str, float]:
-    """Return number, unit (empty where none is stated) and factor to SI of a text such as ``100%``.
+    """Return number, unit (empty if none is stated) and factor to SI of a text such as ``100%``.
 
     Raises
     ------
     BadUsage
-        No number, or a unit that the column does not have.
+        The text is not a number, or the column cannot have this unit.
     """
     match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*(\S*)\s*", text)
     units = _COORDINATE if column.startswith("q ") else COLUMNS[column]
@@ -152,13 +152,13 @@ class Measurement:
     Parameters
     ----------
     line : int
-        Of the file, from 1.
+        Line of the file, from 1.
     joint : str
     category : 0 or 1
     speed : float
-        Of the joint at the signal, rad/s or m/s, positive.
+        Speed of the joint at the signal, rad/s or m/s, positive.
     sense : int
-        +1 or −1 for the sense of the motion; 0 where the file does not state it.
+        +1 or −1 for the sense of the motion; 0 if the file does not state it.
     payload : Quantity or None
         kg, or a share of the rated payload; None for the payload of the scene.
     extension : Quantity or None
@@ -166,13 +166,13 @@ class Measurement:
     q : tuple of (str, float)
         Stated joint coordinates at the signal, rad and m.
     time, distance : float
-        From the signal to rest, s; rad or m. NaN where it was not measured.
+        From the signal to rest, s; rad or m. NaN if not measured.
     repeats : int
-        How many stops the row is the mean of.
+        Number of stops of which the row is the mean.
     time_spread, distance_spread : float or None
         Standard deviation of one stop, s; rad or m.
     columns : mapping of str to Quantity
-        The numbers of the row by column, for conditions on rows.
+        The numbers of the row by column, to evaluate conditions on rows.
     """
 
     line: int
@@ -192,10 +192,10 @@ class Measurement:
 
     @property
     def condition(self) -> tuple[object, ...]:
-        """What two repeats of one stop have in common."""
+        """The values that all repeats of one stop share."""
         return self.joint, self.category, self.speed, self.sense, self.payload, self.extension, self.q
 
     @property
     def shape_index(self) -> float:
-        """2 d/(v T): 1 for constant deceleration, more with a reaction at undiminished speed before it."""
+        """2 d/(v T): 1 for constant deceleration, larger if a reaction at full speed precedes it."""
         return 2.0 * self.distance / (self.speed * self.time)

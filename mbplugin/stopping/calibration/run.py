@@ -1,4 +1,4 @@
-"""``calibrate``: the brakes and ramps of a robot from measured stops."""
+"""``calibrate``: fit the brakes and ramps of a robot to measured stops."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ from mbplugin.stopping.table.extension import axes_that_stop
 from mbplugin.stopping.table.rated import default_tool
 from mbplugin.version import __version__
 
-#: Gravity acts in the stops of a joint from this share of the torque that brakes it on.
+#: Gravity acts in the stops of a joint if its torque exceeds this share of the braking torque.
 _GRAVITY = 1e-3
-#: Digits of a file's hash in an origin; the whole one is in a comment of the tables.
+#: Digits of a file's hash in an origin; the full hash is in a comment of the tables.
 _DIGEST = 16
-#: Fewer repeats say little about the largest one.
+#: Least number of repeats for a bound: fewer say little about the largest stop.
 LEAST = 10
 
 
@@ -108,24 +108,24 @@ def calibrate(
     """Fit brakes and ramps of a robot to measured stops of its joints.
 
     Category 0: the stops are computed by the simulator with the pose, the payload and gravity of each row,
-    while the other joints stand. Category 1: reaction and ramp in closed form, for which the robot needs no masses.
-    Every joint is fitted by itself.
+    while the other joints are at rest. Category 1: reaction and ramp in closed form, for which the robot needs no
+    masses. Every joint is fitted separately.
 
     Parameters
     ----------
     mech : path, PyBullet client, Scene or Mechanism
-        The brakes of a scene state what is not fitted.
+        Parameters that are not fitted are those of the scene's brakes.
     measured : path
         A CSV file with the columns joint, category, speed (rad/s, m/s, %), time (s) and distance (rad, m),
         and optionally payload (kg, %), extension (m, %) or ``q NAME`` (rad, m), sense, repeats, time_spread
-        and distance_spread; other units stand in the header, such as ``speed [deg/s]``.
+        and distance_spread; other units are stated in the header, such as ``speed [deg/s]``.
     hold_out : str, optional
-        Rows that are predicted and not fitted, such as ``speed=100%`` or ``payload>3``.
+        Condition for rows that are predicted, not fitted, such as ``speed=100%`` or ``payload>3``.
     cover : bool
         Lengthen delays and reactions after the fit until no fitted row took longer or went farther than computed.
     parameters : sequence of str, optional
-        What is fitted: delay (s), torque, viscous, short_circuit and short_circuit_rate of brakes, reaction (s),
-        time (s) or deceleration of ramps; by default the law that the rows support.
+        Fitted parameters: delay (s), torque, viscous, short_circuit and short_circuit_rate of brakes, reaction (s),
+        time (s) or deceleration of ramps; by default those of the law that the rows support.
     payload : float, optional
         Rated mass at the tool, kg, to which shares refer; by default the scene's payload.
     speeds : mapping, optional
@@ -136,9 +136,9 @@ def calibrate(
     share, confidence : float
         Of the tolerance bounds of stops that were measured ten times or more.
     max_seconds : float
-        Of computing, for all joints together.
+        Time limit of the computation for all joints together, s.
     progress : callable, optional
-        Gets the number of stops that were computed.
+        Called with the number of newly computed stops.
 
     Warns
     -----
@@ -148,8 +148,8 @@ def calibrate(
     Raises
     ------
     MbPluginError
-        A file that cannot be read, names and units that do not fit the robot, repeats that contradict each
-        other, fewer numbers than parameters, or a fit that takes longer; one sentence with the line.
+        The file cannot be read, names or units do not match the robot, repeats contradict each other, there are
+        fewer numbers than parameters, or the fit takes too long; one sentence with the line.
     """
     mech = standing(mech)
     default = default_tool(mechanism_of(mech)) if tool is None else None
@@ -194,7 +194,7 @@ def calibrate(
 
 
 def _with_origin(joint: FittedJoint, measured: Source, date: str) -> FittedJoint:
-    """Return the fitted joint with its origin, for the reports of stops that use it."""
+    """Return the fitted joint with its origin, which reports of stops with it show."""
     rows = counted(joint.rows, "row")
     file = visible(Path(measured.path).name)
     origin = f"calibrated on {date} from {rows} of {file}, SHA-256 {(measured.sha256 or '')[:_DIGEST]}…"
@@ -211,7 +211,7 @@ def _with_origin(joint: FittedJoint, measured: Source, date: str) -> FittedJoint
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of a joint in a category: fitted ones, all, which of all are predicted, and their place."""
+    """The rows of a joint in a category: fitted ones, all, a mask of predicted ones, and their location."""
 
     joint: str
     category: int
@@ -289,7 +289,7 @@ class _Group:
     def _fitted(
         self, bench: Bench | None, names: tuple[str, ...], cover: bool
     ) -> tuple[Choice, Margin | None, Array, bool]:
-        """Return the fit, what covers it, times and distances (n, 2) of all rows, and whether gravity acts."""
+        """Return the fit, its margin, the computed values (n, 2) of all rows, and whether gravity acts."""
         of = self._of
         model: RowModel
         every: RowModel
@@ -303,18 +303,18 @@ class _Group:
             choice, gravity = choose_brake(brake, names, of.where), brake.gravity > _GRAVITY
             model, every = brake, BrakeModel(bench, of.joint, of.all, self._fixed)
         values = choice.fit.values
-        # what covers is what a scene reads again: numbers as they are written
+        # the margin must cover the rows with the rounded numbers that a scene contains
         written = {name: as_written(value) for name, value in values.items()}
         margin = covering_margin(model, written, self._late, self._fixed.delay or 0.0) if cover else None
         return choice, margin, every.predict(self._later(values, margin)), gravity
 
     @property
     def _late(self) -> str:
-        """What grows to cover rows."""
+        """The parameter that grows to cover rows."""
         return "reaction" if self._of.category == 1 else "delay"
 
     def _later(self, values: Mapping[str, float], margin: Margin | None) -> Mapping[str, float]:
-        """Return fitted values; with a margin as they are written, and the late one rounded up."""
+        """Return the fitted values; with a margin rounded as written, and the delay or reaction rounded up."""
         if margin is None:
             return values
         written = {name: as_written(value) for name, value in values.items()}
@@ -329,7 +329,7 @@ class _Group:
         return brake_with(self._fixed, values)
 
     def _uncertainty(self, found: Fit, known: Determination, margin: Margin | None) -> FitUncertainty:
-        """Return how well the rows determine the fit; the margin is what was added to it as it is written."""
+        """Return the uncertainty of the fit, with the margin as the difference of the written numbers."""
         law = (
             FRICTION
             if self._of.category == 0 and not self._names and "short_circuit" not in found.names
@@ -378,7 +378,7 @@ class _Group:
 
 
 def _scatter(found: Fit, known: Determination, rows: Sequence[Measurement]) -> list[float | None]:
-    """Return the standard deviations of time and distance of one stop, None where a fit shows none."""
+    """Return the standard deviations of time and distance of one stop, None if the fit shows none."""
     if known.scatter is None:
         return [None, None]
     counts = np.sqrt([row.repeats for row in rows])
@@ -387,13 +387,13 @@ def _scatter(found: Fit, known: Determination, rows: Sequence[Measurement]) -> l
 
 
 def _fixed(mech: Scene | Mechanism, joint: str, names: Sequence[str]) -> Brake:
-    """Return the brake of a scene whose parameters are fitted; without one, an empty one."""
+    """Return the scene's brake on a joint, whose parameters are fitted; by default one with torque and delay 0."""
     stated = [brake for brake in (mech.brakes if isinstance(mech, Scene) else ()) if brake.joint == joint]
     if not stated:
         return Brake(joint, 0.0, delay=0.0)
     effort = mechanism_of(mech).pair_by_name[joint].freedoms[0].effort
     torque = stated[0].torque if stated[0].torque is not None else (effort if np.isfinite(effort) else 0.0)
-    # measured torques contain the wear
+    # measured torques already include the wear
     return replace(stated[0], torque=stated[0].wear * torque, static_torque=None, wear=1.0)
 
 
@@ -405,7 +405,7 @@ def _assumptions(bench: Bench | None) -> tuple[str, ...]:
         "while a joint stops, the other joints stand",
         f"100 % payload: {rated.mass:g} kg at {rated.body}" if rated.mass else "no rated payload is stated",
         "a row without a sense moves the way gravity pulls",
-        # what holds the other joints is no brake of the robot
+        # warnings are about the strong brakes that hold the joints here, not about the robot's
         *(note for note in bench.scenario.notes if note not in bench.scenario.warnings),
     )
 
@@ -466,13 +466,13 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
             yield f"{part.name} = {_number(value)}{_comment(joint, part.name)}"
             if part.name in joint.parameters:
                 fitted[part.name] = _number(value)
-    # what was typed by hand later is not evidence, and reports find it by these
+    # reports use these values to detect later edits by hand, which are not calibrated
     yield f"origin_values = {{ {', '.join(f'{name} = {value}' for name, value in fitted.items())} }}"
     yield from _uncertainty_lines(joint.stated)
 
 
 def _uncertainty_lines(stated: Brake | Ramp) -> Iterator[str]:
-    """Yield the table below a brake or a ramp from which upper bounds of stops are computed."""
+    """Yield the subtable of a brake or a ramp from which upper bounds of stops are computed."""
     if stated.uncertainty is None:
         return
     yield ""
@@ -484,7 +484,7 @@ def _uncertainty_lines(stated: Brake | Ramp) -> Iterator[str]:
 
 
 def _toml(value: object) -> str:
-    """Return a value of the table of an uncertainty: names, numbers and lists of them."""
+    """Return the TOML of a value of an uncertainty: a name, a number, or a list of them."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool | str):
@@ -517,7 +517,7 @@ def _fitted(joint: FittedJoint, name: str) -> str:
     return f"{unit}, {parameter.low:.4g} to {parameter.high:.4g}"
 
 
-# Stops that were repeated often enough for a tolerance bound of what is measured.
+# Stops that were repeated often enough for a tolerance bound from measurements alone.
 
 
 def repeated_stops(
@@ -525,14 +525,14 @@ def repeated_stops(
 ) -> tuple[RepeatedStop, ...]:
     """Return the stops with ten repeats or more, each with the bounds of its time and its distance.
 
-    Two rows repeat one stop where all they state but time and distance is the same. A row that is the mean of
+    Two rows repeat the same stop if they differ only in time and distance. A row that is the mean of
     several stops hides the largest of them and does not count.
 
     Parameters
     ----------
     rows : sequence of Measurement
     found : sequence of CalibratedRow
-        The same rows beside their computed stops.
+        The same rows compared with their computed stops.
     share, confidence : float
         Of the bounds, between 0 and 1.
     """
@@ -554,6 +554,6 @@ def repeated_stops(
 
 
 def _bound(values: Sequence[float], share: float, confidence: float) -> ToleranceBound | None:
-    """Return the bound of the values that were measured; None where there are too few to speak of one."""
+    """Return the tolerance bound of the measured values; None if there are too few."""
     measured = [value for value in values if isfinite(value)]
     return tolerance_bound(measured, share=share, confidence=confidence) if len(measured) >= LEAST else None

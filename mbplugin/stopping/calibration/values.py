@@ -1,4 +1,4 @@
-"""The result of a calibration: fitted joints, every row beside its computed stop, and the TOML of a scene."""
+"""The result of a calibration: fitted joints, rows compared with computed stops, and the TOML of a scene."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mbplugin.stopping.calibration.intervals import ROUNDING, ComparedRow, Margi
 from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.outcome import StopOutcome
 
-#: A computed value explains a measured one up to this share of it.
+#: A computed value explains a measured one if their relative deviation is at most this.
 TOLERANCE = 0.10
-#: What was fitted to the stops of a joint.
+#: Law that was fitted to the stops of a joint.
 LawName = Literal["friction", "short_circuit", "ramp_time", "ramp_deceleration"]
 
 
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class FittedJoint:
-    """The brake or the ramp of a joint.
+    """The fitted brake or ramp of a joint.
 
     Parameters
     ----------
@@ -35,22 +35,22 @@ class FittedJoint:
     unit : "rad" or "m"
     law : LawName
     parameters : mapping of str to Parameter
-        Those that were fitted.
+        The fitted parameters.
     stated : Brake or Ramp
-        With the fitted numbers, as a scene states it.
+        As stated in a scene, with the fitted numbers.
     rows, held_out : int
-        How many rows were fitted, and predicted.
+        Numbers of fitted and of predicted rows.
     freedom : int
-        Fitted numbers beyond those that determine the parameters; 0 for an exact fit.
+        Degrees of freedom: fitted numbers in excess of those that determine the parameters; 0 for an exact fit.
     time_scatter, distance_scatter : float or None
-        Standard deviation of one stop about the computed one, s; rad or m. None where it was not fitted or
+        Standard deviation of one stop about the computed one, s; rad or m. None if it was not fitted or
         the fit is exact.
     undetermined : tuple of tuple of str
-        Parameters of which the data determine only a combination.
+        Groups of parameters of which the data determine only a combination.
     notes : tuple of str
         One sentence each.
     margin : Margin or None
-        What was added to delay or reaction to cover the fitted rows; None where that was not requested.
+        Addition to delay or reaction to cover the fitted rows; None if this was not requested.
     """
 
     joint: str
@@ -72,21 +72,21 @@ class FittedJoint:
 @one_line_repr
 @dataclass(frozen=True)
 class CalibratedRow(ComparedRow):
-    """A measured stop beside the one that the fit gives.
+    """A measured stop compared with the stop computed from the fit.
 
     Parameters
     ----------
     held_out : bool
-        Predicted, not fitted.
+        Whether it was predicted, not fitted.
     unexplained : tuple of str
-        What the law does not explain of it, one clause each.
+        Deviations that the law does not explain, one clause each.
     """
 
     held_out: bool
     unexplained: tuple[str, ...]
 
     def unexplained_deviation(self, name: str) -> float | None:
-        """Return the deviation of ``time`` or ``distance`` where the law does not explain it, else None."""
+        """Return the deviation of ``time`` or ``distance`` if the law does not explain it, else None."""
         deviation = self.time_deviation if name == "time" else self.distance_deviation
         return deviation if deviation is not None and abs(deviation) > TOLERANCE else None
 
@@ -98,11 +98,11 @@ class RepeatedStop:
     Parameters
     ----------
     row : CalibratedRow
-        Its first row; joint, category, speed and what is computed are those of all.
+        Its first row; joint, category, speed and computed values are the same in all rows.
     lines : tuple of int
-        Its rows in the file.
+        Lines of its rows in the file.
     time, distance : ToleranceBound or None
-        What at least a share of such stops does not exceed, s; rad or m. None where fewer were measured.
+        Bounds that at least a share of such stops does not exceed, s; rad or m. None if too few were measured.
     """
 
     row: CalibratedRow
@@ -113,7 +113,7 @@ class RepeatedStop:
 
 @dataclass(frozen=True, eq=False)
 class Calibration(Result):
-    """Brakes and ramps of a robot from measured stops, and how well they explain these.
+    """Brakes and ramps of a robot fitted to measured stops, and a comparison with these stops.
 
     Parameters
     ----------
@@ -122,16 +122,16 @@ class Calibration(Result):
     measured : Source
     robot : tuple of Source
     hold_out : str or None
-        The condition of the rows that were predicted.
+        Condition for the rows that were predicted, not fitted.
     joints : tuple of FittedJoint
     rows : tuple of CalibratedRow
         In the order of the file, s, rad and m.
     assumptions : tuple of str
         One sentence each.
     toml : str
-        The ``[[brake]]`` and ``[[ramp]]`` tables of a scene, their origin in comments.
+        The ``[[brake]]`` and ``[[ramp]]`` tables of a scene, with their origin in comments.
     repeated : tuple of RepeatedStop
-        Of the measured stops alone, whatever was fitted.
+        Bounds from measured stops alone, independent of the fit.
     """
 
     model: str
@@ -155,12 +155,12 @@ class Calibration(Result):
         return one_line(self, self.model, facts)
 
     def joint(self, name: str, category: int | None = None) -> FittedJoint:
-        """Return the fit of a joint's stops, in one category where it has two.
+        """Return the fit of a joint's stops, in the given category if it has two.
 
         Raises
         ------
         KeyError
-            Nothing was.
+            There is no such fit.
         """
         for joint in self.joints:
             if joint.joint == name and category in (None, joint.category):
@@ -168,7 +168,7 @@ class Calibration(Result):
         raise KeyError(name)
 
     def rows_of(self, joint: FittedJoint) -> list[CalibratedRow]:
-        """Return the rows of the stops to which a joint was fitted."""
+        """Return the rows of a fitted joint in its category, predicted ones included."""
         own = (joint.joint, joint.category)
         return [row for row in self.rows if (row.joint, row.category) == own]
 
@@ -184,7 +184,7 @@ class Calibration(Result):
 
     @property
     def verdict(self) -> str:
-        """How many rows were fitted, how many the law does not explain, and how many exceed what is computed."""
+        """Numbers of rows that were fitted, are not explained by the law, and exceed the computed stops, in words."""
         found = f"{counted(len(self.joints), 'fit')} to {counted(len(self.fitted), 'measured stop')}"
         missed = sum(bool(row.unexplained) for row in self.rows)
         said = (
@@ -194,7 +194,7 @@ class Calibration(Result):
 
     @property
     def exceeding_sentence(self) -> str:
-        """How many fitted rows took longer or went farther than computed."""
+        """Number of fitted rows that took longer or went farther than computed, in words."""
         count = len(self.exceeding)
         if not count:
             return "no fitted row took longer or went farther than computed"
@@ -204,7 +204,7 @@ class Calibration(Result):
 
     @property
     def advice(self) -> str:
-        """What a fit that is the middle of its rows is not, and what makes it one; empty where it covers them."""
+        """Advice on how to get upper bounds from a fit that is the middle of its rows; empty if it covers them."""
         if not self.exceeding:
             return ""
         return (
@@ -215,7 +215,7 @@ class Calibration(Result):
 
     @property
     def not_determined(self) -> tuple[str, ...]:
-        """Parameters that the rows do not determine, one sentence for each fit that has some."""
+        """Parameters that the rows do not determine, one sentence for each fit that has any."""
         out = []
         for joint in self.joints:
             names = tuple(dict.fromkeys(name for group in joint.undetermined for name in group))
@@ -224,7 +224,7 @@ class Calibration(Result):
         return tuple(out)
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
-        """Return the writers of the tables of a scene, by ending."""
+        """Return the writers of the tables of a scene, by file extension."""
         return {".toml": partial(Path.write_text, data=self.toml, encoding="utf-8")}
 
 
@@ -236,23 +236,23 @@ def not_determined(joint: str, category: int, names: Sequence[str]) -> str:
     )
 
 
-# Measured stops beside those that a stopping table's brakes and ramps give: nothing is fitted.
+# Measured stops compared with those computed from a stopping table's brakes and ramps, without a fit.
 
 
-#: From this share on a computed stop is too long to be one of the same robot.
+#: A computed stop that is longer by more than this share cannot be of the same robot.
 FAR = 0.5
 
 
 @dataclass(frozen=True)
 class MeasuredRow(ComparedRow):
-    """A measured stop beside the one that the table's brakes and ramps give.
+    """A measured stop compared with the one computed from the table's brakes and ramps.
 
     Parameters
     ----------
     outcome : StopOutcome
         Of the computed stop.
     time_bound, distance_bound : float or None
-        Upper bounds of the computed values, s; rad or m; None where the brake or the ramp is not calibrated.
+        Upper bounds of the computed values, s; rad or m; None if the brake or the ramp is not calibrated.
     """
 
     outcome: StopOutcome
@@ -261,12 +261,12 @@ class MeasuredRow(ComparedRow):
 
     @property
     def exceeds_fit(self) -> bool:
-        """Whether it took longer or went farther than computed, within its upper bounds or not."""
+        """Whether the measured stop took longer or went farther than computed, regardless of upper bounds."""
         return not super().covered
 
     @property
     def covered(self) -> bool:
-        """Whether it took no longer and went no farther than the upper bounds; than computed, where it has none."""
+        """Whether the measured stop is within the upper bounds, or within the computed values if it has none."""
         limits = (
             (self.time_measured, self.time_bound, self.time_computed),
             (self.distance_measured, self.distance_bound, self.distance_computed),
@@ -278,20 +278,20 @@ class MeasuredRow(ComparedRow):
 
     @property
     def far(self) -> bool:
-        """Whether it is computed so much longer or farther than measured that the model is not of this robot."""
+        """Whether the computed stop is so much longer or farther that the model cannot be of this robot."""
         return any(gap is not None and gap > FAR for gap in (self.time_deviation, self.distance_deviation))
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredStops:
-    """Measured stops beside computed ones.
+    """Measured stops compared with computed ones.
 
     Parameters
     ----------
     source : Source
         The file of measured stops.
     rows : tuple of MeasuredRow
-        In its order.
+        In the order of the file.
     """
 
     source: Source
@@ -304,7 +304,7 @@ class MeasuredStops:
 
     @property
     def sentence(self) -> str:
-        """How many took longer or went farther than computed, how many much less, and the largest deviations."""
+        """Numbers of rows computed too short and much too long, and the largest deviations, in words."""
         count = counted(len(self.rows), "measured stop")
         missed = [row for row in self.rows if not row.covered]
         bounded = any(row.time_bound is not None or row.distance_bound is not None for row in self.rows)
@@ -337,7 +337,7 @@ class MeasuredStops:
 
 
 def _deviations(rows: list[MeasuredRow]) -> Iterator[tuple[float, str, int]]:
-    """Yield deviation, quantity and line of what was measured."""
+    """Yield deviation, quantity and line of each measured value."""
     for row in rows:
         for name, gap in (("time", row.time_deviation), ("distance", row.distance_deviation)):
             if gap is not None:

@@ -1,9 +1,10 @@
-"""The arm of a robot: what tables, searches and calibrations of stops move, and the rest, which is rigid there.
+"""The arm of a robot, which tables, searches and calibrations of stops move; its other joints become rigid.
 
-These are of arms whose joints have one freedom and a brake each. A real robot carries more: a gripper whose fingers
-follow each other or close loops, a joint without a drive, a wrist whose joints a belt couples. What lies beside the
-chain from the ground to the tool, and what couplings tie in it apart from the axes that are stopped, is taken as rigid
-in its pose and said so; the rest stays, so that the search says why it is no such arm.
+These computations need arms whose joints each have one freedom and a brake. Real robots have more: a gripper whose
+fingers follow each other or close loops, a joint without a drive, a wrist whose joints are coupled by a belt. Such
+joints beside the chain from the ground to the tool, and joints of the chain that are coupled to each other but to
+none of the stopped axes, become rigid in their pose, with a note. Other obstacles stay, and the computation reports
+them.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ def with_rigid_rest(
     brakes: Iterable[BrakeLike] | None = None,
     axes: Collection[str] = (),
 ) -> tuple[Scene | Mechanism, tuple[str, ...]]:
-    """Return a robot whose joints beside the arm are rigid where they are no arm's, and a sentence that names them.
+    """Return a robot whose joints that cannot belong to such an arm are rigid, and sentences that name them.
 
     Parameters
     ----------
     tool : str
-        The body to which the arm leads.
+        The body at the end of the arm.
     brakes : iterable of Brake or mapping, optional
-        Those of a call; their joints move. None: it is no matter which joints have a brake.
+        Brakes given by the caller; their joints keep moving. None: joints need no brake to keep moving.
     axes : collection of str
-        Joints of the arm that are stopped; what is coupled to one of them stays.
+        Joints of the arm that are stopped; joints coupled to one of them keep moving.
     """
     scene = as_scene(model)
     mech = scene.mechanism
@@ -65,7 +66,7 @@ def with_rigid_rest(
 
 
 def _coupled_within(mech: Mechanism, tool: str, axes: Collection[str]) -> set[str]:
-    """Return the joints of the arm that couplings tie to each other and to none of its axes."""
+    """Return the joints of the arm that are coupled to each other but to none of ``axes``."""
     tied, names = DisjointSets[str](), set()
     for first, *others in _coupled(mech):
         names |= {first, *others}
@@ -77,10 +78,10 @@ def _coupled_within(mech: Mechanism, tool: str, axes: Collection[str]) -> set[st
 
 
 def _beside(scene: Scene, tool: str, brakes: Iterable[BrakeLike] | None, within: Collection[str]) -> set[str]:
-    """Return the joints beside the arm that couplings or loops tie to each other, or that have no brake.
+    """Return the joints to make rigid: those in couplings or loops, or without a brake.
 
-    What is tied to a joint of the arm, or to one whose brake is given, stays as it is; joints ``within`` the arm that
-    only couplings tie to each other do not.
+    Groups that contain a joint of the arm, or one whose brake is given, are left out; joints ``within`` the arm, which
+    are only coupled to each other, do not count as joints of the arm here.
     """
     mech, given = scene.mechanism, tuple(brakes or ())
     moving = {brake.joint for brake in read_brakes(mech, given)}
@@ -99,7 +100,7 @@ def _beside(scene: Scene, tool: str, brakes: Iterable[BrakeLike] | None, within:
 
 
 def welded(mech: Mechanism, poses: BodyPoses, names: Collection[str]) -> Mechanism:
-    """Return the mechanism with joints as fixed pairs at a pose, without what couples, drives or closes them alone."""
+    """Return the mechanism with joints fixed at a pose, without their couplings, drivers, locks and loop closures."""
     cut = {pair.name for pair in mech.tree.cut}
     return replace(
         mech,
@@ -114,7 +115,7 @@ def welded(mech: Mechanism, poses: BodyPoses, names: Collection[str]) -> Mechani
     )
 
 
-# What is no arm's: joints that couplings or loops tie to each other, and joints without a brake.
+# Joints that do not fit such an arm: those in couplings or loops, and those without a brake.
 
 
 def _coupled(mech: Mechanism) -> Iterator[list[str]]:
@@ -123,14 +124,14 @@ def _coupled(mech: Mechanism) -> Iterator[list[str]]:
 
 
 def _loops(mech: Mechanism) -> Iterator[list[str]]:
-    """Yield the joints of every loop, and the pair that closes it."""
+    """Yield the joints of every loop, with the pair that closes it in front."""
     for cut in mech.tree.cut:
         ways = [{j.pair.name for j in mech.tree.way_in(body) if j.pair is not None} for body in cut.bodies]
         yield [cut.name, *sorted(ways[0] ^ ways[1])]
 
 
 def _without_brake(mech: Mechanism, brakes: Iterable[JointBrake]) -> Iterator[list[str]]:
-    """Yield the moving joints of the tree that have no brake, one by one."""
+    """Yield each moving joint of the tree that has no brake, as a group of one."""
     braked = {brake.joint for brake in brakes}
     for joint in mech.tree.joints:
         if joint.pair is not None and joint.pair.kind.free and joint.pair.name not in braked:

@@ -1,4 +1,4 @@
-"""Decelerations of drives: stated, else the effort limit over the inertia at the pose."""
+"""Decelerations of drives: as stated, else the effort limit divided by the inertia at the pose."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 State = tuple[Array, Array, Array]
 
 
-# What the ramps of a controlled stop come from: given values, the scene's ramps, actuators, limits.
+# Sources of the ramps of a controlled stop: given values, the scene's ramps, actuators, limits.
 
 
 @dataclass(frozen=True, eq=False)
 class RampSource:
-    """What is stated on the ramps of a robot, whatever state it is in at the signal.
+    """The statements about the ramps of a robot, independent of its state at the signal.
 
     Parameters
     ----------
     stated : tuple of Ramp
-        Of the scene.
+        Ramps of the scene.
     actuators : tuple of Actuator
-        Of the scene.
+        Actuators of the scene.
     given : mapping of str to float
-        Decelerations by joint, rad/s² or m/s²; they come before what is stated.
+        Decelerations by joint, rad/s² or m/s²; they take precedence over stated ones.
     """
 
     stated: tuple[Ramp, ...] = ()
@@ -74,16 +74,16 @@ class RampSource:
 
 
 class Assumed(NamedTuple):
-    """A deceleration that nobody gave.
+    """An assumed deceleration.
 
     Parameters
     ----------
     value : float
         rad/s² or m/s².
     effort : float or None
-        The effort limit that it comes from, N·m or N; None: it is the limit that the robot's file states.
+        The effort limit from which it was computed, N·m or N; None if it is a limit stated in the robot's file.
     units : Units
-        Those of the joint.
+        Units of the joint.
     """
 
     value: float
@@ -92,14 +92,14 @@ class Assumed(NamedTuple):
 
     @property
     def source(self) -> str:
-        """Where it comes from, in words that hold for every pose."""
+        """Its source, in words that hold for every pose."""
         if self.effort is None:
             return f"the limit that the file states, {self.value:g} {self.units.acceleration}"
         return f"its effort limit, {self.effort:g} {self.units.force}, over the pose's inertia"
 
 
 class Decelerations(NamedTuple):
-    """The decelerations of joints, and where they come from.
+    """The decelerations of joints, and their sources.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Decelerations(NamedTuple):
     assumed : tuple of str
         Sentences on those that are not stated.
     of_effort : tuple of str
-        The joints whose effort limit stands for one.
+        Joints whose deceleration is derived from the effort limit.
     """
 
     values: dict[str, float]
@@ -125,7 +125,7 @@ def decelerations_at(
 ) -> Decelerations:
     """Return the deceleration of every joint.
 
-    A given one comes first, then that of an ``[[actuator]]``; others are assumed, and reported.
+    A given value takes precedence, then that of an ``[[actuator]]``; others are assumed, and reported.
 
     Parameters
     ----------
@@ -135,9 +135,9 @@ def decelerations_at(
     Raises
     ------
     BadUsage
-        A joint of which neither a deceleration nor an effort limit is known.
+        Neither a deceleration nor an effort limit of a joint is known.
     UnknownName, BadNumber
-        A given one of no such joint, or not positive.
+        A deceleration is given for an unknown joint, or is not positive.
     """
     found = {a.joint: a.deceleration for a in actuators if a.deceleration is not None}
     found.update(checked_decelerations(joints, given or {}))
@@ -156,9 +156,9 @@ def decelerations_at(
 
 
 def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Array]) -> Assumed:
-    """Return the deceleration of a joint that states none.
+    """Return the deceleration to assume for a joint if none is stated.
 
-    That is the limit in the robot's file, else the effort limit over the inertia of the joint.
+    It is the limit in the robot's file, else the effort limit divided by the inertia of the joint.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Arr
 
 
 def has_ramp(mech: Mechanism, joint: str) -> bool:
-    """Whether a deceleration can be assumed for a joint that states none."""
+    """Return True if a deceleration can be assumed for a joint for which none is stated."""
     freedom = mech.pair_by_name[joint].freedoms[0]
     by_effort = _is_stated(freedom.effort) and joint in mech.tree.joint_of_pair
     return by_effort or _is_stated(freedom.deceleration)
@@ -197,7 +197,7 @@ def has_ramp(mech: Mechanism, joint: str) -> bool:
 
 def inertias_at(mech: Mechanism, q: Array, actions: AppliedForces) -> Array:
     """Return the diagonal (nv,) of the mass matrix at coordinates q (nq,); kg·m² and kg."""
-    # compiled code is loaded only when an inertia is needed: pages hold scenarios, and show many without one
+    # compiled code is loaded only when an inertia is needed; web pages show many scenarios without one
     from mbplugin.dynamics.tree_model import joint_equations
 
     return np.diag(joint_equations(mech, q, np.zeros(len(mech.qd_names)), actions).M)
@@ -208,12 +208,12 @@ def _is_stated(value: float) -> bool:
 
 
 def checked_decelerations(joints: Sequence[str], given: Mapping[str, float]) -> dict[str, float]:
-    """Return given decelerations of joints with a brake, rad/s² or m/s².
+    """Check given decelerations of joints with a brake, rad/s² or m/s², and return a copy.
 
     Raises
     ------
     UnknownName, BadNumber
-        One of no such joint, or not positive.
+        A deceleration is given for a joint without a brake, or is not positive.
     """
     for joint, value in given.items():
         if joint not in joints:
@@ -226,11 +226,11 @@ def checked_decelerations(joints: Sequence[str], given: Mapping[str, float]) -> 
     return dict(given)
 
 
-# Ramps that a scene states: the reaction of each drive, and its deceleration from the rate at the signal.
+# Ramps stated in a scene: the reaction time of each drive, and its deceleration, which depends on the rate.
 
 
 def with_reactions(brakes: Iterable[JointBrake], ramps: Iterable[Ramp]) -> tuple[JointBrake, ...]:
-    """Return the brakes of a controlled stop, each with the reaction of its joint's ramp as delay, s."""
+    """Return the brakes of a controlled stop, with the reaction times of the ramps, if stated, as delays, s."""
     reactions = {ramp.joint: ramp.reaction for ramp in ramps if ramp.reaction is not None}
     return tuple(
         replace(brake, delay=reactions[brake.joint], at_once=False) if brake.joint in reactions else brake
@@ -239,7 +239,7 @@ def with_reactions(brakes: Iterable[JointBrake], ramps: Iterable[Ramp]) -> tuple
 
 
 def rates_at_ramps(mech: Mechanism, brakes: Iterable[JointBrake], state: State) -> dict[str, float]:
-    """Return the rates at which ramps begin, by joint: after the delay at the accelerations of the signal.
+    """Return the rates at which ramps begin, by joint: after the delay, at the accelerations of the signal.
 
     Parameters
     ----------
@@ -256,8 +256,8 @@ def joint_states(
 ) -> list[tuple[float, float, float]]:
     """Return coordinate, rate and acceleration of each joint with a brake, rad and m.
 
-    A joint that closes a loop is measured between its bodies: it depends on the choice of the cut which one that is.
-    Where no accelerations are stated (all are zero), its rate is not stated to change either.
+    The coordinate of a joint that closes a loop is measured between its bodies; which joint that is depends on the
+    choice of the cut. If all accelerations are zero (not stated), its acceleration is taken as zero too.
 
     Parameters
     ----------
@@ -282,16 +282,16 @@ def drive_equations(
     state: tuple[Array, Array],
     degree_of_redundancy: int,
 ) -> tuple[Equations, Array]:
-    """Return the rows of a mechanism with those of all drives behind them, and the drives' coordinates (n,), rad and m.
+    """Return the rows of a mechanism followed by those of all drives, and the drives' coordinates (n,), rad and m.
 
     Parameters
     ----------
     state : (nq,), (nv,) array
         Coordinates and rates, rad and m.
     degree_of_redundancy : int
-        Of the mechanism's own rows.
+        Of the rows of the mechanism alone.
     """
-    # compiled code is loaded only when it is needed: pages hold scenarios, and show many without a loop
+    # compiled code is loaded only when needed; web pages show many scenarios without a loop
     from mbplugin.dynamics.tree_model import equations_of, tree_model
 
     drivers = [drive_of(brake) for brake in brakes]

@@ -1,14 +1,14 @@
 """The drives after the signal: unchanged until they react, then deceleration, then power-off.
 
-One rule says what several drives do to a freedom that joints share, by a mimic, a gear, a loop or wheels. Every drive
-that is still powered holds the stated motion of its joint, until it is powered off (category 0) or has led its joint
-to rest (1 and 2). With the row r_j of the joint's rate in the freedoms, a set of drives holds the span of its rows;
-what has to be held at a time is the span of all drives that are powered then. Taken in the order in which their
-motions end, the last one first, and each only where its row is independent of those taken before, drives hold just
-these spans at all times (the greedy basis of a matroid): a drive that is left out ends no later than those on which
-it depends. So the longest delay, or the longest ramp, on a freedom counts. The order knows no sizes, so neither
-units nor the joint that carries a delay change the stop; where the ratio of two joints changes with the pose,
-constant rates of one and of the other are two motions, and a note names both.
+One rule covers several drives on a freedom that joints share through a mimic, a gear, a loop or wheels. Every drive
+enforces the stated motion of its joint while it is powered, until it is powered off (category 0) or its joint has been
+driven to rest (1 and 2). With the row r_j of the joint's rate in the freedoms, a set of drives fixes the span of its
+rows; at any time, the span of all drives powered then has to be fixed. Drives are selected in descending order of the
+end of their motions, each only if its row is independent of those selected before. The selected drives fix exactly
+these spans at all times (the greedy basis of a matroid), because a drive that is left out ends no later than those on
+which it depends. So the longest delay, or the longest ramp, on a freedom counts. The order does not depend on
+magnitudes, so neither the units nor the choice of the joint that has a delay changes the stop. If the ratio of two
+joints changes with the pose, a constant rate of one contradicts a constant rate of the other, and a note names both.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from mbplugin.simulation.passing_marks import TimedDrive
 from mbplugin.stopping.scenario.decelerations import drive_equations, drive_of, joint_states
 from mbplugin.stopping.scenario.scenario import Scenario
 
-#: Share of the freedoms' unit motion below which a joint stands, and of a joint's row below which it depends on others.
+#: Size of a joint's row, in unit motions, below which it does not move; share of a row below which it is dependent.
 _STANDS, _DEPENDENT = 1e-6, 1e-7
-#: Motions that differ by less, relative, are one; of ends of motions the decimals, s.
+#: Relative difference below which motions are equal; decimals to which ends of motions are compared, s.
 _SAME, _DECIMALS = 1e-4, 9
-#: Share of the fastest rate below which rates are rounding.
+#: Share of the fastest rate below which a rate is rounding.
 _LEAST = 1e-5
 
 
 @dataclass(frozen=True)
 class DriveMotion:
-    """The motion of a joint that its drive holds.
+    """The motion of a joint that its drive enforces.
 
     Parameters
     ----------
     brake : JointBrake
-        Of the joint; its delay is the time until power-off, or until the ramp begins.
+        Brake of the joint; its delay is the time until power-off, or until the ramp begins.
     q, v, a : float
         Coordinate, rate and acceleration at the signal, rad and m.
     deceleration : float or None
-        Of the ramp, rad/s² or m/s²; None in category 0, where no ramp follows.
+        Deceleration of the ramp, rad/s² or m/s²; None in category 0, which has no ramp.
     """
 
     brake: JointBrake
@@ -58,7 +58,7 @@ class DriveMotion:
 
     @property
     def end(self) -> float:
-        """When the drive is powered off (category 0), or has led its joint to rest, s."""
+        """Time at which the drive is powered off (category 0) or its joint has been driven to rest, s."""
         v = self.v + self.a * self.brake.delay
         if self.deceleration is None or not v:
             return self.brake.delay
@@ -66,7 +66,7 @@ class DriveMotion:
 
     @property
     def motion_segments(self) -> tuple[tuple[float, tuple[float, ...]], ...]:
-        """On as before; then at constant deceleration to rest, and at rest: see :class:`TimedDrive`."""
+        """Unchanged motion, constant deceleration to rest, and rest, as segments: see :class:`TimedDrive`."""
         going_on = (0.0, (self.q, self.v, 0.5 * self.a))
         if self.deceleration is None:
             return (going_on,)
@@ -83,21 +83,21 @@ class DriveMotion:
 
     @property
     def first_acceleration(self) -> float:
-        """The acceleration that follows the signal, rad/s² or m/s²."""
+        """The acceleration just after the signal, rad/s² or m/s²."""
         _, polynomial = self.motion_segments[0]
         return 2.0 * polynomial[2]
 
 
 @dataclass(frozen=True)
 class ChosenDrives:
-    """The drives that lead, and what is to be said on those that follow.
+    """The leading drives, which enforce their motions, and notes on those that follow.
 
     Parameters
     ----------
     leading : tuple of DriveMotion
         In the order of the brakes.
     notes : tuple of str
-        One sentence for each drive whose stated motion the others do not admit.
+        One sentence for each drive whose stated motion contradicts that of the leading ones.
     """
 
     leading: tuple[DriveMotion, ...]
@@ -105,18 +105,18 @@ class ChosenDrives:
 
 
 def timed_drives(scenario: Scenario) -> tuple[TimedDrive, ...]:
-    """Return the drives of a stop; the polynomials are those of the joint coordinates."""
+    """Return the drives of a stop, with their joint coordinates as polynomials."""
     leading = choose_drives(scenario).leading
     if scenario.category == 0:
         return tuple(TimedDrive(drive_of(one.brake), one.motion_segments, one.end) for one in leading)
-    # after the ramps the drives give up when all brakes have gripped
+    # after the ramps, the drives are powered off when all brakes are engaged
     grip = _rest(leading) + max((brake.engagement for brake in scenario.brakes), default=0.0)
     until = None if scenario.category == 2 else grip
     return tuple(TimedDrive(drive_of(one.brake), one.motion_segments, until) for one in leading)
 
 
 def grip_times(scenario: Scenario) -> dict[str, float]:
-    """Return when each brake grips, s; none in category 2."""
+    """Return the time at which each brake engages, s, by joint; empty in category 2."""
     if scenario.category == 2:
         return {}
     if scenario.category == 0:
@@ -126,12 +126,12 @@ def grip_times(scenario: Scenario) -> dict[str, float]:
 
 
 def _rest(leading: Sequence[DriveMotion]) -> float:
-    """Return when all joints have been led to rest, s: one that rests at the signal has no ramp to begin."""
+    """Return the time at which all joints have been driven to rest, s; joints at rest at the signal have no ramp."""
     return max((one.end for one in leading if one.v or one.a), default=0.0)
 
 
 def choose_drives(scenario: Scenario) -> ChosenDrives:
-    """Return the drives that lead a robot after the signal: all of a tree, some of what moves together."""
+    """Return the drives that lead after the signal: all of a tree, a selection if joints move together."""
     mech, tolerance = scenario.mech, scenario.tolerance
     motions = _motions(scenario)
     coupled = mech.tree.cut or mech.couplings or mech.pfaffians or mech.locks
@@ -142,7 +142,7 @@ def choose_drives(scenario: Scenario) -> ChosenDrives:
     rows, order = len(equations.C) - len(motions), _order(scenario, motions)
     reach = equations.scaled_C[rows:] @ _freedoms(equations, rows, p, p)
     leading = _independent(reach, order, _DEPENDENT)
-    # what is generic takes longer than a stop: it is looked at where several drives might share a freedom elsewhere
+    # the generic rank takes longer than a stop: it is computed only if several drives might share a freedom elsewhere
     if len(leading) > 1:
         generic = generic_redundancy(mech, scenario.q, None, tolerance)
         if generic < p:
@@ -154,7 +154,7 @@ def choose_drives(scenario: Scenario) -> ChosenDrives:
 
 
 def _motions(scenario: Scenario) -> tuple[DriveMotion, ...]:
-    """Return the motions of all drives that hold one for a while."""
+    """Return the motions of all drives that are powered for some time."""
     ramps = scenario.decelerations if scenario.category != 0 else {}
     brakes = [brake for brake in scenario.brakes if scenario.category != 0 or brake.delay > 0]
     states = joint_states(scenario.mech, brakes, (scenario.q, scenario.qd, scenario.qdd))
@@ -165,9 +165,9 @@ def _motions(scenario: Scenario) -> tuple[DriveMotion, ...]:
 
 
 def _freedoms(equations: Equations, rows: int, p: int, p_here: int) -> Array:
-    """Return unit motions (n, d) of the freedoms: what the first rows admit, in rates scaled by lengths.
+    """Return unit motions (n, d) of the freedoms that the first rows allow, in rates scaled by lengths.
 
-    Where fewer rows than elsewhere are independent, the motion at hand says on which branch the mechanism goes on.
+    At a pose where fewer rows are independent than elsewhere, the current motion selects the branch of the mechanism.
     """
     C, n = equations.scaled_C[:rows], len(equations.v)
     right = np.linalg.svd(C)[2] if rows else np.eye(n)
@@ -180,19 +180,19 @@ def _freedoms(equations: Equations, rows: int, p: int, p_here: int) -> Array:
 
 
 def _rounded(equations: Equations, rows: int, p: int) -> float:
-    """Return the error of the first rows from rounding: the largest singular value taken for zero, a share of all.
+    """Return the rounding error of the first rows: the largest singular value taken as zero, relative to the largest.
 
-    Two drives whose rows differ by less move together but for the digits that a file leaves out.
+    If the rows of two drives differ by less, their joints move together, except for the rounding of the file's numbers.
     """
     sigma = np.linalg.svd(equations.scaled_C[:rows], compute_uv=False) if p else np.zeros(0)
     return float(sigma[rows - p] / sigma[0]) if rows - p < len(sigma) and sigma[0] > 0 else 0.0
 
 
 def _order(scenario: Scenario, motions: Sequence[DriveMotion]) -> list[int]:
-    """Return the motions in the order in which they end, the last one first.
+    """Return the indices of the motions in descending order of their ends.
 
-    Of those that end together, the ones whose rates are stated come first, then names decide: nothing else is the same
-    in every order of the joints, in every spanning tree and in all units.
+    Of those that end together, the ones whose rates are stated come first, then names decide: nothing else is
+    independent of the order of the joints, the spanning tree and the units.
     """
 
     def key(k: int) -> tuple[float, bool, str]:
@@ -203,9 +203,9 @@ def _order(scenario: Scenario, motions: Sequence[DriveMotion]) -> list[int]:
 
 
 def _independent(reach: Array, order: Sequence[int], least: float) -> list[int]:
-    """Return which rows of ``reach`` (k, d) are independent of those that stand before them in the order.
+    """Return the indices of the rows of ``reach`` (k, d) that are independent of those before them in ``order``.
 
-    A row of which less than the share ``least`` is new depends on them.
+    A row is dependent if the relative size of its remainder is at most ``least``.
     """
     taken: list[int] = []
     basis = np.zeros((0, reach.shape[1]))
@@ -222,19 +222,19 @@ def _independent(reach: Array, order: Sequence[int], least: float) -> list[int]:
 def _contradictions(
     equations: Equations, motions: Sequence[DriveMotion], reach: Array, leading: Sequence[int]
 ) -> tuple[str, ...]:
-    """Return a sentence on each drive that does not lead and whose joint moves otherwise than it holds.
+    """Return a sentence on each following drive whose joint moves otherwise than the drive states.
 
-    Rates are compared at the ratios of the signal, wherever the motion of a drive changes; what the ratios
-    themselves change by shows in the acceleration.
+    Rates are compared at the ratios of the signal, whenever the motion of a drive changes. A change of the ratios
+    themselves shows in the acceleration.
 
     Parameters
     ----------
     equations : Equations
-        Whose last rows are those of the drives.
+        Their last rows are those of the drives.
     reach : (k, d) array
         The rates of the drives per freedom, scaled.
     leading : sequence of int
-        Positions among the motions.
+        Indices into the motions.
     """
     rows = len(equations.C) - len(motions)
     led = [*range(rows), *(rows + k for k in leading)]
@@ -270,7 +270,7 @@ def _contradictions(
 
 
 def _sentence(own: DriveMotion, leaders: Sequence[DriveMotion]) -> str:
-    """Return the sentence on a drive whose joint follows another motion than its own."""
+    """Return the sentence on a drive whose joint follows a motion other than its own."""
     joint = own.brake.joint
     if not leaders:
         return (
@@ -292,19 +292,19 @@ def _sentence(own: DriveMotion, leaders: Sequence[DriveMotion]) -> str:
     )
 
 
-# Controlled deceleration: joints keep their rates for the delay, then decelerate at constant rates.
+# Controlled deceleration: joints keep their rates during the delay, then decelerate uniformly.
 
 
 @dataclass(frozen=True, eq=False)
 class Ramps:
-    """Led motion in closed form, joint by joint.
+    """Driven motion in closed form, joint by joint.
 
     Parameters
     ----------
     q, v : (n,) array
-        Coordinates and rates at the signal, rad and m, per second.
+        Coordinates and rates at the signal, rad and m, rad/s and m/s.
     delay, deceleration : (n,) array
-        Until the ramp starts, s; rad/s² or m/s², positive.
+        Time until the ramp starts, s; rad/s² or m/s², positive.
     """
 
     q: Array
@@ -314,12 +314,12 @@ class Ramps:
 
     @property
     def ends(self) -> Array:
-        """When each joint has come to rest (n,), s from the signal; 0 for one that rests."""
+        """Times at which the joints come to rest (n,), s from the signal; 0 for a joint at rest."""
         return np.where(self.v != 0.0, self.delay + self._slowing, 0.0)
 
     @property
     def _slowing(self) -> Array:
-        """How long each ramp takes (n,), s; infinite where that is beyond all numbers."""
+        """Durations of the ramps (n,), s; infinite on overflow."""
         with np.errstate(over="ignore"):
             return np.asarray(np.abs(self.v) / self.deceleration)
 
@@ -333,7 +333,7 @@ class Ramps:
         return q, rate
 
     def limit_time(self, lower: Array, upper: Array) -> float:
-        """Return when the first joint moves past a bound, lower (n,) or upper (n,), s; infinite where none does."""
+        """Return the time at which the first joint passes lower (n,) or upper (n,), s; infinite if none does."""
         times = [np.inf]
         for k in np.flatnonzero(self.v).tolist():
             v, a = abs(float(self.v[k])), float(self.deceleration[k])
@@ -347,7 +347,7 @@ class Ramps:
         return min(times)
 
     def pieces(self, end: float) -> Array:
-        """Return the motion up to a time (s) as pieces (k, 7, n): see :func:`~.tool_path.path_length`."""
+        """Return the motion up to ``end`` (s) as pieces (k, 7, n), see :func:`mbplugin.stopping.batch.path_length`."""
         marks = np.unique(np.concatenate(([0.0, end], self.delay, self.ends)).clip(0.0, end))
         out, middle = np.zeros((len(marks), 7, len(self.q))), 0.5 * (marks[:-1, None] + marks[1:, None])
         ramping = (self.v != 0.0) & (middle > self.delay) & (middle < self.ends)

@@ -32,33 +32,33 @@ from mbplugin.simulation.options import LONGEST, Options
 from mbplugin.simulation.passing_marks import joint_limits
 from mbplugin.stopping.scenario.decelerations import RampSource, inertias_at
 
-#: Published times over those of the default brakes, smallest and largest of six rows (UR5, UR3, category 0);
-#: the table is in ``docs/estop.md``.
+#: Ratio of published stopping times to those with default brakes: smallest and largest of six rows (UR5, UR3,
+#: category 0) of the table in ``docs/estop.md``.
 PUBLISHED_OVER_DEFAULT = (1.2, 7.1)
-#: A point lies on an axis up to this distance, m.
+#: A point lies on an axis if its distance is below this, m.
 _ON_AXIS = 1e-6
-#: What an axis through the tool turns is wide from this radius of gyration on: m, and as a share of the reach.
+#: Radius of gyration above which the bodies turned by an axis are wide: m, and as a share of the reach.
 _WIDE, _WIDE_SHARE = 0.05, 0.1
-#: IEC 60204-1: without power at once; led to rest, then without power; led to rest, power kept.
+#: IEC 60204-1: immediate power-off; driven to rest, then power-off; driven to rest, power kept.
 CATEGORIES: tuple[StopCategory, ...] = get_args(StopCategory)
 
 
-# Brakes and decelerations that are not stated: the effort limits of the joints stand for them.
+# Brakes and decelerations that are not stated are replaced by the effort limits of the joints.
 
 
 class EffortLimits(NamedTuple):
-    """What is assumed of a robot because it is not stated.
+    """Assumptions about a robot in place of data that are not stated.
 
     Parameters
     ----------
     brakes, ramps : tuple of str
-        Joints whose brake, or whose deceleration, is the effort limit.
+        Joints whose brake or deceleration is taken from the effort limit.
     delays : tuple of str
-        Joints whose brake grips at once.
+        Joints whose brake is assumed to engage without delay.
     taken : tuple of str
-        What else is assumed, a sentence each.
+        Other assumptions, one sentence each.
     holding : bool
-        Whether the brakes only hold what stated ramps have led to rest.
+        Whether the brakes only hold joints that stated ramps have brought to rest.
     """
 
     brakes: tuple[str, ...] = ()
@@ -69,17 +69,17 @@ class EffortLimits(NamedTuple):
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """All, each once."""
+        """All joints with an assumption, each once."""
         return tuple(dict.fromkeys((*self.brakes, *self.ramps, *self.delays)))
 
     @property
     def heading(self) -> str:
-        """What is assumed, in a few words; empty where everything is stated."""
+        """Summary of the assumptions; empty if everything is stated."""
         return f"ASSUMED, NOT STATED: {self._what()}" if self.joints else ""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What stands on top of a report; nothing where everything is stated."""
+        """Warnings at the top of a report; empty if everything is stated."""
         return tuple(filter(None, (*self.taken, self._of_joints())))
 
     def _of_joints(self) -> str:
@@ -116,12 +116,12 @@ class EffortLimits(NamedTuple):
         return " ".join(parts)
 
     def require_none(self) -> None:
-        """Refuse a stop with such a brake or deceleration.
+        """Require that no brake, delay or deceleration is assumed.
 
         Raises
         ------
         BadUsage
-            Names the joints.
+            Some are assumed; the message names the joints.
         """
         if self.joints:
             ramps = "[[ramp]] or --deceleration, or stop in category 0"
@@ -143,18 +143,18 @@ class EffortLimits(NamedTuple):
         return " and ".join(f"the {what} of {listed(joints)}" for what, joints in parts if joints)
 
 
-#: Everything is stated.
+#: No assumptions: everything is stated.
 NO_EFFORT_LIMITS = EffortLimits()
 
 
 def start_as_stated(brakes: Iterable[JointBrake], ramps: Iterable[Ramp]) -> bool:
-    """Whether the ramps of the joints with these brakes begin at stated times, and not at an assumed delay."""
+    """Return True if the ramps of all joints with these brakes begin at stated times, not after an assumed delay."""
     stated = {ramp.joint for ramp in ramps if ramp.reaction is not None}
     return all(brake.joint in stated or not (brake.at_once or brake.assumed) for brake in brakes)
 
 
 def brakes_of_effort(brakes: Iterable[JointBrake | BrakeForce]) -> EffortLimits:
-    """Return the joints whose brake states no torque, and those whose brake grips at once."""
+    """Return the joints whose brake torque is assumed, and those whose brake engages without delay."""
     known = tuple(brakes)
     return EffortLimits(
         tuple(brake.joint for brake in known if brake.assumed),
@@ -162,15 +162,15 @@ def brakes_of_effort(brakes: Iterable[JointBrake | BrakeForce]) -> EffortLimits:
     )
 
 
-#: How many times what holds a robot against gravity its weakest effort limit is at most; of arms it is 2 to 20.
+#: Largest plausible ratio of a robot's weakest effort limit to its gravity load; real arms have 2 to 20.
 _PLAUSIBLE = 50.0
 
 
 def placeholder_efforts(mech: Mechanism, brakes: Iterable[JointBrake], q: Array) -> tuple[str, ...]:
-    """Return a sentence on effort limits that no drive of such a robot has, where these stand for brakes; q (nq,).
+    """Return a sentence if implausibly large effort limits replace brakes, at the pose q (nq,).
 
-    The joint whose limit is the smallest multiple of the weight it carries, at the longest lever that its links allow,
-    decides: wrists are stronger than their own hand needs, as they are made for a payload.
+    The criterion is the joint with the smallest ratio of its limit to the load of the bodies it carries, each at its
+    full distance from the joint. Wrists alone would mislead: they are made for a payload, so their ratios are large.
     """
     poses = forward(mech, q)
     pull = float(np.linalg.norm(mech.gravity))
@@ -206,11 +206,11 @@ def _said(brake: JointBrake | BrakeForce) -> tuple[str, ...]:
     return (*brake.assumed, *("its delay is 0 s, as none is stated",) * brake.at_once)
 
 
-# The tool of a stop: its point, why it is the tool where none is named, and the axes that do not move it.
+# The tool of a stop: its point, the reason for a default choice, and the axes that do not move it.
 
 
 class ToolChoice(NamedTuple):
-    """The point of which speed and way are computed.
+    """The point whose speed and path are computed.
 
     Parameters
     ----------
@@ -218,9 +218,9 @@ class ToolChoice(NamedTuple):
     point : (float, float, float)
         Link frame, m.
     reason : str
-        Why the body is the tool; empty where it is named.
+        Why the body is the tool; empty if it was named.
     still_on : tuple of str
-        Turning joints that do not move the point, which is not stated, though they should.
+        Revolute joints that do not move the point, because it was not stated and lies on their axes.
     """
 
     body: str = ""
@@ -235,12 +235,12 @@ class ToolChoice(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """The tool that is used where none is given; empty where one is."""
+        """The tool used by default, in words; empty if one was given."""
         return f"no tool given; using {self.body}, {self.reason}" if self.reason else ""
 
     @property
     def heading(self) -> str:
-        """The axes that do not move the point, in one clause; empty where there are none."""
+        """The axes that do not move the point, in one clause; empty if there are none."""
         axes = listed(self.still_on)
         own = "axis" if len(self.still_on) == 1 else "axes"
         moves = "it" if len(self.still_on) == 1 else "them"
@@ -250,7 +250,7 @@ class ToolChoice(NamedTuple):
 
     @property
     def warning(self) -> str:
-        """What stands on top of a report; empty where the point moves."""
+        """Warning at the top of a report; empty if all axes move the point."""
         if not self.still_on:
             return ""
         return (
@@ -260,7 +260,7 @@ class ToolChoice(NamedTuple):
         )
 
     def moved_by(self, mech: Mechanism, q: Array, moving: Iterable[str]) -> ToolChoice:
-        """Return the choice for the motion of some joints alone, at a pose q (nq,)."""
+        """Return the choice with the ``moving`` joints added if none of them moves the point at a pose q (nq,)."""
         turned = axes_through(mech, self.body, np.array(self.point), q)
         moving = tuple(moving)
         if not moving or not set(moving) <= set(turned):
@@ -268,10 +268,10 @@ class ToolChoice(NamedTuple):
         return self._replace(still_on=tuple(dict.fromkeys((*self.still_on, *moving))))
 
     def over_poses(self, mech: Mechanism, q: Array, stops: Iterable[Sequence[str]]) -> ToolChoice:
-        """Return the choice for stops from many poses, of some joints each: an axis meets the point in all of them.
+        """Return the choice for stops from many poses, each moving the named joints.
 
-        A pose at hand may be special: the flange of an arm that stands upright is on its first axis. So the
-        joints are turned from q (nq,) by angles that are drawn (seed 0).
+        Only axes that meet the point in every pose count. A given pose may be special: the flange of an upright arm
+        lies on its first axis. So the joints are displaced from q (nq,) by random amounts (seed 0).
         """
         drawn = q.copy()
         angles = np.random.default_rng(0).uniform(0.3, 1.2, len(q))
@@ -284,17 +284,17 @@ class ToolChoice(NamedTuple):
         return choice
 
 
-#: Nothing is known of a tool.
+#: No information about the tool.
 NO_TOOL = ToolChoice()
 
 
 def axes_through(mech: Mechanism, body: str, point: Array, q: Array) -> tuple[str, ...]:
-    """Return the turning joints whose axis a point (3,) of a body, link frame, lies on at a pose q (nq,)."""
+    """Return the revolute joints on whose axes a point (3,) of a body (link frame, m) lies at a pose q (nq,)."""
     return tuple(name for name, distance, _ in _axes(mech, body, point, q) if distance < _ON_AXIS)
 
 
 def wide_axes_through(mech: Mechanism, body: str, point: Array, q: Array) -> tuple[str, ...]:
-    """Return the axes through a point (3,) at q (nq,) that turn something wide: a link, no flange about itself."""
+    """Return the axes through a point (3,) at q (nq,) that turn a wide body: a link, but not a flange about itself."""
     found = _axes(mech, body, point, q)
     reach = max((distance for _, distance, _ in found), default=0.0)
     least = max(_WIDE, _WIDE_SHARE * reach)
@@ -302,7 +302,7 @@ def wide_axes_through(mech: Mechanism, body: str, point: Array, q: Array) -> tup
 
 
 def _axes(mech: Mechanism, body: str, point: Array, q: Array) -> list[tuple[str, float, float]]:
-    """Return name, distance of a point (3,) and radius of gyration beyond, m, of turning joints at q (nq,)."""
+    """Return name, distance to a point (3,) and radius of gyration, m, of each revolute joint at q (nq,)."""
     poses = forward(mech, q)
     i = mech.body_index[body]
     tip = poses.p_WL[i] + poses.R_WL[i] @ point
@@ -318,7 +318,7 @@ def _axes(mech: Mechanism, body: str, point: Array, q: Array) -> list[tuple[str,
 
 
 def _gyration(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, axis: Array, on_axis: Array) -> float:
-    """Return the radius of gyration, m, of all that a joint turns; axis (3,) and on_axis (3,) are in the world."""
+    """Return the radius of gyration, m, of all bodies a joint turns; axis (3,) and on_axis (3,) in world axes."""
     mass, inertia = 0.0, 0.0
     for name in mech.tree.carried(joint.outer):
         i = mech.body_index[name]
@@ -326,7 +326,7 @@ def _gyration(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, axis: Array, 
         own = poses.R_WL[i].T @ axis
         mass += link.mass
         inertia += float(own @ link.I_C @ own) + link.mass * float(way @ way - (way @ axis) ** 2)
-    # what is on the axis has the rounding of a difference, which may be negative
+    # for a body on the axis, rounding may make the difference negative
     return float(np.sqrt(max(inertia, 0.0) / mass)) if mass > 0.0 else 0.0
 
 
@@ -338,41 +338,41 @@ class Scenario:
     Parameters
     ----------
     mech : Mechanism
-        Without drivers of its own.
+        Without drivers.
     actions : AppliedForces
-        What acts besides brakes and drives.
+        Forces other than those of brakes and drives.
     q, qd, qdd : (nq,), (nv,), (nv,) array
-        State at the signal; the drives go on with it until they react.
+        State at the signal; the drives continue it until they react.
     brakes : tuple of JointBrake
     category : 0, 1 or 2
     decelerations : mapping
-        Of the led joints in categories 1 and 2, rad/s² or m/s², positive.
+        Of the driven joints in categories 1 and 2, rad/s² or m/s², positive.
     tool : str
         The body whose stopping distance is computed.
     tool_point : (3,) array
-        On it, link frame, m.
+        Point of the tool, link frame, m.
     limits : str
         ``stop``: a joint limit is an end stop; ``ignore``.
     duration : float
         Longest time to rest, s.
     rest_speed : float
-        A joint that nothing holds counts as at rest below it, rad/s or m/s; 0: it never does.
+        Speed below which a joint that nothing holds counts as at rest, rad/s or m/s; 0: it never does.
     assumed, notes : tuple of str
-        What was assumed and changed, one sentence each.
+        Assumptions and changes, one sentence each.
     ramps_of_effort : tuple of str
-        Joints that decelerate with their effort limit, since nothing is stated.
+        Joints that decelerate with their effort limit, because nothing is stated.
     taken : tuple of str
-        What else is assumed of the robot besides its base, a sentence each.
+        Other assumptions about the robot, apart from its base, one sentence each.
     tolerance : float
         Relative rank tolerance.
     max_seconds : float
-        Of computing.
+        Time limit of the computation, s.
     ramp_source : RampSource
-        What the decelerations come from, for stops from other states.
+        Source of the decelerations, for stops from other states.
     named, named_rates : tuple of str
-        Coordinates that the call names and rates that somebody states: they lead where a sweep draws others.
+        Coordinates named in the call, and stated rates: they take precedence when a sweep draws other values.
     tool_choice : ToolChoice
-        Why the tool is this point, and what does not move it.
+        The reason why this point is the tool, and the axes that do not move it.
     """
 
     mech: Mechanism
@@ -417,7 +417,7 @@ class Scenario:
 
     @property
     def stated(self) -> tuple[str, ...]:
-        """The brakes, and in categories 1 and 2 the ramps, with their numbers and where these come from."""
+        """The brakes, and in categories 1 and 2 the ramps, with their values and sources, in words."""
         braked = {brake.joint for brake in self.brakes}
         ramps = self.ramp_source.stated if self.category else ()
         return (*stated_brakes(self.brakes), *stated_ramps(self.mech, ramps, braked))
@@ -438,7 +438,7 @@ class Scenario:
 
     @property
     def of_effort(self) -> EffortLimits:
-        """The brakes and the decelerations of the stop that are effort limits."""
+        """The assumptions about brakes and decelerations of this stop."""
         own = brakes_of_effort(() if self.category == 2 else self.brakes)
         moving = [brake for brake in self.brakes if self.rate_of(brake.joint) >= 0]
         moving = [brake for brake in moving if self.qd[self.rate_of(brake.joint)] != 0.0]
@@ -452,7 +452,7 @@ class Scenario:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is probably in another unit, one sentence each."""
+        """Values that are probably stated in another unit, one sentence each."""
         return implausible(self.mech, self.qd, self.actions.payloads, self.brakes)
 
     def from_state(
@@ -463,11 +463,11 @@ class Scenario:
         Parameters
         ----------
         q, qd : (nq,), (nv,) array
-            At the signal, rad and m, per second.
+            State at the signal, rad and m, rad/s and m/s.
         brakes : tuple of JointBrake
             On the same joints.
         payloads : tuple of Payload
-            What is carried instead.
+            Replace the payloads.
         """
         actions = replace(self.actions, payloads=payloads)
         decelerations = self.decelerations_at(q, qd, brakes, lambda: inertias_at(self.mech, q, actions))
@@ -490,11 +490,11 @@ class Scenario:
         return self.ramp_source.decelerations(self.mech, brakes, (q, qd, self.qdd), inertias).values
 
     def rate_of(self, joint: str) -> int:
-        """Index of a joint's rate, −1 for a joint that closes a loop."""
+        """Return the index of a joint's rate, −1 for a joint that closes a loop."""
         of_pair = self.mech.tree.joint_of_pair
         return of_pair[joint].qd.start if joint in of_pair else -1
 
 
 def vector_of(values: Array | None, size: int) -> Array:
-    """Return values (n,), or zeros (n,) of the size where there are none."""
+    """Return a copy of the values (n,), or ``size`` zeros if there are none."""
     return np.zeros(size) if values is None else np.array(values, dtype=float)

@@ -1,4 +1,4 @@
-"""A time in a motion at which a stop begins."""
+"""Instants of a motion at which a stop begins."""
 
 from __future__ import annotations
 
@@ -21,64 +21,64 @@ from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 
 State = tuple[Array, Array, Array]
-#: Of the longest time between two samples: the shortest that leaves a spline its digits.
+#: Shortest interval between samples, as a share of the longest, for which a spline is accurate.
 _LEAST_SPACING = 1e-10
 
 
 class Start(Protocol):
-    """A moment in a motion."""
+    """An instant of a motion."""
 
     def state(self, mech: Mechanism, q: Array) -> State:
-        """Return coordinates, rates and accelerations; ``q`` (nq,) is the pose of what is not moved."""
+        """Return coordinates, rates and accelerations; ``q`` (nq,) is the pose of joints that do not move."""
         ...
 
     def stated(self, mech: Mechanism) -> tuple[JointValues, ...]:
-        """Return the coordinates that it states, whatever their values."""
+        """Return mappings that name the coordinates stated by this motion; their values do not matter."""
         ...
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class Recorded:
-    """A moment of a recorded motion.
+    """An instant of a recorded motion.
 
     Parameters
     ----------
     file : str or Path
         A CSV table: a column ``time`` (s) and one per joint coordinate, ``NAME`` or ``q NAME``, rad or
-        m, with rates in ``qd NAME``; units in brackets are allowed, other columns are not looked at. Or
+        m, with rates in ``qd NAME``; units in brackets are allowed, other columns are ignored. Or
         the ``.npz`` of a trajectory.
     at : float
-        s, in the time of the file.
+        Time in the file, s.
     """
 
     file: str | Path
     at: float
 
     def state(self, mech: Mechanism, q: Array) -> State:
-        """Return the state of a cubic spline through the samples, with the rates if they are recorded; q (nq,)."""
+        """Return the state from a spline through the samples and recorded rates; q (nq,) for joints not recorded."""
         return read_recording(Path(self.file), mech.q_names, mech.qd_names).state(mech, q, self.at)
 
     def stated(self, mech: Mechanism) -> tuple[JointValues, ...]:
-        """Return the coordinates that have a column."""
+        """Return the coordinates that have a column in the file."""
         return (recorded_coordinates(Path(self.file), mech),)
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class Move:
-    """A moment of a move in joint space: straight, all joints together, with a trapezoidal speed.
+    """An instant of a straight move in joint space: all joints together, with a trapezoidal speed profile.
 
     Parameters
     ----------
     start, goal : mapping or vector
         Joint coordinates, rad or m.
     at : float
-        s after the move has begun.
+        Time since the move began, s.
     speed : mapping
         Highest rate by joint, rad/s or m/s; by default the velocity limits of the file.
     acceleration_time : float
-        To full speed, and from it to rest, s.
+        Time from rest to full speed, and from full speed to rest, s.
     """
 
     start: JointValues
@@ -88,12 +88,12 @@ class Move:
     acceleration_time: float = 0.25
 
     def state(self, mech: Mechanism, q: Array) -> State:
-        """Return the state on the straight line between both poses; ``q`` (nq,).
+        """Return the state on the straight line between both poses; ``q`` (nq,) is the pose of other joints.
 
         Raises
         ------
         BadNumber
-            The acceleration time is no time.
+            The acceleration time is negative or not finite.
         BadUsage
             A speed is not positive, or the signal is not within the move.
         """
@@ -112,7 +112,7 @@ class Move:
         return first + s * change, qd, qdd
 
     def stated(self, mech: Mechanism) -> tuple[JointValues, ...]:
-        """Return both poses."""
+        """Return the start and the goal."""
         return (self.start, self.goal)
 
     def _speed(self, mech: Mechanism, i: int) -> float:
@@ -132,14 +132,14 @@ class Move:
 
 
 def trapezoid(full: float, ramp: float, t: float) -> tuple[float, float, float]:
-    """Return path 0 … 1, rate and acceleration at a time of a move whose slowest joint needs ``full``.
+    """Return path fraction 0 … 1, its rate and acceleration at time ``t`` of a trapezoidal move.
 
     Parameters
     ----------
     full : float
-        The whole way at full speed, s.
+        Time that the slowest joint needs for the whole path at full speed, s.
     ramp : float
-        From rest to full speed, s; a short way is done at lower speed with the same acceleration.
+        Time from rest to full speed, s; a short path is covered at a lower speed with the same acceleration.
 
     Raises
     ------
@@ -178,8 +178,8 @@ class Recording:
     time : (T,) array
         s, increasing.
     q, qd : dict of str to (T,) array
-        Coordinates and, where they were recorded, their rates, rad and m, per second; those of a free base and of
-        other joints whose coordinates are no rates have names of their own.
+        Coordinates and, if recorded, their rates, rad and m, rad/s and m/s. Rates that are not derivatives of a
+        single coordinate, as those of a free base, have different names.
     """
 
     file: str
@@ -188,12 +188,12 @@ class Recording:
     qd: dict[str, Array]
 
     def state(self, mech: Mechanism, q: Array, at: float) -> tuple[Array, Array, Array]:
-        """Return coordinates, rates and accelerations at a time; ``q`` is the pose of what is not recorded.
+        """Return coordinates, rates and accelerations at a time; ``q`` is the pose of joints not recorded.
 
         Raises
         ------
         BadUsage
-            A time outside the recording.
+            The time is outside the recording.
         """
         from scipy.interpolate import CubicSpline
 
@@ -215,7 +215,7 @@ class Recording:
         return self.pose(mech, q, at), qd, qdd
 
     def pose(self, mech: Mechanism, q: Array, at: float) -> Array:
-        """Return the coordinates (nq,) at a time of the recording, s; what is not recorded is as in q (nq,)."""
+        """Return the coordinates (nq,) at a time of the recording, s; those not recorded are as in q (nq,)."""
         out: Array = q.copy()
         for name in self.q:
             out[mech.q_names.index(name)] = self._spline(name)(at)
@@ -226,7 +226,7 @@ class Recording:
         return out
 
     def _spline(self, name: str) -> Any:
-        """Return the spline through a coordinate, with its rates where they are recorded."""
+        """Return the spline through a coordinate, with its rates if recorded."""
         from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
         rates = self.qd.get(name)
@@ -240,7 +240,7 @@ class Recording:
         Parameters
         ----------
         q : (nq,) array
-            The pose of what is not recorded; its rates are zero.
+            The pose of joints that are not recorded; their rates are zero.
         """
         from scipy.interpolate import CubicSpline
 
@@ -257,12 +257,12 @@ class Recording:
         return out
 
     def _own_rates(self, mech: Mechanism) -> Iterator[tuple[int, Array]]:
-        """Yield the rates (T,) that have names of their own, as those of a free base, each with its index.
+        """Yield the rates (T,) that are not named like a coordinate, as those of a free base, each with its index.
 
         Raises
         ------
         BadUsage
-            The joint's coordinates are recorded and these are not: they do not follow from each coordinate by itself.
+            The joint's coordinates are recorded but these rates are not; they are no derivatives of single coordinates.
         """
         for joint in mech.tree.joints:
             names = mech.q_names[joint.q]
@@ -283,24 +283,24 @@ class Recording:
 
 
 def recorded_coordinates(path: Path, mech: Mechanism) -> dict[str, float | str]:
-    """Return the coordinates of a mechanism that a file has a column of, whatever their values."""
+    """Return the coordinates of a mechanism that have a column in a file, each with the dummy value 0."""
     return dict.fromkeys(read_recording(path, mech.q_names).q, 0.0)
 
 
 def read_recording(path: Path, names: Sequence[str], rates: Sequence[str] = ()) -> Recording:
-    """Return the recording in a file of some coordinates, and of rates with names of their own.
+    """Read the recording of coordinates, and of the rates that are not named like a coordinate, from a file.
 
     Parameters
     ----------
     path : Path
         A CSV table with a column ``time`` (s) and one per joint coordinate, ``NAME`` or ``q NAME``, rad or
-        m, with rates in ``qd NAME``; units in brackets are allowed, other columns are not looked at. Or
+        m, with rates in ``qd NAME``; units in brackets are allowed, other columns are ignored. Or
         the ``.npz`` of a trajectory.
 
     Raises
     ------
     UnreadableFile, BadNumber, UnknownName
-        No such file, cells that are no numbers, times that do not increase, or no joint in it.
+        The file is missing or unreadable, a cell is not a number, the times do not increase, or there is no joint.
     """
     heads, values = _arrays(path) if path.suffix == ".npz" else _table(path)
     q = {name: heads.index(h) for name in names for h in (name, f"q {name}") if h in heads}
@@ -313,7 +313,7 @@ def read_recording(path: Path, names: Sequence[str], rates: Sequence[str] = ()) 
             remedy=suggestion(heads[-1] if heads else "", list(names)),
         )
     time = values[:, heads.index("time")]
-    # an event has two samples of one time
+    # an event has two samples at the same time
     keep = np.concatenate(([True], np.diff(time) > 0))
     read = [heads.index("time"), *q.values(), *qd.values()]
     if (np.diff(time) < 0).any() or keep.sum() < 2 or not np.isfinite(values[:, read]).all():
@@ -330,7 +330,7 @@ def read_recording(path: Path, names: Sequence[str], rates: Sequence[str] = ()) 
 
 
 def _require_spline(path: Path, time: Array) -> None:
-    """Require that a spline can be computed through samples at ``time`` (T,), s."""
+    """Require that samples at ``time`` (T,), s, are spaced evenly enough for a spline."""
     shortest, longest = float(np.diff(time).min()), float(np.diff(time).max())
     if shortest < _LEAST_SPACING * longest:
         raise BadNumber(
@@ -341,7 +341,7 @@ def _require_spline(path: Path, time: Array) -> None:
 
 
 def _require_possible(path: Path, heads: Sequence[str], time: Array, values: Array) -> None:
-    """Require that values (T, k) of columns, and their slopes over time (T,), s, are those of a machine."""
+    """Require plausible magnitudes of the columns ``values`` (T, k), and of their slopes over ``time`` (T,), s."""
     with np.errstate(over="ignore"):
         sizes = np.abs(values), np.abs(np.diff(values, axis=0)) / np.diff(time)[:, None]
     for size, what in zip(sizes, ("is", "changes by"), strict=True):

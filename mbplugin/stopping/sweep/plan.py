@@ -1,4 +1,4 @@
-"""The random quantities of a sweep: states, brakes and payloads, drawn from a seed, stop by stop."""
+"""The plan of a sweep: random states, brakes and payloads, drawn from a seed for each stop."""
 
 from __future__ import annotations
 
@@ -41,47 +41,47 @@ from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces, motion_of_trajectory
 
-#: Changes whenever the part files get other columns, or a column another meaning: such a folder is another
-#: sweep's.
+#: Version of the part files. Increase it when columns or their meanings change, so that old folders count as other
+#: sweeps.
 _COLUMNS = 2
-#: More stops than anybody waits for.
+#: Upper limit for the number of stops.
 MOST_STOPS = 10_000_000
-#: Of a variation of the coordinates, tried one after the other until the loops close.
+#: Shares of a variation of the coordinates that are tried in turn until the loops close.
 _SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
-#: Where the processes of a cluster that is made here listen: on this machine alone.
+#: Address at which the processes of a local cluster listen: only this machine can reach it.
 LOOPBACK = "127.0.0.1"
-#: The module that a cluster needs.
+#: Module that a cluster backend needs.
 _MODULE = {"dask": "distributed", "ray": "ray"}
 
 
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class SweepPlan:
-    """Many stops of one robot. Stop k depends on the plan and k only, wherever it is computed.
+    """Many stops of one robot. Stop k depends only on the plan and on k, wherever it is computed.
 
     Parameters
     ----------
     scenario : Scenario
-        Its state is the middle of the states, unless ``states`` is given.
+        Its state is the centre of the drawn states, unless ``states`` is given.
     count : int
         Number of stops.
     states : (n, nq + nv) array, optional
-        Coordinates and rates along a motion, of which each stop takes one.
+        Coordinates and rates along a motion; each stop starts from one of them.
     recorded : tuple of str
-        The joints of that motion: their values hold, those of the others follow.
+        Recorded coordinates of that motion: their values hold, those of other joints follow.
     q_spread : float
-        Coordinates vary by up to this much either way, rad and m; limits cut it off. Those of a free base
-        and of joints with quaternions do not vary. Where joints are in loops or coupled, the variation is
-        halved until the loops close within the limits.
+        Largest variation of the coordinates in either direction, rad and m; clipped to the limits. Coordinates of
+        a free base and of joints with quaternions do not vary. If the mechanism has loops or couplings, the variation
+        is halved until it closes within the limits.
     speed_range : (float, float)
-        Rates are multiplied by a number between these.
+        Range of the factor on the rates.
     torque_tolerance, delay_tolerance : float
-        Of brakes, relative, either way, each joint by itself.
+        Of the brakes, relative, in both directions, independent for each joint.
     payload_range : (float, float)
-        The payload's mass is multiplied by a number between these.
+        Range of the factor on the masses and inertias of the payloads.
     part : int
-        Stops per file.
+        Number of stops per file.
     """
 
     scenario: Scenario
@@ -125,7 +125,7 @@ class SweepPlan:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that a sweep reports: those with a brake and a coordinate."""
+        """The reported joints: those that have a brake and a coordinate."""
         names = [brake.joint for brake in self.scenario.brakes]
         return tuple(name for name in names if self.scenario.rate_of(name) >= 0)
 
@@ -135,13 +135,13 @@ class SweepPlan:
         return -(-self.count // self.part)
 
     def size_of(self, part: int) -> int:
-        """Return how many stops a part holds."""
+        """Return the number of stops in a part."""
         return min(self.part, self.count - part * self.part)
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells this plan from others."""
-        # what is said of a stop does not change it
+        """Checksum that identifies this plan."""
+        # assumptions and notes do not affect the stops
         scenario = replace(self.scenario, assumed=(), notes=())
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "scenario"}
         return fingerprint_of(_COLUMNS, scenario, own)
@@ -167,7 +167,7 @@ class SweepPlan:
 
     @cached_property
     def _varied(self) -> AnyArray:
-        """Which coordinates (nq,) vary: those of joints that have one for each freedom."""
+        """Mask of the coordinates (nq,) that vary: those of joints with one coordinate per freedom."""
         varied = np.zeros(len(self.scenario.q), dtype=bool)
         for joint in self.scenario.mech.tree.joints:
             if joint.pair is not None:
@@ -175,7 +175,7 @@ class SweepPlan:
         return varied
 
     def _closed(self, q: Array, change: Array) -> Array:
-        """Return q (nq,) with as much of a change (nq,) as limits and loops allow; rad and m."""
+        """Return q (nq,) with the largest tried share of ``change`` (nq,) that limits and loops allow; rad and m."""
         scenario = self.scenario
         if not (scenario.mech.tree.cut or scenario.mech.couplings):
             return self._within(q + change)
@@ -190,7 +190,7 @@ class SweepPlan:
         return q
 
     def _led(self, q: Array) -> Assembly:
-        """Return a drawn pose q (nq,) closed with what is named, or near it where that is more than the freedoms."""
+        """Return a drawn pose q (nq,) closed with the named coordinates fixed, or freely if that is impossible."""
         named = self.scenario.named if self.states is None else self.recorded
         try:
             return assemble(self.scenario.mech, q, named, named)
@@ -198,9 +198,10 @@ class SweepPlan:
             return assemble(self.scenario.mech, q)
 
     def _agreeing(self, q: Array, qd: Array) -> Array:
-        """Return rates qd (nv,) at q (nq,) that constraints allow, those that are stated as they are; per second.
+        """Return rates from qd (nv,) at q (nq,) that the constraints allow, stated rates unchanged; rad/s and m/s.
 
-        At another pose than that of the scenario, rates of more joints than there are freedoms contradict each other.
+        If more rates are stated than there are freedoms, they contradict each other at poses other than the scenario's;
+        then none is fixed.
         """
         mech = self.scenario.mech
         named = self.scenario.named_rates if self.states is None else self.recorded
@@ -212,13 +213,13 @@ class SweepPlan:
             return following_rates(mech, q, State(q, qd))[0]
 
     def _within(self, q: Array) -> Array:
-        """Return coordinates q (nq,), rad and m, put within the limits in place."""
+        """Clip coordinates q (nq,), rad and m, to the limits in place, and return them."""
         lower, upper = self._limits
         return np.clip(q, lower, upper, out=q)
 
     @cached_property
     def _limits(self) -> tuple[Array, Array]:
-        """Limits of the coordinates that vary, lower and upper (nq,), rad and m; infinite where none is kept."""
+        """Lower and upper limits (nq,) of the coordinates that vary, rad and m; infinite where none applies."""
         lower, upper = np.full(len(self.scenario.q), -np.inf), np.full(len(self.scenario.q), np.inf)
         if self.scenario.limits != "stop":
             return lower, upper
@@ -231,7 +232,7 @@ class SweepPlan:
 
 
 def _scaled(brake: JointBrake, torque: float, delay: float) -> JointBrake:
-    """Return a brake with its torques and its delays multiplied."""
+    """Return a brake with its torques and its delays multiplied by factors."""
     return replace(
         brake,
         law=brake.law.scaled(torque),
@@ -240,7 +241,7 @@ def _scaled(brake: JointBrake, torque: float, delay: float) -> JointBrake:
     )
 
 
-# What tells one sweep from another: the checksum of all values that its stops depend on.
+# The identity of a sweep: the checksum of all values on which its stops depend.
 
 
 def fingerprint_of(*values: object) -> str:
@@ -252,7 +253,7 @@ def fingerprint_of(*values: object) -> str:
 
 
 def _told(value: object) -> str:
-    """Return a text that is the same in every process, and another for another value."""
+    """Return a text that identifies a value and is the same in every process."""
     if isinstance(value, np.ndarray):
         return f"array{value.shape}{value.tolist()}"
     if isinstance(value, Enum):
@@ -269,7 +270,7 @@ def _told(value: object) -> str:
     return repr(value)
 
 
-# The stops of a sweep, one by one: by the compiled loop where the robot allows it, else like estop.
+# The stops of a sweep: computed by the compiled loop if the robot allows it, else as by estop.
 
 
 class Stopper(Protocol):
@@ -278,19 +279,19 @@ class Stopper(Protocol):
     def stop(
         self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
     ) -> StopSummary:
-        """Return how a stop from q (nq,) and qd (nv,) comes out; rad and m, per second."""
+        """Return the result of a stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
 
     def motion(self) -> StopMotion:
         """Return the motion of the last stop."""
 
 
 def stopper_of(scenario: Scenario) -> Stopper:
-    """Return the stopper that suits a robot."""
+    """Return a stopper that supports the robot."""
     return _Compiled(scenario) if supports_compiled_stop(scenario) else _General(scenario)
 
 
 class _Compiled(CompiledStopper):
-    """Stops of an arm whose joints have one freedom and a brake each."""
+    """Computes stops of an arm whose joints each have one freedom and a brake."""
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
@@ -299,7 +300,7 @@ class _Compiled(CompiledStopper):
     def stop(
         self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
     ) -> StopSummary:
-        """Return how a stop from q (nq,) and qd (nv,) comes out; rad and m, per second."""
+        """Return the result of a stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
         self._start = q
         return super().stop(q, qd, brakes, payloads)
 
@@ -308,7 +309,7 @@ class _Compiled(CompiledStopper):
 
 
 class _General:
-    """Stops of any other robot: with a free base, wheels, loops, or joints without a brake."""
+    """Computes stops of any other robot: with a free base, wheels, loops, or joints without a brake."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -317,7 +318,7 @@ class _General:
     def stop(
         self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
     ) -> StopSummary:
-        """Return how a stop from q (nq,) and qd (nv,) comes out; rad and m, per second."""
+        """Return the result of a stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
         scenario = self.scenario.from_state(q, qd, brakes, payloads)
         self._last = run_stop(scenario)
         return summary_of(evaluate(scenario, self._last))
@@ -331,12 +332,12 @@ class _General:
 
 
 def joblib_with(backend: str) -> Any:
-    """Return joblib, once everything that a backend needs is found.
+    """Return the joblib module, after checking that everything a backend needs is installed.
 
     Raises
     ------
     UnknownName
-        No such backend.
+        There is no such backend.
     MissingDependency
         joblib, dask or ray is not installed.
     """
@@ -353,7 +354,7 @@ def joblib_with(backend: str) -> Any:
 
 @contextlib.contextmanager
 def working(joblib: Any, backend: str, jobs: int) -> Iterator[None]:
-    """Let joblib's work go to a backend; that of a cluster is connected already."""
+    """Direct joblib's work to a backend; a cluster must be connected already."""
     if backend == "dask":
         _require_client()
     elif backend == "ray":
@@ -367,32 +368,32 @@ def working(joblib: Any, backend: str, jobs: int) -> Iterator[None]:
 
 
 def finished(joblib: Any, backend: str, work: Sequence[Any]) -> Iterator[Any]:
-    """Yield what joblib's jobs return, as they end."""
+    """Yield the results of joblib's jobs as they finish."""
     if not work:
         return
     if backend != "ray":
         _start_trackers()
-        # here the others start: elsewhere, for numba looks for settings where it stands
+        # the workers start here, in another folder: numba reads settings from the current one
         with isolated_starts(move=True), interrupts_held():
             results = joblib.Parallel(return_as="generator_unordered")(work)
         yield from results
         return
-    # joblib returns from ray all results at once: rounds let somebody watch
+    # with ray, joblib returns all results at once: submit in rounds so that progress is visible
     size = 4 * joblib.effective_n_jobs()
     for k in range(0, len(work), size):
         yield from joblib.Parallel()(work[k : k + size])
 
 
 def end_workers() -> None:
-    """End the processes that loky keeps for more work, at once: left to themselves they take seconds, in silence."""
+    """End the idle workers that loky keeps for reuse at once; otherwise they silently take seconds to end."""
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
 def _start_trackers() -> None:
-    """Start the processes that clear up after others: their start lets Ctrl-C through to what starts next."""
-    # Windows clears up by itself
+    """Start the resource trackers now: their start lets Ctrl-C through to the processes that start next."""
+    # Windows needs no resource tracker
     if sys.platform == "win32":
         return
     from multiprocessing import resource_tracker
@@ -415,12 +416,12 @@ def _require_client() -> None:
 
 @contextlib.contextmanager
 def connected(backend: str, address: str | None, jobs: int) -> Iterator[None]:
-    """Be connected to the cluster at an address, or to one made of this machine's cores.
+    """Connect to the cluster at an address, or to a local one on this machine's cores, for a with block.
 
     Raises
     ------
     BadUsage
-        An address and no cluster, or nothing answers there.
+        An address is given for a backend that is no cluster, or nothing answers there.
     """
     if backend not in _MODULE:
         if address is not None:
@@ -463,7 +464,7 @@ def _ray(address: str | None, jobs: int) -> Iterator[None]:
     quiet |= {} if address else {"include_dashboard": False, "_node_ip_address": LOOPBACK}
     with contextlib.nullcontext() if address else _ray_on_loopback():
         try:
-            # ray lets its processes look for modules where this one stands
+            # ray makes its processes search for modules in the current folder
             with isolated_starts(move=True):
                 ray.init(address=address or "local", num_cpus=count, **quiet)
         except (ConnectionError, ValueError, RuntimeError):
@@ -478,9 +479,9 @@ def _ray(address: str | None, jobs: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ray_on_loopback() -> Iterator[None]:
-    """Let ray take the loopback address where it is stated, as it does by itself on Windows and macOS.
+    """Make ray use the loopback address as stated, as it does by default on Windows and macOS.
 
-    On Linux it puts the address of the machine in its place, and its servers listen on every interface.
+    On Linux it replaces it by the address of the machine, and its servers listen on every interface.
     """
     from ray._private import ray_constants
 
@@ -494,7 +495,7 @@ def _ray_on_loopback() -> Iterator[None]:
 
 
 def _require_loopback(ray: Any) -> None:
-    """Refuse a cluster of this machine that others can reach."""
+    """Raise an error if other machines can reach the local cluster."""
     addresses = {node["NodeManagerAddress"] for node in ray.nodes()}
     if addresses != {LOOPBACK}:
         raise BadUsage(

@@ -25,40 +25,40 @@ from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, ToleranceBound
 from mbplugin.stopping.sweep.plan import Stopper, SweepPlan, finished, joblib_with, stopper_of, working
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)
-#: Told (stops done, stops in all).
+#: Called with (stops done, stops in total).
 Progress = Callable[[int, int], None]
 _STOPPERS: dict[str, Stopper] = {}
-#: How often a worker looks, s.
+#: Interval at which a worker checks that its parent is alive, s.
 _INTERVAL = 0.5
 _watched: set[int] = set()
 _NOTE = "sweep.json"
 _LONGEST_NOTE = 4096
 _PARTS = "part-*.parquet"
-#: What a part file says of itself, in the metadata of its schema.
+#: Keys by which a part file identifies itself in the metadata of its schema.
 _PLAN, _RANGE, _CHECKSUM = b"mbplugin.plan", b"mbplugin.range", b"mbplugin.checksum"
-#: Part files are this small, in bytes: those of another program could fill the memory.
+#: Size limit of a part file, bytes: constant part, and per value. Files of other programs could fill the memory.
 _LEAST, _PER_VALUE = 1 << 20, 64
 
 
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class SweepReport:
-    """What a sweep comes to.
+    """The result of a sweep.
 
     Parameters
     ----------
     quantiles : dict of str to dict of float to float
         Of the stops that come to rest: time (s), tool_distance along its path and
-        tool_displacement, straight (m), and of every joint the time and the
-        size of the travel (rad, m).
+        tool_displacement, straight (m), and for every joint the time and the
+        magnitude of the travel (rad, m).
     worst : dict of str to int
-        The number of the stop with the largest value.
+        Number of the stop with the largest value, by quantity.
     first : dict of str to int
-        The number of the first stop with each outcome.
+        Number of the first stop with each outcome.
     table : pyarrow.Table
         One row per stop.
     replaced : dict of str to str
-        Files that the folder held already and that were made anew, each with what was wrong with it.
+        Existing files of the folder that were computed again, each with the reason.
     """
 
     count: int
@@ -70,10 +70,10 @@ class SweepReport:
     replaced: dict[str, str] = field(default_factory=dict)
 
     def bounds(self, share: float = SHARE, confidence: float = CONFIDENCE) -> dict[str, ToleranceBound]:
-        """Return an upper bound of every quantity by itself, s, m and rad: see :func:`mbplugin.tolerance_bound`.
+        """Return an upper bound of each single quantity, s, m and rad: see :func:`mbplugin.tolerance_bound`.
 
-        A stop that does not come to rest, or meets a limit, counts as infinite. The bounds are about the
-        stops that the plan draws, not about what it does not vary.
+        A stop that does not come to rest, or reaches a limit, counts as infinite. The bounds hold for the stops
+        that the plan draws, not for quantities that it does not vary.
         """
         rested = _rested(self.table)
         return {
@@ -93,26 +93,27 @@ def sweep(
     progress: Progress | None = None,
     force: bool = False,
 ) -> SweepReport:
-    """Run a sweep, or what is left of it, and report.
+    """Run a sweep, or the rest of an interrupted one, and return its report.
 
     Parameters
     ----------
     folder : str or Path
-        For the part files; a folder of the same plan is gone on with. Files in it that are not what
-        they should be are made anew.
+        For the part files; a sweep of the same plan in the folder is continued. Invalid files in it are
+        computed again.
     jobs : int
-        Processes; −1 for all cores.
+        Number of processes; −1 for all cores.
     backend : "loky", "dask" or "ray"
-        The machine's cores, or the cluster that a dask client or ray is connected to.
+        The machine's cores, or the cluster to which a dask client or ray is connected.
     progress : callable, optional
-        Told (stops done, stops in all), first what the folder holds already.
+        Called with (stops done, stops in total), first for the stops that the folder contains already.
     force : bool
-        Replace files with the names of a sweep's that somebody else wrote.
+        Replace files of other programs that have the names of a sweep's files.
 
     Raises
     ------
     BadUsage
-        A folder of another sweep or with files of somebody else, no processes, or a part that cannot be written.
+        The folder belongs to another sweep or has files of another program, ``jobs`` is invalid, or a part cannot be
+        written.
     MissingDependency
         joblib, pyarrow, or what the backend needs is not installed.
     """
@@ -136,12 +137,12 @@ def sweep(
 def _computed(
     joblib: Any, backend: str, jobs: int, plan: SweepPlan, parts: Sequence[int], folder: Path
 ) -> Iterator[int]:
-    """Compute parts, and yield their numbers as they end."""
-    # a cluster looks after its own processes
+    """Compute parts, and yield their numbers as they finish."""
+    # a cluster manages its own processes
     parent = os.getpid() if backend == "loky" else None
     try:
         with working(joblib, backend, jobs):
-            # a process may stand elsewhere
+            # a process may have another working folder
             where = str(folder.absolute())
             work = [joblib.delayed(run_part)(plan, part, where, parent) for part in parts]
             yield from finished(joblib, backend, work)
@@ -162,12 +163,12 @@ def report_of(plan: SweepPlan, folder: Path, replaced: Mapping[str, str]) -> Swe
     Parameters
     ----------
     replaced : mapping of str to str
-        As in the report.
+        As in :class:`SweepReport`.
 
     Raises
     ------
     BadUsage
-        A part was changed meanwhile.
+        A part was changed in the meantime.
     """
     tables = []
     for part in range(plan.parts):
@@ -193,24 +194,24 @@ def report_of(plan: SweepPlan, folder: Path, replaced: Mapping[str, str]) -> Swe
 
 
 def quantities_in(table: Any) -> list[str]:
-    """Return the columns of a sweep's table that are reported: times, travels and the tool's ways."""
+    """Return the reported columns of a sweep's table: times, travels and tool distances."""
     first = ("time", "tool_distance", "tool_displacement")
     joints = (name for name in table.column_names if name.startswith(("time ", "travel ")))
     return [*first, *joints]
 
 
 def _rested(table: Any) -> AnyArray:
-    """Return which stops (n,) come to rest as they should."""
+    """Return a mask (n,) of the stops with the outcome ``stopped``."""
     return np.array([outcome == "stopped" for outcome in table.column("outcome").to_pylist()])
 
 
 def _sizes(table: Any, name: str) -> Array:
-    """Return the sizes (n,) of a quantity, s, rad or m."""
+    """Return the magnitudes (n,) of a quantity, s, rad or m."""
     return np.abs(numbers_of(table.column(name)))
 
 
 def _unfit_parts(plan: SweepPlan, folder: Path) -> dict[int, str]:
-    """Return which parts are to be computed, each with what is wrong with its file, if there is one."""
+    """Return the parts to compute, each with the defect of its file, empty if there is no file."""
     unfit = {}
     for part in range(plan.parts):
         file = part_file(folder, part)
@@ -221,16 +222,16 @@ def _unfit_parts(plan: SweepPlan, folder: Path) -> dict[int, str]:
     return unfit
 
 
-# One part of a sweep: some hundred stops, and the file they end up in.
+# One part of a sweep: some hundred stops in one file.
 
 
 def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None) -> int:
-    """Compute a part and put its file into place; return its number.
+    """Compute a part and write its file; return its number.
 
     Parameters
     ----------
     parent : int, optional
-        Id of the process that started this one, without which it is not to live on.
+        Id of the process that started this one; this one ends with it.
     """
     if parent is not None:
         end_with(parent)
@@ -247,7 +248,7 @@ def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None)
 
 
 def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
-    """Return the stops of a part, column by column: s, rad or m, kg."""
+    """Return the stops of a part by column: s, rad or m, kg."""
     stopper = _stopper(plan)
     names = plan.joints
     own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
@@ -279,19 +280,19 @@ def _stopper(plan: SweepPlan) -> Stopper:
 
 # Worker processes of a sweep end when the process that started them is gone.
 #
-# Those of joblib wait some minutes for more work. A sweep that is killed would leave them behind, with their
-# memory and with its output open, for whose end a caller waits.
+# Workers of joblib wait some minutes for more work. A killed sweep would leave them behind, with their memory and
+# with its output open, while a caller waits for the end of that output.
 
 
 def end_with(parent: int) -> None:
     """End this process when its parent has ended.
 
-    Windows tells nobody that a parent has ended: there the worker waits as long as joblib lets it.
+    Windows does not report the end of a parent: there the worker ends when joblib's timeout is over.
 
     Parameters
     ----------
     parent : int
-        Its process id; nothing happens in this very process.
+        Its process id; nothing is done if it is the id of this process.
     """
     if parent == os.getpid() or parent in _watched:
         return
@@ -309,7 +310,7 @@ def _watch(parent: int) -> None:
 
 
 class UnfitPart(Exception):
-    """A part file that cannot be counted, and why."""
+    """A part file cannot be used; the message gives the reason."""
 
 
 def arrow() -> Any:
@@ -331,12 +332,12 @@ def arrow() -> Any:
 
 
 def part_file(folder: Path, part: int) -> Path:
-    """Return where a part is kept."""
+    """Return the path of the file of a part."""
     return folder / f"part-{part:06d}.parquet"
 
 
 def signed_table(plan: SweepPlan, part: int, columns: dict[str, Any]) -> Any:
-    """Return the stops of a part as a table that says which part of which sweep it is."""
+    """Return the stops of a part as a table whose metadata identify the sweep and the part."""
     schema = part_schema(plan)
     arrays = [_array_of(columns[field.name], field.type) for field in schema]
     table = arrow().Table.from_arrays(arrays, schema=schema)
@@ -350,7 +351,7 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
     Raises
     ------
     UnfitPart
-        The file is missing, no part, one of another sweep or of other stops, or damaged.
+        The file is missing, no part, damaged, or belongs to another sweep or other stops.
     """
     pyarrow = arrow()
     try:
@@ -367,7 +368,7 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
         raise UnfitPart("it is missing") from None
     except UnfitPart:
         raise
-    # pyarrow raises many kinds of errors, also OSError, for what is no Parquet file
+    # pyarrow raises many kinds of errors, also OSError, for files that are not Parquet
     except Exception as error:
         raise UnfitPart(
             f"it cannot be read ({visible_one_line(error)[:120] or type(error).__name__})"
@@ -378,18 +379,18 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
 
 
 def claim(plan: SweepPlan, folder: Path, force: bool = False) -> str:
-    """Let a folder belong to a plan, and return what is wrong with the note that says so; empty if nothing.
+    """Assign a folder to a plan, and return the defect of an existing note in it; empty if there is none.
 
     Parameters
     ----------
     force : bool
-        Whether files of somebody else with the names of a sweep's may be replaced.
+        Whether files of other programs with the names of a sweep's files may be replaced.
 
     Raises
     ------
     BadUsage
-        The folder cannot be made, or holds another sweep, or somebody else's file with the name of one of a
-        sweep.
+        The folder cannot be created, contains another sweep, or contains a file of another program with the name
+        of a sweep's file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -418,7 +419,7 @@ def claim(plan: SweepPlan, folder: Path, force: bool = False) -> str:
 
 
 def _noted_plan(note: Path) -> str | None:
-    """Return the plan that a note names, empty where it names none, None where there is no note."""
+    """Return the plan that a note names, empty if it names none, None if there is no note."""
     try:
         status = note.stat()
     except FileNotFoundError:
@@ -436,7 +437,7 @@ def _noted_plan(note: Path) -> str | None:
 
 
 def _other_plans(plan: SweepPlan, folder: Path) -> bool:
-    """Return whether a folder holds parts of another sweep, which are not to be overwritten."""
+    """Return True if a folder contains parts of another sweep, which must not be overwritten."""
     for file in sorted(folder.glob(_PARTS)):
         if file.is_file():
             try:
@@ -449,9 +450,9 @@ def _other_plans(plan: SweepPlan, folder: Path) -> bool:
 
 
 def _foreign_file(plan: SweepPlan, folder: Path) -> Path | None:
-    """Return a file with the name of a sweep's that somebody else wrote; None where a part is of this plan.
+    """Return a file of another program that has the name of a sweep's file; None if a part belongs to this plan.
 
-    What is damaged is no text, empty, or the beginning of a note.
+    A file counts as a damaged file of a sweep if it is empty, no text, or the beginning of a note.
     """
     candidates = [folder / _NOTE, *(part_file(folder, part) for part in range(plan.parts))]
     foreign = None
@@ -465,7 +466,7 @@ def _foreign_file(plan: SweepPlan, folder: Path) -> Path | None:
                 if metadata.get(_PLAN) == plan.fingerprint.encode():
                     return None
                 damaged = _PLAN in metadata
-            # what is no Parquet file
+            # not a Parquet file
             except Exception:
                 damaged = not _is_text(read_bounded(file))
         if not damaged:
@@ -474,7 +475,7 @@ def _foreign_file(plan: SweepPlan, folder: Path) -> Path | None:
 
 
 def _is_text(content: bytes) -> bool:
-    """Return whether bytes are what somebody may have typed."""
+    """Return True if bytes are a non-empty text."""
     try:
         return bool(content) and "\0" not in content.decode("utf-8")
     except UnicodeDecodeError:
@@ -499,7 +500,7 @@ def _range(plan: SweepPlan, part: int) -> str:
 
 
 def part_schema(plan: SweepPlan) -> Any:
-    """Return the columns of a part: s, rad or m, rad/s or m/s, kg."""
+    """Return the schema of a part: s, rad or m, rad/s or m/s, kg."""
     pyarrow = arrow()
     names = [f"{what} {joint}" for joint in plan.joints for what in ("time", "travel", "rate")]
     names = ["time", "tool_distance", "tool_displacement", "payload", *names]
@@ -508,7 +509,7 @@ def part_schema(plan: SweepPlan) -> Any:
 
 
 def _checksum(table: Any) -> str:
-    """Return the checksum of a table's values, however its file is laid out."""
+    """Return the checksum of a table's values, independent of the layout of its file."""
     total = hashlib.sha256()
     for name in table.column_names:
         column = table.column(name)
@@ -524,7 +525,8 @@ def _checksum(table: Any) -> str:
 def numbers_of(column: Any) -> AnyArray:
     """Return the numbers (n,) of a column, NaN where one is missing.
 
-    They are read where they lie: pyarrow's own way imports pandas, which takes as long as a thousand stops.
+    Columns without missing numbers are read from their buffers: pyarrow's conversion imports pandas, which takes as
+    long as a thousand stops.
     """
     if column.null_count:
         return np.asarray(column.to_numpy())
@@ -537,7 +539,7 @@ def numbers_of(column: Any) -> AnyArray:
 
 
 def _array_of(values: Sequence[Any], kind: Any) -> Any:
-    """Return numbers or texts as an array of pyarrow, made of their bytes as :func:`numbers_of` reads them."""
+    """Return numbers or texts as a pyarrow array, built from their bytes, see :func:`numbers_of`."""
     pyarrow = arrow()
     if kind == pyarrow.string():
         texts = [text.encode() for text in values]

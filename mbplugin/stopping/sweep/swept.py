@@ -1,4 +1,4 @@
-"""A sweep with all that its reports show."""
+"""``sweep``, and its result with all data for reports."""
 
 from __future__ import annotations
 
@@ -56,33 +56,33 @@ def sweep(
     address: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Swept:
-    """Compute many stops; each depends on the seed and its number alone, whatever computes it.
+    """Compute many stops; each depends only on the seed and its number, on whatever machine it is computed.
 
     Parameters
     ----------
     mech : path, PyBullet client, Scene or Mechanism
     folder : path
-        For the part files; a folder of the same sweep is gone on with.
+        For the part files; the same sweep in the folder is continued.
     count : int
         Number of stops.
     q, qd : mapping or vector, optional
-        The middle of the states at the signal, rad and m; what is not named keeps the scene's value.
+        Centre of the states at the signal, rad and m; values that are not named are the scene's.
     trajectory : path, optional
         A motion, ``.csv`` or ``.npz``, from whose samples the states are drawn instead.
     q_spread : float
-        Coordinates vary by up to this much either way, rad and m.
+        Largest variation of the coordinates in either direction, rad and m.
     speed_range, payload_range : (float, float)
-        Rates, and the payload's mass, are multiplied by a number between these.
+        Range of the factor on the rates, and on the mass and inertia of the payload.
     torque_tolerance, delay_tolerance : float
-        Of brakes, relative, either way, each joint by itself.
+        Of the brakes, relative, in both directions, independent for each joint.
     category, brakes, require_brakes, decelerations, payload, loads, tool, limits, duration, max_seconds
         As for ``estop``.
     backend : "loky", "dask" or "ray"
         This machine's cores, or a cluster at ``address``.
     jobs : int
-        Processes; −1 for all cores.
+        Number of processes; −1 for all cores.
     progress : callable, optional
-        Called with the number of stops done, and of all.
+        Called with the number of stops done, and of all stops.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def sweep(
     Raises
     ------
     BadUsage, BadNumber
-        Something in the request that cannot be.
+        An argument is invalid.
     MissingDependency
         joblib, pyarrow or the backend is not installed.
     """
@@ -185,16 +185,16 @@ def sweep_plan(
 
 @dataclass(frozen=True, eq=False)
 class Swept(Result):
-    """Many stops: what was planned, what came out (s, m, rad), and where they are.
+    """The result of a sweep: its plan, its report (s, m, rad), and its folder.
 
     Parameters
     ----------
     report : SweepReport
     plan : SweepPlan
     folder : str
-        Of the part files.
+        Folder of the part files.
     bounds : mapping of str to ToleranceBound
-        By quantity; empty where none were requested.
+        By quantity; empty if none were requested.
     """
 
     report: SweepReport

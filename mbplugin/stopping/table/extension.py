@@ -1,4 +1,4 @@
-"""Poses of a stopping table: the arm stretched out or retracted, with the largest load on the axis."""
+"""Poses of a stopping table: the arm stretched or retracted, with the largest gravity load on the axis."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from mbplugin.model.spatial import Array, is_turn, skew
 from mbplugin.phrases import names_of
 from mbplugin.stopping.batch import CompiledStop
 
-#: Angles tried for the axis that moves.
+#: Number of angles tried for the axis that moves.
 _TRIED = 72
-#: Room to a limit for the axis that moves, and for joints that stand and may slip, rad.
+#: Distance to the limits for the axis that moves, and for joints that are held and may slip, rad.
 _MOVING, _STANDING = 0.35, 0.02
-#: Values at which a zero is looked for, and how often between two of them.
+#: Grid points of a search for a zero, and number of refinements of the grid.
 _SOUGHT, _ZOOMS = 181, 4
-#: Of the coordinates of a pose, rad and m.
+#: Decimals of the coordinates of a pose, rad and m.
 _DECIMALS = 6
-#: Poses that climb at once, sweeps over their joints, angles tried per joint; and those that Newton's method ends.
+#: Initial poses of the ascent, sweeps over their joints, values per joint; poses that Newton's method refines.
 _STARTS, _SWEEPS, _REACH_TRIED, _ENDED = 96, 6, 73, 4
 _STEPS, _DAMPING = 60, 1e-3
-#: Distances closer than this share are equal: then the pose nearer to zero is taken.
+#: Distances that differ by less than this share are equal: then the pose nearer to zero is taken.
 _EQUAL = 1e-9
-#: Corners of the range that are tried, at most; poses nearer than this are one, rad and m.
+#: Most corners of the range that are tried; distance below which poses count as the same, rad and m.
 _CORNERS, _ONE = 32, 0.3
 _COUNT = 3
-#: An axis is a roll where the arm goes on within this sine of it.
+#: An axis is a roll axis if the sine of its angle with the next part of the arm is below this.
 _ALONG = 0.2
-#: Joints nearer than this share of the reach share a place.
+#: Joints nearer to each other than this share of the reach count as coincident.
 _NEAR = 0.01
 
 
@@ -47,9 +47,9 @@ class ExtensionPose:
     extension : float
         Distance of the tool from the axis, m.
     share : float
-        Of the largest one.
+        Ratio to the largest extension.
     sense : float
-        +1 or −1: the sense in which the axis moves, down where gravity pulls on it.
+        +1 or −1: the sense in which the axis moves, downwards if gravity acts on it.
     """
 
     q: Array
@@ -59,7 +59,7 @@ class ExtensionPose:
 
 
 class ExtensionPoses:
-    """Finds the poses of one robot."""
+    """Computes the extension poses of one robot."""
 
     def __init__(self, compiled: CompiledStop, axes: tuple[str, ...]) -> None:
         self._machine, self._mech = compiled, compiled.scenario.mech
@@ -69,7 +69,7 @@ class ExtensionPoses:
         self._stretched = {axis: self._stretch(axis) for axis in axes}
 
     def pose(self, axis: str, share: float) -> ExtensionPose:
-        """Return the pose at a share of the largest extension: the last axis of the table is bent for it."""
+        """Return the pose at a share of the largest extension, reached by bending the last axis of the table."""
         q = self._stretched[axis].copy()
         full = self.extension(axis, q)
         if share < 1.0 and self.bends(axis):
@@ -80,7 +80,7 @@ class ExtensionPoses:
         return ExtensionPose(q, found, found / full if full > 0 else 1.0, sense)
 
     def bends(self, axis: str) -> bool:
-        """Whether the last axis of the table, which bends the arm, is beyond an axis."""
+        """Return True if the last axis of the table, which bends the arm, is beyond an axis."""
         return self._names.index(self._axes[-1]) > self._names.index(axis)
 
     def extension(self, axis: str, q: Array) -> float:
@@ -89,7 +89,7 @@ class ExtensionPoses:
         return float(reach.distances(reach.q[None])[0])
 
     def _reach(self, axis: str, q: Array) -> Reach:
-        """Return the tool's reach from an axis, whose place is that at a pose q (nq,)."""
+        """Return the tool's reach from an axis, as located at a pose q (nq,)."""
         first = self._names.index(axis)
         poses, beyond = forward(self._mech, q), self._chain[first + 1 :]
         S, point = joint_axes(self._mech, self._chain[first], poses)
@@ -111,7 +111,7 @@ class ExtensionPoses:
         return [joint.q.start for joint in self._chain[self._names.index(axis) + 1 :]]
 
     def _stretch(self, axis: str) -> Array:
-        """Return the pose (nq,) with the tool farthest from an axis, joints in front as for the axis before."""
+        """Return the pose (nq,) with the tool farthest from an axis; joints before it as for the preceding axis."""
         first = self._names.index(axis)
         leading = [a for a in self._axes[:2] if a != axis and self._names.index(a) < first]
         q = self._stretch(leading[-1]) if leading else self._middle()
@@ -119,7 +119,7 @@ class ExtensionPoses:
         return self._hardest(axis, q)[0]
 
     def _middle(self) -> Array:
-        """Return the pose (nq,) nearest to zero that is within all limits with some room, rad and m."""
+        """Return the pose (nq,) nearest to zero that keeps a distance from all limits, rad and m."""
         q = np.array(self._machine.scenario.q)
         for joint in self._chain:
             low, high = _range(joint, _MOVING)
@@ -127,9 +127,9 @@ class ExtensionPoses:
         return q
 
     def _drawn_in(self, axis: str, q: Array, wanted: float) -> Array:
-        """Return the stretched pose q (nq,) drawn in as little as brings the tool to a distance, m.
+        """Return the stretched pose q (nq,), retracted just enough to bring the tool to the distance ``wanted``, m.
 
-        The last axis of the table bends for it; where that does not do, all joints go on the straight way to the
+        The last axis of the table is bent. If that is not enough, all joints move along the straight line to the
         pose in which the tool is nearest to the axis.
         """
         reach, own = self._reach(axis, q), self._coordinates(axis)
@@ -147,12 +147,12 @@ class ExtensionPoses:
             return np.asarray(out)
         way = reach.extreme(-1.0) - reach.q
         found = _crossing(lambda t: reach.distances(reach.q + np.outer(t, way)) - wanted, (0.0, 1.0), 0.0)
-        # nearer than the nearest it does not come
+        # without a crossing, the nearest pose is the best possible
         out[own] = reach.q + (1.0 if found is None else found) * way
         return np.asarray(out)
 
     def _rounded(self, q: Array) -> Array:
-        """Return a pose q (nq,) that can be read and typed, as far as limits leave it."""
+        """Return a pose q (nq,) rounded to be easy to read and type, unless rounding violates limits."""
         q = q.copy()
         for joint in self._chain:
             i, (low, high) = joint.q.start, _range(joint, _STANDING)
@@ -161,7 +161,7 @@ class ExtensionPoses:
         return q
 
     def _hardest(self, axis: str, q: Array) -> tuple[Array, float]:
-        """Return the pose q (nq,) with the axis turned to where gravity pulls most, and the sense of its pull."""
+        """Return the pose q (nq,) with the axis turned to its largest gravity load, and the sense of that load."""
         joint = self._chain[self._names.index(axis)]
         i = joint.q.start
 
@@ -181,7 +181,7 @@ class ExtensionPoses:
         return q, (1.0 if pull(q) >= -1e-9 else -1.0)
 
     def _best(self, joint: TreeJoint, q: Array, value: Callable[[Array], float]) -> None:
-        """Turn one joint of q (nq,) in place to where a function of the pose is largest."""
+        """Set one joint of q (nq,) in place to the value that maximises a function of the pose."""
         i = joint.q.start
         low, high = _range(joint, _MOVING)
         candidates = np.append(np.linspace(low, high, _TRIED), q[i])
@@ -189,14 +189,14 @@ class ExtensionPoses:
         for candidate in candidates:
             q[i] = candidate
             values.append(value(q))
-        # among equals the one that is nearest to zero
+        # among equal values, the one nearest to zero
         best = max(values)
         near = [c for c, v in zip(candidates, values, strict=True) if v >= best - 1e-9 * max(abs(best), 1.0)]
         q[i] = min(near, key=abs)
 
 
 def _range(joint: TreeJoint, room: float) -> tuple[float, float]:
-    """Return the values a joint may take, each once, with some room (rad) from the limits of one that turns."""
+    """Return the range of a joint, at most one turn; a revolute joint keeps ``room`` (rad) from its limits."""
     assert joint.pair is not None
     freedom = joint.pair.freedoms[0]
     low, high = freedom.lower, freedom.upper
@@ -205,14 +205,14 @@ def _range(joint: TreeJoint, room: float) -> tuple[float, float]:
     room = min(room, 0.25 * (high - low))
     low, high = low + room, high - room
     if high - low > 2 * np.pi:
-        # the turn that is nearest to zero
+        # the full turn that is nearest to zero
         low = min(max(low, -np.pi), high - 2 * np.pi)
         high = low + 2 * np.pi
     return low, high
 
 
 def _crossing(function: Callable[[Array], Array], ends: tuple[float, float], near: float) -> float | None:
-    """Return the zero of a function of values (n,) between two ends that is nearest to a value; None without one."""
+    """Return the zero, nearest to ``near``, of a function of values (n,) between two ends; None if there is none."""
     low, high = ends
     for _ in range(_ZOOMS):
         t = np.linspace(low, high, _SOUGHT)
@@ -225,25 +225,25 @@ def _crossing(function: Callable[[Array], Array], ends: tuple[float, float], nea
     return float(low + high) / 2
 
 
-# How far a tool is from an axis over the joints beyond it, and where it is farthest or nearest.
+# The distance of a tool from an axis as a function of the joints beyond it, and its extremes.
 #
-# The distance has many local maxima. In one coordinate it is known in closed form: d² = b' G b with
-# b = (1, cos q, sin q, q), so that many poses climb at once, each to the best value of its whole range.
+# The distance has many local maxima. In one coordinate it has a closed form: d² = b' G b with
+# b = (1, cos q, sin q, q). So many poses are improved at once, coordinate by coordinate over the whole range.
 
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """A tool, an axis, and the joints between them, as they are at a pose ``q``.
+    """A tool, an axis, and the joints between them, at a pose ``q``.
 
     Parameters
     ----------
     axis, point : (3,) array
-        Direction of the axis, zero for one that slides, and a point on it, m, world.
+        Direction of the axis, zero for a prismatic joint, and a point on it, m, world.
     S : (k, 6) array
         Twists of the joints beyond the axis at their ``points``, linear part first, world.
     points : (k, 3) array, m
     q, low, high : (k,) array
-        Coordinates of this pose and their range, rad and m.
+        Coordinates of this pose and their ranges, rad and m.
     tool : (3,) array, m
     """
 
@@ -264,7 +264,7 @@ class Reach:
         return np.asarray(np.linalg.norm((x - self.point) @ self._across, axis=1))
 
     def extreme(self, sign: float = 1.0) -> Array:
-        """Return the pose (k,) in which the tool is farthest from the axis, with sign −1 nearest to it."""
+        """Return the pose (k,) in which the tool is farthest from the axis, or nearest to it for sign −1."""
         if not len(self.q):
             return np.array(self.q)
         Q = self._starts()
@@ -284,11 +284,11 @@ class Reach:
 
     @cached_property
     def _across(self) -> Array:
-        """What projects a way onto the plane across the axis, (3, 3)."""
+        """Projector (3, 3) onto the plane perpendicular to the axis."""
         return np.eye(3) - np.outer(self.axis, self.axis)
 
     def _starts(self) -> Array:
-        """Return the poses (n, k) that climb: this one, the one nearest to zero, corners and random ones."""
+        """Return the initial poses (n, k): this one, the one nearest to zero, corners and random ones."""
         rng, k = np.random.default_rng(0), len(self.q)
         corners = rng.permutation(2**k)[:_CORNERS] if k < 16 else rng.integers(2**16, size=_CORNERS)
         bits = (corners[:, None] >> np.arange(k)) & 1
@@ -298,12 +298,12 @@ class Reach:
         return np.vstack((first, within))
 
     def _climb(self, Q: Array, sign: float) -> None:
-        """Set each coordinate of the poses Q (n, k) in turn to its best value, the last joint first."""
+        """Set each coordinate of the poses Q (n, k) in place to its best value, the last joint first."""
         R, p = self._frames(Q)
         x = np.broadcast_to(self.tool, (len(Q), 3))
         for j in reversed(range(len(self.q))):
             parts = self._parts(j, x)
-            # the point in front of the parts moves with the joints before
+            # transform the coefficients by the motion of the joints before this one
             way = np.einsum("nij,nbj->nbi", R[j], parts)
             way[:, 0] += p[j] - self.point
             way = way @ self._across
@@ -312,13 +312,13 @@ class Reach:
             tried = np.append(np.linspace(*ends, _REACH_TRIED), np.clip(0.0, *ends))
             basis = _basis(tried - self.q[j])
             squares = sign * gram @ np.einsum("gb,gc->gbc", basis, basis).reshape(len(tried), -1).T
-            # of equal ones that nearest to zero
+            # among equal values, the one nearest to zero
             size = np.abs(squares).max(axis=1, keepdims=True)
             Q[:, j] = tried[(squares - _EQUAL * size * np.abs(tried)).argmax(axis=1)]
             x = np.einsum("nbi,nb->ni", parts, _basis(Q[:, j] - self.q[j]))
 
     def _parts(self, j: int, x: Array) -> Array:
-        """Return the coefficients (n, 4, 3) of 1, cos q, sin q and q for places x (n, 3) beyond a joint."""
+        """Return the coefficients (n, 4, 3) of 1, cos q, sin q and q for points x (n, 3) beyond a joint."""
         v, a, p = self.S[j, :3], self.S[j, 3:], self.points[j]
         out = np.zeros((len(x), 4, 3))
         way = x - p
@@ -327,7 +327,7 @@ class Reach:
         return out
 
     def _frames(self, Q: Array) -> tuple[Array, Array]:
-        """Return the frames in front of each joint at poses Q (n, k): R (k + 1, n, 3, 3), p (k + 1, n, 3)."""
+        """Return the frames before each joint at poses Q (n, k), and the last: R (k + 1, n, 3, 3), p (k + 1, n, 3)."""
         n, k = Q.shape
         R, p = np.empty((k + 1, n, 3, 3)), np.empty((k + 1, n, 3))
         R[0], p[0] = np.eye(3), 0.0
@@ -342,7 +342,7 @@ class Reach:
         return R, p
 
     def _ended(self, q: Array, sign: float) -> Array:
-        """Return the end (k,) of a climb from a pose q (k,), by Newton's method with damping within the range."""
+        """Return the local extreme (k,) from a pose q (k,), by a damped Newton method within the ranges."""
         damping, best = _DAMPING, sign * self.distances(q[None])[0]
         for _ in range(_STEPS):
             slope, curvature = self._derivatives(q)
@@ -353,7 +353,7 @@ class Reach:
                 break
             H = curvature[np.ix_(free, free)]
             scale = max(np.abs(H).max(), 1e-12)
-            # as much as makes it concave, and more where a step fails
+            # enough to make it concave, and more after a failed step
             lift = max(0.0, -float(np.linalg.eigvalsh(H)[0])) + damping * scale
             trial = q.copy()
             trial[free] += np.linalg.solve(H + lift * np.eye(len(free)), slope[free])
@@ -369,7 +369,7 @@ class Reach:
         return np.asarray(q)
 
     def _derivatives(self, q: Array) -> tuple[Array, Array]:
-        """Return slope (k,) and curvature (k, k) of half the squared distance at a pose q (k,)."""
+        """Return gradient (k,) and Hessian (k, k) of half the squared distance at a pose q (k,)."""
         R, p = (one[:, 0] for one in self._frames(q[None]))
         a = np.einsum("kij,kj->ki", R[:-1], self.S[:, 3:])
         v = np.einsum("kij,kj->ki", R[:-1], self.S[:, :3])
@@ -377,18 +377,18 @@ class Reach:
         x = R[-1] @ self.tool + p[-1]
         J = np.cross(a, x - points) + v
         e = self._across @ (x - self.point)
-        # e · (a_i × J_j) for i at or before j
+        # e · (a_i × J_j) for i ≤ j
         second = np.triu(np.einsum("ijk,k->ij", np.cross(a[:, None], J[None]), e))
         second += np.triu(second, 1).T
         return J @ e, J @ self._across @ J.T + second
 
 
 def _basis(angle: Array) -> Array:
-    """Return 1, cos, sin and the value itself, (n, 4), of angle (n,), rad or m."""
+    """Return 1, cos q, sin q and q, (n, 4), of values angle (n,), rad or m."""
     return np.stack((np.ones_like(angle), np.cos(angle), np.sin(angle), angle), axis=1)
 
 
-# The axes of a stopping table: the first three joints that are not a roll along the arm.
+# The axes of a stopping table: the first three joints that are not roll axes along the arm.
 
 
 def moving_chain(mech: Mechanism, tool: str) -> tuple[TreeJoint, ...]:
@@ -398,7 +398,7 @@ def moving_chain(mech: Mechanism, tool: str) -> tuple[TreeJoint, ...]:
 
 
 def axes_that_stop(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the axes of a table as :func:`table_axes` does, none where it refuses: the table says why."""
+    """Return the axes as :func:`table_axes`, or none if that raises an error, which the table reports later."""
     try:
         return table_axes(mech, tool, names)
     except MbPluginError:
@@ -406,14 +406,14 @@ def axes_that_stop(mech: Mechanism, tool: str, names: Sequence[str] | None = Non
 
 
 def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the joints of a stopping table, given ones or the first three that are no roll.
+    """Return the joints of a stopping table: given ones, or the first three that are not roll axes.
 
     Raises
     ------
     UnknownName
-        A given name that is no joint between ground and tool.
+        A given name is no joint between ground and tool.
     BadUsage
-        No joint moves the tool.
+        No joint moves the tool, no axis is named, or an axis is named twice.
     """
     chain = moving_chain(mech, tool)
     known = [joint.pair.name for joint in chain if joint.pair is not None]
@@ -447,16 +447,16 @@ def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -
 
 
 def place(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> tuple[Array, Array]:
-    """Return direction (3,) and a point (3,) of a joint's axis, world."""
+    """Return direction (3,) and a point (3,), m, of a joint's axis, world."""
     S, point = joint_axes(mech, joint, poses)
     turns = np.asarray(S[3:, 0])
     return (turns if turns.any() else np.asarray(S[:3, 0])), point
 
 
 def _is_roll(joint: TreeJoint, axis: Array, point: Array, beyond: Array, reach: float) -> bool:
-    """Whether the next place of the arm that is another one lies along a turning axis.
+    """Return True if the next distinct point of the arm lies along a revolute axis.
 
-    The axis (3,) goes through a point (3,); the places beyond (k, 3) are in the order of the arm, m, world.
+    The axis (3,) goes through ``point`` (3,); the points ``beyond`` (k, 3) are in the order of the arm, m, world.
     """
     if joint.pair is None or not is_turn(joint.pair.kind.free[0]):
         return False

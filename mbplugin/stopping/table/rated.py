@@ -1,4 +1,4 @@
-"""What a stopping table and a search for worst stops have as full payload and full speed."""
+"""Default tool, rated payload and full speeds of stopping tables and worst-stop searches, and their commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mbplugin.phrases import listed
 from mbplugin.readers.standing import likely_wheels, moves, stated_wheels
 from mbplugin.stopping.scenario.scenario import Scenario
 
-#: Words in the names of the point of a tool, of tools, of what holds one, and of what is beside them.
+#: Words in the names of tool points, of tools, of tool holders, and of sensors and other parts.
 _POINTS = {"tcp", "grasp", "grasptarget", "pinch"}
 _POINT_ENDINGS = ("tool0", "toolframe", "toolcenterpoint", "toolcentrepoint", "toolpoint", "grasptarget")
 _TOOLS = {"ee", "eef", "tool", "tip"}
@@ -40,26 +40,25 @@ _SENSORS = {
     "screw",
     "bolt",
 }
-#: A link with such a name is a finger, whatever else its name says; a joint with one, and none of a wrist, moves one.
+#: A link with such a word is a finger, whatever its other words; a joint with one, and no word of a wrist, moves one.
 _FINGERS = {"finger", "fingers", "thumb", "knuckle", "jaw", "claw", "mover"}
 _OF_FINGERS, _OF_WRISTS = (
     {"finger", "jaw", "gripper", "grip"},
     {"wrist", "roll", "pitch", "yaw", "rotate", "twist"},
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-#: Moving joints of an arm, at least: a head or a gripper on a cart has fewer.
+#: Least number of moving joints of an arm: a head or a gripper on a cart has fewer.
 _ARM = 3
-#: Where a model that was handed over as text stands on a command line.
+#: FILE on a command line for a model that was given as text.
 _STDIN = "-"
 
 
-# The default tool of a robot: the end of its arm, in front of the fingers of a gripper, or the base on its
-# wheels.
+# The default tool of a robot: the end of its arm, before the fingers of a gripper, or the base on its wheels.
 
 
 @dataclass(frozen=True, eq=False)
 class DefaultTool:
-    """A body and a point of it (3,), m, link frame, and why they are the tool."""
+    """The body and its point (3,), m, link frame, that are the tool by default, and the reason."""
 
     body: str
     reason: str
@@ -67,20 +66,20 @@ class DefaultTool:
 
 
 def default_tool(mech: Mechanism) -> DefaultTool:
-    """Return the base of a robot on wheels without an arm, else the end of the arm in front of a gripper.
+    """Return the base of a robot on wheels without an arm, else the end of the arm before a gripper.
 
-    The chain of joints to the body farthest out is followed from the ground. It ends where a gripper begins:
-    at bodies fixed to each other that two or more branches of moving joints leave, each of fewer joints than
-    lead there, and that no loop closes elsewhere; or in front of the last joint, where its name is that of a finger.
-    Of bodies fixed to each other the one is taken that has the name of a tool (tcp, tool0, grasp …, then ee, tool …,
-    then flange, gripper, hand), never a sensor, else the one farthest out that is no finger, the last of the file
-    among equals. Where none in front of a gripper has such a name, the point is the middle of the origins of the
-    finger joints.
+    The chain of joints from the ground to the outermost body is followed until a gripper begins. This is a group of
+    bodies fixed to each other from which two or more branches of moving joints start, each with fewer joints than the
+    chain up to there, and none in a loop with other bodies; or the group before the last joint, if its name is that
+    of a finger. Among bodies fixed to each other, one with the name of a tool is preferred (tcp, tool0, grasp …, then
+    ee, tool …, then flange, gripper, hand), and a sensor is avoided; otherwise the outermost counts, and among equals
+    the last of the file. If none before a gripper has such a name, the point is the mean of the origins of the finger
+    joints.
 
     Raises
     ------
     BadUsage
-        There is no body.
+        The model has no body.
     """
     if not mech.bodies:
         raise BadUsage("the model has no body that could be a tool", expected="a model with a link")
@@ -111,7 +110,7 @@ def _words(name: str) -> set[str]:
 
 
 def _rank(body: str) -> int:
-    """Return how much a name is that of a tool: 3 for its point, 1 for what holds one, −1 for a sensor."""
+    """Return a rank of a body name: 3 for a tool point, 2 for a tool, 1 for a holder, 0 for others, −1 for a sensor."""
     words = _words(body)
     joined = re.sub(r"[^a-z0-9]", "", body.lower())
     if words & _SENSORS:
@@ -124,18 +123,18 @@ def _rank(body: str) -> int:
 
 
 def _middle(mech: Mechanism, body: str, fingers: Sequence[TreeJoint]) -> Array:
-    """Return the middle of the origins of joints (3,), m, in the frame of a body, at the zero pose."""
+    """Return the mean (3,) of the origins of joints, m, in the frame of a body, at the home pose."""
     poses = forward(mech, home(mech))
     origins = [joint_axes(mech, joint, poses)[1] for joint in fingers]
     return poses.of(mech.body_index[body]).inverse().apply(np.mean(origins, axis=0))
 
 
 def _rolling_base(mech: Mechanism, tree: _Tree) -> DefaultTool | None:
-    """Return the body that all wheels carry; None where there are no wheels, or where it carries an arm."""
+    """Return the body that all wheels carry; None if there are no wheels, or if it carries an arm."""
     stated = stated_wheels(mech)
     wheels = stated or likely_wheels(mech)
     base = tree.common_hub(wheels) if stated or len(wheels) > 1 else None
-    # a body that rolls by itself has no other base
+    # if the wheel is itself the common body, there is no separate base
     others = [wheel for wheel in wheels if tree.hub(wheel) != base]
     if base is None or not others or tree.longest_branch(base, set(wheels)) >= _ARM:
         return None
@@ -145,7 +144,7 @@ def _rolling_base(mech: Mechanism, tree: _Tree) -> DefaultTool | None:
 
 
 class _Tree:
-    """The spanning tree, bodies that are fixed to each other taken as one: the hub is their innermost."""
+    """The spanning tree with groups of bodies fixed to each other; the hub of a group is its innermost body."""
 
     def __init__(self, mech: Mechanism) -> None:
         self._mech, self._joints = mech, mech.tree.joints
@@ -157,7 +156,7 @@ class _Tree:
             self._depth[joint.outer] = self._depth.get(joint.inner, 0) + (0 if free else 1)
 
     def farthest(self, bodies: set[str], *, named: bool = True) -> str:
-        """Return the body with most moving joints in front of it, of these a tool by its name, then the deepest."""
+        """Return the body with the most moving joints before it, then the best name of a tool, then the deepest."""
         index = self._mech.body_index
         return max(
             bodies,
@@ -170,35 +169,35 @@ class _Tree:
         )
 
     def fixed_to(self, hub: str) -> set[str]:
-        """Return the bodies of a hub."""
+        """Return the bodies in the group of a hub."""
         return {name for name, own in self._hub.items() if own == hub and name != WORLD}
 
     def hubs_to(self, body: str) -> list[str]:
-        """Return the hubs that joints move, from the ground to a body."""
+        """Return the hubs that joints move, in order from the ground to a body."""
         return [self._hub[j.outer] for j in self._mech.tree.way_in(body) if moves(j)][::-1]
 
     def hub(self, body: str) -> str:
-        """Return the innermost of the bodies that are fixed to a body."""
+        """Return the hub of a body: the innermost of the bodies fixed to it."""
         return self._hub[body]
 
     def common_hub(self, bodies: Sequence[str]) -> str | None:
-        """Return the outermost hub that carries all of some bodies, None where none does."""
+        """Return the outermost hub that carries all given bodies, None if none does."""
         ways = [self.hubs_to(body) for body in bodies]
         common = [hubs[0] for hubs in zip(*ways, strict=False) if len(set(hubs)) == 1]
         return common[-1] if common else None
 
     def longest_branch(self, hub: str, without: set[str]) -> int:
-        """Return how many moving joints the longest branch of a hub has that carries none of some bodies."""
+        """Return the number of moving joints in the longest branch of a hub without any of the bodies ``without``."""
         branches = (set(self._mech.tree.carried(j.outer)) for j in self._branches(hub))
         free = [bodies for bodies in branches if bodies.isdisjoint(without)]
         return max((self._moving[body] - self._moving[hub] for bodies in free for body in bodies), default=0)
 
     def _branches(self, hub: str) -> list[TreeJoint]:
-        """Return the moving joints that leave a hub."""
+        """Return the moving joints that start at the group of a hub."""
         return [j for j in self._joints if moves(j) and self._hub.get(j.inner) == hub]
 
     def fingers(self, hub: str) -> list[TreeJoint]:
-        """Return the joints at which the fingers of a gripper leave a hub, none where it carries none."""
+        """Return the joints at which the fingers of a gripper start at a hub, empty if there is no gripper."""
         branches = self._branches(hub)
         lengths = []
         for branch in branches:
@@ -209,7 +208,7 @@ class _Tree:
         return branches if len(branches) > 1 and max(lengths) < self._moving[hub] else []
 
     def single_finger(self, hub: str) -> list[TreeJoint]:
-        """Return the joint of the one moving finger of a gripper at a hub, none where no name says that it is one."""
+        """Return the joint of the only moving finger of a gripper at a hub, empty if no name indicates a finger."""
         branches = self._branches(hub)
         if len(branches) != 1 or self._moving[hub] < _ARM or branches[0].pair is None:
             return []
@@ -221,21 +220,21 @@ class _Tree:
         return branches if is_last and named else []
 
     def _closes_elsewhere(self, bodies: set[str], hub: str) -> bool:
-        """Whether a loop of these bodies goes through others than the hub."""
+        """Return True if a loop through these bodies contains bodies other than them and the group of the hub."""
         near = bodies | self.fixed_to(hub)
         ends = (pair.bodies for pair in self._mech.tree.cut)
         return any((a in bodies or b in bodies) and not {a, b} <= near for a, b in ends)
 
 
 def rated_payload(scenario: Scenario, payload: float | None) -> Payload:
-    """Return the rated payload: a mass (kg) at the tool, or the one of the scene.
+    """Return the rated payload: a mass (kg) at the tool, or the payload of the scene.
 
     Raises
     ------
     BadUsage
         The scene has several payloads.
     BadNumber
-        A mass that is negative or too large.
+        The mass is negative or too large.
     """
     own = scenario.actions.payloads
     if payload is None and len(own) == 1:
@@ -249,7 +248,7 @@ def rated_payload(scenario: Scenario, payload: float | None) -> Payload:
 
 
 def payload_share(rated: Payload, share: float) -> tuple[Payload, ...]:
-    """Return a share of the rated payload, mass and inertia alike; nothing where there is none."""
+    """Return a share of the rated payload, in mass and inertia; empty if there is no rated payload."""
     return (rated.scaled(share),) if rated.mass else ()
 
 
@@ -265,7 +264,7 @@ def payload_options(rated: Payload, share: float, of_scene: bool) -> tuple[str, 
 
 
 def require_joints(mech: Mechanism, speeds: Mapping[str, float]) -> None:
-    """Refuse full speeds of what is no joint.
+    """Require that full speeds are given for joints only.
 
     Raises
     ------
@@ -282,14 +281,14 @@ def require_joints(mech: Mechanism, speeds: Mapping[str, float]) -> None:
 def full_speeds(
     mech: Mechanism, axes: tuple[str, ...], given: Mapping[str, float] | None
 ) -> dict[str, float]:
-    """Return the full speed of axes, rad/s or m/s: given ones, else the velocity limits.
+    """Return the full speeds of axes, rad/s or m/s: given ones, else the velocity limits.
 
     Raises
     ------
     UnknownName
-        A speed is given for no joint.
+        A speed is given for an unknown joint.
     BadUsage
-        An axis without either, or a speed for a joint that is no axis.
+        An axis has neither, or a speed is given for a joint that is no axis.
     """
     require_joints(mech, given or {})
     for name in given or {}:
@@ -311,23 +310,23 @@ def full_speeds(
     return out
 
 
-# The ``mbplugin estop`` command that computes one row of a stopping table again.
+# The ``mbplugin estop`` command that reproduces one row of a stopping table.
 
 
 @dataclass(frozen=True)
 class StopCommand:
-    """What the commands of all rows have in common.
+    """The common part of the commands of all rows.
 
     Parameters
     ----------
     head : tuple of str
-        Program, command, FILE and how it is read.
+        Program, command, FILE and its reading options.
     tail : tuple of str
-        Tool, payload of the scene left out, brakes.
+        Options for the tool, for omitting the scene's payloads, and for brakes.
     resting : mapping of str to float
         Rates of the scene's state that a row sets to zero.
     ramps : tuple of str
-        Braked joints of which no deceleration is known; a command of category 1 states one.
+        Braked joints without a known deceleration; a command of category 1 states one for them.
     """
 
     head: tuple[str, ...]
@@ -343,16 +342,16 @@ class StopCommand:
         payload: tuple[str, ...],
         decelerations: Mapping[str, float],
     ) -> str | None:
-        """Return the command of one row, None where a name cannot be written on a command line.
+        """Return the command of one row, None if a name cannot be written on a command line.
 
         Parameters
         ----------
         q, qd : mapping of str to float
-            All coordinates, and the rate of the axis, rad and m, per second.
+            All coordinates, and the rates of moving axes, rad and m, rad/s and m/s.
         payload : tuple of str
-            The options that state the payload.
+            Options for the payload.
         decelerations : mapping of str to float
-            That the command states, rad/s² or m/s².
+            Decelerations to state, rad/s² or m/s².
         """
         rates = {**self.resting, **qd}
         if any(not _writable(name) for name in (*q, *rates, *decelerations)):
@@ -376,13 +375,13 @@ def stop_command(
     ----------
     scene : Scene or None
     scenario : Scenario
-        Whose tool it is.
+        Provides the tool.
     brakes : iterable of Brake or mapping
-        Those that were given besides the scene's.
+        Brakes given in addition to the scene's.
     ramps : iterable of str
         Braked joints with neither a deceleration nor an effort limit.
     drops_payloads : bool
-        Whether the payloads of the scene are not carried.
+        Whether the payloads of the scene are omitted.
     """
     if scene is None or scene.request is None or scene.request.snap_angles:
         return None
@@ -409,7 +408,7 @@ def stop_command(
 
 
 def _brake(brake: Brake) -> str:
-    """Return a brake as ``JOINT:KEY=VALUE,…`` with what is not the default."""
+    """Return a brake as ``JOINT:KEY=VALUE,…`` with all values that are not defaults."""
     own = [(f.name, getattr(brake, f.name), f.default) for f in fields(Brake) if f.metadata]
     stated = {name: float(value) for name, value, default in own if value is not None and value != default}
     return f"{brake.joint}:{_listed(stated or {'engagement': brake.engagement})}"
@@ -421,10 +420,10 @@ def _exact(values: Mapping[str, float]) -> str:
 
 
 def _listed(values: Mapping[str, float]) -> str:
-    """Return ``NAME=VALUE,…`` without the digits that only rounding has made."""
+    """Return ``NAME=VALUE,…`` rounded to 12 digits, which removes rounding errors."""
     return _exact({name: float(f"{value:.12g}") for name, value in values.items()})
 
 
 def _writable(name: str) -> bool:
-    """Whether a name survives ``NAME=VALUE,…``."""
+    """Return True if a name can be written in ``NAME=VALUE,…``."""
     return "," not in name and name == name.strip()

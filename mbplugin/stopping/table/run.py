@@ -63,13 +63,13 @@ from mbplugin.stopping.table.rated import (
 from mbplugin.stopping.table.values import COLUMNS, MOVES, Evidence, RowCase, RowStop, StoppingTable
 from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces
 
-#: Axes that come before the one that bends the arm.
+#: Number of axes before the one that bends the arm.
 _BENT = 2
 _ORDER = ("category", "axis", "extension_percent", "payload_percent", "speed_percent")
-#: By the year of the edition: what a report cites unless another grid is stated. The axes and shares are those of
-#: Annex B of 2011 in both cases; the newest is the default.
+#: Citation in reports by year of the edition, unless another grid is stated. Axes and shares are those of Annex B of
+#: 2011 in both cases; the newest is the default.
 FORMS = {2025: "ISO 10218-1:2025", 2011: "ISO 10218-1:2011, Annex B"}
-#: Shares of that form in category 1, percent; in category 0 all are 100 %.
+#: Shares in category 1 in that form, percent; in category 0 all are 100 %.
 SHARES = (33, 66, 100)
 QUANTITIES = ("speed", "extension", "payload")
 
@@ -94,17 +94,17 @@ def stopping_table(
     confidence: float = CONFIDENCE,
     max_seconds: float = MAX_SECONDS,
 ) -> StoppingTable:
-    """Compute the stopping table of an arm: one axis moves at a time.
+    """Compute the stopping table of an arm, in which one axis moves at a time.
 
-    Category 0 stops three axes at full speed, extension and payload; category 1 the first two at 33, 66
-    and 100 % of each, the third only with the arm stretched out. The second and third axis move downwards.
+    Category 0 stops three axes at full speed, extension and payload. Category 1 stops the first two at 33, 66
+    and 100 % of each, and the third only with the arm stretched. The second and third axes move downwards.
 
     Parameters
     ----------
     mech : path, PyBullet client, Scene or Mechanism
         A tree of joints with one freedom each.
     q : mapping, optional
-        Coordinates of joints that no row poses, rad and m; else the scene's.
+        Coordinates of joints that the rows do not set, rad and m; by default the scene's.
     axes : sequence of str, optional
         Joints, by default the first three that are not roll axes along the arm.
     payload : float, optional
@@ -116,24 +116,24 @@ def stopping_table(
     brakes, decelerations, tool, require_brakes
         As for :func:`mbplugin.estop`.
     grid : mapping, optional
-        Shares by ``speed``, ``extension`` and ``payload``, whole percents, instead of those above, in both
+        Shares by ``speed``, ``extension`` and ``payload``, whole percents, which replace those above in both
         categories.
     edition : 2011 or 2025
-        Of ISO 10218-1, whose form the table has, as reports cite it.
+        Edition of ISO 10218-1 that reports cite for the form of the table.
     measured : path, optional
-        A CSV file of measured stops as for :func:`mbplugin.calibrate`: each stands beside the stop that these brakes
-        and decelerations give.
+        A CSV file of measured stops as for :func:`mbplugin.calibrate`: each is compared with the stop computed from
+        these brakes and decelerations.
     share, confidence : float
         Of the upper bounds of stops whose brake or ramp is calibrated, between 0 and 1.
     max_seconds : float
-        Of computing; a table that takes longer is an error.
+        Time limit of the computation, s; exceeding it is an error.
 
     Raises
     ------
     BadUsage
-        A mechanism with loops, an axis of unknown speed, or an axis without a brake and a deceleration.
+        The mechanism has loops, the speed of an axis is unknown, or an axis has no brake or no deceleration.
     BadNumber
-        A share of the grid that is no percent, or one of the bounds that is not between 0 and 1.
+        A share of the grid is no whole percent, or ``share`` or ``confidence`` is not between 0 and 1.
     """
     points = grid_of(grid, edition)
     require_positive("time to compute", max_seconds, "s", LONGEST)
@@ -164,7 +164,7 @@ def stopping_table(
     bound = (share, confidence)
     stops = TableStops(compiled, names, rated, full, points, ramps, payload is None, command, bound, budget)
     beside = None
-    # first, as its file may be wrong
+    # before the rows, because the file may be invalid
     if measured is not None:
         beside = measured_stops(
             mech,
@@ -213,7 +213,7 @@ def stopping_table(
     )
 
 
-#: By the name of the command.
+#: Alias with the name of the command.
 stop_table = known_as(stopping_table, "stop_table")
 
 
@@ -232,7 +232,7 @@ def ramps_by_joint(
 
 
 def _implausible(scenario: Scenario, rated: Payload, speeds: Mapping[str, float]) -> tuple[str, ...]:
-    """Return sentences on full speeds, a rated payload and brakes that are probably in another unit."""
+    """Return sentences on full speeds, the rated payload and brakes that are probably stated in another unit."""
     qd = np.zeros(len(scenario.qd))
     for axis, speed in speeds.items():
         qd[scenario.rate_of(axis)] = speed
@@ -264,7 +264,7 @@ def _assumptions(
         speeds_sentence(scenario.mech, "100 % speed", stops.speeds),
         "extension: distance of the tool from the axis, 100 % stretched; the arm may meet itself",
         f"from the signal to power off, and on to the brake's grip: {delays}",
-        # those of the joints that stand hold, or slip
+        # all brakes: those of the other joints hold, or slip
         *stated_brakes(scenario.brakes),
         *stated_ramps(scenario.mech, ramps, led),
         *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in shown)),
@@ -272,22 +272,22 @@ def _assumptions(
     )
 
 
-# The stops of a stopping table: one axis moves, at every share of speed, extension and payload.
+# The stops of a stopping table: one axis moves, at all shares of speed, extension and payload.
 
 
 class AxisStops:
-    """Computes stops in which one axis moves, and how far these may be off.
+    """Computes stops in which one axis moves, and their upper bounds.
 
     Parameters
     ----------
     compiled : CompiledStop
-        With the payloads that are set.
+        The robot with its current payloads.
     ramps : mapping of str to Ramp
-        Stated ones, by joint.
+        Stated ramps by joint.
     share, confidence : float
         Of upper bounds.
     budget : (float, float)
-        When the time to compute ends, on the clock of :func:`time.monotonic`, and how much there was, s.
+        End of the computing time on the clock of :func:`time.monotonic`, and total computing time, s.
     """
 
     def __init__(
@@ -304,7 +304,7 @@ class AxisStops:
         self.ramps_of_effort: list[str] = []
 
     def stop(self, category: int, axis: str, q: Array, qd: Array) -> StopSummary:
-        """Return the stop of an axis in a category from q (nq,) and qd (nv,), with the payloads that are set."""
+        """Return the stop of an axis in a category from q (nq,) and qd (nv,), with the current payloads."""
         return self._stop(category, axis, q, qd)[0]
 
     def _stop(
@@ -329,7 +329,7 @@ class AxisStops:
         return self.compiled.controlled_stop(q, qd, decelerations, delays), reactions, deceleration
 
     def bounds(self, category: int, axis: str, q: Array, qd: Array, own: StopSummary) -> StopBounds | None:
-        """Return how far a stop from q (nq,) and qd (nv,) may be off; None without a calibration, or without rest."""
+        """Return the bounds of a stop from q (nq,) and qd (nv,); None without a calibration, or without rest."""
         brakes = self.compiled.scenario.brakes
         n = [brake.joint for brake in brakes].index(axis)
         stated = stated_brake(brakes[n]) if category == 0 else self.ramps.get(axis)
@@ -365,7 +365,7 @@ class AxisStops:
             self.ramps = ramps
 
     def _deceleration(self, axis: str, q: Array, speed: float) -> float:
-        """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; what is assumed is noted."""
+        """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; note it if it is assumed."""
         if axis in self.ramps:
             return self.ramps[axis].deceleration_from(speed)
         compiled = self.compiled
@@ -379,7 +379,7 @@ class AxisStops:
 
 
 class TableStops(AxisStops):
-    """Computes the stops of a table."""
+    """Computes the rows of a stopping table."""
 
     def __init__(
         self,
@@ -399,7 +399,7 @@ class TableStops(AxisStops):
         self.grid, self.of_scene, self.command = grid, of_scene, command
         compiled.set_payloads(payload_share(rated, 1.0))
         self._poser = ExtensionPoses(compiled, axes)
-        # at 100 % payload, as gravity decides where an axis is loaded most
+        # at 100 % payload, because the pose of the largest load depends on gravity
         self.poses = {
             (axis, share): self._poser.pose(axis, share / 100)
             for k, axis in enumerate(axes)
@@ -450,7 +450,7 @@ class TableStops(AxisStops):
         return row, motion
 
     def not_determined(self, categories: Sequence[int]) -> Iterator[str]:
-        """Yield a sentence on the numbers of the axes that their measured stops do not determine."""
+        """Yield a sentence for each calibrated axis with parameters that its measured stops do not determine."""
         brakes = {brake.joint: brake for brake in self.compiled.scenario.brakes}
         for category in categories:
             for axis in self.axes:
@@ -459,7 +459,7 @@ class TableStops(AxisStops):
                     yield not_determined(axis, category, stated.uncertainty.not_determined)
 
     def _evidence(self, category: int, axis: str) -> Evidence:
-        """Return where the brake or the ramp of an axis comes from."""
+        """Return the source of the brake or the ramp of an axis."""
         (brake,) = (brake for brake in self.compiled.scenario.brakes if brake.joint == axis)
         stated = brake if category == 0 else self.ramps.get(axis)
         if stated is not None and stated.uncertainty is not None:
@@ -467,7 +467,7 @@ class TableStops(AxisStops):
         return "assumed" if stated is None or (category == 0 and brake.assumed) else "stated"
 
     def _command_of(self, case: RowCase) -> str | None:
-        """Return the command that computes a row again."""
+        """Return the command that reproduces a row, None if there is none."""
         if self.command is None:
             return None
         q = dict(zip(self.compiled.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
@@ -489,16 +489,16 @@ def row_values(
     bounds: StopBounds | None = None,
     evidence: Evidence = "stated",
 ) -> dict[str, object]:
-    """Return a row as :class:`~mbplugin.stopping.table.values.StoppingTable` has it, without its command.
+    """Return a row of a :class:`~mbplugin.stopping.table.values.StoppingTable`, without its command.
 
     Parameters
     ----------
     payload : float
-        Mass that is carried, kg.
+        Carried mass, kg.
     bounds : StopBounds, optional
-        How far time and distance may be off.
+        Intervals and upper bounds of time and distance.
     evidence : Evidence
-        Where the brake or the ramp comes from.
+        Source of the brake or the ramp.
     """
     n = [brake.joint for brake in scenario.brakes].index(case.axis)
     row = RowStop(case, stop, scenario, payload, n, bounds, evidence)
@@ -507,12 +507,12 @@ def row_values(
 
 
 def _require_numbers(row: RowStop) -> None:
-    """Refuse a stop whose motion went beyond what numbers can say.
+    """Require that all results of a stop are finite.
 
     Raises
     ------
     BadNumber
-        With the speed and the payload of the row.
+        One is not; the message gives the speed and the payload of the row.
     """
     case, stop = row.case, row.stop
     found = (stop.time, row.time, stop.travels[row.n], stop.tool_distance, stop.tool_displacement)
@@ -524,19 +524,19 @@ def _require_numbers(row: RowStop) -> None:
         )
 
 
-# The grid of a stopping table: at which shares of speed, extension and payload its stops are computed.
+# The grid of a stopping table: the shares of speed, extension and payload of its stops.
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Shares by quantity, percent, where they are stated.
+    """The shares of each quantity, percent: stated ones, else those of the standard.
 
     Parameters
     ----------
     stated : mapping of str to tuple of int
-        By ``speed``, ``extension`` and ``payload``, ascending.
+        Shares by ``speed``, ``extension`` and ``payload``, ascending.
     edition : int
-        Of the standard whose form the table has otherwise.
+        Edition of the standard whose form applies to other quantities.
     """
 
     stated: Mapping[str, tuple[int, ...]]
@@ -544,16 +544,16 @@ class Grid:
 
     @property
     def form(self) -> str | None:
-        """The edition of the standard whose form the table has; None for another grid."""
+        """Edition of the standard whose form the table has; None if a grid is stated."""
         return None if self.stated else FORMS[self.edition]
 
     def shares(self, quantity: str, category: int) -> tuple[int, ...]:
-        """Return the shares of a quantity in a stop category, percent: stated ones in both categories."""
+        """Return the shares of a quantity in a stop category, percent; stated ones apply to both categories."""
         return self.stated.get(quantity, (100,) if category == 0 else SHARES)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What a report says of a stated grid."""
+        """Sentences of a report on a stated grid."""
         if not self.stated:
             return ()
         listed = "; ".join(f"{name} {', '.join(map(str, own))} %" for name, own in self.stated.items())
@@ -566,9 +566,9 @@ def grid_of(given: Mapping[str, Sequence[int]] | None, edition: int) -> Grid:
     Raises
     ------
     BadUsage
-        Another quantity, none of its shares, or an edition that is not known.
+        A quantity or the edition is unknown, or a quantity has no shares.
     BadNumber
-        A share that is no whole percent from 1 to 100; of the payload, from 0.
+        A share is no whole percent from 1 to 100, for the payload from 0.
     """
     if edition not in FORMS:
         raise BadUsage(
@@ -591,7 +591,7 @@ def grid_of(given: Mapping[str, Sequence[int]] | None, edition: int) -> Grid:
     return Grid({quantity: stated[quantity] for quantity in QUANTITIES if quantity in stated}, edition)
 
 
-# Measured stops beside those that a stopping table's brakes and ramps give: nothing is fitted.
+# Measured stops compared with those computed from a stopping table's brakes and ramps, without a fit.
 
 
 def measured_stops(
@@ -605,7 +605,7 @@ def measured_stops(
     tool: str | None,
     default: DefaultTool | None = None,
 ) -> MeasuredStops:
-    """Return the measured stops of a file, each beside the computed one from the same start.
+    """Return the measured stops of a file, each compared with the stop computed from the same start.
 
     Parameters
     ----------
@@ -614,9 +614,9 @@ def measured_stops(
         As for :func:`mbplugin.calibrate`.
     stops : TableStops
     compiled : CompiledStop
-        Of the stops; it gets the payloads of the rows.
+        Computes the stops; its payloads are set to those of the rows.
     default : DefaultTool, optional
-        Where no tool is named.
+        Used if no tool is named.
 
     Raises
     ------

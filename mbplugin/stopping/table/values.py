@@ -1,4 +1,4 @@
-"""A stopping table as a value, and as a file."""
+"""A stopping table: its columns, its rows, and its files."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ if TYPE_CHECKING:
     from mbplugin.stopping.worst_stops import WorstStops
     from mbplugin.stopping.zones.zone import StopMotion
 
-#: Where the numbers of a brake or a ramp come from: fitted to measured stops, stated, or assumed.
+#: Source of the numbers of a brake or a ramp: fitted to measured stops, stated, or assumed.
 Evidence = Literal["calibrated", "stated", "assumed"]
-#: A joint that is not the axis and moves farther than this is named, rad or m.
+#: A joint other than the axis is reported if it moves farther than this, rad or m.
 MOVES = 1e-9
 
 
-# The rows of a stopping table with angles and lengths in some units, for texts and pages.
+# The rows of a stopping table with angles and lengths in chosen units, for texts and pages.
 
 
 def rows_in_units(table: StoppingTable, units: Units) -> list[dict[str, Any]]:
-    """Return the rows with their numbers in some units; ``unit`` is that of the axis."""
+    """Return the rows converted to ``units``; ``unit`` of each becomes the unit of its axis."""
     return [_row_in_units(row, units, table.lengths) for row in table.rows]
 
 
 def head_in_units(cell: Cell, units: Units) -> str:
-    """Return the head of a cell with the unit of lengths."""
+    """Return the column head of a cell with the unit of lengths in ``units``."""
     return cell.head.replace("[m]", f"[{units.length}]")
 
 
@@ -70,14 +70,14 @@ def _slip_in_units(slip: Mapping[str, Any], units: Units) -> dict[str, Any]:
     return {**slip, "unit": unit, "travel": size * slip["travel"]}
 
 
-# The columns of a stopping table: what each is, and how text and HTML show it.
+# The columns of a stopping table: their definitions, and their format in text and HTML.
 #
 # A column is an entry of :data:`COLUMNS`, and a cell in each table that shows it. The rows, the CSV, the JSON
-# and its schema, the text and the page read this file.
+# and its schema, the text and the page are generated from these definitions.
 
 
 class RowCase(NamedTuple):
-    """The stop of a row.
+    """The inputs of a row's stop.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ class RowCase(NamedTuple):
         Stop category, and number of the axis, from 1.
     axis : str
     shares : (int, int, int)
-        Of speed, extension and payload, percent.
+        Shares of full speed, extension and payload, percent.
     pose : ExtensionPose
     speed : float
-        Of the axis, rad/s or m/s, not negative.
+        Speed of the axis, rad/s or m/s, not negative.
     deceleration : float or None
-        Of the axis in category 1, rad/s² or m/s².
+        Deceleration of the axis in category 1, rad/s² or m/s²; None in category 0.
     reaction : float
-        From the signal until the axis is braked, s.
+        Time from the signal until braking of the axis begins, s.
     """
 
     category: int
@@ -114,13 +114,13 @@ class RowStop(NamedTuple):
     stop : StopSummary
     scenario : Scenario
     payload : float
-        Mass that is carried, kg.
+        Carried mass, kg.
     n : int
         Index of the axis among the brakes.
     bounds : StopBounds or None
-        How far time and distance may be off; None where the brake or the ramp is not calibrated.
+        Intervals and upper bounds of time and distance; None if the brake or the ramp is not calibrated.
     evidence : Evidence
-        Where the brake or the ramp of the axis comes from.
+        Source of the brake or the ramp of the axis.
     """
 
     case: RowCase
@@ -133,17 +133,17 @@ class RowStop(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """Of the axis, rad or m."""
+        """Unit of the axis, rad or m."""
         return units_of(self.scenario.brakes[self.n].freedom).coordinate
 
     @property
     def time(self) -> float:
-        """From the signal until the axis rests, s."""
+        """Time from the signal until the axis is at rest, s."""
         return float(self.stop.times[self.n])
 
     @property
     def distance(self) -> float:
-        """How far the axis moves, rad or m."""
+        """Travel of the axis, rad or m, not negative."""
         return abs(float(self.stop.travels[self.n]))
 
     def bound(self, name: str) -> float | None:
@@ -152,13 +152,13 @@ class RowStop(NamedTuple):
 
     @property
     def rest_time_bound(self) -> float | None:
-        """Upper bound of the time until all joints rest, s: of the axis, and what others are computed to take."""
+        """Upper bound of the time until all joints are at rest, s: bound of the axis, computed times of the others."""
         bound = self.bound("time")
         return None if bound is None else max(bound, self.stop.time)
 
     @property
     def tool_distance_bound(self) -> float | None:
-        """Upper bound of the tool's way, m: it grows as the travel of the axis does."""
+        """Upper bound of the tool path, m, scaled in proportion to the travel of the axis."""
         bound = self.bound("distance")
         if bound is None or not self.distance:
             return None
@@ -166,12 +166,12 @@ class RowStop(NamedTuple):
 
     @property
     def reaction_time(self) -> float:
-        """From the signal until the axis is braked, or rests, s."""
+        """Time from the signal until braking of the axis begins, or until it is at rest, s."""
         return min(self.case.reaction, self.time)
 
     @property
     def slips(self) -> list[dict[str, object]]:
-        """Which other joints move, how far (rad or m, signed) and until when (s)."""
+        """Other joints that move, with their travel (rad or m, signed) and their time to rest (s)."""
         return [
             {
                 "joint": brake.joint,
@@ -190,12 +190,12 @@ class Column(NamedTuple):
     Parameters
     ----------
     kind : str
-        Of its values, as the schema names kinds.
+        Kind of its values, as named in the schema.
     meaning : str
         With the unit.
     value : callable
     scale : "", "axis" or "length"
-        Whether its numbers are in the unit of the axis, or lengths: those are shown in the units of the user.
+        Whether its numbers are in the unit of the axis, or lengths: these are converted to the units of the user.
     optional : bool
         Whether documents of earlier releases lack it.
     """
@@ -207,7 +207,7 @@ class Column(NamedTuple):
     optional: bool = False
 
 
-#: By key, in the order of rows, CSV and JSON. The command is added where the table is made.
+#: Columns by key, in the order of rows, CSV and JSON. The column ``command`` is added when a table is computed.
 COLUMNS: dict[str, Column] = {
     "category": Column("category", "", lambda r: r.case.category),
     "axis": Column("count", "", lambda r: r.case.number),
@@ -267,16 +267,16 @@ COLUMNS: dict[str, Column] = {
 
 
 class Cell(NamedTuple):
-    """A cell of a table that shows rows.
+    """A column of a table in a report.
 
     Parameters
     ----------
     head : str
     show : callable
-        Returns what it shows of a row.
+        Returns the text of the cell for a row.
     number : bool
     of : "axis", "distance" or ""
-        Whether it shows the time or the distance of the axis, behind which bounds stand.
+        Whether it shows the time or the distance of the axis, which cells with bounds follow.
     """
 
     head: str
@@ -285,7 +285,7 @@ class Cell(NamedTuple):
     of: Literal["axis", "distance", ""] = ""
 
 
-#: In text and page, beside the value that is bounded, where some row has a bound.
+#: Cells of bounds in text and page, after the bounded value, if any row has a bound.
 TIME_BOUND_CELLS = (
     Cell("± [ms]", lambda row: _known(row["time_interval"], 1e3)),
     Cell("≤ [ms]", lambda row: _known(row["time_bound"], 1e3)),
@@ -297,7 +297,7 @@ DISTANCE_BOUND_CELLS = (
 
 
 def cells_with_bounds(cells: Sequence[Cell], bounded: bool) -> tuple[Cell, ...]:
-    """Return cells, with those of bounds behind the time and the distance of the axis where there are some."""
+    """Return the cells; if ``bounded``, with those of bounds after the time and the distance of the axis."""
     if not bounded:
         return tuple(cells)
     out: list[Cell] = []
@@ -308,11 +308,11 @@ def cells_with_bounds(cells: Sequence[Cell], bounded: bool) -> tuple[Cell, ...]:
 
 
 def _known(value: float | None, factor: float = 1.0, unit: str = "") -> str:
-    """Return a number of a bound, rounded up; a dash where there is none."""
+    """Return a bound as text, rounded up; a dash if there is none."""
     return "–" if value is None else f"{at_most_shown(factor * value)} {unit}".rstrip()
 
 
-#: In the text. Times until the axis and until the whole arm rest; the tool's way along its path and straight.
+#: Cells of the text. Times until the axis and the whole arm are at rest; tool distance along its path and straight.
 TEXT_CELLS = (
     Cell("speed %", lambda row: f"{row['speed_percent']}"),
     Cell("ext. %", lambda row: f"{row['extension_percent']}"),
@@ -326,7 +326,7 @@ TEXT_CELLS = (
 )
 
 
-#: On the page, below a line for each axis and category.
+#: Cells of the page, below a line for each axis and category.
 HTML_CELLS = (
     Cell("speed %", lambda row: f"{row['speed_percent']}"),
     Cell("extension %", lambda row: f"{row['extension_percent']}"),
@@ -352,10 +352,9 @@ class AxisSummary(NamedTuple):
     joint : str
     category : int
     slowest, farthest, longest : dict
-        The rows of the longest time, the longest distance and the longest way of the tool; by their upper bounds
-        where they have some.
+        The rows with the longest time, distance and tool path, by their upper bounds if they have any.
     unrested : int
-        How many stops do not end at rest; the others count.
+        Number of stops that do not end at rest; they are ignored unless there are no others.
     """
 
     joint: str
@@ -379,7 +378,7 @@ def summaries(rows: Sequence[Mapping[str, Any]]) -> Iterator[AxisSummary]:
 
 
 def at_most(row: Mapping[str, Any], name: str) -> float:
-    """Return the upper bound of a value of a row, or the value where it has none."""
+    """Return the upper bound of a value of a row, or the value if it has no bound."""
     bound = row.get(f"{name}_bound")
     return float(row[name] if bound is None else bound)
 
@@ -395,30 +394,30 @@ class StoppingTable(Result):
         The joints that are stopped.
     rows : tuple of dict
         In s, m, rad and kg by the keys of :data:`~mbplugin.stopping.table.values.COLUMNS`, and
-        ``command``: the ``mbplugin estop …`` that computes the row again, None for a model that was not
+        ``command``: the ``mbplugin estop …`` that reproduces the row, None for a model that was not
         read from a file.
     assumptions : tuple of str
         One sentence each.
     of_effort : EffortLimits
         Brakes and decelerations that are effort limits.
     motions : tuple of StopMotion
-        Of the rows; none in a table that was put together otherwise.
+        Motions of the rows; none in a table that ``stopping_table`` did not compute.
     payloads : tuple of Payload
-        What is carried at 100 % payload.
+        The payloads at 100 % payload.
     tolerance : float
         Relative rank tolerance.
     lengths : tuple of str
         Coordinates that are lengths; the others are angles.
     worst : WorstStops, optional
-        The worst stops of the same axes and of the table's lowest category, where they were searched.
+        The worst stops of the same axes in the table's lowest category, if they were searched for.
     more_worst : tuple of WorstStops
-        Those of its other categories, in their order.
+        Those of its other categories, in ascending order.
     measured : MeasuredStops, optional
-        Measured stops beside computed ones, where a file of them was given.
+        Measured stops compared with computed ones, if a file of them was given.
     form : str or None
-        The edition of the standard whose form the table has; None with another grid.
+        Edition of the standard whose form the table has; None with another grid.
     tool_choice : ToolChoice
-        Why the tool is this point, and which axes do not move it.
+        The reason why this point is the tool, and the axes that do not move it.
     share, confidence : float
         Of the upper bounds of rows whose brake or ramp is calibrated.
     unbounded : tuple of str
@@ -454,12 +453,12 @@ class StoppingTable(Result):
         return iter(self.rows)
 
     def __getitem__(self, index: int) -> dict[str, Any]:
-        """Return a row by its number, from 0.
+        """Return a row by its index, from 0.
 
         Raises
         ------
         UnknownName
-            By another name: a joint has several rows.
+            The index is a text, such as a joint, which has several rows.
         """
         if isinstance(index, str):
             raise UnknownName(
@@ -471,12 +470,12 @@ class StoppingTable(Result):
         return self.rows[index]
 
     def __bool__(self) -> bool:
-        """Return True: a table without rows is a table."""
+        """Return True, also for a table without rows."""
         return True
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What stands above the numbers where some of them are assumed or not searched to the end."""
+        """Warnings to show above the numbers, on assumptions, missing bounds and incomplete searches."""
         searched = (worst.searches.warning for worst in self.searched)
         return tuple(
             filter(None, (*self.of_effort.warnings, *self.unbounded, self.tool_choice.warning, *searched))
@@ -484,17 +483,17 @@ class StoppingTable(Result):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """What bounds mean, what is equal, and the assumptions, one sentence each."""
+        """The meaning of bounds, axes with equal rows, and the assumptions, one sentence each."""
         return tuple(filter(None, (self.bound_sentence, self.equal_loads, *self.assumptions[1:])))
 
     @property
     def bounded(self) -> bool:
-        """Whether some row has an upper bound."""
+        """Whether any row has an upper bound."""
         return any(row.get(f"{name}_bound") is not None for row in self.rows for name in ("time", "distance"))
 
     @property
     def bound_sentence(self) -> str:
-        """What upper bounds mean; empty where no row has one."""
+        """The meaning of upper bounds; empty if no row has one."""
         if not self.bounded:
             return ""
         return (
@@ -505,7 +504,7 @@ class StoppingTable(Result):
 
     @property
     def equal_loads(self) -> str:
-        """Which axes of category 1 stop alike with every payload, as their ramps do; empty where none does."""
+        """Sentence on axes whose category 1 stops do not depend on the payload, as their ramps do not; else empty."""
         axes = []
         for joint in self.axes:
             rows = [row for row in self.rows if (row["category"], row["joint"]) == (1, joint)]
@@ -525,7 +524,7 @@ class StoppingTable(Result):
 
     @property
     def unrested(self) -> str:
-        """Which stops do not end at rest, and how they end; empty where all do."""
+        """Sentence on the stops that do not end at rest, with their outcomes; empty if all do."""
         groups: dict[tuple[int, str, str], list[dict[str, Any]]] = {}
         for row in self.rows:
             if row["outcome"] != "stopped":
@@ -543,7 +542,7 @@ class StoppingTable(Result):
 
     @property
     def searched(self) -> tuple[WorstStops, ...]:
-        """The worst stops of each category, where they were searched."""
+        """The worst stops of each category, if they were searched for."""
         return () if self.worst is None else (self.worst, *self.more_worst)
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
@@ -558,7 +557,7 @@ class StoppingTable(Result):
         return rendered(self, "json" if kind == "json" else "html")
 
     def _csv(self) -> str:
-        """Return the assumptions as comments, then one line per stop."""
+        """Return the CSV text: assumptions as comments, then one line per stop."""
         title = f"stopping table of {self.model}, tool {self.tool}"
         beside = self.measured
         compared = [] if beside is None else [f"measured: {beside.source}", beside.sentence]
@@ -576,7 +575,7 @@ class StoppingTable(Result):
 
 
 def slip_words(row: Mapping[str, Any]) -> list[str]:
-    """Return how far other joints of a row move, one phrase each."""
+    """Return the slips of other joints of a row, one phrase each."""
     return [
         f"{slip['joint']} slips {slip['travel']:+.4g} {slip['unit']}, at rest after"
         f" {1e3 * slip['time']:.1f} ms"
@@ -585,7 +584,7 @@ def slip_words(row: Mapping[str, Any]) -> list[str]:
 
 
 def flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of cells: slips in words, one column for each coordinate."""
+    """Return a flat row for the CSV: slips in words, one column for each coordinate."""
     cells = {key: value for key, value in row.items() if key not in ("slips", "q", "command")}
     pose = {f"q {name}": value for name, value in row["q"].items()}
     return {**cells, "slips": "; ".join(slip_words(row)), **pose, "command": row["command"]}

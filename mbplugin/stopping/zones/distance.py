@@ -1,4 +1,4 @@
-"""A distance as a value: the formula of a standard with all its terms."""
+"""Separation distances: the formula of a standard with all its terms."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from mbplugin.stopping.table.values import StoppingTable
     from mbplugin.stopping.worst_stops import WorstStops
 
-#: Of what distances are computed: a stop, a table, worst stops, the path of the JSON of one, or its figures.
+#: Sources of distances: a stop, a table, worst stops, the path of the JSON of one of these, or its figures.
 StopLike: TypeAlias = "StopReport | StoppingTable | WorstStops | StopFigures | str | Path"
-#: The commands whose documents have stops.
+#: Commands whose documents contain stops.
 StopDocument: TypeAlias = Literal["estop", "stop-table", "worst-stop"]
 #: The meaning of the time of a stop, in both standards.
 STOPPING = "stopping time, from the stop signal to rest"
 _EXPECTED = "the JSON document of estop, stop-table or worst-stop"
 _REMEDY = "write one by mbplugin estop FILE --output-format json --output stop.json"
 _SHARES = (("speed_percent", "speed"), ("extension_percent", "extension"), ("payload_percent", "payload"))
-#: Behind the name of a stop whose upper bound counts.
+#: Appended to the name of a stop whose upper bound is used.
 _UPPER = ", upper bound"
 TermOrigin = Literal["given", "stop", "formula"]
 TermUnit = Literal["m", "s", "m/s"]
-#: Beyond these a value is in another unit (mm for m, ms for s).
+#: Larger values are probably in another unit (mm for m, ms for s).
 _LARGEST: dict[TermUnit, float] = {"m": 10.0, "s": 10.0, "m/s": 10.0}
 STANDARD = "ISO/TS 15066:2016, 5.5.4 (since 2025 in ISO 10218-2)"
 FORMULA = "S_p = S_h + S_r + S_s + C + Z_d + Z_r"
@@ -57,39 +57,39 @@ _SEPARATION_NOTES = (
 )
 
 
-# What distances take from stops: the stopping time, the way of the tool, and its speed.
+# The figures of stops on which distances depend: the stopping time, the tool path, and the tool speed.
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class StopFigures:
-    """The figures of one stop, or the largest ones of several.
+    """The figures of one stop, or the largest figures of several stops.
 
     Parameters
     ----------
     model : str
     time : float
-        From the signal until all joints rest, s.
+        Time from the signal until all joints are at rest, s.
     travel : float
-        Way of the tool along its path, from the signal to rest, m.
+        Length of the tool path from the signal to rest, m.
     speed : float or None
-        Of the tool at the signal, m/s; None for several stops.
+        Speed of the tool at the signal, m/s; None for several stops.
     slowest, farthest : str
-        Of which stop time and travel are, in words.
+        The stops to which time and travel belong, in words.
     unrested : tuple of str
         The stops that do not end at rest, with their outcomes.
     assumed : tuple of str
-        What the stops assume, one sentence each.
+        Assumptions of the stops, one sentence each.
     of_effort : EffortLimits
-        The joints whose brake or deceleration is not stated.
+        Joints whose brake or deceleration is not stated.
     tool_choice : ToolChoice
-        Of which point travel and speed are, and whether somebody stated it.
+        The point to which travel and speed refer, and why it was chosen.
     file, sha256 : str
         The document that was read; empty for values.
     unbounded : tuple of str
         Why calibrated stops have no upper bound, and what measured stops do not determine, one sentence each.
     row_speed : float
-        Of the tool at the signal, m/s, the largest of the rows of a table, whose axis moves alone; 0 without rows.
+        Largest speed of the tool at the signal in the rows of a table, whose axes move alone, m/s; 0 without rows.
     """
 
     model: str
@@ -109,23 +109,23 @@ class StopFigures:
 
     @property
     def known_speed(self) -> float:
-        """Of the tool at the signal, as far as the stops tell: that of the one stop, or the largest of rows, m/s."""
+        """Speed of the tool at the signal as far as known, m/s: that of the single stop, or the largest of the rows."""
         return self.row_speed if self.speed is None else self.speed
 
 
 def figures_of(stop: StopLike, category: int | None = None) -> StopFigures:
-    """Return the figures of a stop, a table, worst stops, or the JSON document of one.
+    """Return the figures of a stop, a table, worst stops, or the JSON document of one of these.
 
     Parameters
     ----------
     stop : StopLike
     category : 0, 1 or 2, optional
-        Of the stops that count; needed where a table has several.
+        Category of the stops to use; required if a table has several.
 
     Raises
     ------
     UnreadableFile, BadUsage
-        No document of stops, something else, or stops of several categories.
+        The argument is no document or value with stops, or it has several categories.
     """
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.table.values import StoppingTable
@@ -173,7 +173,7 @@ def figures_of_document(
     data : bytes
     name : str
     violation : callable, optional
-        Returns the first place at which a document is not what the schema of its command says; empty for none.
+        Returns the first location at which a document violates the schema of its command; empty if there is none.
     category : 0, 1 or 2, optional
         As for :func:`figures_of`.
 
@@ -200,12 +200,12 @@ def _without_stops(name: str) -> UnreadableFile:
 
 
 def require_rest(figures: StopFigures) -> StopFigures:
-    """Return figures all stops of which begin in motion and end at rest.
+    """Require that all stops begin in motion and end at rest; return the figures.
 
     Raises
     ------
     BadUsage
-        Nothing moves; or names the stops that do not.
+        Nothing moves, or stops do not end at rest; the message names them.
     """
     if figures.time == 0.0 and figures.travel == 0.0:
         raise BadUsage(
@@ -224,7 +224,7 @@ def require_rest(figures: StopFigures) -> StopFigures:
 
 
 def _kind_of(document: Any) -> StopDocument:
-    """Return which command's document of stops this is."""
+    """Return the command that wrote a document of stops."""
     return "stop-table" if "rows" in document else "worst-stop" if "found" in document else "estop"
 
 
@@ -235,7 +235,7 @@ def _of_document(document: Any, category: int | None) -> StopFigures:
         in_table = (document.get("worst"), *document.get("more_worst", ()))
         searches = [document] if "found" in document else [worst for worst in in_table if worst]
         stops = [_of_row(row, model) for row in document.get("rows", ())]
-        # those of a table of an earlier release are of category 0
+        # worst stops in a table of an earlier release are of category 0
         stops += [_of_worst(one, model, int(w.get("category", 0))) for w in searches for one in w["found"]]
         assumed = [*document["assumptions"], *(said for worst in searches for said in worst["assumptions"])]
         assumed += filter(None, [document.get("bound_sentence")])
@@ -253,7 +253,7 @@ def _of_effort(document: Any) -> EffortLimits:
 
 
 def _tool_choice(document: Any) -> ToolChoice:
-    """Return the tool of a document; one of an earlier release does not say whether it was named."""
+    """Return the tool of a document; documents of earlier releases do not state whether it was named."""
     found = document.get("tool_choice")
     if found is None:
         tool = document["tool"]
@@ -278,7 +278,7 @@ def _of_stop(
 
 
 class _Figure(NamedTuple):
-    """One of several stops."""
+    """The figures of one of several stops."""
 
     category: int
     name: str
@@ -291,13 +291,13 @@ class _Figure(NamedTuple):
 
 
 def _of_category(stops: Sequence[_Figure], category: int | None) -> list[_Figure]:
-    """Return the stops of a category, that of all where none is given."""
+    """Return the stops of a category; without one, all stops must have the same category."""
     _require_category({stop.category for stop in stops}, category)
     return [stop for stop in stops if category is None or stop.category == category]
 
 
 def _require_category(there: Collection[int], category: int | None) -> None:
-    """Refuse stops of several categories where none is given, and a category of which there are none."""
+    """Raise an error if no category is given for stops of several, or if the given one has no stops."""
     shown = " and ".join(map(str, sorted(there)))
     if category is None and len(there) > 1:
         raise BadUsage(
@@ -338,7 +338,7 @@ def _of_several(
 def _of_row(row: Mapping[str, Any], model: str) -> _Figure:
     shares = (f"{row[key]} % {what}" for key, what in _SHARES)
     name = f"stop of category {row['category']} of {model}, {row['joint']}, {', '.join(shares)}"
-    # the other joints stand: the tool turns about the axis, or slides with it; a document may have fewer columns
+    # the other joints are at rest, so the tool turns about the axis or slides with it; a document may lack columns
     arm = 1.0 if row.get("unit") == "m" else _number(row.get("extension", 0.0))
     time, travel = (_number(at_most(row, key)) for key in ("rest_time", "tool_distance"))
     bounded = [row.get(f"{key}_bound") is not None for key in ("rest_time", "tool_distance")]
@@ -355,7 +355,7 @@ def _of_worst(found: Mapping[str, Any], model: str, category: int) -> _Figure:
 
 
 def _number(value: Any) -> float:
-    """Return a finite number that is not negative.
+    """Return a finite number that is not negative as a float.
 
     Raises
     ------
@@ -366,7 +366,7 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-# A term of a distance: what it is, its value, and where that comes from.
+# Terms of a distance: quantity, value, and source of the value.
 
 
 @dataclass(frozen=True)
@@ -390,9 +390,9 @@ class Term:
     value : float
     unit : "m", "s" or "m/s"
     origin : "given", "stop" or "formula"
-        By the user, from a computed stop, or from other terms.
+        Given by the user, taken from a computed stop, or computed from other terms.
     source : str
-        In words: which stop, or which formula.
+        The stop or the formula, in words.
     """
 
     symbol: str
@@ -404,7 +404,7 @@ class Term:
 
 
 def term(quantity: Quantity, value: float, origin: TermOrigin, source: str) -> Term:
-    """Return a quantity with its value."""
+    """Return the term of a quantity with a value."""
     return Term(quantity.symbol, quantity.meaning, float(value), quantity.unit, origin, source)
 
 
@@ -416,11 +416,11 @@ def given_terms(
     Raises
     ------
     BadUsage
-        A term is missing; the message names every one of them.
+        Terms are missing; the message names all of them.
     UnknownName
-        No term of the standard's formula.
+        A symbol is no such term of the standard's formula.
     BadNumber
-        Negative, not finite, or a size that is another unit's.
+        A value is negative, not finite, or so large that it must be in another unit.
     """
     stated = {symbol: value for symbol, value in given.items() if value is not None}
     symbols = [quantity.symbol for quantity in required]
@@ -453,7 +453,7 @@ def _given(quantity: Quantity, value: float) -> Term:
 
 
 def _smaller(quantity: Quantity, value: float) -> str:
-    """Return how the number is stated in a smaller unit, of which it is plausible."""
+    """Return a remedy that states the number in a smaller unit, if that is plausible."""
     unit, most = {"m": "mm", "s": "ms", "m/s": "mm/s"}[quantity.unit], _LARGEST[quantity.unit]
     return f"write {quantity.symbol}={value:g}{unit} if that is meant" if most < value <= 1e3 * most else ""
 
@@ -461,7 +461,7 @@ def _smaller(quantity: Quantity, value: float) -> str:
 # ``protective_distance``: the protective separation distance S_p of a robot, ISO/TS 15066:2016.
 
 
-#: What only the user knows, in the order of the formula.
+#: Quantities that only the user knows, in the order of the formula.
 GIVEN = (
     Quantity("v_h", "speed of the person towards the robot", "m/s"),
     Quantity("T_r", "reaction time of the robot system, until the stop signal", "s"),
@@ -503,43 +503,43 @@ def protective_distance(
 ) -> Distance:
     """Compute the protective separation distance S_p = S_h + S_r + S_s + C + Z_d + Z_r.
 
-    S_h = v_h (T_r + T_s), S_r = v_r T_r; T_s and S_s are those of the stop.
+    S_h = v_h (T_r + T_s), S_r = v_r T_r; T_s and S_s are taken from the stop.
 
     Parameters
     ----------
     stop : StopReport, StoppingTable, path of the JSON document of one, or StopFigures
-        The longest time and the longest way of a table count, each from its own row.
+        For a table, the longest time and the longest tool path are used, which may be of different rows.
     v_h : float
-        Speed of the person, m/s. No term has a default but v_r.
+        Speed of the person, m/s. No term except v_r has a default.
     T_r : float
-        From the intrusion to the stop signal, s.
+        Time from the intrusion to the stop signal, s.
     C, Z_d, Z_r : float
-        m.
+        Intrusion distance, and uncertainties of the positions of person and robot, m.
     v_r : float, optional
-        Speed of the robot, m/s; of a single stop by default that of the tool at the signal, and never below it.
+        Speed of the robot, m/s, not below that of the tool at the signal, which is the default for a single stop.
     category : 0, 1 or 2, optional
-        Of the stops that count; needed where a table has several.
+        Category of the stops to use; required if a table has several.
 
     Raises
     ------
     BadUsage
         A term is missing, or a stop does not come to rest.
     BadNumber
-        A term that cannot be, or a speed of the robot below that at which its stops begin.
+        A term is out of range, or the speed of the robot is below that at which its stops begin.
     UnreadableFile
-        No JSON document of stops.
+        The file is no JSON document of stops.
     """
     values = {"v_h": v_h, "T_r": T_r, "C": C, "Z_d": Z_d, "Z_r": Z_r, "v_r": v_r}
     return protective_of(figures_of(stop, category), values)
 
 
 def protective_of(figures: StopFigures, values: Mapping[str, float | None]) -> Distance:
-    """Return the distance S_p of the figures of a stop, with the given terms by symbol.
+    """Return the distance S_p from the figures of a stop and the given terms by symbol.
 
     Raises
     ------
     BadUsage, BadNumber, UnknownName
-        As for :func:`protective_distance`, and a symbol that the formula does not have.
+        As for :func:`protective_distance`, or the formula does not have a symbol.
     """
     require_rest(figures)
     computed = values.get("v_r") is None and figures.speed is not None
@@ -560,7 +560,7 @@ def protective_of(figures: StopFigures, values: Mapping[str, float | None]) -> D
 
 
 def _no_slower(speed: Term, figures: StopFigures) -> Term:
-    """Return a given speed of the robot, which is not below that of the tool at the signal."""
+    """Return the given speed of the robot; raise an error if it is below that of the tool at the signal."""
     known = figures.known_speed
     if speed.value < known * (1.0 - 1e-9):
         remedy = f"compute the stop from {speed.value:g} m/s"
@@ -580,7 +580,7 @@ def _computed_speed(figures: StopFigures) -> Term:
 # ``separation_distance``: the distance S of a safeguard from the hazard zone, ISO 13855:2024.
 
 
-#: What only the user knows, in the order of the formula.
+#: Quantities that only the user knows, in the order of the formula.
 SEPARATION_GIVEN = (
     Quantity("K", "approach speed of the person or part of the body", "m/s"),
     Quantity("t1", "response time of detection and control, until the stop signal", "s"),
@@ -611,42 +611,42 @@ def separation_distance(
     Z: float | None = None,
     category: int | None = None,
 ) -> Distance:
-    """Compute the separation distance S = K·T + D_DS + Z with T = t1 + t2; t2 is that of the stop.
+    """Compute the separation distance S = K·T + D_DS + Z with T = t1 + t2; t2 is taken from the stop.
 
     Parameters
     ----------
     stop : StopReport, StoppingTable, path of the JSON document of one, or StopFigures
-        The slowest stop of a table counts.
+        For a table, the slowest stop is used.
     K : float
         Approach speed, m/s. No term has a default.
     t1 : float
-        From the intrusion to the stop signal, s: detection, evaluation, communication.
+        Time from the intrusion to the stop signal, s: detection, evaluation, communication.
     D_DS : float
         Reach distance of the protective device, m.
     Z : float
         Supplementary distance, m.
     category : 0, 1 or 2, optional
-        Of the stops that count; needed where a table has several.
+        Category of the stops to use; required if a table has several.
 
     Raises
     ------
     BadUsage
         A term is missing, or a stop does not come to rest.
     BadNumber
-        A term that cannot be.
+        A term is out of range.
     UnreadableFile
-        No JSON document of stops.
+        The file is no JSON document of stops.
     """
     return separation_of(figures_of(stop, category), {"K": K, "t1": t1, "D_DS": D_DS, "Z": Z})
 
 
 def separation_of(figures: StopFigures, values: Mapping[str, float | None]) -> Distance:
-    """Return the distance S of the figures of a stop, with the given terms by symbol.
+    """Return the distance S from the figures of a stop and the given terms by symbol.
 
     Raises
     ------
     BadUsage, BadNumber, UnknownName
-        As for :func:`separation_distance`, and a symbol that the formula does not have.
+        As for :func:`separation_distance`, or the formula does not have a symbol.
     """
     require_rest(figures)
     given = given_terms(SEPARATION_STANDARD, SEPARATION_GIVEN, values)
@@ -663,7 +663,7 @@ def separation_of(figures: StopFigures, values: Mapping[str, float | None]) -> D
 
 @dataclass(frozen=True, eq=False)
 class Distance(Result):
-    """A separation distance: from a computed stop, not from a measured one.
+    """A separation distance, from a computed stop, not a measured one.
 
     Parameters
     ----------
@@ -672,14 +672,14 @@ class Distance(Result):
     value : float
         m.
     standard : str
-        With its edition.
+        The standard with its edition.
     formula : str
     terms : tuple of Term
         In the order of the formula; the distance itself is the last one.
     stop : StopFigures
-        From which the stopping time and travel are taken.
+        Source of the stopping time and travel.
     notes : tuple of str
-        What the distance does not contain, one sentence each.
+        Limitations of the distance, one sentence each.
     """
 
     symbol: str
@@ -695,13 +695,13 @@ class Distance(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What stands above the terms where some of them are assumed."""
+        """Warnings to show above the terms, if the stop has assumptions or lacks bounds."""
         own = (*self.stop.of_effort.warnings, *self.stop.unbounded, self.tool_choice.warning)
         return tuple(filter(None, own))
 
     @property
     def tool_choice(self) -> ToolChoice:
-        """The tool whose way is a term; no tool where the stopping time alone counts."""
+        """The tool whose path is a term; no tool if only the stopping time is used."""
         return self.stop.tool_choice if any(term.symbol == "S_s" for term in self.terms) else NO_TOOL
 
     def term(self, symbol: str) -> Term:

@@ -1,4 +1,4 @@
-"""The union of what many stops sweep."""
+"""``stop_zone``: the union of the volumes that stops sweep."""
 
 from __future__ import annotations
 
@@ -36,31 +36,31 @@ from mbplugin.stopping.zones.zone import (
     shapely,
 )
 
-#: Called with (stops done, stops in all).
+#: Called with (stops done, stops in total).
 Progress = Callable[[int, int], None]
-#: Bounds of the resolution, m.
+#: Limits of the resolution, m.
 _FINEST, _COARSEST = 1e-5, 1.0
-#: Zones of stops that are united at a time.
+#: Number of stops whose zones are united at a time.
 _BATCH = 64
-#: The sagitta of solids beside the resolution of the floor: their files are large.
+#: Ratio of the sagitta of solids to the resolution of the floor outline, because files of solids are large.
 _SOLID = 5.0
-#: Triangles of an STL file.
+#: Most triangles in an STL file.
 _MOST_TRIANGLES = 2_000_000
-#: Segments of a quarter of a circle. The polygon is drawn around the circle, not into it.
+#: Segments of a quarter circle. The polygon is circumscribed, not inscribed.
 _QUARTER = 8
 _AROUND = 1.0 / np.cos(np.pi / (4 * _QUARTER))
-#: Directions in which the corners of a simplified piece are the farthest.
+#: Number of directions in which the extreme corners of a piece are kept when it is simplified.
 _DIRECTIONS = 48
-#: Weight of the sum of the shares beside the place, in the search for the nearest point of a hull.
+#: Weight of the condition Σ shares = 1 in the search for the nearest point of a hull.
 _SUM = 1e3
 _CUBE = np.array(list(product((-1.0, 1.0), repeat=3)))
-#: The cubic through two samples of an arc of up to 0.05 rad is this much closer to the chord, at most.
+#: Largest ratio of the sagitta of an arc of up to 0.05 rad to that of the cubic through its samples.
 _REMAINDER = 1.001
-#: A body whose corners move less than this stands still, m.
+#: A body is at rest if its corners move less than this, m.
 _STILL = 1e-9
 
 
-# ``stop_zone``: what a robot, its tool and its payload sweep during a stop, a table or a sweep.
+# ``stop_zone``: the volume that a robot, its tool and its payload sweep during a stop, a table or a sweep.
 
 
 @checked
@@ -76,30 +76,30 @@ def stop_zone(
     """Compute the zone that a robot, its tool and its payload sweep during stops.
 
     The zone contains every point of the shapes at every time from the signal to rest: between two samples
-    of a link it is the hull of both, grown by the sagitta of the path; holes are filled.
+    of a link it is the convex hull of both, grown by the sagitta of the path. Holes are filled.
 
     Parameters
     ----------
     scene : path, PyBullet client or Scene
-        Of the robot, with its shapes: collision shapes, else visual ones.
+        The robot, with its shapes: collision shapes, else visual ones.
     stops : StopReport, StoppingTable or SweepPlan
-        Of this robot.
+        Stops of this robot.
     resolution : float
-        Largest sagitta between two samples, and growth of the outline, m. The samples are at most 0.05 rad
-        apart, so that a point 1 m from the axis has a sagitta of 0.3 mm or more.
+        Largest sagitta between two samples if the samples allow it, and growth of the outline, m. Samples are up to
+        0.05 rad apart, which is a sagitta of 0.3 mm for a point 1 m from the axis.
     payload_radius : float, optional
-        Radius of the ball around the centre of mass of each payload, m. A payload states no shape.
+        Radius of the ball around the centre of mass of each payload, m, because a payload has no shape.
     solid : bool
-        Also make the solids of an STL file.
+        Also compute the solids for an STL file.
     progress : callable, optional
-        Called with (stops done, stops in all).
+        Called with (stops done, stops in total).
 
     Raises
     ------
     BadUsage
-        Payloads without a radius, a stop of another robot, or a zone of too many solids.
+        Payloads have no radius, a stop is of another robot, or the zone has too many solids.
     BadNumber
-        A resolution or a radius that cannot be.
+        The resolution or the radius is out of range.
     MissingDependency
         shapely is not installed.
     """
@@ -153,7 +153,7 @@ def _motions_of(
 
 
 def _warnings(stops: StopReport | StoppingTable | SweepPlan) -> Iterator[str]:
-    """Yield what is assumed in the stops."""
+    """Yield the warnings about assumptions in the stops."""
     own = stops if isinstance(stops, StoppingTable) else stops.scenario
     yield from filter(None, (*own.of_effort.warnings, own.tool_choice.warning))
 
@@ -165,7 +165,7 @@ def _require_same(scene: Scene, name: str, q_names: tuple[str, ...] | None = Non
 
 
 def _sweep_motions(plan: SweepPlan) -> Iterator[StopMotion]:
-    """Yield the motions of a sweep, stop by stop: each is computed again from its number."""
+    """Yield the motions of a sweep, each computed again from the number of its stop."""
     stopper = stopper_of(plan.scenario)
     for k in range(plan.count):
         stopper.stop(*plan.draw(k))
@@ -173,12 +173,12 @@ def _sweep_motions(plan: SweepPlan) -> Iterator[StopMotion]:
 
 
 def _robot(scene: Scene, payloads: tuple[Payload, ...], radius: float | None) -> BodyPieces:
-    """Return the pieces of the robot with its payloads.
+    """Return the convex pieces of the robot with its payloads.
 
     Raises
     ------
     BadUsage, BadNumber
-        Payloads without a radius, or a radius that cannot be.
+        Payloads have no radius, or the radius is out of range.
     """
     if radius is not None and not (isfinite(radius) and 0 <= radius <= 100):
         raise BadNumber(f"the radius of the payload is {radius:g} m", expected="0 to 100 m")
@@ -211,7 +211,7 @@ def _assumptions(
 
 
 def _too_small(robot: BodyPieces, mech: Mechanism) -> Iterator[str]:
-    """Yield what is not in the zone: shapes that cannot be read, and those that links with mass do not state."""
+    """Yield warnings on parts missing from the zone: unreadable shapes, and links with mass but without shapes."""
     if robot.unread:
         files = list(dict.fromkeys(file for files in robot.unread.values() for file in files))
         packages = dict.fromkeys(name for file in files if (name := named_package(file)))
@@ -222,7 +222,7 @@ def _too_small(robot: BodyPieces, mech: Mechanism) -> Iterator[str]:
             f"TOO SMALL: the shapes of {', '.join(robot.unread)} cannot be read{which}: only joints and centres"
             f" of mass of these links are in the zone{remedy}"
         )
-    # a frame without mass, such as a flange, has nothing that could be left out
+    # a frame without mass, such as a flange, has no volume that could be missing
     bare = [
         name
         for name in robot.without_shape
@@ -236,7 +236,7 @@ def _too_small(robot: BodyPieces, mech: Mechanism) -> Iterator[str]:
 
 
 class ZoneUnion:
-    """The zone of a robot, stop by stop.
+    """Accumulates the zone of a robot stop by stop.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class ZoneUnion:
     resolution : float
         m.
     solid : bool
-        Whether solids are kept.
+        Whether solids are computed.
     """
 
     def __init__(self, mech: Mechanism, robot: BodyPieces, resolution: float, solid: bool) -> None:
@@ -259,7 +259,7 @@ class ZoneUnion:
         self.sagitta = 0.0
 
     def add(self, motion: StopMotion) -> None:
-        """Add the stop of one motion."""
+        """Add one stop, given by its motion."""
         bodies = body_motions(self._mech, motion.q, motion.qd)
         hulls = []
         for i, pieces in enumerate(self._robot.pieces):
@@ -278,7 +278,7 @@ class ZoneUnion:
             self._polygons = [shapely().union_all(self._polygons)]
 
     def _stood(self, bodies: BodyMotions, i: int) -> bool:
-        """Return whether a body that stands still has been added where it stands, as the base has in every stop."""
+        """Return True if a resting body was already added at this pose, as the base after the first stop; note it."""
         pose = np.array([i, *bodies.R_WL[0, i].ravel(), *bodies.p_WL[0, i]]).tobytes()
         known = pose in self._standing
         self._standing.add(pose)
@@ -315,13 +315,12 @@ class ZoneUnion:
         return tuple(ring if _signed_area(ring) > 0 else ring[::-1].copy() for ring in found)
 
     def _simplified(self, whole: Any) -> Any:
-        """Return a simple polygon around another.
+        """Return a polygon with few corners that contains another.
 
-        Simplification may go beyond its tolerance where it also drops the first corner of a ring, so what
-        comes out is tried.
+        Simplification may exceed its tolerance if it drops the first corner of a ring, so the result is checked.
         """
         around = grown(whole, self._resolution)
-        # what is on the outline, or is rounded in a file, is inside
+        # points on the outline, also rounded ones in a file, must be inside
         kept = grown(whole, 0.01 * self._resolution)
         for tolerance in (0.9, 0.6, 0.3, 0.1):
             outline = shapely().simplify(around, tolerance * self._resolution, preserve_topology=True)
@@ -330,28 +329,28 @@ class ZoneUnion:
         return around
 
     def triangles(self) -> Array | None:
-        """Return the triangles (m, 3, 3) of the solids, m; None where none were kept."""
+        """Return the triangles (m, 3, 3) of the solids, m; None if solids were not requested."""
         return None if self._simple is None else np.concatenate(self._solids)
 
 
 def _signed_area(ring: Array) -> float:
-    """Return the area of a ring (n, 2) of corners, m², positive where it is counter-clockwise."""
+    """Return the area of a ring (n, 2) of corners, m², positive if counter-clockwise."""
     x, y = ring.T
     return 0.5 * float((x * np.roll(y, -1) - np.roll(x, -1) * y).sum())
 
 
-# What the pieces of a body sweep in the spans of its motion, as convex hulls: flat on the floor, and solid.
+# The volumes that the pieces of a body sweep in the spans of its motion, as convex hulls: on the floor, and solid.
 
 
 def grown(polygons: Any, distances: Any) -> Any:
-    """Return polygons with all points around them up to some distances, m."""
+    """Return polygons grown by distances, m."""
     return shapely().buffer(polygons, _AROUND * distances, quad_segs=_QUARTER)
 
 
 def floor_hulls(
     piece: ConvexPiece, spans: Sequence[Span], R_WL: Array, p_WL: Array
 ) -> tuple[Any, Array, Array]:
-    """Return the polygons (k,) that contain what a piece sweeps in each span, seen from above, and its box.
+    """Return polygons (k,) that contain, seen from above, what a piece sweeps in each span, and their box.
 
     Parameters
     ----------
@@ -382,14 +381,14 @@ def solid_hulls(piece: ConvexPiece, spans: Sequence[Span], R_WL: Array, p_WL: Ar
     R_WL, p_WL : (T, 3, 3), (T, 3) array
         Link frames of the body along the motion, m.
     growth : float
-        By which a hull is larger than it has to be, so that a flat piece has a volume too, m.
+        Additional growth of the hulls, so that flat pieces have a volume too, m.
     """
     found = []
     for span in spans:
         ends = [piece.points @ R_WL[k].T + p_WL[k] for k in (span.first, span.last)]
         corners = hull_vertices(np.concatenate(ends))
         reach = piece.radius + span.sagitta + growth
-        # a cube contains the ball of a sagitta; what is round has more corners
+        # a cube around the small ball of the sagitta is enough; round pieces need more corners
         around = reach * (_CUBE if piece.radius < 10 * growth else _ball())
         points = (corners[:, None] + around).reshape(-1, 3)
         hull = ConvexHull(points)
@@ -403,7 +402,7 @@ def solid_hulls(piece: ConvexPiece, spans: Sequence[Span], R_WL: Array, p_WL: Ar
 
 @lru_cache(maxsize=1)
 def _directions() -> Array:
-    """Return unit vectors (n, 3), evenly spread: a spiral of equal areas."""
+    """Return evenly spread unit vectors (n, 3), on a spiral of equal areas."""
     k = np.arange(_DIRECTIONS) + 0.5
     z, angle = 1 - 2 * k / _DIRECTIONS, np.pi * (1 + np.sqrt(5)) * k
     ring = np.sqrt(1 - z * z)
@@ -418,7 +417,7 @@ def _ball() -> Array:
 
 
 def simplified(piece: ConvexPiece) -> ConvexPiece:
-    """Return a piece that contains another and has few corners; its radius is that much larger."""
+    """Return a piece with few corners that contains ``piece``, with a correspondingly larger radius."""
     points = piece.points
     if len(points) <= _DIRECTIONS:
         return piece
@@ -428,18 +427,18 @@ def simplified(piece: ConvexPiece) -> ConvexPiece:
 
 
 def _distance(corners: Array, x: Array) -> float:
-    """Return an upper bound of the distance of x (3,) from the hull of corners (n, 3), m: that of some point of it."""
+    """Return an upper bound of the distance of x (3,) from the hull of corners (n, 3), m: that to one of its points."""
     scale = float(np.ptp(corners, axis=0).max())
     A = np.vstack(((corners - x).T / scale, np.full(len(corners), _SUM)))
     shares, _ = nnls(A, np.array([0.0, 0.0, 0.0, _SUM]))
     return float(np.linalg.norm((shares / shares.sum()) @ corners - x))
 
 
-# Spans of a motion in which every point of a body stays near its chord, with a bound of the distance.
+# Spans of a motion in which every point of a body stays near its chord, with a bound of the deviation.
 
 
 class Span(NamedTuple):
-    """From one sample of a body to another, and how far its points are from their chords at most, m."""
+    """Indices of the first and last sample of a span, and the largest deviation of points from their chords, m."""
 
     first: int
     last: int
@@ -447,15 +446,15 @@ class Span(NamedTuple):
 
 
 def chord_spans(time: Array, corners_W: Array, velocities_W: Array, tolerance: float) -> list[Span]:
-    """Cut the motion of a body into spans whose sagitta is within a tolerance, where the samples allow it.
+    """Cut the motion of a body into spans whose sagitta is within a tolerance, as far as the samples allow.
 
-    Within a span a point of the body is, at one instant, at most the sagitta away from a point of its
-    chord, and the same share s of the chord serves all points of the body. The distance from x(t) to
-    (1 − s) x_a + s x_b is a convex function of the place in the body, so it is largest at a corner of a
-    box around the body. At the samples it is measured; between two neighbouring samples x(t) is the cubic
-    through places and velocities, which differs from the straight line by
+    At any instant within a span, a point of the body is at most the sagitta away from a point of its
+    chord, with the same share s of the chord for all points of the body. The distance from x(t) to
+    (1 − s) x_a + s x_b is a convex function of the position in the body, so it is largest at a corner of a
+    box around the body. At the samples it is computed. Between two neighbouring samples x(t) is the cubic
+    through positions and velocities, which differs from the straight line by
     h σ (1 − σ) |(1 − σ)(v₀ − m) − σ (v₁ − m)| ≤ h/4 max(|v₀ − m|, |v₁ − m|), m = Δx/h. For a point that
-    turns by Δθ on a radius r this is the sagitta r Δθ²/8. What the cubic leaves out of it is added.
+    turns by Δθ on a radius r this is the sagitta r Δθ²/8. The error of the cubic is added.
 
     Parameters
     ----------
@@ -473,23 +472,23 @@ def chord_spans(time: Array, corners_W: Array, velocities_W: Array, tolerance: f
 
 
 def _between_samples(time: Array, x: Array, v: Array) -> Array:
-    """Return the bounds (T − 1,), m, of the distance from the line between neighbouring samples.
+    """Return bounds (T − 1,), m, of the deviation from the straight line between neighbouring samples.
 
-    ``time`` (T,), s; places ``x`` (T, 8, 3), m; velocities ``v`` (T, 8, 3), m/s.
+    ``time`` (T,), s; positions ``x`` (T, 8, 3), m; velocities ``v`` (T, 8, 3), m/s.
     """
     h = np.diff(time)
     steps = np.diff(x, axis=0)
     with np.errstate(all="ignore"):
         m = np.where((h > 0)[:, None, None], steps / h[:, None, None], 0.0)
     off = [np.linalg.norm(end - m, axis=2).max(axis=1) for end in (v[:-1], v[1:])]
-    # two samples of one instant are the same pose: an event changes rates only
+    # two samples at one time have the same pose, since an event only changes rates
     return np.where(h > 0, 0.25 * _REMAINDER * h * np.maximum(*off), 0.0)
 
 
 def _cut(x: Array, between: Array, tolerance: float, first: int, last: int) -> Iterator[Span]:
     """Yield the spans from one sample of ``x`` (T, 8, 3) to another, halved until they are within the tolerance.
 
-    ``between`` (T − 1,) bounds what happens between samples, m.
+    ``between`` (T − 1,) bounds the deviation between samples, m.
     """
     sagitta = float(between[first:last].max()) + _off_chord(x[first : last + 1])
     if sagitta <= tolerance or last - first <= 1:

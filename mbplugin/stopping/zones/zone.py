@@ -1,4 +1,4 @@
-"""The zone of stops as a value: polygons on the floor, a box, and solids."""
+"""The zone of stops: polygons on the floor, a box, and solids; its files and its convex pieces."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ from mbplugin.rendering import Result
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 _LAYER = "STOP_ZONE"
-#: Metres, in the header of a DXF.
+#: Code for metres in the header of a DXF.
 _METRES = 6
-#: Sides of the prism around a cylinder.
+#: Number of sides of the prism around a cylinder.
 _SIDES = 24
-#: Between two samples the joints together turn less than this, rad (or move less, m): the path of a point
-#: at 1 m then differs from its cubic by 0.05⁴/384 = 0.02 µm.
+#: Between two samples the joints together move less than this, rad or m: the path of a point at 1 m then
+#: differs from its cubic by 0.05⁴/384 = 0.02 µm.
 _TURN = 0.05
-#: Samples of one stop.
+#: Most samples of one stop.
 _MOST = 20_000
 
 
 @dataclass(frozen=True, eq=False)
 class StopZone(Result):
-    """What a robot, its tool and its payload sweep during stops: computed, not measured.
+    """The volume that a robot, its tool and its payload sweep during stops: computed, not measured.
 
     Parameters
     ----------
     model : str
     stops : int
-        How many stops are in it.
+        Number of stops in it.
     polygons : tuple of (n, 2) array
         The zone on the floor, world x and y, m: counter-clockwise, without holes, the first corner not
         repeated.
     lower, upper : (3,) array
-        Of the box around the zone, m.
+        Lowest and highest corner of the box around the zone, m.
     sagitta : float
-        The largest distance of a path from its chord by which a part of the zone was grown, m.
+        Largest distance of a path from its chord by which a part of the zone was grown, m.
     resolution : float
-        By which the outline was grown and then simplified, m.
+        Distance by which the outline was grown before it was simplified, m.
     without_shape : tuple of str
-        Bodies of which joints and centre of mass stand for shapes that are not stated or cannot be read.
+        Bodies whose shapes are not stated or cannot be read; joints and centre of mass replace them.
     assumptions : tuple of str
         One sentence each.
     triangles : (m, 3, 3) array or None
-        Of closed convex solids that overlap, world, m; None where none were asked for.
+        Triangles of closed convex solids that overlap, world, m; None if not requested.
     """
 
     model: str
@@ -79,7 +79,7 @@ class StopZone(Result):
 
     @property
     def area(self) -> float:
-        """On the floor, m²."""
+        """Area on the floor, m²."""
         return sum(
             0.5 * float((x * np.roll(y, -1) - np.roll(x, -1) * y).sum())
             for x, y in (p.T for p in self.polygons)
@@ -91,16 +91,16 @@ class StopZone(Result):
         return {ending: partial(write, self) for ending, write in WRITERS.items()}
 
 
-# Zones as files, by the ending: DXF, SVG and CSV of the floor, STL of the solids.
+# Zones as files, by extension: DXF, SVG and CSV of the floor, STL of the solids.
 
 
 def require_writable(paths: Iterable[Path]) -> None:
-    """Refuse files that no zone can be written to, before anything is computed.
+    """Require that a zone can be written to the given files, before anything is computed.
 
     Raises
     ------
     BadUsage
-        An unknown ending.
+        The file extension is unknown.
     MissingDependency
     """
     for path in paths:
@@ -116,7 +116,7 @@ def require_writable(paths: Iterable[Path]) -> None:
 
 
 def zone_sentences(zone: StopZone) -> tuple[str, ...]:
-    """Return the zone and its assumptions, one sentence each."""
+    """Return a summary of the zone and its assumptions, one sentence each."""
     size = " × ".join(f"{d:.3f}" for d in zone.upper - zone.lower)
     stops = "1 stop" if zone.stops == 1 else f"{zone.stops} stops"
     return (
@@ -148,7 +148,7 @@ def _csv(zone: StopZone, path: Path) -> None:
 
 
 def _svg(zone: StopZone, path: Path) -> None:
-    """Write a picture in mm, x to the right and y up."""
+    """Write a drawing in mm, with x to the right and y up."""
     low, high = 1e3 * zone.lower[:2], 1e3 * zone.upper[:2]
     wide, tall = high - low
     outlines = " ".join(
@@ -167,12 +167,12 @@ def _svg(zone: StopZone, path: Path) -> None:
 
 
 def _stl(zone: StopZone, path: Path) -> None:
-    """Write the solids as binary STL, by trimesh.
+    """Write the solids as binary STL with trimesh.
 
     Raises
     ------
     BadUsage
-        The zone has none.
+        The zone has no solids.
     """
     if zone.triangles is None:
         raise BadUsage("the zone has no solids", where=str(path), remedy="compute it with solid=True")
@@ -183,7 +183,7 @@ def _stl(zone: StopZone, path: Path) -> None:
     mesh.export(path, file_type="stl")
 
 
-#: What writes a zone, by the ending of the file.
+#: Writers of a zone by file extension.
 WRITERS: dict[str, Callable[[StopZone, Path], None]] = {
     ".dxf": _dxf,
     ".svg": _svg,
@@ -192,19 +192,19 @@ WRITERS: dict[str, Callable[[StopZone, Path], None]] = {
 }
 
 
-# The bodies of a robot as convex pieces: the hulls of their shapes and meshes, and of what they carry.
+# The bodies of a robot as convex pieces: hulls of their shapes and meshes, and balls for payloads.
 
 
 @dataclass(frozen=True, eq=False)
 class ConvexPiece:
-    """A convex part of a body: all points within a radius of the hull of some points.
+    """A convex part of a body: all points within a radius of the convex hull of points.
 
     Parameters
     ----------
     points : (n, 3) array
         Link frame, m.
     radius : float
-        m; 0 for polyhedra.
+        Radius, m; 0 for polyhedra.
     """
 
     points: Array
@@ -213,16 +213,16 @@ class ConvexPiece:
 
 @dataclass(frozen=True, eq=False)
 class BodyPieces:
-    """The pieces of all bodies, and of which bodies they are not the whole shape.
+    """The pieces of all bodies, and the bodies whose pieces are incomplete.
 
     Parameters
     ----------
     pieces : tuple of tuple of ConvexPiece
         In the order of the bodies.
     without_shape : tuple of str
-        Bodies of which no shape is stated, or one cannot be read: their joints and what is readable stand for them.
+        Bodies of which no shape is stated, or one cannot be read: joints, centre of mass and readable shapes are used.
     unread : mapping of str to tuple of str
-        Of these the bodies whose shapes cannot be read, with the files as the model names them.
+        Those of them whose shapes cannot be read, with the mesh files as named in the model.
     """
 
     pieces: tuple[tuple[ConvexPiece, ...], ...]
@@ -237,7 +237,7 @@ def body_pieces(
     payload_radius: float,
     request: Request | None,
 ) -> BodyPieces:
-    """Return the convex pieces of all bodies: of collision shapes, else of visual ones.
+    """Return the convex pieces of all bodies, from collision shapes, else from visual ones.
 
     A mesh counts as its convex hull, a cylinder as a prism around it.
 
@@ -246,7 +246,7 @@ def body_pieces(
     payload_radius : float
         Radius of the ball around the centre of mass of a payload, m.
     request : Request, optional
-        By which mesh files are found.
+        Locates the mesh files.
     """
     found, without, unread = [], [], {}
     for body in mech.bodies:
@@ -263,14 +263,14 @@ def body_pieces(
 
 
 def _unread_files(shapes: Sequence[Shape], request: Request | None) -> Iterator[str]:
-    """Yield the mesh files, as the model names them, of shapes that cannot be read."""
+    """Yield the unreadable mesh files of shapes, as named in the model."""
     for shape in shapes:
         if shape.kind == "mesh" and shape_piece(shape, request) is None:
             yield shape.mesh
 
 
 def _of_shapes(shapes: Sequence[Shape], request: Request | None) -> tuple[tuple[ConvexPiece, ...], bool]:
-    """Return the pieces of the collision shapes, else of the visual ones, and whether all could be read."""
+    """Return the pieces of the collision shapes, else of the visual ones, and whether all were readable."""
     readable: tuple[ConvexPiece, ...] = ()
     for role in ("collision", "visual"):
         own = [shape for shape in shapes if shape.role == role]
@@ -283,7 +283,7 @@ def _of_shapes(shapes: Sequence[Shape], request: Request | None) -> tuple[tuple[
 
 
 def _skeleton(mech: Mechanism, name: str) -> Array:
-    """Return centre of mass and joints (n, 3) of a body in its link frame, m."""
+    """Return the centre of mass and the joint origins (n, 3) of a body in its link frame, m."""
     points = [mech.bodies[mech.body_index[name]].p_LC]
     points += [pair.X_AP.p for pair in mech.pairs if pair.body_a == name]
     points += [pair.X_BS.p for pair in mech.pairs if pair.body_b == name]
@@ -291,7 +291,7 @@ def _skeleton(mech: Mechanism, name: str) -> Array:
 
 
 def shape_piece(shape: Shape, request: Request | None) -> ConvexPiece | None:
-    """Return the convex piece of a shape in the link frame; None for planes and meshes that are not read."""
+    """Return the convex piece of a shape in the link frame; None for planes and unreadable meshes."""
     size = np.abs(shape.size)
     radius = 0.0
     match shape.kind:
@@ -337,7 +337,7 @@ def _prism(radius: float, length: float) -> Array:
 
 
 def _hull_of(shape: Shape, request: Request | None) -> Array | None:
-    """Return the vertices (n, 3) of the convex hull of a mesh, m; None where it cannot be read."""
+    """Return the vertices (n, 3) of the convex hull of a mesh, m; None if it cannot be read."""
     if shape.triangles is not None:
         return _scaled_hull(*shape.triangles, tuple(shape.size))
     path = mesh_path(shape, request)
@@ -346,7 +346,7 @@ def _hull_of(shape: Shape, request: Request | None) -> Array | None:
 
 @lru_cache(maxsize=256)
 def _mesh_hull(path: str, scale: tuple[float, ...]) -> Array | None:
-    """Return the vertices (n, 3) of the convex hull of a mesh file, m; None where it cannot be read."""
+    """Return the vertices (n, 3) of the convex hull of a mesh file, m; None if it cannot be read."""
     try:
         return _scaled_hull(*read_triangles(path), scale)
     except UnusableMesh:
@@ -354,33 +354,33 @@ def _mesh_hull(path: str, scale: tuple[float, ...]) -> Array | None:
 
 
 def _scaled_hull(vertices: Array, faces: NDArray[np.int64], scale: tuple[float, ...]) -> Array | None:
-    """Return the corners (k, 3) of the hull of ``vertices`` (n, 3) that triangles ``faces`` (m, 3) have, m."""
+    """Return the corners (k, 3) of the hull of the ``vertices`` (n, 3) used by triangles ``faces`` (m, 3), m."""
     points = np.unique(vertices[np.unique(faces)] * np.array(scale), axis=0)
     return hull_vertices(points) if np.isfinite(points).all() else None
 
 
 def hull_vertices(points: Array) -> Array:
-    """Return those of some points (n, 3), m, that are corners of their hull; all where they are flat."""
+    """Return the points among ``points`` (n, 3), m, that are corners of their hull; all if they are coplanar."""
     try:
         return np.asarray(points[ConvexHull(points).vertices])
     except (QhullError, ValueError):
         return points
 
 
-# The motion of a stop as samples that are close enough to follow every point between them.
+# The motion of a stop, sampled so densely that every point can be followed between the samples.
 
 
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class StopMotion:
-    """Samples of a stop; at an event there may be two of one time.
+    """Samples of a stop; at an event there may be two at the same time.
 
     Parameters
     ----------
     time : (T,) array
         s.
     q, qd : (T, nq), (T, nv) array
-        Coordinates and rates, rad and m, per second.
+        Coordinates and rates, rad and m, rad/s and m/s.
     """
 
     time: Array
@@ -389,7 +389,7 @@ class StopMotion:
 
 
 def motion_of_trajectory(motion: Trajectory) -> StopMotion:
-    """Return the samples of a trajectory, which is followed again between its steps."""
+    """Return dense samples of a trajectory, which is resampled between its steps."""
     counts = _counts(np.diff(motion.time), motion.qd)
     spans = zip(motion.time, np.diff(motion.time), counts, strict=False)
     inner = [start + h * np.arange(1, n) / n for start, h, n in spans]
@@ -398,17 +398,17 @@ def motion_of_trajectory(motion: Trajectory) -> StopMotion:
 
 
 def motion_of_pieces(q: Array, pieces: Array) -> StopMotion:
-    """Return the samples of a stop of the compiled loop.
+    """Return dense samples of a stop computed by the compiled loop.
 
     Parameters
     ----------
     q : (nv,) array
         Coordinates at the signal, rad and m.
     pieces : (n, 7, nv) array
-        Length (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k; a piece of length 0
-        ends them.
+        Duration (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k; a piece of duration 0
+        marks the end.
     """
-    # its import takes as long as a thousand stops, and few sweeps have zones
+    # imported here: it takes as long as a thousand stops, and few sweeps have zones
     from scipy.interpolate import BPoly
 
     ended = np.flatnonzero(pieces[:, 0, 0] <= 0.0)
@@ -427,17 +427,17 @@ def motion_of_pieces(q: Array, pieces: Array) -> StopMotion:
 
 
 def _counts(h: Array, qd: Array) -> NDArray[np.int64]:
-    """Return into how many parts (T − 1,) spans ``h`` (T − 1,), s, are cut, for rates ``qd`` (T, nv)."""
+    """Return the numbers (T − 1,) of parts into which to cut intervals ``h`` (T − 1,), s, for rates ``qd`` (T, nv)."""
     speeds = np.abs(qd).sum(axis=1)
     turns = h * np.maximum(speeds[1:], speeds[:-1])
-    # where rates change, so much lies between the motion and the one at constant rates, eight times
+    # eight times the deviation from a motion at constant rates, if rates change
     changes = h * np.abs(np.diff(qd, axis=0)).sum(axis=1)
     counts = np.ceil(np.maximum(turns / _TURN, np.sqrt(changes) / _TURN)).clip(np.where(turns > 1e-9, 2, 1))
     most = max(1, _MOST // max(1, len(h)))
     return np.asarray(np.minimum(counts, most), dtype=np.int64)
 
 
-# The optional packages of zones, imported where a zone is computed.
+# The optional packages for zones, imported when a zone is computed.
 
 
 def shapely() -> Any:
