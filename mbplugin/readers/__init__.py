@@ -1,4 +1,4 @@
-"""Files to scenes: one reader per format, found by what the file contains."""
+"""Load scenes from files: one reader per format, selected by the content of the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mbplugin.readers.common.xml import root_name
 
 Reader = Callable[[str, Request], Scene]
 
-#: Module and function of each reader; one is imported only for a file of its format.
+#: Module and function of each reader, imported only when a file of its format is read.
 _READERS = {
     "urdf": ("urdf.reader", "read_urdf"),
     "xacro": ("xacro.reader", "read_xacro"),
@@ -26,9 +26,9 @@ _READERS = {
     "usd": ("usd.reader", "read_usd_apart"),
     "scene": ("scene_file.reader", "read_scene"),
 }
-#: SDF up to 1.2 calls its root after the simulator.
+#: SDF up to 1.2 has the root element <gazebo>.
 _ROOTS = {"robot": "urdf", "sdf": "sdf", "gazebo": "sdf", "mujoco": "mjcf"}
-#: Endings of USD files, some of which are binary: OpenUSD opens them itself.
+#: Suffixes of USD files; some are binary, so OpenUSD opens them itself.
 _USD = (".usd", ".usda", ".usdc", ".usdz")
 
 
@@ -48,9 +48,9 @@ def load(
     Parameters
     ----------
     path : str or path
-        The file; a name for messages where ``text`` is given.
+        The file; only a name for messages if ``text`` is given.
     text : str, optional
-        The content, where it does not come from the file.
+        The content, if it is not to be read from the file.
     package_dirs : sequence of str or path
         Folders in which ``package://`` and relative names are searched.
     base : "fixed" or "free", optional
@@ -58,16 +58,16 @@ def load(
     snap_angles : bool
         Read rounded angle literals (1.5707) as the fraction of π they stand for.
     xacro_unsafe : bool
-        Expand xacro as the program does, whatever it runs or reads; see ``docs/trust.md``.
+        Expand xacro as the xacro program does, whatever it runs or reads; see ``docs/trust.md``.
     xacro_args : mapping of str to str, optional
-        Values of xacro's arguments, as ``name:=value`` states them for the program.
+        Values of the xacro arguments, given to the program as ``name:=value``.
     massless : "zero" or "pybullet"
-        What links of a URDF without ``<inertial>`` weigh: nothing, or 1 kg with 1 kg·m² as in PyBullet.
+        Mass of URDF links without ``<inertial>``: zero, or 1 kg with 1 kg·m² as in PyBullet.
 
     Raises
     ------
     MbPluginError
-        UnreadableFile, UnknownFormat, or what the reader of the format raises.
+        UnreadableFile, UnknownFormat, or any error of the reader of the format.
     """
     name = os.fspath(path)
     if base not in (None, "fixed", "free"):
@@ -80,12 +80,12 @@ def load(
 
 
 def reload(scene: Scene, *, snap_angles: bool) -> Scene:
-    """Return a scene loaded again with or without snapped angles, in the state it is in.
+    """Load a scene again with or without snapped angles, keeping its state if the coordinates are the same.
 
     Raises
     ------
     BadUsage
-        The scene came from a live client, which has no angle literals.
+        The scene was not loaded from a file, so it has no angle literals.
     """
     if scene.request is None:
         raise BadUsage(
@@ -100,18 +100,18 @@ def reload(scene: Scene, *, snap_angles: bool) -> Scene:
 
 
 def read_again(text: str, request: Request) -> Scene:
-    """Return the scene of another text in the place of a file that was read: names of files count from its folder.
+    """Return the scene of a text that replaces a file; relative file names start from that file's folder.
 
     Parameters
     ----------
     text : str
     request : Request
-        For the file.
+        The request for the file.
 
     Raises
     ------
     MbPluginError
-        What the reader of the format raises.
+        Any error of the reader of the format.
     """
     return _reader(_format(text, request.path))(text, request)
 
@@ -129,7 +129,7 @@ def _read(request: Request) -> Scene:
     except Template:
         if request.text is not None:
             raise
-        # many repositories give a xacro file the ending of what becomes of it
+        # many repositories give a xacro file the suffix of the format it expands to
         scene = _reader("xacro")(text, request)
     require_few_links(len(scene.mechanism.bodies), request.path)
     return scene
@@ -142,7 +142,7 @@ def _reader(name: str) -> Reader:
 
 
 def format_name(request: Request) -> str:
-    """Return the format of the file that a request is for: ``urdf``, ``xacro``, ``sdf``, ``mjcf``, ``usd``, ``scene``.
+    """Return the format of a requested file: ``urdf``, ``xacro``, ``sdf``, ``mjcf``, ``usd`` or ``scene``.
 
     Raises
     ------
@@ -154,12 +154,12 @@ def format_name(request: Request) -> str:
 
 
 def _is_usd(request: Request) -> bool:
-    """Return whether a file is USD by its ending; its content may be binary."""
+    """Return True if the suffix of a file is one of USD; its content may be binary."""
     return request.text is None and request.path.lower().endswith(_USD)
 
 
 def _format(text: str, name: str) -> str:
-    """Return the format: by the root element first, then by the file's ending."""
+    """Return the format, from the root element and the suffix of the file."""
     ending = Path(name).suffix.lower()
     if ending == ".toml" and not text.lstrip("\ufeff \t\r\n").startswith("<"):
         return "scene"

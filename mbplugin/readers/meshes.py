@@ -1,4 +1,4 @@
-"""Vertices and triangles of a mesh file: binary STL and OBJ by numpy alone, other formats by trimesh."""
+"""Vertices and triangles of mesh files: binary STL and OBJ with numpy alone, other formats with trimesh."""
 
 from __future__ import annotations
 
@@ -29,46 +29,46 @@ from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import Array
 from mbplugin.readers.common.paths import find, is_file, looked_up
 
-#: A larger file is not read for a hint, bytes.
+#: Largest file whose extent is computed, bytes.
 _LARGEST = 8_000_000
-#: Bytes of a binary STL: the header with the count, and a triangle.
+#: Sizes in a binary STL, bytes: the header with the count, and a triangle.
 _EXTENT_HEADER, _TRIANGLE = 84, 50
-#: A mesh larger than this is left out: reading it would cost more time than it is worth, bytes.
+#: Largest mesh file that is read, bytes: larger ones would cost more time than they are worth.
 LARGEST_FILE = 60_000_000
-#: The formats that are read. Archives (zip, 3mf, 3dxml) are not: robots' meshes do not come in them.
+#: Supported formats. Archives (zip, 3mf, 3dxml) are not: robot meshes do not come in them.
 FORMATS = ("stl", "obj", "ply", "off", "dae", "glb", "gltf")
-#: Packages by which trimesh reads some formats: their module, and what they are.
+#: Packages that trimesh needs for some formats: module, and description.
 _MODULES = {"dae": "collada"}
 _READERS = {"dae": "a reader of COLLADA files: pip install pycollada"}
 Triangles = tuple[Array, NDArray[np.int64]]
 _STL_HEADER, _STL_TRIANGLE = 84, 50
 _STL = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
 _OBJ_CORNER = re.compile(rb"/\S*")
-#: A mesh larger than this is not read for a hint, bytes.
+#: Largest mesh that is read for a hint, bytes.
 _LARGEST_FOR_HINT = 8_000_000
-#: Arrays that a mesh file may make, bytes.
+#: Maximum size of the arrays that a mesh file may produce, bytes.
 LARGEST_CONTENT = 200_000_000
-#: Vertices or corners of all instances together.
+#: Maximum number of vertices or corners of all instances together.
 _MOST_CORNERS = 6_000_000
-#: Words and lines of a text file: numbers parted by any blanks.
+#: Maximum number of words and lines of a text file, words being separated by any whitespace.
 _MOST_WORDS = {"obj": 10_000_000, "stl": 10_000_000, "ply": 6_000_000, "off": 6_000_000, "dae": 6_000_000}
-#: Numbers that the triangles and polygons of a COLLADA file are written with, of all instances together.
+#: Maximum count of numbers in the triangles and polygons of a COLLADA file, of all instances together.
 _MOST_COLLADA_CORNERS = 4_000_000
-#: Inputs of a primitive in COLLADA, each of which is an array of its corners.
+#: Maximum number of inputs of a COLLADA primitive, each of which becomes an array of its corners.
 _MOST_INPUTS = 32
-#: Parts of an OBJ or STL file: the time that they take grows with the square of their number.
+#: Maximum number of parts of an OBJ or STL file, whose reading time is quadratic in it.
 _MOST_PARTS = 500
 _PART = {
     "obj": re.compile(rb"^(?:o|g|usemtl)\s", re.MULTILINE),
     "stl": re.compile(rb"^\s*solid\b", re.MULTILINE),
 }
-#: Elements of markup: tags in COLLADA, objects in glTF.
+#: Maximum number of markup elements: tags in COLLADA, objects in glTF.
 _MOST_ELEMENTS = 300_000
-#: Values in the JSON of glTF.
+#: Maximum number of values in the JSON of glTF.
 _MOST_VALUES = 2_000_000
-#: Meshes shown, instances included.
+#: Maximum number of instances of meshes in a scene.
 _MOST_INSTANCES = 20_000
-#: Primitives of glTF, instances included: the time that they take grows with the square of their number.
+#: Maximum number of glTF primitives including instances, in which the reading time is quadratic.
 _MOST_PRIMITIVES = 2000
 _HEADER = 10_000
 _UNIT = re.compile(rb"""<unit\b[^>]*?\bmeter\s*=\s*["']([^"']*)["']""")
@@ -87,13 +87,13 @@ _PLY_BYTES = {
 _ITEMS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 
 
-# The size of a mesh from its vertices alone, for the formats that state no unit: STL and OBJ.
+# The size of a mesh from its vertices alone, for the formats without a unit: STL and OBJ.
 
 
 def mesh_extent(path: str) -> Array | None:
     """Return the edges of the bounding box of a mesh, (3,), in the file's unit.
 
-    None where the format is another one, the file is large, or holds no vertices that can be read.
+    None for other formats, large files, and files without readable vertices.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ def mesh_extent(path: str) -> Array | None:
 
 
 def mesh_problem(path: str) -> str:
-    """Return the reason why no program can read a mesh file, from its size and its first bytes.
+    """Return the reason why no program can read a mesh file, judged by its size and first bytes.
 
-    Empty where nothing is wrong so far; the text completes "the file …".
+    Empty if no problem is detected; the text completes "the file …".
     """
     try:
         if not stat.S_ISREG(Path(path).stat().st_mode):
@@ -153,9 +153,9 @@ def _extent_words(data: bytes, keyword: bytes) -> Array:
     Raises
     ------
     ValueError
-        Lines with another content, or of different lengths.
+        Lines with other content, or of different lengths.
     """
-    # one call of the parser for all lines: a large mesh has some hundred thousand
+    # one parser call for all lines: a large mesh has some hundred thousand
     start = len(keyword)
     rows = [row[start:] for line in data.splitlines() if (row := line.lstrip()).startswith(keyword)]
     if not rows:
@@ -170,23 +170,23 @@ def _extent_words(data: bytes, keyword: bytes) -> Array:
 
 # Reading a mesh file: supported formats, checks before reading, and required contents.
 #
-# A mesh comes from anywhere, as its model does. Its bytes are read here, up to a limit, and the readers
-# of the formats get these bytes and no way to open another file.
+# Meshes are untrusted, as their models are. Their bytes are read here, up to a limit; the readers
+# of the formats get these bytes and cannot open other files.
 
 
 def load_mesh(path: str, largest: int = LARGEST_FILE) -> Any:
-    """Return the ``trimesh.Trimesh`` of a file, in the file's own units; COLLADA states its unit, and is in metres.
+    """Return the ``trimesh.Trimesh`` of a file in the file's units; for COLLADA, which states its unit, in metres.
 
     Parameters
     ----------
     path : str
     largest : int
-        Size of the largest file that is read, bytes.
+        Size of the largest permitted file, bytes.
 
     Raises
     ------
     UnusableMesh
-        Its text completes "mesh NAME …".
+        The file cannot be used; the text completes "mesh NAME …".
     """
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
@@ -203,7 +203,7 @@ def load_mesh(path: str, largest: int = LARGEST_FILE) -> Any:
 
 
 def _metre(data: bytes) -> float:
-    """Return the unit of a COLLADA file in metres, 1 where it states none that can be used."""
+    """Return the unit of a COLLADA file in metres, 1 if it states no usable one."""
     found = _UNIT.search(data)
     try:
         metre = float(found.group(1)) if found else 1.0
@@ -218,10 +218,10 @@ def mesh_bytes(path: str, largest: int) -> bytes:
     Raises
     ------
     UnusableMesh
-        No regular file, larger than ``largest`` bytes, empty, or not to be read.
+        The file is not regular, larger than ``largest`` bytes, empty, or unreadable.
     """
     try:
-        # a pipe would wait for its writer
+        # non-blocking: opening a pipe would wait for its writer
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -238,13 +238,13 @@ def mesh_bytes(path: str, largest: int) -> bytes:
 
 
 class _BesideMesh:
-    """What a glTF file may refer to: regular files in its own folder, up to a limit together."""
+    """Resolver of glTF references: regular files in the folder of the glTF file, up to a total size."""
 
     def __init__(self, path: str, largest: int) -> None:
         self._folder, self._left = Path(path).resolve().parent, largest
 
     def get(self, name: str) -> bytes:
-        # symbolic links count as what they point to
+        # symbolic links are judged by their targets
         target = (self._folder / name).resolve()
         if not target.is_relative_to(self._folder):
             raise UnusableMesh(f"refers to {name!r}, which is outside its folder")
@@ -265,7 +265,7 @@ def _parsed(data: bytes, kind: str, resolver: Any) -> Any:
     import trimesh
 
     try:
-        # what is no number is told after reading; colours and textures take most of the time
+        # invalid numbers are reported after reading; colours and textures would take most of the time
         with np.errstate(all="ignore"), _silent("trimesh"):
             return trimesh.load(
                 io.BytesIO(data), file_type=kind, resolver=resolver, force="mesh", skip_materials=True
@@ -273,7 +273,7 @@ def _parsed(data: bytes, kind: str, resolver: Any) -> Any:
     except UnusableMesh:
         raise
     except ImportError:
-        if kind not in _READERS:  # a package that a text is guessed with, which a whole file is not
+        if kind not in _READERS:  # a package for guessing the encoding of text, needed only for broken files
             raise UnusableMesh("cannot be read, and may be cut short") from None
         raise UnusableMesh(f"needs {_READERS[kind]}") from None
     # mesh readers fail in as many ways as there are formats
@@ -283,7 +283,7 @@ def _parsed(data: bytes, kind: str, resolver: Any) -> Any:
 
 @contextlib.contextmanager
 def _silent(name: str) -> Iterator[None]:
-    """Keep a package from logging: it prints tracebacks about textures, which are not used here."""
+    """Disable the log of a package: it prints tracebacks about textures, which are not used here."""
     logger = logging.getLogger(name)
     before, logger.disabled = logger.disabled, True
     try:
@@ -293,7 +293,7 @@ def _silent(name: str) -> Iterator[None]:
 
 
 def _files_checked(mesh: Any) -> Any:
-    """Return a mesh whose triangles refer to finite vertices that it has."""
+    """Return the mesh after checking that its vertices are finite and its triangles refer to them."""
     vertices = np.asarray(getattr(mesh, "vertices", ()), dtype=float)
     faces = np.asarray(getattr(mesh, "faces", ()))
     if not len(vertices) or not len(faces):
@@ -313,7 +313,7 @@ def read_triangles(path: str, largest: int = LARGEST_FILE) -> Triangles:
     Raises
     ------
     UnusableMesh
-        The file holds no mesh that is read, or is larger than ``largest`` bytes.
+        The file contains no readable mesh, or is larger than ``largest`` bytes.
     """
     kind = Path(path).suffix.lower().removeprefix(".")
     if kind in ("stl", "obj"):
@@ -327,7 +327,7 @@ def read_triangles(path: str, largest: int = LARGEST_FILE) -> Triangles:
 
 
 def _binary_stl(data: bytes) -> Triangles | None:
-    """Return the triangles of a binary STL; None where the text is not one of just that length."""
+    """Return the triangles of a binary STL; None if the length does not match the stated number of triangles."""
     if len(data) < _STL_HEADER + _STL_TRIANGLE:
         return None
     count = int.from_bytes(data[_STL_HEADER - 4 : _STL_HEADER], "little")
@@ -338,7 +338,7 @@ def _binary_stl(data: bytes) -> Triangles | None:
 
 
 def _plain_obj(data: bytes) -> Triangles | None:
-    """Return the triangles of an OBJ; None where it has more than vertices and faces of positive indices."""
+    """Return the triangles of an OBJ; None unless it is plain: vertices, and faces with positive indices."""
     if b"\\\n" in data or b"\\\r" in data:
         return None
     lines = data.splitlines()
@@ -349,7 +349,7 @@ def _plain_obj(data: bytes) -> Triangles | None:
     try:
         points = _numbers(vertices).reshape(len(vertices), -1)
         triangles = _fans(faces)
-    # numbers that are none, and lines of different lengths: trimesh has more patience
+    # invalid numbers, and lines of different lengths: trimesh is more tolerant
     except ValueError:
         return None
     if points.shape[1] < 3 or triangles.min() < 1:
@@ -358,15 +358,15 @@ def _plain_obj(data: bytes) -> Triangles | None:
 
 
 def _numbers(lines: list[bytes]) -> Array:
-    """Return the numbers of lines, (n,).
+    """Return the numbers in the lines, (n,).
 
     Raises
     ------
     ValueError
-        A word that is no number.
+        A word is not a number.
     """
     with warnings.catch_warnings():
-        # numpy warns, and stops there, at a word that is no number
+        # numpy only warns about a word that is not a number, and stops there
         warnings.simplefilter("error", DeprecationWarning)
         try:
             return np.fromstring(b" ".join(lines).decode("ascii"), dtype=float, sep=" ")
@@ -392,7 +392,7 @@ def _fans(faces: list[bytes]) -> NDArray[np.int64]:
 
 
 def _checked(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
-    """Return triangles, ``faces`` (t, 3), that refer to finite ``vertices`` (n, 3) that there are.
+    """Return the triangles ``faces`` (t, 3) and ``vertices`` (n, 3), after checking that all are finite and exist.
 
     Raises
     ------
@@ -405,21 +405,21 @@ def _checked(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
     return vertices, faces
 
 
-# Mesh files that models name: where they are, and what trimesh reads from them.
+# Mesh files that models name: their location, and their content as read by trimesh.
 
 
 def mesh_path(shape: Shape, request: Request | None) -> str | None:
-    """Return the file of a mesh, or None where it is not found."""
+    """Return the file of a mesh, or None if it cannot be located."""
     if not shape.mesh:
         return None
     if request is None:
-        # no model file: an engine has found the mesh already
+        # no model file: an engine has already located the mesh
         return shape.mesh if Path(shape.mesh).is_absolute() and is_file(Path(shape.mesh)) else None
     return find(shape.mesh, replace(request, path=shape.beside, text=None) if shape.beside else request)
 
 
 def mesh_paths(scene: Scene) -> Iterator[str]:
-    """Yield the mesh files of a scene that are found."""
+    """Yield the mesh files of a scene that exist."""
     for shapes in scene.shapes.values():
         for shape in shapes:
             path = mesh_path(shape, scene.request) if shape.kind == "mesh" else None
@@ -428,7 +428,7 @@ def mesh_paths(scene: Scene) -> Iterator[str]:
 
 
 def mesh_file(shape: Shape, request: Request | None) -> str | None:
-    """Return the file of a mesh, or None where there is none that can be read in reasonable time."""
+    """Return the file of a mesh, or None if there is none that can be read in reasonable time."""
     path = mesh_path(shape, request)
     return path if path is not None and looked_up(("small", path), lambda: _is_small(path)) else None
 
@@ -446,8 +446,7 @@ def read_mesh(path: str, scale: tuple[float, ...], largest: int = LARGEST_FILE) 
     Raises
     ------
     UnusableMesh
-        The file holds no mesh that is read, is larger than ``largest`` bytes, or the scale leaves
-        nothing of it.
+        The file contains no readable mesh, is larger than ``largest`` bytes, or the scale is zero or not finite.
     """
     if not all(0 < abs(s) <= LARGEST for s in scale):
         raise UnusableMesh(f"is scaled by {' '.join(f'{s:g}' for s in scale)}, which leaves no shape")
@@ -457,7 +456,7 @@ def read_mesh(path: str, scale: tuple[float, ...], largest: int = LARGEST_FILE) 
 
 
 def mesh_bounds(shape: Shape, request: Request | None) -> Array | None:
-    """Return lowest and highest corner of a mesh (2, 3) in its own axes, m; None where it is unreadable."""
+    """Return the lowest and highest corner of a mesh (2, 3) in its local axes, m; None if it is unreadable."""
     if shape.triangles is not None and len(shape.triangles[0]):
         corners = shape.triangles[0] * shape.size
         return np.array([corners.min(axis=0), corners.max(axis=0)])
@@ -467,7 +466,7 @@ def mesh_bounds(shape: Shape, request: Request | None) -> Array | None:
 
 @lru_cache(maxsize=256)
 def _bounds(path: str, scale: tuple[float, ...]) -> Array | None:
-    """Return the lowest and the highest corner of a mesh (2, 3), m; None where it cannot be read."""
+    """Return the lowest and highest corner of a mesh (2, 3), m; None if it is unreadable."""
     try:
         bounds = np.array(read_mesh(path, scale).bounds, dtype=float)
     except UnusableMesh:
@@ -476,33 +475,31 @@ def _bounds(path: str, scale: tuple[float, ...]) -> Array | None:
     return bounds if bounds.shape == (2, 3) and np.isfinite(bounds).all() else None
 
 
-# The size that a mesh file declares, checked before it is read.
+# The size that a mesh file declares, checked before the file is parsed.
 #
-# A few bytes may announce thousands of millions of vertices, one mesh may be shown a million times, and
-# a node that contains another one twice doubles at every level. The parsers need up to 500 bytes for a word
-# of
-# text, however short it is. What passes here makes at most ``LARGEST_CONTENT`` bytes of arrays, and needs at
-# most
-# 1.5 GB while it is read.
+# A few bytes may announce billions of vertices, one mesh may be instantiated a million times, and a node that
+# contains another one twice doubles the total at every level. The parsers need up to 500 bytes per word of
+# text, however short it is. Files that pass these checks produce at most ``LARGEST_CONTENT`` bytes of arrays,
+# and need at most 1.5 GB while they are read.
 
 
 class UnusableMesh(Exception):
-    """A mesh file that is not used; the text completes "mesh NAME …"."""
+    """A mesh file that cannot be used; the text completes "mesh NAME …"."""
 
 
 def check_content(kind: str, data: bytes) -> None:
-    """Refuse the content of a file that would make more than it may.
+    """Refuse file content that would produce too much data.
 
     Parameters
     ----------
     kind : str
-        Ending of the file: ``ply``, ``off``, ``gltf``, ``glb``, ``dae``; others announce nothing.
+        Suffix of the file: ``ply``, ``obj``, ``stl``, ``off``, ``gltf``, ``glb`` or ``dae``; others are not checked.
     data : bytes
 
     Raises
     ------
     UnusableMesh
-        It announces more than the file can hold, or makes more than ``LARGEST_CONTENT``.
+        It announces more than the file can hold or ``LARGEST_CONTENT``, or does not follow its format.
     """
     try:
         if kind == "ply":
@@ -516,13 +513,13 @@ def check_content(kind: str, data: bytes) -> None:
             _check_gltf(_gltf_json(data) if kind == "glb" else data)
         elif kind == "dae":
             _check_collada(data)
-    # a file that does not follow its format at all
+    # raised if a file does not follow its format at all
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, struct.error):
         raise UnusableMesh(f"is no valid {kind} file") from None
 
 
 def _check_words(kind: str, data: bytes) -> None:
-    """Refuse a text of more words, lines and parts than are read; a binary STL has none."""
+    """Refuse a text with too many words, lines or parts; a binary STL has none."""
     if kind == "stl" and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little"):
         return
     if _words(data) > _MOST_WORDS[kind]:
@@ -533,15 +530,15 @@ def _check_words(kind: str, data: bytes) -> None:
 
 
 def _words(data: bytes) -> int:
-    """Return how many words and lines a text has; blanks of any kind part the words."""
-    # split() would need fifty bytes a word
+    """Count the words and lines of a text; any whitespace separates words."""
+    # split() would need fifty bytes per word
     blank = np.frombuffer(data, np.uint8) <= ord(" ")
     begins = int(np.count_nonzero(blank[:-1] & ~blank[1:])) + (0 if blank[:1].all() else 1)
     return begins + data.count(b"\n")
 
 
 def _check_ply(data: bytes) -> None:
-    """Refuse more elements than bytes, and more words or corners than are read."""
+    """Refuse more elements than bytes, and too many words or corners."""
     head, found, _ = data[:_HEADER].partition(b"end_header")
     if not found:
         raise UnusableMesh(f"has no header that ends within {_HEADER} bytes")
@@ -549,7 +546,7 @@ def _check_ply(data: bytes) -> None:
     if re.search(rb"^\s*format\s+ascii", head, re.MULTILINE):
         _check_words("ply", data)
         return
-    # each element has the bytes of its numbers; what is left are the corners of the lists
+    # subtract the fixed-size properties and list sizes of all elements; the rest are the corners of the lists
     left, smallest = len(data) - len(head) - len(found), 0
     for part in re.split(rb"^\s*element\s+", head, flags=re.MULTILINE)[1:]:
         count = int(part.split()[1])
@@ -608,21 +605,21 @@ def _check_gltf(text: bytes) -> None:
 
 
 def _attributes(primitive: Mapping[str, Any], sizes: list[int]) -> Iterator[int]:
-    """Yield the bytes of each array that a primitive uses: an array that several use is copied for each."""
+    """Yield the bytes of each array that a primitive uses; a shared array is copied for each use."""
     yield from (sizes[k] for k in primitive["attributes"].values())
     for target in primitive.get("targets", ()):
         yield from (sizes[k] for k in target.values())
 
 
 def _corners(mesh: Mapping[str, Any], accessors: list[Any]) -> int:
-    """Return how many vertices and corners of triangles a glTF mesh makes."""
+    """Count the vertices and triangle corners that a glTF mesh produces."""
     used = [p["attributes"].get("POSITION") for p in mesh["primitives"]]
     used += [p.get("indices") for p in mesh["primitives"]]
     return sum(int(accessors[k]["count"]) for k in used if k is not None)
 
 
 def _require_trees(nodes: list[Any]) -> None:
-    """Refuse nodes that are contained twice, or in themselves: glTF wants strict trees."""
+    """Refuse nodes with several parents, or contained in themselves: glTF requires strict trees."""
     parent: dict[int, int] = {}
     for k, node in enumerate(nodes):
         for child in node.get("children", ()):
@@ -665,15 +662,15 @@ def _check_collada(data: bytes) -> None:
     total = _Total(nodes, corners)
     scenes = list(root.iter("{*}visual_scene"))
     counts = [total.of(scene, ()) for scene in scenes]
-    # what no scene shows is parsed too
+    # geometries outside every scene are parsed too
     shown = max(sum(corners.values()), sum(c[1] for c in counts))
     _check_instances(sum(c[0] for c in counts), shown, _MOST_COLLADA_CORNERS)
 
 
 def _collada_corners(root: Any) -> dict[str | None, int]:
-    """Return for each geometry how many numbers its primitives are written with, and copy from its sources.
+    """Return for each geometry a count of the numbers in its primitives and of the vertices that they copy.
 
-    A polygon is cut into triangles, which takes twice as much; each primitive transforms all vertices.
+    Polygons count twice, since they are split into triangles; each primitive transforms all vertices.
     """
     found: dict[str | None, int] = {}
     for geometry in root.iter("{*}geometry"):
@@ -684,18 +681,18 @@ def _collada_corners(root: Any) -> dict[str | None, int]:
                 raise UnusableMesh(f"has a primitive of more than {_MOST_INPUTS} inputs")
             factor = 1 if etree.QName(primitive).localname == "triangles" else 2
             total += vertices + factor * sum(map(_words_of, primitive.iter("{*}p")))
-        # two geometries of one name
+        # two geometries may share a name
         found[geometry.get("id")] = found.get(geometry.get("id"), 0) + total
     return found
 
 
 def _words_of(element: Any) -> int:
-    """Return how many words the text of an element has, whatever stands between its parts."""
+    """Count the words in the text of an element, including its descendants."""
     return _words("".join(element.itertext()).encode())
 
 
 class _Total:
-    """How many geometries, and corners of them, a node makes with all that it instantiates."""
+    """Count the geometries, and their corners, that a node instantiates in total."""
 
     def __init__(self, nodes: Mapping[Any, Any], corners: Mapping[Any, int]) -> None:
         self._nodes, self._corners = nodes, corners

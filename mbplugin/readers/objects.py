@@ -1,4 +1,4 @@
-"""Models of other libraries that are in memory: MuJoCo, Pinocchio, yourdfpy, urchin."""
+"""Models of other libraries in memory: MuJoCo, Pinocchio, yourdfpy, urchin."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def read_library_model(source: Any, base: Base | None = None) -> Scene:
     Parameters
     ----------
     source : MjModel, MjData, MjSpec, pinocchio.Model, yourdfpy.URDF or urchin.URDF
-        A model of MuJoCo is taken at ``qpos0``, its data in their state; a copy of a description is compiled. Robots
-        are read as their library writes them.
+        An ``MjModel`` is read at ``qpos0``, an ``MjData`` in its state; an ``MjSpec`` is compiled from a copy.
+        yourdfpy and urchin robots are read from the URDF that their library writes.
     base : "fixed" or "free", optional
         Overrides the base of the root links.
 
     Raises
     ------
     MbPluginError
-        A model that is no mechanism.
+        The model is not a mechanism.
     """
     kind = library_model(source)
     if kind == ("yourdfpy", "URDF"):
@@ -35,7 +35,7 @@ def read_library_model(source: Any, base: Base | None = None) -> Scene:
         return _urdf(text.decode() if isinstance(text, bytes) else text, source.robot.name, base)
     if kind == ("urchin", "URDF"):
         with tempfile.TemporaryDirectory() as folder:
-            # it writes its meshes beside the file
+            # urchin writes the meshes beside the file
             file = Path(folder) / "robot.urdf"
             source.save(str(file))
             return _urdf(read_text(file), source.name, base)
@@ -54,7 +54,7 @@ def _compiled(spec: Any) -> Any:
     try:
         own = spec.copy()
     except TypeError:
-        # MuJoCo 3.2 has no copies in Python; compiling leaves the description as it is
+        # MuJoCo 3.2 cannot copy a spec in Python; compiling leaves it unchanged
         own = spec
     return own.compile()
 

@@ -1,4 +1,4 @@
-"""Models of Pinocchio in memory: joints by their motion subspaces, links merged as Pinocchio has merged them."""
+"""Pinocchio models in memory: joints from their motion subspaces, links merged as in Pinocchio."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from mbplugin.model.scene import Actuator, Scene, state_at_home
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.readers.common.unread import with_fixed_roots
 
-#: Joints of several freedoms whose coordinates are those of ours, by what Pinocchio calls them.
+#: Joints with several degrees of freedom that have an equivalent pair, by their Pinocchio name.
 _SEVERAL: dict[str, str] = {"JointModelSpherical": "spherical", "JointModelSphericalZYX": "spherical"}
 _FREE = "JointModelFreeFlyer"
-#: Parts of a motion subspace that are none.
+#: Norm up to which a part of a motion subspace counts as zero.
 _NONE = 1e-12
 
 
 def scene_of_pinocchio(model: Any, base: Base | None = None) -> Scene:
     """Return the scene of a Pinocchio model at its neutral configuration.
 
-    A body has the name of its first link: Pinocchio merges links that fixed joints tie. Loops are no part of its
-    models, nor are shapes.
+    A body has the name of its first link, since Pinocchio merges links connected by fixed joints. Its models have
+    neither loops nor shapes.
 
     Parameters
     ----------
     model : pinocchio.Model
     base : "fixed" or "free", optional
-        ``fixed`` holds a free root; ``free`` is taken only where the root is free.
+        ``fixed`` fixes a free root; ``free`` is accepted only if the root is free.
 
     Raises
     ------
     BadUsage
-        A free base that the model does not have.
+        A free base was requested that the model does not have.
     BrokenModel
-        A joint of a type that is not read.
+        A joint has an unsupported type.
     """
     names = _body_names(model)
     bodies, pairs, armatures = [], [], []
@@ -68,7 +68,7 @@ def scene_of_pinocchio(model: Any, base: Base | None = None) -> Scene:
 
 
 def _body_names(model: Any) -> list[str]:
-    """Return the name of the body that each joint moves; the first one is the ground."""
+    """Return the name of the body that each joint moves; the first entry is the ground."""
     found = [WORLD, *("" for _ in range(1, model.njoints))]
     for frame in model.frames:
         joint = int(getattr(frame, "parentJoint", getattr(frame, "parent", 0)))
@@ -81,12 +81,12 @@ def _body_names(model: Any) -> list[str]:
 
 
 def _pair(model: Any, i: int, parent: str, child: str, X_PJ: Pose) -> Pair:
-    """Return a joint; the subspace S (6, k) of its motions is [linear; angular] in the axes of the joint."""
+    """Return the pair of a joint, from its motion subspace S (6, k), [linear; angular] in the joint frame."""
     joint, name = model.joints[i], str(model.names[i])
     if joint.shortname() in _SEVERAL:
         return Pair(name, _SEVERAL[joint.shortname()], parent, child, X_PJ, Pose.identity())
     S = _subspace(model, i)
-    # one that mimics another has no rate of its own, and one of several parts moves in a frame of its own
+    # a mimic joint has no rate of its own, and the parts of a composite joint move in different frames
     if S.shape[1] != 1 or int(joint.nv) != 1 or "Composite" in joint.shortname():
         raise BrokenModel(
             f"joint {name!r} is a {joint.shortname().removeprefix('JointModel')}, which is not read",
@@ -137,7 +137,7 @@ def _freedom(model: Any, i: int, *, bounded: bool) -> Freedom:
 
 
 def _limit(model: Any, name: str, newer: str, i: int) -> float:
-    """Return a limit of a joint, which newer versions have in both directions; inf where there is none."""
+    """Return a joint limit, which newer versions state for both directions; inf if there is none."""
     values = getattr(model, newer, None)
     value = float((getattr(model, name) if values is None else values)[model.joints[i].idx_v])
     return value if value < LARGEST else np.inf

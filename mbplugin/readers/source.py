@@ -1,4 +1,4 @@
-"""What public functions take for a model: a file, a live PyBullet client, or what was loaded before."""
+"""Model arguments of public functions: a file, a live PyBullet client, or a model that is already loaded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.readers.meshes import mesh_paths
 
-#: The reader of live clients; it needs PyBullet, and is imported when there is a client.
+#: The reader of live clients; it needs PyBullet, and is imported only for a client.
 _CLIENTS = "mbplugin.bullet.reader"
 
 
@@ -27,19 +27,19 @@ class BulletClient(Protocol):
 
 
 class MuJoCoModel(Protocol):
-    """An ``MjModel`` of mujoco."""
+    """A mujoco ``MjModel``."""
 
     nbody: int
 
 
 class MuJoCoData(Protocol):
-    """An ``MjData`` of mujoco: a model in a state."""
+    """A mujoco ``MjData``: a model in a state."""
 
     qpos: Any
 
 
 class MuJoCoSpec(Protocol):
-    """An ``MjSpec`` of mujoco, which is compiled."""
+    """A mujoco ``MjSpec``, which is compiled."""
 
     worldbody: Any
 
@@ -51,7 +51,7 @@ class UrdfObject(Protocol):
 
 
 class PinocchioModel(Protocol):
-    """A ``Model`` of pinocchio."""
+    """A pinocchio ``Model``."""
 
     njoints: int
 
@@ -69,37 +69,37 @@ FileOrClient = (
     | UrdfObject
 )
 
-#: The same, or a scene or a mechanism.
+#: The same, or a scene or mechanism.
 ModelSource = FileOrClient | Scene | Mechanism
 
 
 def model_of(source: ModelSource) -> Scene | Mechanism:
-    """Return the scene of a file or of a live client; a scene or a mechanism as it is.
+    """Return the scene of a file or live client; return a scene or mechanism unchanged.
 
     Raises
     ------
     MbPluginError
-        A file or a client that cannot be used.
+        The file or client cannot be used.
     """
     return source if isinstance(source, Scene | Mechanism) else loaded(source)
 
 
 def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) -> Scene:
-    """Return the scene of a file or of a live client.
+    """Return the scene of a file, a live client, or a model of another library in memory.
 
     Parameters
     ----------
     base : "fixed" or "free", optional
         Overrides the base of the root links.
     **options
-        Of a file, as for ``readers.load``.
+        For a file, as for ``readers.load``.
 
     Raises
     ------
     BadUsage
-        Something else than a file or a client.
+        The source is none of these.
     MbPluginError
-        One that cannot be used.
+        The source cannot be used.
     """
     if (client := client_id(source)) is not None:
         scene: Scene = import_module(_CLIENTS).read_client(client, base=base)
@@ -119,26 +119,26 @@ def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) ->
 
 
 def in_memory(source: object) -> str:
-    """Return what messages call a client or a model of another library in memory; empty for anything else."""
+    """Return the name in messages of a client or a model of another library in memory; empty for anything else."""
     if (client := client_id(source)) is not None:
         return f"<client {client}>"
     return f"<{type(source).__name__}>" if library_model(source) else ""
 
 
 def client_id(source: object) -> int | None:
-    """Return the id of a PyBullet client that is given by its id or as an object; None for anything else."""
+    """Return the id of a PyBullet client, given as the id or an object; None for anything else."""
     if isinstance(source, bool):
         return None
     found = source if isinstance(source, int) else getattr(source, "_client", None)
     return found if isinstance(found, int) else None
 
 
-# The files of a model with their hashes, for what must say from which files it comes.
+# The files of a model with their hashes, to document the origin of results.
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file that was read, and its SHA-256; None where it could not be read once more."""
+    """A file that was read, and its SHA-256; None if it could not be read again."""
 
     path: str
     sha256: str | None
@@ -151,10 +151,10 @@ class Source:
 
 
 def sources_of(scene: Scene, also: tuple[str, ...] = ()) -> tuple[Source, ...]:
-    """Return the files of a scene, others, and the meshes that were read.
+    """Return the files of a scene, those in ``also``, and the meshes that were read.
 
-    A hash is that of the moment of reading where a command remembers it (:func:`mbplugin.files.remember_reads`),
-    else of this moment.
+    A hash is that of the content read if a command records it (:func:`mbplugin.files.remember_reads`),
+    else of the current content.
     """
     read = [path for path in map(str, mesh_paths(scene)) if hash_when_read(path)]
     text = {} if scene.request is None else {scene.request.path: scene.request.text}
@@ -164,7 +164,7 @@ def sources_of(scene: Scene, also: tuple[str, ...] = ()) -> tuple[Source, ...]:
 
 
 def _hash(path: str, text: str | None) -> str | None:
-    """Return the hash of a file, or of the text that stands for it; None where it cannot be read any more."""
+    """Return the hash of a file, or of the text given in its place; None if it can no longer be read."""
     if text is None and (known := hash_when_read(path)) is not None:
         return known
     try:

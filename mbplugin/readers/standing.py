@@ -1,14 +1,14 @@
-"""What a robot stands on where its file cannot say: an arm is bolted down, what has wheels or legs is not.
+"""The assumed base of a robot whose file does not state it: arms are bolted down, wheeled and legged robots are not.
 
-A URDF has no word for the base: the same file describes an arm on a table and one in space. PyBullet lets it fall
-unless its caller says otherwise. Nobody asks for a stop or the reactions of an arm that falls, so that these
-take an arm as bolted down, and say so. The rule:
+A URDF cannot state the base: the same file describes an arm on a table and one in space. PyBullet lets it fall
+unless its caller says otherwise. Stopping and reactions of a falling arm are of no interest, so these analyses
+assume an arm to be bolted down, and say so. An arm satisfies these conditions:
 
 1. Neither the file nor the call states the base, and nothing ties the robot to the ground.
-2. All of it hangs together and has one root. A limb is what moves on the group of bodies that is rigid with the root.
-3. It is no vehicle. No name speaks of wheels, legs, rotors or thrusters; no two limbs end in wheels; no three limbs are
-   single vertical axes without limits; and no two limbs reach lower than the root's group at the pose of the file, as
-   legs do and the fingers of a hand may.
+2. It is connected and has one root. Its limbs are the parts that move on the bodies rigidly connected to the root.
+3. It is not a vehicle. No name contains a word for wheels, legs, rotors or thrusters; no two limbs end in wheels; no
+   three limbs are single vertical axes without limits; and no two limbs reach lower than the root's rigid group at the
+   pose of the file, as legs do (but fingers of a hand may).
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ from mbplugin.model.spatial import Array
 from mbplugin.readers.common.unread import with_fixed_roots
 from mbplugin.readers.source import ModelSource, model_of
 
-#: Words in names of what rolls, walks, flies or swims.
+#: Words in names of parts that roll, walk, fly or swim.
 _VEHICLE = {
     *("wheel", "wheels", "caster", "castor", "footprint", "propeller", "rotor", "thruster", "flying"),
     *("leg", "legs", "foot", "feet", "hip", "thigh", "calf", "shin", "knee", "ankle", "toe"),
 }
-#: Words in names of the first bodies of a hand, whose fingers may hang down as legs do.
+#: Words in names of the first bodies of a hand, whose fingers may hang down like legs.
 _HAND = {"finger", "fingers", "fingertip", "thumb", "index", "pinky", "knuckle", "jaw", "gripper"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-#: The axis of a rotor is vertical: this is the cosine of its largest angle with gravity.
+#: Least cosine of the angle between a rotor's axis and gravity (the axis is vertical).
 _VERTICAL = 0.95
-#: Of the robot's height: how much lower than its base a leg reaches.
+#: Least distance that a leg reaches below its base, as a fraction of the robot's height.
 _LOWER = 0.05
-#: A wheel is balanced: its centre of mass is on its axis up to this distance, m.
+#: Largest distance of a wheel's centre of mass from its axis (a wheel is balanced), m.
 _BALANCED = 1e-3
-#: The axis of a wheel is level: this is the cosine of its least angle with gravity.
+#: Largest cosine of the angle between a wheel's axis and gravity (the axis is level).
 _LEVEL = 0.5
-#: Joints that may lead to a wheel, that of the base among them: it steers and spins.
+#: Maximum number of moving joints up to a wheel, including that of the base: a wheel may steer and spin.
 _MOST_JOINTS = 3
 
 
 def standing(source: ModelSource, *stated: JointValues) -> Scene | Mechanism:
-    """Return a model for a question about a robot that stands: an arm whose base is not stated is bolted down.
+    """Return the model for an analysis of a standing robot: an arm whose base is not stated is bolted down.
 
-    Coordinates, rates or accelerations of the base that are ``stated`` in a call leave it free.
+    The base stays free if a call states its coordinates, rates or accelerations (``stated``).
 
     Raises
     ------
     MbPluginError
-        A file or a client that cannot be used.
+        A file or a client cannot be used.
     """
     model = model_of(source)
     if not isinstance(model, Scene) or any(_names_base(model.mechanism, values) for values in stated):
@@ -80,14 +80,14 @@ def _names_base(mech: Mechanism, values: JointValues) -> bool:
 
 
 def taken_in(scene: Scene, mech: Mechanism) -> Scene:
-    """Return the scene as a result took it, whose mechanism this is."""
+    """Return the scene as used for a result with this mechanism: bolted down if the mechanism assumed it."""
     return bolted_down(scene) if mech.assumed_fixed else scene
 
 
 def bolted_down(scene: Scene) -> Scene:
-    """Return the scene with its root fixed to the ground where it is an arm and its base is not stated.
+    """Return the scene with its root fixed to the ground if it is an arm and its base is not stated.
 
-    The mechanism says so by ``assumed_fixed``. Everything else comes back as it is.
+    The mechanism states this in ``assumed_fixed``. Any other scene is returned unchanged.
     """
     mech = scene.mechanism
     roots = [joint for joint in mech.tree.joints if joint.pair is None]
@@ -124,7 +124,7 @@ def _speaks_of(words: Collection[str], names: Iterable[str]) -> bool:
 
 
 def _limbs(mech: Mechanism, root: str) -> Iterator[list[TreeJoint]]:
-    """Yield the joints of every limb that moves, from the root outwards."""
+    """Yield the moving joints of every limb, from the root outwards."""
     base = rigid_groups(mech)[root]
     limbs: list[list[TreeJoint]] = []
     limb_of: dict[str, list[TreeJoint]] = {}
@@ -150,14 +150,14 @@ def _follows(mech: Mechanism, joint: TreeJoint) -> bool:
 
 
 def _up(mech: Mechanism) -> Array:
-    """Return the direction (3,) against gravity, z where there is none."""
+    """Return the upward direction (3,), against gravity; z without gravity."""
     return -mech.gravity / np.linalg.norm(mech.gravity) if mech.gravity.any() else np.array([0.0, 0.0, 1.0])
 
 
 def feet(mech: Mechanism, poses: BodyPoses) -> tuple[str, ...]:
-    """Return the ends of the legs of a robot with a free base: the lowest body of each limb that reaches below it.
+    """Return the feet of a robot with a free base: the lowest body of each limb that reaches below its base.
 
-    None where fewer than two do.
+    Empty if fewer than two limbs do, or if the limbs are fingers.
     """
     roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
     if len(roots) != 1:
@@ -174,16 +174,16 @@ def feet(mech: Mechanism, poses: BodyPoses) -> tuple[str, ...]:
     return found if len(found) >= 2 else ()
 
 
-# The wheels of a robot: those that are stated to touch the ground, else what looks like one.
+# The wheels of a robot: those stated to touch the ground, else bodies that look like wheels.
 
 
 def stated_wheels(mech: Mechanism) -> tuple[str, ...]:
-    """Return the bodies with a wheel or a knife edge on the ground."""
+    """Return the bodies with a stated wheel or knife edge on the ground."""
     return tuple(dict.fromkeys(pfaffian.body for pfaffian in mech.pfaffians))
 
 
 def likely_wheels(mech: Mechanism) -> tuple[str, ...]:
-    """Return the bodies that turn endlessly about a level axis through their centre of mass, on a mobile base.
+    """Return the bodies on a mobile base that turn without limits about a level axis through their centre of mass.
 
     URDF does not state which bodies touch the ground.
     """
@@ -201,12 +201,12 @@ def likely_wheels(mech: Mechanism) -> tuple[str, ...]:
 
 
 def moves(joint: TreeJoint) -> bool:
-    """Whether a joint of the tree has a freedom; that of a free root has six."""
+    """Return True if a tree joint has a degree of freedom; a free root has six."""
     return joint.pair is None or bool(joint.pair.kind.free)
 
 
 def _carried(mech: Mechanism, joint: TreeJoint) -> list[str]:
-    """Return the body of a joint and those fixed to it; none where something moves on it."""
+    """Return the body of a joint and those fixed to it; empty if another body moves on them."""
     found = [joint.outer]
     for other in mech.tree.joints:
         if other.inner in found:
@@ -217,14 +217,14 @@ def _carried(mech: Mechanism, joint: TreeJoint) -> list[str]:
 
 
 def _on_mobile_base(mech: Mechanism, joint: TreeJoint) -> bool:
-    """Whether a joint is near a body that moves freely, or in a plane."""
+    """Return True if few joints connect a body to a base that moves freely or in a plane."""
     way = [j for j in mech.tree.way_in(joint.outer) if moves(j)]
     root = way[-1].pair
     return len(way) <= _MOST_JOINTS and (root is None or root.type in ("planar", "floating"))
 
 
 def _is_balanced_and_level(mech: Mechanism, joint: TreeJoint, poses: BodyPoses, carried: list[str]) -> bool:
-    """Whether the axis of a joint is level and the bodies that it carries have their centre of mass on it."""
+    """Return True if the axis of a joint is level and contains the centre of mass of the carried bodies."""
     if not carried:
         return False
     S, on_axis = joint_axes(mech, joint, poses)

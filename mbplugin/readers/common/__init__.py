@@ -1,1 +1,1 @@
-"""What every reader needs: paths, numbers, XML with lines, vocabularies, limits."""
+"""Common parts of all readers: paths, numbers, XML with lines, vocabularies, limits."""

@@ -1,4 +1,4 @@
-"""Finding files: beside the model, in package folders, on the paths of ROS and Gazebo, in pybullet_data."""
+"""File look-up: beside the model, in package folders, on ROS and Gazebo paths, and in pybullet_data."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from mbplugin.errors import BrokenModel, MbPluginError, UnreadableFile, Unresolv
 from mbplugin.files import LFS_POINTER, LONGEST, read_bounded
 from mbplugin.model.scene import Defect, Origin, Request
 
-#: What lies at the root of a package.
+#: Files that mark the root of a package.
 _PACKAGE_MARKS = ("package.xml", "model.config", "pyproject.toml")
 _TAG = re.compile(r"<name\b[^>]*>\s*([^<\s]+)\s*</name>")
-#: Characters of a name that a message quotes.
+#: Maximum length of a name quoted in a message, characters.
 _LONGEST_SHOWN = 200
-#: Where the system shows its own state as files, which no model needs: environments, descriptors, devices.
+#: System state presented as files (environments, descriptors, devices), which no model needs.
 _SYSTEM = tuple(map(Path, ("/proc", "/sys", "/dev")))
-#: A folder of ordinary files among them.
+#: A folder of ordinary files below one of these.
 _SHARED_MEMORY = Path("/dev/shm")
-#: Variables that name the folders of Gazebo's models.
+#: Environment variables with the model folders of Gazebo.
 _GAZEBO_PATHS = ("GZ_SIM_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
 T = TypeVar("T")
 _KEPT: ContextVar[dict[Hashable, Any] | None] = ContextVar("kept lookups", default=None)
-#: Links of a model, and of all models of a scene together.
+#: Maximum number of links of a model, and of all models of a scene together.
 MOST_LINKS = 20_000
 _LINK = re.compile(r"<(?:link|body)[\s/>]")
 _JOINT = re.compile(r"<(?:joint|loop_joint)[\s/>]")
 
 
 def read_text(path: str | os.PathLike[str], most: int = LONGEST) -> str:
-    """Return the text of a file (UTF-8, else Latin-1) of up to ``most`` bytes.
+    """Return the text of a file (UTF-8, else Latin-1) of at most ``most`` bytes.
 
     Raises
     ------
     UnreadableFile
-        Missing, a directory, not permitted, empty, binary or without end.
+        The file is missing, a directory, not permitted, empty, binary or too large.
     """
     data = read_bounded(Path(path), most)
-    # a C program may have written the end of its string with it; PyBullet's humanoid.urdf is one
+    # a C program may have written the terminating null of its string, as in PyBullet's humanoid.urdf
     data = data.rstrip(b"\0 \t\r\n")
     if not data:
         raise UnreadableFile("the file is empty", where=str(path), expected="a model")
@@ -58,12 +58,12 @@ def read_text(path: str | os.PathLike[str], most: int = LONGEST) -> str:
 
 
 def refuse_pointer(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Refuse what Git LFS leaves in the place of a file that was not fetched.
+    """Refuse a Git LFS pointer, which stands for a file that was not fetched.
 
     Raises
     ------
     UnreadableFile
-        A pointer.
+        The data is a pointer.
     """
     if data.startswith(LFS_POINTER):
         raise UnreadableFile(
@@ -75,24 +75,24 @@ def refuse_pointer(data: bytes, path: str | os.PathLike[str]) -> None:
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Return a path without symbolic links, as far as they lead anywhere: links in a circle stay."""
+    """Resolve the symbolic links of a path; circular links remain."""
     try:
         return Path(os.path.realpath(path))
-    # a name that holds a null
+    # the name contains a null character
     except ValueError:
         return Path(path)
 
 
 def resolve(name: str, request: Request, where: str) -> Path:
-    """Return the path of a file that a scene names: as :func:`find`, but a name without a file is an error.
+    """Return the path of a file that a scene names: as :func:`find`, but a missing file is an error.
 
-    Whether there is a file outside is not told.
+    The message does not reveal whether a file exists outside the permitted folders.
 
     Raises
     ------
     UnresolvedPath
-        It lies outside the repository and the folders of the user, is no ordinary file, or no folder holds it;
-        the message lists how to say where it is.
+        The file lies outside the repository and the user's folders, is not an ordinary file, or is in no folder;
+        the message lists how to state its location.
     """
     candidates = list(_candidates(name, request))
     allowed = [path for path, root in candidates if may_read(path, request, root)]
@@ -104,7 +104,7 @@ def resolve(name: str, request: Request, where: str) -> Path:
         raise UnresolvedPath(
             f"{_shown(name)} is one of the system", where=where, expected=f"an ordinary file in {own}"
         )
-    # a link out of the repository has the name of a file that may be elsewhere
+    # a link out of the repository may share its name with a file in another folder
     if candidates and candidates[0][0] not in allowed:
         raise UnresolvedPath(
             f"{_shown(name)} lies outside the scene's repository",
@@ -123,12 +123,12 @@ def resolve(name: str, request: Request, where: str) -> Path:
 
 
 def _shown(name: str) -> str:
-    """Return a name of a file as messages quote it."""
+    """Format a file name for messages."""
     return repr(name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…")
 
 
 def _bullet_hint(name: str) -> str:
-    """Return how to have the models of PyBullet, where they are not installed."""
+    """Return a hint to install the PyBullet models, empty if they are installed."""
     if "://" in name or importlib.util.find_spec("pybullet_data"):
         return ""
     return "; those of PyBullet come with pip install 'mbplugin[bullet]'"
@@ -137,14 +137,14 @@ def _bullet_hint(name: str) -> str:
 def find(name: str, request: Request) -> str | None:
     """Return the path of a file that a model names, or None.
 
-    A model comes from anywhere, so what it names is read only from its own package and from the
-    folders that the user gave; a link out of its package counts as what it points to.
+    Models are untrusted: the files they name are read only from their own package and from the folders
+    that the user gave; a link is judged by its target.
     """
     return looked_up(("find", name, *_place(request)), lambda: _found(name, request))
 
 
 def _place(request: Request) -> tuple[Hashable, ...]:
-    """Return the parts of a request that decide where files are looked up."""
+    """Return the parts of a request on which file look-ups depend."""
     return request.path, request.text is None, request.package_dirs
 
 
@@ -156,9 +156,9 @@ def _found(name: str, request: Request) -> str | None:
 
 
 def may_read(path: Path, request: Request, root: Path | None = None) -> bool:
-    """Return whether a model may name a file: in its package, in the user's folders, or below ``root``.
+    """Return True if a model may name a file: in its package, in the user's folders, or below ``root``.
 
-    It may name none of the system's own, wherever the model is and whatever folders were given.
+    Files below ``/proc``, ``/sys`` or ``/dev`` are never allowed, wherever the model is and whatever folders are given.
     """
     lexical, real = os.path.abspath(path), real_path(path)  # noqa: PTH100
     if _is_of_the_system(real):
@@ -179,14 +179,14 @@ def _absolute(folders: Sequence[Path]) -> tuple[str, ...]:
 
 
 def _is_below(path: str, folder: str) -> bool:
-    """Return whether an absolute path is in a folder or is the folder; Path takes ten times as long."""
+    """Return True if an absolute path is the folder or lies in it; ten times as fast as Path."""
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def package_of(folder: Path) -> Path:
-    """Return the folder out of which a model names no files: its repository, else its package.
+    """Return the folder that the files of a model may not leave: its repository, else its package.
 
-    Where neither is around it, that is the folder above the model, where meshes often lie.
+    Without either, it is the folder above the model, where meshes often lie.
     """
     return looked_up(("package", folder), lambda: _package_of(folder))
 
@@ -201,13 +201,13 @@ def _package_of(folder: Path) -> Path:
 
 
 def named_package(name: str) -> str:
-    """Return the package of a ``package://`` or ``model://`` name; empty for other names."""
+    """Return the package of a ``package://`` or ``model://`` name, empty for other names."""
     scheme, _, rest = name.partition("://")
     return rest.partition("/")[0] if scheme in ("package", "model") else ""
 
 
 def package_is_known(name: str, request: Request) -> bool:
-    """Return whether the package of a ``package://`` or ``model://`` name is a folder on this machine."""
+    """Return True if the package of a ``package://`` or ``model://`` name is a folder on this machine."""
     package = name.partition("://")[2].partition("/")[0]
     around = [folder for folder in request.folder.parents if folder != Path(folder.anchor)]
     own = package_of(request.folder)
@@ -219,7 +219,7 @@ def package_is_known(name: str, request: Request) -> bool:
 
 
 def package_name(folder: Path) -> str:
-    """Return the name of the package that a folder is, which need not be that of the folder, or nothing."""
+    """Return the package name that a folder declares, which may differ from the folder's name; empty if none."""
     try:
         if (folder / "package.xml").is_file():
             text = read_bounded(folder / "package.xml").decode("utf-8", "replace")
@@ -250,19 +250,19 @@ def _is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file of this name."""
+    """Return True if the path is an existing file."""
     try:
         return path.is_file()
     except (OSError, ValueError):
-        # a name that is too long, or holds a null, is that of no file
+        # the name is too long or contains a null character
         return False
 
 
 def _candidates(name: str, request: Request) -> Iterator[tuple[Path, Path | None]]:
-    """Yield the paths that a name may mean, and the root that each was looked up in."""
+    """Yield the paths that a name may mean, each with the root it was looked up in."""
     if name.startswith("file://"):
         written = name.removeprefix("file://").removeprefix("localhost")
-        # as an address, or as written by somebody who did not know that it is one
+        # decoded as a URL, or literally, as written by authors who did not know that it is one
         yield from ((Path(text), None) for text in dict.fromkeys((unquote(written), written)))
         return
     for scheme in ("package://", "model://"):
@@ -277,12 +277,12 @@ def _candidates(name: str, request: Request) -> Iterator[tuple[Path, Path | None
 
 
 def _in_packages(name: str, request: Request) -> Iterator[tuple[Path, Path]]:
-    """Yield the paths that a name in a package may mean, and the folder each must not leave."""
+    """Yield the paths that a name in a package may mean, each with the folder it must not leave."""
     package, _, inner = name.partition("/")
     key = ("package folders", package, *_place(request))
     for folder in looked_up(key, lambda: tuple(_package_folders(package, request))):
         yield folder / inner, folder
-    # a package's name may or may not be a folder's name, and the model lies somewhere inside that package
+    # the package need not be named like its folder, and the model lies somewhere inside that package
     own = package_of(_folder(request))
     if inner:
         inside = [around for around in _ancestors(request) if around.is_relative_to(own)]
@@ -290,7 +290,7 @@ def _in_packages(name: str, request: Request) -> Iterator[tuple[Path, Path]]:
 
 
 def _package_folders(package: str, request: Request) -> Iterator[Path]:
-    """Yield what has the name of a package beside the model, in the named folders, and around the model."""
+    """Yield the folders named like the package: beside the model, in the named folders, and around the model."""
     if package not in ("", ".."):
         named = (root / package for root in (*_roots(request), *_ancestors(request)))
         yield from (path for path in named if _exists(path))
@@ -318,13 +318,13 @@ def _roots(request: Request) -> Iterator[Path]:
 
 
 def gazebo_caches() -> list[Path]:
-    """Return the folders of the user in which Gazebo keeps models, as far as there are any."""
+    """Return the existing user folders in which Gazebo stores models."""
     kept = [_expanded(name) for name in ("~/.gz/fuel", "~/.gz/models", "~/.gazebo/models")]
     return [folder for folder in kept if folder.is_dir()]
 
 
 def _named_roots(request: Request) -> Sequence[Path]:
-    """Return the folders that the user gave, those of Gazebo, and that of pybullet_data."""
+    """Return the folders given by the user, those of ROS and Gazebo, and that of pybullet_data."""
     return looked_up(("roots", request.package_dirs), lambda: tuple(_folders_named(request)))
 
 
@@ -338,18 +338,18 @@ def _folders_named(request: Request) -> Iterator[Path]:
         for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
             yield Path(entry)
     yield from gazebo_caches()
-    # found without importing it: the import would pull pybullet's banner into a lint
+    # located without importing it: the import would print pybullet's banner during a lint
     spec = importlib.util.find_spec("pybullet_data")
     if spec and spec.submodule_search_locations:
         yield Path(spec.submodule_search_locations[0])
 
 
-# What was looked up in the file system is kept for one run, in which files are taken not to change.
+# Look-ups are cached for one run, during which files are assumed not to change.
 
 
 @contextlib.contextmanager
 def lookups_kept() -> Iterator[None]:
-    """Look up everything at most once in this block: several rules ask for the same files."""
+    """Cache all look-ups in this block, since several rules need the same files."""
     token = _KEPT.set({})
     try:
         yield
@@ -358,12 +358,12 @@ def lookups_kept() -> Iterator[None]:
 
 
 def looked_up(key: Hashable, look_up: Callable[[], T]) -> T:
-    """Return the result of a look-up; in a block of :func:`lookups_kept`, of the first one with its key.
+    """Return the result of a look-up, cached by its key inside a block of :func:`lookups_kept`.
 
     Parameters
     ----------
     key : hashable
-        What is looked up, and everything on which the result depends but the files themselves.
+        What is looked up, with everything but the files themselves on which the result depends.
     look_up : callable
     """
     kept = _KEPT.get()
@@ -375,30 +375,30 @@ def looked_up(key: Hashable, look_up: Callable[[], T]) -> T:
     return result
 
 
-# The largest size of a model; a larger one would take minutes, and is an error.
+# The largest permitted model: larger ones would take minutes, and are refused.
 
 
 def require_ordinary_size(text: str, file: str) -> None:
-    """Refuse the text of a model that states more links or joints than are read.
+    """Refuse a model text with more links or joints than permitted.
 
     Raises
     ------
     BrokenModel
-        With how many there are, and how many may be.
+        Too many; the message states their number and the maximum.
     """
     for what, pattern in (("links", _LINK), ("joints", _JOINT)):
-        # counted only where there may be too many: most texts are shorter than that
+        # counted only if the text is long enough to contain too many
         if len(text) > 6 * MOST_LINKS and (count := len(pattern.findall(text))) > 2 * MOST_LINKS:
             raise _too_large(count, what, file)
 
 
 def require_few_links(count: int, file: str) -> None:
-    """Refuse a mechanism of more bodies than ``MOST_LINKS``.
+    """Refuse a mechanism with more bodies than ``MOST_LINKS``.
 
     Raises
     ------
     BrokenModel
-        With how many there are, and how many may be.
+        Too many; the message states their number and the maximum.
     """
     if count > MOST_LINKS:
         raise _too_large(count, "links", file)
@@ -413,20 +413,20 @@ def _too_large(count: int, what: str, file: str) -> BrokenModel:
     )
 
 
-# Numbers that cannot be read and that the mechanics do without: findings, no errors.
+# Unreadable numbers that the mechanics do without: findings instead of errors.
 
 
 def unread_number(error: MbPluginError, element: str, instead: str) -> Defect:
-    """Return the defect that stands for the error about such a number.
+    """Return the defect that reports the error about such a number.
 
     Parameters
     ----------
     error : MbPluginError
-        What is wrong with it, and where it stands.
+        The problem and its location.
     element : str
         The link or joint.
     instead : str
-        What is read in its place.
+        What is used in its place.
     """
     file, _, line = error.where.rpartition(":")
     place = Origin(file, int(line)) if file and line.isdigit() else Origin(error.where, 0)

@@ -1,4 +1,4 @@
-"""What a document says and no reader takes: one defect per kind."""
+"""Parts of a document that no reader uses: one defect per kind."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from mbplugin.model.spatial import Pose
 from mbplugin.phrases import listed
 from mbplugin.readers.common.xml import Element, attributes_of, local_name, origin
 
-#: How many elements a hint names.
+#: Maximum number of parents named in a hint.
 _PARENTS_NAMED = 4
-#: Stands for an element's text among its attributes.
+#: Key of an element's text among its attributes.
 TEXT = ""
-#: How many names a message lists, and how much of a value.
+#: Maximum number of names listed in a message, and of characters of a value.
 _NAMED, _SHOWN = 4, 60
-#: Attributes of one element that are named one by one.
+#: Maximum number of attributes of one element named individually.
 _LISTED = 6
-#: The columns in their order, and what each is of a joint that turns, and of one that slides.
+#: Columns in their order; their quantity for a joint that turns, and for one that slides.
 _COLUMNS = {
     "time": ("time", "time"),
     "value": ("angle", "length"),
@@ -40,22 +40,22 @@ _COLUMNS = {
 }
 _HEAD = re.compile(r"\s*([a-z]+)\s*(?:\[[^\]]*\])?\s*")
 _UNIT = re.compile(r"\[\s*([^\]]*?)\s*\]")
-#: Bytes of a file.
+#: Largest file, bytes.
 _LONGEST = 2_000_000
 
 
-# In which elements of a format an element is read, for one that stands in another.
+# Elements of a format in which a given element is read, to report a misplaced one.
 
 
 class Parents:
-    """In which elements the elements of a format are read."""
+    """Look-up of the elements in which each element of a format is read."""
 
     def __init__(self, vocabulary: Vocabulary, key: str) -> None:
         self._vocabulary, self._key = vocabulary, key
 
     @cached_property
     def _of(self) -> dict[str, dict[str, int]]:
-        """The parents of each tag that is read, with their depth; only for documents with a misplaced tag."""
+        """Parents of each tag that is read, with their depth; computed only for documents with a misplaced tag."""
         found: dict[str, dict[str, int]] = {}
         todo, seen = deque([(self._key, self._key, 0)]), {self._key}
         while todo:
@@ -69,9 +69,9 @@ class Parents:
         return found
 
     def hint(self, tag: str) -> str:
-        """Return where an element belongs; empty where the format has none of this tag."""
+        """Return a hint on the parents of an element, empty if the format does not have the tag."""
         depths = self._of.get(tag, {})
-        # deeper ones are those of extensions
+        # deeper parents are those of extensions
         near = [f"<{name}>" for name, depth in depths.items() if depth <= min(depths.values()) + 1]
         if not near:
             return ""
@@ -81,40 +81,40 @@ class Parents:
 
 # The vocabulary of a format: each name is read, without effect, or reported in a finding.
 #
-# A reader asks for what it knows; this table is the other side, so that nothing in a file is passed over
-# in silence. Every attribute and element of a format is in one of three groups, and what is in none of them
-# is a word that the format does not have.
+# A reader asks only for what it knows; this table complements it, so that nothing in a file is ignored
+# silently. Every attribute and element of a format is in one of three groups; a name in none of them
+# is not part of the format.
 
 
 @dataclass(frozen=True)
 class Read:
-    """The reader takes it into the scene, or refuses the file because of it."""
+    """The reader uses it for the scene, or refuses the file because of it."""
 
 
 @dataclass(frozen=True)
 class Idle:
-    """It has no effect on the mechanics, for a reason."""
+    """It does not affect the mechanics, for the reason given."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Unread:
-    """It has no place in the scene, and a finding says so.
+    """The scene cannot represent it, and a finding reports it.
 
     Parameters
     ----------
     why : str
-        What follows from that, in a few words.
+        The consequence, in a few words.
     default : str
-        The value that says as much as nothing; it is no finding.
+        The value without effect, which gives no finding.
     note : bool
-        Whether the finding is a hint, no warning.
+        Report a hint instead of a warning.
     setting : bool
-        Whether it is a setting of one simulator or controller that no mechanism depends on: MB153, which is off by
+        It is a setting of one simulator or controller that no mechanism depends on: MB153, which is off by
         default.
     joined : bool
-        Whether all elements of this use are one finding, not one per name.
+        Report all elements of this use in one finding instead of one per name.
     """
 
     why: str = ""
@@ -130,7 +130,7 @@ Use = Read | Idle | Unread
 READ = Read()
 
 
-#: Uses that words of several formats have.
+#: Uses shared by several formats.
 LOOKS = Idle("looks and lights")
 
 
@@ -154,20 +154,20 @@ SHAPE = Unread("the shape is left out", note=True)
 
 @dataclass(frozen=True)
 class Entry:
-    """What an element may hold.
+    """The permitted content of an element.
 
     Parameters
     ----------
     attributes : mapping of str to Use
         ``TEXT`` is the element's text.
     children : mapping of str to Use or str
-        A use holds for the whole of the child; a text is the key of its entry.
+        A use applies to the whole child; a string is the key of the child's entry.
     many : frozenset of str
-        Children of which every one is read, not just the first.
+        Children that are all read, not only the first.
     foreign : Use or None
-        Of elements that are not listed; None: they are misspelt.
+        Use of unlisted elements; None: they are misspelt.
     rest : Use or None
-        Of attributes that are not listed; None: they are misspelt.
+        Use of unlisted attributes; None: they are misspelt.
     """
 
     attributes: Mapping[str, Use] = field(default_factory=dict)
@@ -181,7 +181,7 @@ Vocabulary = Mapping[str, Entry]
 
 
 def each(words: str, use: Use) -> dict[str, Use]:
-    """Return one use for words parted by blanks."""
+    """Return a mapping of each word, separated by blanks, to the same use."""
     return dict.fromkeys(words.split(), use)
 
 
@@ -195,7 +195,7 @@ def entry(
     foreign: Use | None = None,
     rest: Use | None = None,
 ) -> Entry:
-    """Return an entry; ``read`` lists attributes that are read, ``many`` children, parted by blanks."""
+    """Return an entry; ``read`` lists attributes that are read, ``many`` children, separated by blanks."""
     attributes: dict[str, Use] = {**dict.fromkeys(read.split(), READ), **(others or {})}
     if text is not None:
         attributes[TEXT] = text
@@ -204,7 +204,7 @@ def entry(
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """One thing that is not read: where, what it says, whose it is; what to write, where it is misspelt."""
+    """One unread item: its name, use, element, owner and value, and a correction if it is misspelt."""
 
     what: str
     use: Unread
@@ -231,7 +231,7 @@ def unread_defects(root: Element, vocabulary: Vocabulary, key: str) -> tuple[Def
 
 
 def _scan(root: Element, vocabulary: Vocabulary, key: str) -> Iterator[_Seen]:
-    """Yield what is not read of a document, in file order; without recursion, files nest deeply."""
+    """Yield the unread items of a document in file order; iterative, since files nest deeply."""
     todo, parents = [(root, vocabulary[key], "")], Parents(vocabulary, key)
     while todo:
         element, known, owner = todo.pop()
@@ -256,10 +256,10 @@ def _scan(root: Element, vocabulary: Vocabulary, key: str) -> Iterator[_Seen]:
 
 
 def _attributes(element: Element, known: Entry, owner: str) -> Iterator[_Seen]:
-    """Yield the attributes of an element that are not read, those with one reason together."""
+    """Yield the unread attributes of an element, grouped by reason."""
     unread: dict[Unread | None, dict[str, str]] = {}
     for name, value in attributes_of(element).items():
-        # names with a namespace belong to other programs, as xsi:schemaLocation does
+        # names with a namespace, such as xsi:schemaLocation, belong to other programs
         if str(name).startswith("{"):
             continue
         use = known.attributes.get(str(name), known.rest)
@@ -282,7 +282,7 @@ def _attributes(element: Element, known: Entry, owner: str) -> Iterator[_Seen]:
 
 
 def _proposal(misspelt: list[str], known: tuple[str, ...]) -> str:
-    """Return the spelling to propose for misspelt words of one element."""
+    """Return a spelling proposal for the misspelt words of one element."""
     if len(misspelt) == 1:
         return suggestion(misspelt[0], known)
     meant = {name: close[0] for name in misspelt if (close := get_close_matches(name, known, n=1))}
@@ -292,7 +292,7 @@ def _proposal(misspelt: list[str], known: tuple[str, ...]) -> str:
 
 
 def _joined(words: list[str]) -> str:
-    """Return words as one phrase, the first of many."""
+    """Join words into a phrase, abbreviating a long list."""
     if len(words) > _LISTED:
         words = [*words[:_LISTED], f"{len(words) - _LISTED} more"]
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
@@ -308,7 +308,7 @@ def _child(
     *,
     repeated: bool,
 ) -> Iterator[_Seen]:
-    """Yield an element that is not looked into, where it is not read."""
+    """Yield an element whose content is not scanned, if it is not read."""
     name = local_name(child)
     what, own = f"<{name}> in <{local_name(element)}>", _name(child) or owner
     if use is None and _all_zero(_values(child)):
@@ -324,7 +324,7 @@ def _child(
 
 
 def _written_text(element: Element, text: str, known: Entry, owner: str) -> Iterator[_Seen]:
-    """Yield the text of an element where it is not read."""
+    """Yield the text of an element if it is not read."""
     tag, use = local_name(element), known.attributes.get(TEXT, known.rest)
     if use is None:
         yield _Seen(f"the text of <{tag}>", Unread(), element, owner, text, "remove it")
@@ -333,13 +333,13 @@ def _written_text(element: Element, text: str, known: Entry, owner: str) -> Iter
 
 
 def _values(element: Element) -> list[str]:
-    """Return the attributes and texts of an element and of all in it."""
+    """Return the attribute values and texts of an element and its descendants."""
     parts = [part for part in element.iter() if isinstance(part.tag, str)]
     return [str(v) for part in parts for v in (*part.attrib.values(), _text(part)) if v]
 
 
 def _all_zero(values: Sequence[str]) -> bool:
-    """Return whether values are numbers, one or more, and all zero: nothing is lost with them."""
+    """Return True if the values are one or more numbers, all zero, so that nothing is lost with them."""
     words = [word for value in values for word in value.split()]
     try:
         return bool(words) and not any(decimal(word) for word in words)
@@ -352,7 +352,7 @@ def _says_nothing(value: str, use: Unread) -> bool:
 
 
 def _name(element: Element) -> str:
-    """Return how an element is called, or what it is about."""
+    """Return the name of an element, or of the element it refers to."""
     return str(element.get("name") or element.get("reference") or "")
 
 
@@ -361,7 +361,7 @@ def _text(element: Element) -> str:
 
 
 def _same(value: str, default: str) -> bool:
-    """Return whether two literals mean the same: words, truth values, or numbers."""
+    """Return True if two literals mean the same: words, truth values, or numbers."""
     truth = {"true": "1", "false": "0", "enable": "1", "disable": "0"}
     a, b = (truth.get(text.strip().lower(), text.strip().lower()) for text in (value, default))
     try:
@@ -371,7 +371,7 @@ def _same(value: str, default: str) -> bool:
 
 
 def content(element: Element) -> str:
-    """Return everything that an element says, its text, attributes and elements, in one line."""
+    """Return the whole content of an element (text, attributes and elements) in one line."""
     parts: list[str] = []
     for event, part in etree.iterwalk(element, events=("start", "end")):
         if not isinstance(part.tag, str):
@@ -410,33 +410,33 @@ def _defect(group: list[_Seen]) -> Defect:
 
 
 def _what(group: list[_Seen]) -> str:
-    """Return the names that are not read; of joined elements in one parent, each name."""
+    """Return the names that are not read; for joined uses, each name, with the first parent."""
     if not group[0].use.joined:
         return group[0].what
     names, _, places = zip(*(seen.what.partition(" in ") for seen in group), strict=True)
     return f"{_joined(list(dict.fromkeys(names)))} in {places[0]}"
 
 
-# A motion of a driver as a CSV file: time, value, and optionally rate and acceleration.
+# The motion of a driver as a CSV file: time, value, and optionally rate and acceleration.
 
 
 def read_profile(path: Path, turns: bool, between: Between = "spline") -> MotionProfile:
-    """Return the motion through the rows of a CSV file; lines that begin with # are comments.
+    """Read the motion from the rows of a CSV file; lines that begin with # are comments.
 
     Parameters
     ----------
     path : Path
-        With a header: ``time`` and ``value``, then ``rate`` and ``acceleration`` where they are stated; in s, rad
-        and m, or in the unit that the header has in brackets, such as ``value [deg]``.
+        With a header: ``time`` and ``value``, optionally followed by ``rate`` and ``acceleration``; in s, rad and m,
+        or in the unit that the header states in brackets, such as ``value [deg]``.
     turns : bool
-        Whether the value is an angle, or a length.
+        True if the value is an angle, False if it is a length.
     between : "spline" or "rest"
         As for :meth:`MotionProfile.from_points`.
 
     Raises
     ------
     UnreadableFile, BadUsage, BadNumber
-        No such file, no table, or no motion; with the line.
+        The file is missing, not a table, or not a motion; with the line.
     """
     table = read_csv(path, _LONGEST)
     (line, header), *rows = table.rows
@@ -451,7 +451,7 @@ def read_profile(path: Path, turns: bool, between: Between = "spline") -> Motion
 
 
 def _heads(cells: Sequence[str], where: str) -> list[tuple[str, str]]:
-    """Return each cell of the header with the column that it must be."""
+    """Return each cell of the header with its column name, after checking the order of the columns."""
     named = [_HEAD.fullmatch(cell.lower()) for cell in cells]
     names = tuple(match[1] if match else cell for match, cell in zip(named, cells, strict=True))
     if names != tuple(_COLUMNS)[: len(names)] or len(names) < 2:
@@ -469,7 +469,7 @@ def _heads(cells: Sequence[str], where: str) -> list[tuple[str, str]]:
 
 
 def _factor(cell: str, name: str, turns: bool, where: str) -> float:
-    """Return the size of the unit in a header, SI; 1 where there is none."""
+    """Return the SI factor of the unit in a header cell, 1 without a unit."""
     unit = (_UNIT.search(cell) or [""] * 2)[1]
     if not unit:
         return 1.0
@@ -496,34 +496,34 @@ def _numbers(table: CsvTable, row: Sequence[str], factors: list[float], where: s
         ) from None
 
 
-# Fixing roots to the ground: the meaning of a fixed base and of a static model.
+# Fixing roots to the ground, as a fixed base or a static model requires.
 
 
 def to_world(body: str, X_WL: Pose) -> Pair:
-    """Return the fixed pair ``world→body`` that holds a body's link frame at a pose."""
+    """Return the fixed pair ``world→body`` that fixes a body's link frame at a pose."""
     return Pair(f"{WORLD}→{body}", "fixed", WORLD, body, X_WL, Pose.identity())
 
 
 def with_fixed_roots(mech: Mechanism, poses: Mapping[str, Pose]) -> Mechanism:
-    """Return the mechanism with the root of every part that no pair ties to the ground fixed to it.
+    """Return the mechanism with the root of every untied part fixed to the ground.
 
     Parameters
     ----------
     mech : Mechanism
     poses : mapping of body name to Pose
-        X_WL of the roots, at which they are held.
+        X_WL of the roots, at which they are fixed.
     """
     roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
     return replace(mech, pairs=(*(to_world(name, poses[name]) for name in roots), *mech.pairs))
 
 
 def require_free_root(mech: Mechanism, file: str) -> None:
-    """Refuse a request for a free base where everything is tied to the ground.
+    """Refuse a request for a free base if everything is tied to the ground.
 
     Raises
     ------
     BadUsage
-        No part of the mechanism is free to move in the world.
+        No part of the mechanism can move freely in the world.
     """
     if any(joint.pair is None for joint in mech.tree.joints):
         return
@@ -541,14 +541,13 @@ def require_free_root(mech: Mechanism, file: str) -> None:
     )
 
 
-# Which joints of a graph close its loops, in formats that state joints and not a tree.
+# Selection of the joints that close loops, for formats that state joints but no tree.
 
 
 def mark_closures(pairs: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs with those marked that close a loop, and no others.
+    """Return the pairs with exactly one pair per independent loop marked as its closure.
 
-    A pair that the file states as a closure counts as the one of its loop, then a second joint on one child, then
-    the later joint.
+    A pair that the file states as a closure is preferred, then a second joint on the same child, then the later joint.
     """
     has_parent: set[str] = set()
     late: list[tuple[bool, bool]] = []

@@ -1,7 +1,7 @@
-"""XML with line numbers, tolerant of exactly what PyBullet's parser tolerates.
+"""XML with line numbers, tolerating exactly what PyBullet's parser tolerates.
 
 That is: text before the declaration, ``--`` inside comments, and undeclared prefixes. Entities stay
-off, and every other defect is an error with its line.
+disabled, and every other defect is an error with its line.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ _START_TAG = re.compile(r"<[A-Za-z_](?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>")
 _NAME = re.compile(r"[A-Za-z_][\w.:-]{,60}")
 _SUBSET = re.compile(r"<!DOCTYPE[^<>\[]*\[")
 Element = etree._Element
-#: Characters of what the parser says.
+#: Maximum length of a quoted parser message, characters.
 _LONGEST_REASON = 200
-#: From here on reading attributes one by one takes time that grows with the square of their number.
+#: From this number on, reading attributes one by one is avoided: it takes quadratic time.
 _MANY_ATTRIBUTES = 200
-#: From here on a limit means "no limit"; 1e16 was SDF's own default for long.
+#: From this magnitude on, a limit means "no limit"; 1e16 was SDF's own default for long.
 _UNLIMITED = 1e15
-#: Infinity is larger.
+#: Largest finite number.
 _LARGEST_FLOAT = sys.float_info.max
 _DECIMAL = re.compile(r"^[+-]?(\d*)\.?(\d*)$", re.ASCII)
-#: Elements of one file.
+#: Maximum number of elements of one file.
 _MOST_ELEMENTS = 1_000_000
-#: How the names of ROS's variables begin; a model may put them into its texts, and so into reports.
+#: Prefixes of ROS variables; a model may copy their values into its texts, and so into reports.
 ROS_PREFIXES = ("ROS_", "AMENT_", "COLCON_", "RMW_", "GAZEBO_", "GZ_", "IGN_")
 
 
-# A parsed document as a table of its elements, which outlives the parser and can be sent to a process.
+# A parsed document as a table of its elements, which outlives the parser and can be sent to another process.
 
 
 def document_of(root: Element, format: str) -> Document:
@@ -67,15 +67,15 @@ def parse_xml(text: str, file: str) -> Element:
     Raises
     ------
     UnreadableFile
-        Nothing but blanks.
+        The text is blank.
     BrokenXml
-        Anything an XML parser refuses, except what is named above; more elements than a model has.
+        The XML is malformed beyond the tolerated defects above, declares entities, or has too many elements.
     """
     text = text.lstrip("\ufeff")
     if not text.strip():
         raise UnreadableFile("the file is empty", where=file, expected="a model")
     refuse_entities(text, file)
-    # a robot has some thousands; each takes a hundred times its bytes in memory
+    # a robot has some thousands; each takes about a hundred times its bytes in memory
     if text.count("<") - text.count("</") > _MOST_ELEMENTS:
         raise BrokenXml(
             f"the file has more than {_MOST_ELEMENTS:,} elements".replace(",", " "),
@@ -95,7 +95,7 @@ def parse_xml(text: str, file: str) -> Element:
         root = etree.fromstring(_tolerated(text).encode(), parser, base_url=file)
     except etree.XMLSyntaxError as error:
         line = error.lineno or 1
-        # the parser names elements and attributes, which may be of any length
+        # the parser quotes elements and attributes, which may be of any length
         reason = (error.msg or "not well-formed").split(", line")[0][:_LONGEST_REASON]
         raise BrokenXml(
             f"the XML is broken: {reason[:1].lower() + reason[1:]}",
@@ -106,12 +106,12 @@ def parse_xml(text: str, file: str) -> Element:
 
 
 def refuse_entities(text: str, file: str) -> None:
-    """Refuse a text that declares entities: they can read other files, and grow without end.
+    """Refuse a text that declares entities: they can read other files, and expand without bound.
 
     Raises
     ------
     BrokenXml
-        With the line of the first one.
+        With the line of the first declaration.
     """
     if "<!ENTITY" in text:
         raise BrokenXml(
@@ -123,7 +123,7 @@ def refuse_entities(text: str, file: str) -> None:
 
 
 def _tolerated(text: str) -> str:
-    """Blank out what PyBullet's parser reads past, keeping every line where it is."""
+    """Blank out or repair what PyBullet's parser tolerates, preserving line numbers."""
     text = without_comments(text)
     start = _declaration_end(text)
     text = _blanked(text[:start]) + text[start:]
@@ -131,12 +131,12 @@ def _tolerated(text: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """Return a document with blanks for its comments, every line where it is."""
+    """Replace the comments of a document by blanks, preserving line numbers."""
     return _without(text, "<!--", "-->")
 
 
 def _without(text: str, opening: str, closing: str) -> str:
-    # a search per part, not a pattern: that would search on from every one that is never closed
+    # a search per part instead of a pattern, which would rescan the rest for every unclosed opening
     parts, position = [], 0
     while (start := text.find(opening, position)) >= 0:
         end = text.find(closing, start + len(opening))
@@ -149,7 +149,7 @@ def _without(text: str, opening: str, closing: str) -> str:
 
 
 def _declaration_end(text: str) -> int:
-    """Return where ``<?xml …?>`` ends, or 0; only words and other instructions may stand before it."""
+    """Return the index after ``<?xml …?>``, or 0; only text and other instructions may precede it."""
     start = text.find("<")
     while start >= 0 and text.startswith("<?", start):
         end = text.find("?>", start)
@@ -166,13 +166,13 @@ def _blanked(text: str) -> str:
 
 
 def _on_one_line(match: re.Match[str]) -> str:
-    """Move the line ends in a tag behind it: the parser counts to its end, a reader to its start."""
+    """Move line breaks within a tag behind it: the parser reports a tag's last line, readers expect its first."""
     tag = match.group()
     return tag.replace("\n", " ") + "\n" * tag.count("\n")
 
 
 def _declare_prefixes(text: str) -> str:
-    """Declare on the root element every prefix that the text uses and nothing declares."""
+    """Declare every undeclared prefix on the root element."""
     markup = _without(text, "<![CDATA[", "]]>")
     tags = " ".join(re.sub(r"=\s*(\"[^\"]*\"|'[^']*')", "", tag) for tag in re.findall(r"<[^<>]*>", markup))
     used = set(_PREFIX.findall(tags)) - {"xml", "xmlns"}
@@ -185,7 +185,7 @@ def _declare_prefixes(text: str) -> str:
 
 
 def root_name(text: str) -> str:
-    """Return the name of the first element of a text, empty where there is none."""
+    """Return the name of the first element of a text, empty if there is none."""
     position = text.find("<")
     while position >= 0:
         if match := _NAME.match(text, position + 1):
@@ -201,9 +201,9 @@ def root_name(text: str) -> str:
 
 
 def local_name(element: Element) -> str:
-    """Return the tag without its namespace, keeping ``prefix:`` so that ``drake:joint`` is itself."""
+    """Return the tag without its namespace but with its ``prefix:``, as in ``drake:joint``."""
     tag = element.tag
-    # most names have no namespace, and a large file has ten thousands
+    # fast path: most names have no namespace, and a large file has ten thousand elements
     if isinstance(tag, str) and not tag.startswith("{"):
         return tag
     name = etree.QName(element).localname
@@ -211,13 +211,13 @@ def local_name(element: Element) -> str:
 
 
 def children(element: Element, tag: str) -> list[Element]:
-    """Return the child elements of a tag (with its prefix, if any)."""
+    """Return the child elements with a tag (including its prefix, if any)."""
     local = tag.rpartition(":")[2]
     return [child for child in element.iterchildren(f"{{*}}{local}") if local_name(child) == tag]
 
 
 def child(element: Element, tag: str) -> Element | None:
-    """Return the first child element of a tag."""
+    """Return the first child element with a tag."""
     found = children(element, tag)
     return found[0] if found else None
 
@@ -244,7 +244,7 @@ def attribute_numbers(
 
 
 def attribute_limit(element: Element, name: str, default: str) -> float:
-    """Return a joint limit; infinity, and magnitudes that stand for it, give ±inf."""
+    """Return a joint limit; ±inf if the text states infinity or a magnitude that means it."""
     unlimited = -inf if name == "lower" else inf
     if infinity(str(element.get(name, default))) == unlimited:
         return unlimited
@@ -252,7 +252,7 @@ def attribute_limit(element: Element, name: str, default: str) -> float:
 
 
 def colour_of(text: str) -> tuple[float, ...]:
-    """Return colour and opacity of three or four numbers, 0 to 1; empty for what is none: nothing depends on it."""
+    """Return colour and opacity, 0 to 1, from three or four numbers; empty if the text is invalid, without an error."""
     try:
         values = [min(max(decimal(word), 0.0), 1.0) for word in text.split()]
     except ValueError:
@@ -261,14 +261,14 @@ def colour_of(text: str) -> tuple[float, ...]:
 
 
 def pose_of_origin(element: Element | None, *, snap: bool) -> Pose:
-    """Return the pose of an element with ``xyz`` and ``rpy`` or ``quat_xyzw``; none means identity.
+    """Return the pose of an element with ``xyz`` and ``rpy`` or ``quat_xyzw``; identity without an element.
 
     Raises
     ------
     BrokenModel
-        Both ``rpy`` and ``quat_xyzw``: urdfdom refuses that too.
+        The element has both ``rpy`` and ``quat_xyzw``, which urdfdom refuses too.
     BadNumber
-        A quaternion of length zero.
+        A number is invalid, or the quaternion has length zero.
     """
     if element is None:
         return Pose.identity()
@@ -283,7 +283,7 @@ def pose_of_origin(element: Element | None, *, snap: bool) -> Pose:
 
 
 def _quaternion_rotation(element: Element) -> Array:
-    """Return the rotation (3, 3) of ``quat_xyzw`` (URDF 1.1), normalised as urdfdom does."""
+    """Return the rotation (3, 3) of ``quat_xyzw`` (URDF 1.1), normalised as in urdfdom."""
     tag = f"<{local_name(element)}>"
     if element.get("rpy") is not None:
         raise BrokenModel(
@@ -303,7 +303,7 @@ def _quaternion_rotation(element: Element) -> Array:
 def attributes_of(element: Element) -> dict[str, str]:
     """Return the attributes of an element in file order.
 
-    The parser's library looks each one up from the first on: many are taken off a copy, in their order.
+    lxml searches each one from the first: many attributes are popped off a copy in their order.
     """
     if len(element.attrib) < _MANY_ATTRIBUTES:
         return {str(name): str(value) for name, value in element.attrib.items()}
@@ -311,7 +311,7 @@ def attributes_of(element: Element) -> dict[str, str]:
     return {str(name): str(twin.attrib.pop(name)) for name in twin.attrib.keys()}  # noqa: SIM118
 
 
-# Numbers as text: finite, counted, and angles that were rounded.
+# Numbers as text: finite, counted, and rounded angles.
 
 
 def numbers(text: str, count: int, where: str, what: str, largest: float = LARGEST) -> Array:
@@ -320,8 +320,8 @@ def numbers(text: str, count: int, where: str, what: str, largest: float = LARGE
     Raises
     ------
     BadNumber
-        Another count, a word, NaN or infinity, or a magnitude above ``largest``; ``where`` and ``what``
-        name the place.
+        Wrong count, a word, NaN or infinity, or a magnitude above ``largest``; ``where`` and ``what`` give the
+        location and name for the message.
     """
     usual = usual_numbers(text, count, largest)
     if usual is not None:
@@ -355,9 +355,9 @@ def numbers(text: str, count: int, where: str, what: str, largest: float = LARGE
 def usual_numbers(text: str, count: int, largest: float = LARGEST) -> Array | None:
     """Return ``count`` finite numbers up to ``largest`` in magnitude, (count,); None for any other text.
 
-    A large model has ten thousands, too many to check them as arrays, or to say where each one stands.
+    Fast path: a large model has ten thousand numbers, too many to check as arrays or to locate individually.
     """
-    # as decimal(), for all words at once
+    # equivalent to decimal(), for all words at once
     if "_" in text or not text.isascii():
         return None
     try:
@@ -377,12 +377,12 @@ def number(text: str, where: str, what: str) -> float:
 
 
 def limit(value: float) -> float:
-    """Return a joint limit; a magnitude that no joint reaches means that there is none."""
+    """Return a joint limit, ±inf if its magnitude is one that no joint reaches."""
     return math.copysign(math.inf, value) if abs(value) >= _UNLIMITED else value
 
 
 def infinity(text: str) -> float | None:
-    """Return ±inf where a text states it (``inf``, ``-Infinity``, ``1e999``), else None."""
+    """Return ±inf if a text states it (``inf``, ``-Infinity``, ``1e999``), else None."""
     try:
         value = decimal(text)
     except ValueError:
@@ -391,7 +391,7 @@ def infinity(text: str) -> float | None:
 
 
 def angles(text: str, where: str, what: str, *, snap: bool) -> Array:
-    """Return three angles (3,) in rad, with ``snap`` those meant by rounded literals."""
+    """Return three angles (3,) in rad; with ``snap``, rounded literals give the angles they stand for."""
     values = numbers(text, 3, where, what)
     if snap:
         for i, word in enumerate(text.replace(",", " ").split()):
@@ -422,7 +422,7 @@ class RoundedAngle:
 
 
 def rounded_angle(literal: str) -> RoundedAngle | None:
-    """Return the angle that a literal stands for; None where it is exact or stands for itself.
+    """Return the angle that a literal stands for; None if it is exact or stands for itself.
 
     A literal qualifies within five units of its last decimal (at most 1e-3 rad) of a multiple of
     π/4 or π/6, and within one unit of a multiple of π/36 (5°) when it has four significant digits.
@@ -453,9 +453,9 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-# Which environment variables a model may read: those of ROS, and no others.
+# Environment variables that a model may read: only those of ROS.
 
 
 def is_ros_variable(name: str) -> bool:
-    """Return whether a variable is one of ROS."""
+    """Return True if a variable belongs to ROS."""
     return name.startswith(ROS_PREFIXES)

@@ -1,1 +1,1 @@
-"""MJCF as a scene, compiled by the mujoco package in a process of its own."""
+"""Read MJCF as a scene, compiled by the mujoco package in a separate process."""

@@ -1,4 +1,4 @@
-"""Compiling MJCF with the mujoco package, with its messages in one sentence."""
+"""Compile MJCF with the mujoco package, condensing its messages to one sentence."""
 
 from __future__ import annotations
 
@@ -40,20 +40,20 @@ from mbplugin.readers.common.unread import (
 from mbplugin.readers.common.xml import Element, local_name, origin, where
 from mbplugin.readers.mjcf.files import SIZES, ModelFiles, same_mechanics, stand_ins
 
-#: Compiled arrays that enter a mechanism.
+#: Compiled arrays that are used in a mechanism.
 _ARRAYS = (
     *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
     *("jnt_pos", "jnt_axis", "qpos0", "eq_data", "site_pos", "site_quat"),
     *("dof_damping", "dof_armature", "dof_frictionloss", "geom_pos", "geom_quat", "geom_size"),
     *("jnt_stiffness", "qpos_spring"),
 )
-#: Those of which none is zero.
+#: Arrays among these with no zero rows.
 _DIRECTIONS = ("jnt_axis", "body_quat", "body_iquat", "geom_quat", "site_quat")
 _MISSING_FILE = re.compile(r"Error opening file '([^']*)'|(?:resource|file) not found[^']*'([^']*)'", re.I)
 _LINE = re.compile(r"\bline (?:number=)?(\d+)", re.I)
 _ATTRIBUTE = re.compile(r"unrecognized attribute: '([^']*)'")
 _ELEMENT = re.compile(r"[Ee]lement '([^']*)'")
-#: MuJoCo prints tags in the first 30 columns and their attributes behind.
+#: MuJoCo prints tags in the first 30 columns, followed by their attributes.
 _COLUMN = 30
 _LABEL = Idle("a label that moves nothing")
 _STEPS = Idle("steps and solvers of MuJoCo's own integration")
@@ -206,7 +206,7 @@ _SECTIONS = (
 MJCF: Vocabulary = {
     **_ELEMENTS,
     "mujoco": entry("model", {}, _MODEL_CHILDREN, many=" ".join(_SECTIONS), foreign=_UNKNOWN),
-    # an included file may stand for a part of any section
+    # an included file may contain a part of any section
     "mujocoinclude": entry(
         "model",
         {},
@@ -287,7 +287,7 @@ def mujoco_module() -> Any:
     Raises
     ------
     MissingDependency
-        It is not installed.
+        The package is not installed.
     """
     try:
         import mujoco
@@ -302,20 +302,20 @@ def compile_mjcf(files: ModelFiles, request: Request) -> Any:
     Parameters
     ----------
     files : ModelFiles
-        All that MuJoCo gets.
+        All content given to MuJoCo.
     request : Request
-        Where the model comes from.
+        The origin of the model, for messages.
 
     Raises
     ------
     UnresolvedPath
-        An include that is not there, or a mesh that the masses depend on.
+        An include is missing, or a mesh on which masses depend.
     BrokenModel
-        Anything else the compiler refuses.
+        Anything else that the compiler refuses.
     BadNumber
-        A number that is not finite.
+        A number is not finite, or too large.
     EngineFailed
-        MuJoCo failed otherwise, and is of no more use in this process.
+        MuJoCo failed otherwise, and cannot be used any more in this process.
     """
     root = files.roots[0]
     if local_name(root) != "mujoco":
@@ -328,7 +328,7 @@ def compile_mjcf(files: ModelFiles, request: Request) -> Any:
             message = files.as_written(str(error))
             raise _told(message, request, meant(mujoco, message)) from None
         except Exception as error:
-            # what MuJoCo's own errors do not cover leaves it locked: the next model would wait for ever
+            # an error outside MuJoCo's own types leaves it locked: the next model would wait forever
             raise EngineFailed(
                 f"MuJoCo failed while it compiled the model: {error or type(error).__name__}",
                 where=request.path,
@@ -346,7 +346,7 @@ def compile_mjcf(files: ModelFiles, request: Request) -> Any:
 
 
 def _compiled(mujoco: Any, files: ModelFiles) -> Any:
-    """Return the compiled model; missing files have stand-ins where no mechanics depend on them."""
+    """Return the compiled model, with stand-ins for missing files if no mechanics depend on them."""
 
     def compiled(assets: dict[str, bytes]) -> Any:
         with no_more_files():
@@ -362,8 +362,8 @@ def _compiled(mujoco: Any, files: ModelFiles) -> Any:
 
 
 def _usable(model: Any) -> bool:
-    """Return whether the compiled numbers can be computed with; a direction that overflowed is zero."""
-    # NaN is not smaller than anything
+    """Return True if the compiled numbers are usable; a direction that overflowed has become zero."""
+    # comparisons with NaN are false
     small = all((np.abs(getattr(model, name)) <= LARGEST).all() for name in _ARRAYS)
     directions = (getattr(model, name).any(axis=1).all() for name in _DIRECTIONS)
     return bool(small and np.isfinite(model.jnt_range).all() and all(directions))
@@ -382,10 +382,10 @@ def _quiet(mujoco: Any) -> Iterator[list[str]]:
 
 
 def _told(message: str, request: Request, remedy: str = "") -> MbPluginError:
-    """Turn a compiler message of several lines into one error of ours."""
+    """Convert a multi-line compiler message to one error of this package."""
     missing = _MISSING_FILE.search(message)
     line = _LINE.search(message)
-    # MuJoCo calls the line of what it cannot find 0
+    # MuJoCo reports line 0 for missing files
     place = f"{request.path}:{line.group(1)}" if line and int(line.group(1)) else request.path
     if missing:
         return UnresolvedPath(
@@ -406,7 +406,7 @@ def _told(message: str, request: Request, remedy: str = "") -> MbPluginError:
 
 
 def _unusable_number(roots: list[Element]) -> str:
-    """Return where the first attribute with such a number stands."""
+    """Return the location of the first attribute with an unusable number."""
     for element in (element for root in roots for element in root.iter()):
         for name, value in element.attrib.items():
             if name in ("name", "class", "childclass", "file"):
@@ -420,11 +420,11 @@ def _unusable_number(roots: list[Element]) -> str:
     return ""
 
 
-# What a misspelt word of MJCF may mean, from the list of words that MuJoCo prints.
+# Proposals for misspelt MJCF words, from the list of words that MuJoCo prints.
 
 
 def meant(mujoco: Any, message: str) -> str:
-    """Return "did you mean …" for a compiler message about an unknown word; empty for any other."""
+    """Return "did you mean …" for a compiler message about an unknown word, empty for others."""
     element = _ELEMENT.search(message)
     if "unrecognized" not in message or element is None:
         return ""
@@ -435,7 +435,7 @@ def meant(mujoco: Any, message: str) -> str:
 
 
 def _words(mujoco: Any) -> dict[str, set[str]]:
-    """Return the attributes of every element, wherever it stands."""
+    """Return the attributes of every element, whatever its parent."""
     found: dict[str, set[str]] = defaultdict(set)
     tag = ""
     for line in mujoco.mj_printSchema(False, False).splitlines():
@@ -446,7 +446,7 @@ def _words(mujoco: Any) -> dict[str, set[str]]:
     return {**found, "worldbody": found["body"]}
 
 
-# Names of compiled MuJoCo objects, and the lines they were written on.
+# Names of compiled MuJoCo objects, and their source lines.
 
 
 class Names:
@@ -457,7 +457,7 @@ class Names:
     mujoco : module
     model : MjModel
     roots : list of Element
-        The files the model was compiled from; none of a model in memory.
+        The files from which the model was compiled; empty for a model in memory.
     """
 
     def __init__(self, mujoco: Any, model: Any, roots: list[Element]) -> None:
@@ -475,19 +475,19 @@ class Names:
         return self._bodies[index]
 
     def written(self, kind: str, index: int) -> str:
-        """Return the name in the file of a body, joint, equality or tendon; empty where it has none."""
+        """Return the name of a body, joint, equality or tendon in the file, empty if it has none."""
         type = getattr(self._mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
         return self._mujoco.mj_id2name(self._model, type, index) or ""
 
     def joint(self, index: int) -> str:
-        """Return the name of a joint, as written or numbered as MuJoCo numbers it."""
+        """Return the name of a joint, as written or from MuJoCo's index."""
         return self.written("joint", index) or f"joint{index}"
 
     def unique(self, kind: str, name: str) -> str:
-        """Take a name; one that another body or constraint has is numbered.
+        """Reserve a name, adding a number if another body or constraint has it.
 
-        That is no defect of the file: MuJoCo refuses names that are used twice, and only names made here,
-        or a joint and an equality of one name, meet in this namespace.
+        This is not a defect of the file: MuJoCo refuses duplicate names; only generated names, or a joint
+        and an equality with the same name, collide in this namespace.
         """
         chosen, count = name, 1
         while chosen in self._taken[kind]:
@@ -497,25 +497,25 @@ class Names:
         return chosen
 
     def origin(self, kind: str, name: str) -> Origin:
-        """Return where a body, joint or equality is written; line 0 where that is not known."""
+        """Return the location of a body, joint or equality; line 0 if it is unknown."""
         element = self.element(kind, name)
         return Origin(self._file, 0) if element is None else origin(element)
 
     def element(self, kind: str, name: str) -> Element | None:
-        """Return the element of a body, joint or equality with a name of its own."""
+        """Return the element of a named body, joint or equality, None if there is none."""
         return self._lines.get((kind, name))
 
     def note(self, code: str, kind: str, names: Sequence[str], message: str) -> None:
-        """Note something in the file that has no place in the mechanism, and that weighs little."""
+        """Record a minor item of the file that the mechanism cannot represent."""
         self.defects.append(Defect(code, names[0], message, self.origin(kind, names[0]), severity="note"))
 
     def not_read(self, kind: str, name: str, message: str) -> None:
-        """Note something in the file that has no place in the mechanism."""
+        """Record an item of the file that the mechanism cannot represent."""
         self.defects.append(Defect("MB113", name, message, self.origin(kind, name)))
 
 
 def _lines(roots: list[Element]) -> dict[tuple[str, str], Element]:
-    """Map (kind, name) to its element, for what the files name."""
+    """Map (kind, name) to the element, for named elements of the files."""
     found: dict[tuple[str, str], Element] = {}
     for element in (element for root in roots for element in root.iter()):
         name = str(element.get("name", ""))

@@ -1,8 +1,8 @@
-"""The files of an MJCF model: read and checked here, and given to MuJoCo under names of this program.
+"""Files of an MJCF model: read and checked here, and passed to MuJoCo under generated names.
 
-MuJoCo gets no name that a model states. Every ``file`` of the model, of what it includes and of the models that it
-attaches is looked up here by MuJoCo's rules, must lie in the model's package, and is replaced by a name that stands
-for its content. While MuJoCo compiles the model it can open no file.
+MuJoCo never gets a name stated by a model. Every ``file`` of the model, of its includes and of the models that it
+attaches is looked up here by MuJoCo's rules, must lie in the model's package, and is replaced by a generated name for
+its content. MuJoCo cannot open any file while it compiles the model.
 """
 
 from __future__ import annotations
@@ -26,37 +26,36 @@ from mbplugin.model.scene import Defect, Request
 from mbplugin.readers.common.paths import is_file, may_read, read_text
 from mbplugin.readers.common.xml import Element, local_name, origin, parse_xml, where, without_comments
 
-#: Edges of the two stand-ins of a mesh, in its own units.
+#: Edges of the two stand-ins of a mesh, in mesh units.
 SIZES = (1.0, 2.0)
-#: Side of each square of the picture that stands for a texture, pixels; and the most squares.
+#: Side of each square of a stand-in texture, pixels; also the maximum number of squares.
 _PIXELS = 12
 _MECHANICAL = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_pos", "body_quat")
-#: Attributes that name files; the others are the sides of a cube's texture.
+#: Attributes that name files; all but the first are the sides of a cube texture.
 NAMING = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
-#: Elements that MuJoCo names after their file where they have no name.
+#: Elements that MuJoCo names after their file if they have no name.
 _NAMED_AFTER_FILE = ("mesh", "hfield", "skin", "texture")
-#: Documents of a model, those of attached models included; a robot has a few dozen.
+#: Maximum number of documents of a model, including attached models; a robot has a few dozen.
 _MOST_DOCUMENTS = 10_000
 _KEY = re.compile(r"mbplugin-\d+(?:\.\w+)?", re.ASCII)
 _TAG = re.compile(r"<([A-Za-z_][\w.:-]*)(?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>")
 _ATTRIBUTE = re.compile(r"([^\s=<>/\"']+)(\s*=\s*)(\"[^\"]*\"|'[^']*')")
 
 
-# Textures and meshes that are not on this machine: MuJoCo gets small ones in their place.
+# Small stand-ins given to MuJoCo for textures and meshes that are not on this machine.
 #
-# A stand-in is allowed where no mechanics depend on it: the model is compiled with two sizes of each mesh,
-# and must
-# have the same masses, inertias and places with both.
+# Stand-ins are permitted if no mechanics depend on them: the model is compiled with two sizes of each mesh,
+# and must have the same masses, inertias and positions with both.
 
 
 def stand_ins(missing: Sequence[Missing], size: float) -> dict[str, bytes] | None:
-    """Return the content of a file for each missing one; None where a format has no stand-in.
+    """Return stand-in content for each missing file; None if any format has no stand-in.
 
     Parameters
     ----------
     missing : sequence of Missing
     size : float
-        Edge of the meshes.
+        Edge length of the meshes.
     """
     contents: dict[str, bytes] = {}
     for lost in missing:
@@ -68,12 +67,12 @@ def stand_ins(missing: Sequence[Missing], size: float) -> dict[str, bytes] | Non
 
 
 def same_mechanics(model: Any, other: Any) -> bool:
-    """Return whether two compiled models have the same masses, inertias and places of bodies."""
+    """Return True if two compiled models have the same masses, inertias and body poses."""
     return all(np.array_equal(getattr(model, name), getattr(other, name)) for name in _MECHANICAL)
 
 
 def missing_defects(missing: Sequence[Missing]) -> Iterator[Defect]:
-    """Yield a warning per file that a model was compiled without."""
+    """Yield a warning for each file without which a model was compiled."""
     for element, name in ((lost.element, lost.name) for lost in missing):
         message = f"{name!r} cannot be opened; no mechanics depend on it, the model is analyzed without it"
         owner = str(element.get("name", "")) or name
@@ -92,7 +91,7 @@ def _content(element: Element, kind: str, size: float) -> bytes | None:
 
 
 def _grid(element: Element) -> tuple[int, int]:
-    """Return the rows and columns of squares that a picture has; one where they are none that MuJoCo takes."""
+    """Return the rows and columns of squares in a texture; one square if MuJoCo would refuse the grid."""
     words = str(element.get("gridsize", "1 1")).split()
     rows, columns = (int(word) if word.isdigit() else 1 for word in (*words, "1", "1")[:2])
     # MuJoCo takes grids of at most 12 squares
@@ -117,7 +116,7 @@ def _png(rows: int, columns: int) -> bytes:
 
 @dataclass(frozen=True)
 class Missing:
-    """A file that a model names and that is not there: the element, the name in the file, and that for MuJoCo."""
+    """A missing file of a model: the element that names it, its name there, and the generated name."""
 
     element: Element
     name: str
@@ -126,22 +125,22 @@ class Missing:
 
 @dataclass(eq=False)
 class ModelFiles:
-    """What MuJoCo is given to compile a model.
+    """Everything that MuJoCo needs to compile a model.
 
     Parameters
     ----------
     roots : list of Element
         The parsed file and everything it includes, in the order in which MuJoCo reads it.
     attached : list of Element
-        The same of the models that it attaches.
+        The same for the models that it attaches.
     text : str
-        The file with the names for MuJoCo.
+        The file with generated names.
     contents : dict of str to bytes
-        What stands for each name.
+        The content of each generated name.
     written : dict of str to str
-        The name in the file of each.
+        The name in the file for each generated name.
     paths : dict of str to str
-        Where each file is, seen from the model.
+        The path of each file, relative to the model.
     missing : list of Missing
     """
 
@@ -154,18 +153,18 @@ class ModelFiles:
     missing: list[Missing] = field(default_factory=list)
 
     def as_written(self, message: str) -> str:
-        """Return a message of MuJoCo with the names in the files."""
+        """Replace generated names in a MuJoCo message by those in the files."""
         return _KEY.sub(lambda match: self.written.get(match.group(), match.group()), message)
 
     def path_of(self, name: str) -> str:
-        """Return where a file is of which MuJoCo tells the name; empty for another name."""
+        """Return the path of a file from its generated name, empty for other names."""
         match = _KEY.search(name)
         return self.paths.get(match.group(), "") if match else ""
 
 
 @dataclass(eq=False)
 class _Model:
-    """A model of which documents are read: its folder, and where its compiler looks for assets."""
+    """A model whose documents are being read: its folder, and the asset folders of its compiler settings."""
 
     folder: Path
     attached: bool
@@ -177,16 +176,16 @@ class _Model:
 
 
 def model_files(text: str, request: Request) -> ModelFiles:
-    """Return the files of a model.
+    """Read and check the files of a model.
 
     Raises
     ------
     UnresolvedPath
-        A file outside the model's package.
+        A file lies outside the model's package.
     BrokenXml
-        A document that is not XML, or not UTF-8.
+        A document is not XML, or not UTF-8.
     BrokenModel
-        A model that attaches itself, or too many documents.
+        A model attaches itself, or there are too many documents.
     """
     found = ModelFiles()
     main = str(request.path) if request.text is None else ""
@@ -195,7 +194,7 @@ def model_files(text: str, request: Request) -> ModelFiles:
 
 
 class _Reading:
-    """The files of one model and of those it attaches while they are read."""
+    """State while reading the files of a model and of those it attaches."""
 
     def __init__(self, request: Request, found: ModelFiles) -> None:
         self.request, self.found = request, found
@@ -204,7 +203,7 @@ class _Reading:
         self._count = 0
 
     def read_model(self, text: str, path: str, key: str, folder: Path, above: tuple[str, ...] = ()) -> None:
-        """Read a model with its includes, then rewrite them with the names of their files."""
+        """Read a model with its includes, then rewrite them with generated file names."""
         model = _Model(folder, attached=bool(above))
         self._read_document(model, text, path, key)
         for root, body, own in model.texts:
@@ -216,7 +215,7 @@ class _Reading:
                 self.found.contents[own] = rewritten.encode(errors="surrogateescape")
 
     def _read_document(self, model: _Model, text: str, path: str, key: str) -> None:
-        """Read a document, and what it includes where it includes it: of settings the last one counts."""
+        """Read a document, and its includes where they occur: of repeated settings, the last one counts."""
         root = parse_xml(text, path)
         _require_utf8(path)
         documents = self.found.attached if model.attached else self.found.roots
@@ -239,7 +238,7 @@ class _Reading:
                 self._read_document(model, read_text(file), str(file), inner)
 
     def _names_of(self, model: _Model, root: Element, above: tuple[str, ...]) -> dict[tuple[str, str], str]:
-        """Return the name for MuJoCo of each file that a document names, by the element's name and its own."""
+        """Return the generated name of each file named in a document, keyed by element tag and file name."""
         names: dict[tuple[str, str], str] = {}
         for element in root.iter():
             kind = local_name(element)
@@ -272,7 +271,7 @@ class _Reading:
         return self._models[real]
 
     def _key(self, name: str, file: Path | None = None) -> str:
-        """Return a new name; MuJoCo tells the format of a file by its ending."""
+        """Return a new generated name; it keeps the suffix, from which MuJoCo infers the format."""
         self._count += 1
         ending = Path(name).suffix
         key = f"mbplugin-{self._count}" + (ending if re.fullmatch(r"\.\w+", ending, re.ASCII) else "")
@@ -282,7 +281,7 @@ class _Reading:
         return key
 
     def _checked(self, element: Element, name: str, places: tuple[Path, ...]) -> Path | None:
-        """Return the first of some places with a file; None where there is none."""
+        """Return the first of several paths that is a file, None if there is none."""
         for place in places:
             if not may_read(place, self.request):
                 raise UnresolvedPath(
@@ -295,7 +294,7 @@ class _Reading:
 
 
 def _places(model: _Model, element: Element, kind: str, name: str) -> tuple[Path, ...]:
-    """Return where MuJoCo looks for a file, but for the working folder, where it looks for attached models."""
+    """Return the paths MuJoCo tries for a file, except the working folder, which it tries for attached models."""
     folder = model.texturedir if kind == "texture" else model.meshdir
     asset = model.folder / folder / (_last(name) if model.strippath else name)
     if kind == "include":
@@ -306,12 +305,12 @@ def _places(model: _Model, element: Element, kind: str, name: str) -> tuple[Path
 
 
 def _last(name: str) -> str:
-    """Return a name of a file without its folders, those of Windows too."""
+    """Return a file name without its folders, with either separator."""
     return re.split(r"[/\\]", name)[-1]
 
 
 def _rewritten(text: str, names: dict[tuple[str, str], str]) -> str:
-    """Return a document without comments, on the same lines, in which files have the names for MuJoCo."""
+    """Return a document with generated file names and without comments, preserving line numbers."""
     return _TAG.sub(lambda match: _tag(match, names), without_comments(text))
 
 
@@ -335,7 +334,7 @@ def _tag(match: re.Match[str], names: dict[tuple[str, str], str]) -> str:
 
 
 def _require_utf8(path: str) -> None:
-    """Refuse a file of another encoding: its names cannot be read from the compiled model."""
+    """Refuse a file in another encoding: its names could not be read from the compiled model."""
     file = Path(path)
     data = read_bounded(file) if is_file(file) else b""
     try:

@@ -1,6 +1,6 @@
-"""MJCF as a scene, compiled by the mujoco package: tree, equalities, sites.
+"""Read MJCF as a scene, compiled by the mujoco package: tree, equalities, sites.
 
-Contacts, actuators and tendons are no part of a mechanism; what a file says of them is named in findings.
+Contacts and tendons are not part of a mechanism; findings report what a file states about them.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from mbplugin.readers.mjcf.compile import MJCF, Names, compile_mjcf, mujoco_modu
 from mbplugin.readers.mjcf.files import ModelFiles, missing_defects, model_files
 
 LIMITS = Limits(seconds=60.0, cpu=60, memory=2 << 30)
-#: The last group of geoms that MuJoCo's viewer shows by itself.
+#: The last group of geoms that MuJoCo's viewer shows by default.
 _LAST_SHOWN = 2
 #: The colour of a geom that states none.
 _GREY = np.array([0.5, 0.5, 0.5, 1.0], dtype=np.float32)
-#: Arrays with what MuJoCo adds to a linear spring or damper, and what it is called.
+#: Arrays of MuJoCo's extensions to linear springs and dampers, and their names in messages.
 _ADDED = (
     ("jnt_stiffnesspoly", "jnt", "nonlinear stiffness"),
     ("jnt_springyield", "jnt", "plastic yield of the spring (springyield)"),
@@ -63,16 +63,16 @@ _ADDED = (
 _XYZW = [1, 2, 3, 0]
 
 
-# MJCF read in a process of its own: MuJoCo can raise and then hang, and can end its process.
+# MJCF is read in a separate process: MuJoCo can raise and then hang, and can end its process.
 
 
 def read_mjcf_apart(text: str, request: Request) -> Scene:
-    """Return the scene of an MJCF model, read in another process.
+    """Return the scene of an MJCF model, read in a separate process.
 
     Raises
     ------
     MbPluginError
-        What the reader raises, or that MuJoCo ended its process, needed more than a limit, or failed.
+        Any error of the reader; or MuJoCo ended its process, exceeded a limit, or failed.
     """
     scene = in_engine("MuJoCo", LIMITS, request.path, read_mjcf, text, request)
     return replace(scene, request=request)
@@ -88,14 +88,14 @@ def read_mjcf(text: str, request: Request) -> Scene:
     text : str
         The model.
     request : Request
-        Where it comes from; included files and meshes are looked up beside it, as MuJoCo does.
+        The origin of the model; includes and meshes are looked up beside it, as in MuJoCo.
 
     Raises
     ------
     MissingDependency
         The mujoco package is not installed.
     MbPluginError
-        A model that MuJoCo does not compile.
+        MuJoCo does not compile the model.
     """
     files = model_files(text, request)
     roots = files.roots
@@ -105,7 +105,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
     name = str(roots[0].get("model", "")) or Path(request.path).stem
     scene, _ = _scene_of(mujoco, model, names, name, files, request)
     defects = [*scene.defects, *unread_defects(roots[0], MJCF, "mujoco")]
-    # what an included file holds stands where the include does, whatever its own root is called
+    # an included file is a part of the including document, whatever the name of its root
     defects += (d for root in roots[1:] for d in unread_defects(root, MJCF, "mujocoinclude"))
     defects += (d for root in files.attached for d in unread_defects(root, MJCF, local_name(root)))
     defects += missing_defects(files.missing)
@@ -116,7 +116,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
 def scene_of_model(model: Any, data: Any = None, base: Base | None = None) -> Scene:
     """Return the scene of a compiled model in memory, at ``qpos0`` or in the state of its data.
 
-    Meshes are triangles without a file, and there are no lines of one.
+    Meshes are stored as triangles without a file, and source lines are unknown.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def scene_of_model(model: Any, data: Any = None, base: Base | None = None) -> Sc
     Raises
     ------
     MbPluginError
-        A model that is no mechanism.
+        The model is not a mechanism.
     """
     mujoco = mujoco_module()
     name = bytes(model.names).partition(b"\0")[0].decode(errors="replace") or "model"
@@ -140,7 +140,7 @@ def scene_of_model(model: Any, data: Any = None, base: Base | None = None) -> Sc
 def _scene_of(
     mujoco: Any, model: Any, names: Names, name: str, files: ModelFiles, request: Request
 ) -> tuple[Scene, Tree]:
-    """Return the scene of a compiled model without what its text adds, and its tree."""
+    """Return the scene of a compiled model, without additions from its text, and its tree."""
     tree = read_tree(mujoco, model, names)
     equalities = read_equalities(mujoco, model, names, tree)
     mech = Mechanism(
@@ -169,7 +169,7 @@ def _scene_of(
 
 
 def _in_state(mujoco: Any, model: Any, data: Any, scene: Scene, tree: Tree) -> Scene:
-    """Return a scene in the state of a model's data."""
+    """Return the scene in the state of the data of a model."""
     mech = scene.mechanism
     q, qd = scene.state.q.copy(), np.zeros(len(mech.qd_names))
     for j in range(model.njnt):
@@ -184,14 +184,14 @@ def _in_state(mujoco: Any, model: Any, data: Any, scene: Scene, tree: Tree) -> S
             r = X.R @ mech.bodies[mech.body_index[body]].p_LC
             omega = X.R @ np.array(data.qvel[dof + 3 : dof + 6])
             q[edge.q] = [*(X.p + r), *quaternion_from_rotation(X.R)]
-            # a root's rates are the twist at its centre of mass, in world axes
+            # the rates of a root are the twist at its centre of mass, in world axes
             qd[edge.qd] = [*(np.array(data.qvel[dof : dof + 3]) + np.cross(omega, r)), *omega]
             continue
         edge = mech.tree.joint_of_pair[tree.joint_pairs[j].name]
         if kind == mujoco.mjtJoint.mjJNT_BALL:
             xyzw = np.array(data.qpos[at : at + 4])[_XYZW]
             q[edge.q] = xyzw / np.linalg.norm(xyzw)
-            # MuJoCo has them in the axes of the body, a pair in those of its predecessor frame
+            # MuJoCo states the rates in body axes, a pair in those of its predecessor frame
             qd[edge.qd] = rotation_from_quaternion(q[edge.q]) @ np.array(data.qvel[dof : dof + 3])
             continue
         q[edge.q], qd[edge.qd] = data.qpos[at], data.qvel[dof]
@@ -199,13 +199,13 @@ def _in_state(mujoco: Any, model: Any, data: Any, scene: Scene, tree: Tree) -> S
 
 
 def _gravity(mujoco: Any, model: Any) -> Array:
-    """Return gravity (3,), m/s²; none where a ``<flag>`` switches it off."""
+    """Return gravity (3,), m/s²; zero if a ``<flag>`` disables it."""
     off = int(model.opt.disableflags) & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     return np.zeros(3) if off else np.array(model.opt.gravity, dtype=float)
 
 
 def _with_base(mech: Mechanism, tree: Tree, request: Request) -> Mechanism:
-    """Follow the request about the base; a body without a joint is fixed by the format's rules."""
+    """Apply the requested base; a body without a joint is already fixed by the rules of the format."""
     if request.base == "fixed":
         return with_fixed_roots(mech, tree.poses)
     if request.base == "free":
@@ -221,7 +221,7 @@ def _with_base(mech: Mechanism, tree: Tree, request: Request) -> Mechanism:
 
 
 def _moved_bodies(mech: Mechanism, poses: BodyPoses, places: Mapping[OriginKey, Origin]) -> Iterator[Defect]:
-    """Yield the equalities that carry a body and do not hold at the pose of the file."""
+    """Yield a defect for each equality that positions a body and does not hold at the pose of the file."""
     for joint, pair, distance, angle in frames_apart(mech, poses):
         if pair.closure and max(distance, angle) > FRAMES_MEET:
             message = (
@@ -233,7 +233,7 @@ def _moved_bodies(mech: Mechanism, poses: BodyPoses, places: Mapping[OriginKey, 
 
 
 def _poses(mech: Mechanism, tree: Tree) -> BodyPoses:
-    """Return the poses of the file."""
+    """Return the body poses of the file."""
     X_WL = [tree.poses[body.name] for body in mech.bodies]
     R, p = np.array([X.R for X in X_WL]), np.array([X.p for X in X_WL])
     p_WC = np.array([X.apply(body.p_LC) for X, body in zip(X_WL, mech.bodies, strict=True)])
@@ -244,7 +244,7 @@ def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:
     """Return the state at ``qpos0``, at rest."""
     q = coordinates_of(mech, poses)
     for joint in mech.tree.joints:
-        # an angle that is measured loses its full turns
+        # angles computed from poses lose full turns
         if joint.pair is not None and joint.pair.name in tree.start:
             q[joint.q] = tree.start[joint.pair.name]
     return State(q, np.zeros(len(mech.qd_names)))
@@ -254,7 +254,7 @@ def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:
 
 
 def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dict[str, tuple[Shape, ...]]:
-    """Return the shapes of every body; those of the ground, and ellipsoids and signed distances, are noted."""
+    """Return the shapes of every body; ground geoms, and kinds such as ellipsoids, are only reported."""
     found: dict[str, list[Shape]] = {}
     of_ground, strange, moved = [], [], _moved_meshes(files)
     for g in range(model.ngeom):
@@ -280,7 +280,7 @@ def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dic
 
 
 def _moved_meshes(files: ModelFiles) -> frozenset[str]:
-    """Return the names of the meshes with a frame of reference of their own."""
+    """Return the names of the meshes with ``refpos`` or ``refquat``, which move them in their file."""
     return frozenset(
         str(element.get("name") or Path(str(element.get("file", ""))).stem)
         for root in files.roots
@@ -309,10 +309,10 @@ def _shape(
     if kind == kinds.mjGEOM_MESH:
         mesh = int(model.geom_dataid[g])
         file = files.path_of(_mesh_file(model, mesh))
-        # of a mesh that the model moves in its file, only what was compiled is known
+        # without a file, or with refpos or refquat, only the compiled triangles are known
         if not file or names.written("mesh", mesh) in moved:
             return Shape(role, "mesh", (1.0, 1.0, 1.0), X_LS, triangles=_triangles(model, mesh))
-        # the compiler moves a mesh to its own principal frame
+        # the compiler moves a mesh to its principal frame
         X_MF = pose_wxyz(model.mesh_pos[mesh], model.mesh_quat[mesh])
         scale = tuple(float(s) for s in np.asarray(model.mesh_scale[mesh]))
         return Shape(role, "mesh", scale, X_LS @ X_MF.inverse(), file)
@@ -328,7 +328,7 @@ def _triangles(model: Any, mesh: int) -> tuple[Array, NDArray[np.int64]]:
 
 
 def _colour(model: Any, g: int) -> tuple[float, ...]:
-    """Return colour and opacity of a geom, or of its material; empty where it is the grey of those that state none."""
+    """Return colour and opacity of a geom, or of its material; empty for the default grey."""
     own, material = model.geom_rgba[g], int(model.geom_matid[g])
     if material >= 0 and np.array_equal(own, _GREY):
         own = model.mat_rgba[material]
@@ -350,7 +350,7 @@ def _mesh_file(model: Any, mesh: int) -> str:
 
 @dataclass(eq=False)
 class Equalities:
-    """Closures and couplings of a model."""
+    """Closures and couplings of a model, and their origins."""
 
     pairs: list[Pair] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
@@ -358,12 +358,14 @@ class Equalities:
 
 
 def read_equalities(mujoco: Any, model: Any, names: Names, tree: Tree) -> Equalities:
-    """Return the constraints of the active equalities; inactive ones are noted.
+    """Return the closures and couplings of the active equalities; inactive ones are reported.
 
     Raises
     ------
     BrokenModel
-        An equality between a body and itself.
+        An equality joins a body to itself.
+    BadNumber
+        A weld has a zero quaternion.
     """
     out = Equalities()
     kinds = mujoco.mjtEq
@@ -376,7 +378,7 @@ def read_equalities(mujoco: Any, model: Any, names: Names, tree: Tree) -> Equali
             names.not_read("equality", shown, f"equality {shown!r} is not active and not read")
             continue
         if kind not in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD, kinds.mjEQ_JOINT):
-            # the table of the format's words has a finding for its element
+            # the vocabulary reports its element
             continue
         name = names.unique("constraint", shown)
         out.origin["constraint", name, ""] = names.origin("equality", written)
@@ -389,7 +391,7 @@ def read_equalities(mujoco: Any, model: Any, names: Names, tree: Tree) -> Equali
 
 
 def _closure(mujoco: Any, model: Any, i: int, name: str, names: Names, tree: Tree, *, weld: bool) -> Pair:
-    """Return the closure of a connect or weld, its predecessor frame in body 1 (or site 1)."""
+    """Return the closure of a connect or weld, with the predecessor frame in body 1 (or site 1)."""
     first, second = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
     data = np.array(model.eq_data[i], dtype=float)
     if int(model.eq_objtype[i]) == int(mujoco.mjtObj.mjOBJ_SITE):
@@ -401,14 +403,14 @@ def _closure(mujoco: Any, model: Any, i: int, name: str, names: Names, tree: Tre
             if not data[6:10].any():
                 place = names.origin("equality", name)
                 raise BadNumber(f"weld {name!r} has no rotation", where=str(place), expected="a quaternion")
-            # the anchor is given in body 2, and the pose of body 2's axes at it in body 1
+            # the anchor is given in body 2, and the pose of body 2's axes at the anchor in body 1
             X_AP, X_BS = pose_wxyz(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])
         else:
             X_AP, X_BS = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
     if body_a == body_b:
         place = names.origin("equality", name)
         raise BrokenModel(f"equality {name!r} joins body {body_a!r} to itself", where=str(place))
-    # a weld without torque leaves the rotation free
+    # a weld with torquescale 0 leaves the rotation free
     spherical = not weld or data[10] == 0.0
     if spherical:
         R_WA, R_WB = (np.eye(3) if b == WORLD else tree.poses[b].R for b in (body_a, body_b))
@@ -417,7 +419,7 @@ def _closure(mujoco: Any, model: Any, i: int, name: str, names: Names, tree: Tre
 
 
 def _coupling(model: Any, i: int, name: str, names: Names, tree: Tree) -> Coupling:
-    """Return y − y0 = a0 + a1 (x − x0); terms of a higher degree are noted and left out."""
+    """Return the coupling y − y0 = a0 + a1 (x − x0); terms of higher degree are reported and dropped."""
     follower, leader = int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
     a0, a1, *higher = (float(a) for a in model.eq_data[i][:5])
     y = tree.joint_pairs[follower]
@@ -437,26 +439,26 @@ def _coupling(model: Any, i: int, name: str, names: Names, tree: Tree) -> Coupli
 
 
 def _shown(values: Array) -> str:
-    """Return ``values`` (n,) as text."""
+    """Format ``values`` (n,) as text."""
     return " ".join(f"{value:g}" for value in values)
 
 
-# Springs of MJCF joints: MuJoCo's ``stiffness`` and ``springref``, as it compiles them.
+# Springs of MJCF joints: compiled ``stiffness`` and ``springref``.
 
 
 def read_springs(mujoco: Any, model: Any, names: Names, tree: Tree) -> tuple[Spring | JointSpring, ...]:
-    """Return the linear springs of all joints; parts that have no linear spring are noted.
+    """Return the linear springs of all joints; anything else in a spring is reported.
 
-    A hinge or slide has force −k (q − q_ref) on its coordinate. The spring of a free joint is one of
-    zero length between the body's origin and its place in ``qpos_spring``, and one on the orientation;
+    A hinge or slide has force −k (q − q_ref) on its coordinate. The spring of a free joint consists of one
+    of zero length between the body's origin and its position in ``qpos_spring``, and one on the orientation;
     orientation springs (also those of ball joints) are not read.
 
     Parameters
     ----------
     mujoco : module
     model : MjModel
-        ``jnt_stiffness`` (njnt,) in N·m/rad or N/m, and ``qpos_spring`` (nq,) in rad or m: the defaults,
-        ``springdamper`` and the angle unit of the file are worked in.
+        ``jnt_stiffness`` (njnt,) in N·m/rad or N/m, and ``qpos_spring`` (nq,) in rad or m: the compiler has
+        applied defaults, ``springdamper`` and the angle unit of the file.
     names : Names
     tree : Tree
     """
@@ -484,9 +486,9 @@ def read_springs(mujoco: Any, model: Any, names: Names, tree: Tree) -> tuple[Spr
 
 
 def _note_added(model: Any, names: Names, j: int, shown: str) -> None:
-    """Note what a joint has beyond a linear spring and a linear damper."""
+    """Report the terms of a joint beyond a linear spring and a linear damper."""
     for array, owner, what in _ADDED:
-        # older versions of MuJoCo have linear springs and dampers only
+        # older versions of MuJoCo have only linear springs and dampers
         values = getattr(model, array, None)
         if values is None:
             continue
@@ -525,12 +527,12 @@ class Tree:
 
 
 def pose_wxyz(p: Array, wxyz: Array) -> Pose:
-    """Return the pose of a position p (3,), m, and a quaternion ``wxyz`` (4,), scalar first as MuJoCo writes it."""
+    """Return the pose of a position p (3,), m, and a quaternion ``wxyz`` (4,), scalar first as in MuJoCo."""
     return Pose(rotation_from_quaternion(np.asarray(wxyz)[_XYZW]), np.array(p, dtype=float))
 
 
 def read_tree(mujoco: Any, model: Any, names: Names) -> Tree:
-    """Return the bodies and pairs; a body with several joints hangs on a chain of massless ones."""
+    """Return the bodies and pairs; a body with several joints is attached by a chain of massless bodies."""
     tree = Tree()
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
@@ -556,7 +558,7 @@ def _body(model: Any, i: int, name: str) -> Body:
 def _add_pairs(
     mujoco: Any, model: Any, names: Names, i: int, joints: list[int], X_WL: Pose, tree: Tree
 ) -> None:
-    """Add the pairs between a body and its parent, in the order in which MuJoCo applies them."""
+    """Add the pairs between a body and its parent, in the order in which MuJoCo applies the joints."""
     name, parent = names.body(i), names.body(int(model.body_parentid[i]))
     X_PL = pose_wxyz(model.body_pos[i], model.body_quat[i])
     free = int(mujoco.mjtJoint.mjJNT_FREE)
@@ -580,12 +582,12 @@ def _add_pairs(
         tree.pairs.append(pair)
         tree.joint_pairs[j] = pair
         _add_extras(model, names, j, pair, tree)
-        # the links between two joints of one body share its frame where all joints are at qpos0
+        # the intermediate bodies of several joints share the body's frame with all joints at qpos0
         inner, X_PL = outer, Pose.identity()
 
 
 def _note_free(model: Any, names: Names, j: int) -> None:
-    """Note what a free joint has besides its freedoms; the root of a mechanism has no place for it."""
+    """Report damping, friction and armature of a free joint; the root of a mechanism cannot have them."""
     dofs = slice(int(model.jnt_dofadr[j]), int(model.jnt_dofadr[j]) + 6)
     arrays = (("dof_damping", "damping"), ("dof_frictionloss", "dry friction"), ("dof_armature", "armature"))
     for array, what in arrays:
@@ -596,7 +598,7 @@ def _note_free(model: Any, names: Names, j: int) -> None:
 
 
 def _joint_pair(mujoco: Any, model: Any, names: Names, j: int, ends: tuple[str, str], X_PL: Pose) -> Pair:
-    """Return the pair of a joint; its coordinate is MuJoCo's, so it is ``qpos0`` at the file's pose."""
+    """Return the pair of a joint; its coordinate is MuJoCo's, which is ``qpos0`` at the file's pose."""
     kind = mujoco.mjtJoint(int(model.jnt_type[j]))
     point = np.array(model.jnt_pos[j], dtype=float)
     name = names.unique("constraint", names.joint(j))
@@ -630,7 +632,7 @@ def _freedom(model: Any, j: int, *, limited: bool) -> Freedom:
 
 
 def _add_extras(model: Any, names: Names, j: int, pair: Pair, tree: Tree) -> None:
-    """Record where a joint starts, its armature and its lines."""
+    """Record the start coordinate, armature and source lines of a joint."""
     if pair.type != "spherical":
         tree.start[pair.name] = float(model.qpos0[model.jnt_qposadr[j]])
     if armature := float(model.dof_armature[model.jnt_dofadr[j]]):
@@ -642,17 +644,17 @@ def _add_extras(model: Any, names: Names, j: int, pair: Pair, tree: Tree) -> Non
         tree.origin["constraint", pair.name, "axis"] = origin(element, str(element.get("axis")))
 
 
-# Which joints of an MJCF model have an actuator: directly, or by a tendon that combines joints.
+# Actuated joints of an MJCF model: driven directly, or by a tendon that combines joints.
 
 
 def driven_joints(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> tuple[str, ...]:
-    """Return the pairs that actuators drive, each once, in the order of the actuators.
+    """Return the pairs driven by actuators, without duplicates, in the order of the actuators.
 
     Parameters
     ----------
     mujoco : module
     model : MjModel
-    joint_pairs : dict of MuJoCo's joint number to Pair
+    joint_pairs : dict of MuJoCo joint index to Pair
     """
     joints: list[int] = []
     for k in range(_number_of_actuators(model)):
@@ -665,23 +667,23 @@ def driven_joints(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> tupl
 
 
 def _number_of_actuators(model: Any) -> int:
-    """Return the number of actuators: from MuJoCo 4 on, ``nu`` counts their commands, of which one may have several."""
+    """Return the number of actuators; since MuJoCo 4, ``nu`` counts commands, of which an actuator may have several."""
     return int(getattr(model, "nactuator", model.nu))
 
 
 def _acts_on_joint(mujoco: Any, model: Any, k: int) -> bool:
-    # the orientation of a ball is a command from MuJoCo 4 on
+    # since MuJoCo 4, the orientation of a ball joint can be commanded
     names = ("mjTRN_JOINT", "mjTRN_JOINTINPARENT", "mjTRN_SO3")
     kinds = [int(getattr(mujoco.mjtTrn, name)) for name in names if hasattr(mujoco.mjtTrn, name)]
     return int(model.actuator_trntype[k]) in kinds
 
 
-#: What later versions of MuJoCo give an actuator besides its law.
+#: Properties of an actuator besides its law, in later MuJoCo versions.
 _BESIDES = ("actuator_armature", "actuator_damping", "actuator_dampingpoly", "actuator_delay")
-#: Where the commands and forces of an actuator begin, and how many it has; before MuJoCo 4 it had one of each.
+#: Index of the first command and force of an actuator, and their numbers; one each before MuJoCo 4.
 _FIRST = ("actuator_ctrladr", "actuator_outadr")
 _SINGLE = ("actuator_ctrlnum", "actuator_outnum")
-#: Kinds of dynamics, gain and bias that ``<general>`` states by numbers alone.
+#: Types of dynamics, gain and bias that ``<general>`` defines by numbers alone.
 _DYNAMICS = {"mjDYN_NONE": "none", "mjDYN_INTEGRATOR": "integrator", "mjDYN_FILTER": "filter"}
 _DYNAMICS |= {"mjDYN_FILTEREXACT": "filterexact"}
 _GAINS = {"mjGAIN_FIXED": "fixed", "mjGAIN_AFFINE": "affine"}
@@ -689,7 +691,7 @@ _BIASES = {"mjBIAS_NONE": "none", "mjBIAS_AFFINE": "affine"}
 
 
 def actuator_names(mujoco: Any, model: Any) -> list[str]:
-    """Return the names of the actuators of a compiled model; those without one are numbered."""
+    """Return the names of the actuators of a compiled model; unnamed ones are numbered."""
     numbers = range(_number_of_actuators(model))
     found = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_ACTUATOR, k) for k in numbers]
     for k in numbers:
@@ -698,13 +700,13 @@ def actuator_names(mujoco: Any, model: Any) -> list[str]:
 
 
 def actuator_laws(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> Iterator[ActuatorLaw]:
-    """Yield the actuators of a compiled model, in their order.
+    """Yield the actuator laws of a compiled model, in their order.
 
     Parameters
     ----------
     mujoco : module
     model : MjModel
-    joint_pairs : dict of MuJoCo's joint number to Pair
+    joint_pairs : dict of MuJoCo joint index to Pair
     """
     for k, name in enumerate(actuator_names(mujoco, model)):
         pair = joint_pairs.get(int(model.actuator_trnid[k][0])) if _acts_on_joint(mujoco, model, k) else None
@@ -720,7 +722,7 @@ def actuator_laws(mujoco: Any, model: Any, joint_pairs: dict[int, Pair]) -> Iter
 
 
 def _obstacle(mujoco: Any, model: Any, k: int, pair: Pair | None, *, known: bool) -> str:
-    """Return why an actuator cannot be stated on a joint by numbers alone; empty where it can."""
+    """Return the reason why an actuator on a joint cannot be stated by numbers alone; empty if it can."""
     if not _acts_on_joint(mujoco, model, k):
         return "it does not act on a joint itself"
     if pair is None or len(pair.kind.free) != 1:
@@ -735,7 +737,7 @@ def _obstacle(mujoco: Any, model: Any, k: int, pair: Pair | None, *, known: bool
 
 
 def _target(mujoco: Any, model: Any, k: int) -> tuple[tuple[str, str], ...]:
-    """Return what an actuator acts on that is no joint of the mechanism: its kind, and its name or number."""
+    """Return the target of an actuator that is not a joint of the mechanism: its kind, and its name or index."""
     kind = mujoco.mjtTrn(int(model.actuator_trntype[k])).name.removeprefix("mjTRN_").lower()
     number = int(model.actuator_trnid[k][0])
     type = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}", None)
@@ -744,14 +746,14 @@ def _target(mujoco: Any, model: Any, k: int) -> tuple[tuple[str, str], ...]:
 
 
 def _known(kinds: Any, value: Any, words: dict[str, str]) -> str | None:
-    """Return the word of a kind, None of one that has none."""
+    """Return the keyword of an enumeration value, None if it has none."""
     return next((word for name, word in words.items() if int(getattr(kinds, name)) == int(value)), None)
 
 
 def _attributes(
     model: Any, k: int, dynamics: str | None, gain: str | None, bias: str | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield what is not as in a plain motor."""
+    """Yield the attributes in which an actuator differs from a plain motor."""
     command, force = (int(getattr(model, part)[k]) if hasattr(model, part) else k for part in _FIRST)
     gear, gains = _numbers(model.actuator_gear[force]), _numbers(model.actuator_gainprm[k])
     if gear != "1.0":
@@ -777,7 +779,7 @@ def _attributes(
 
 
 def _numbers(values: Any, *, trimmed: bool = True) -> str:
-    """Return numbers with all their digits, without the zeros at the end."""
+    """Format numbers with all their digits, without trailing zeros unless ``trimmed`` is False."""
     found = [float(value) for value in values]
     while trimmed and len(found) > 1 and found[-1] == 0.0:
         found.pop()
@@ -785,7 +787,7 @@ def _numbers(values: Any, *, trimmed: bool = True) -> str:
 
 
 def _along(mujoco: Any, model: Any, tendon: int) -> list[int]:
-    """Return the joints that a fixed tendon combines."""
+    """Return the joints combined by a fixed tendon."""
     first = int(model.tendon_adr[tendon])
     wraps = range(first, first + int(model.tendon_num[tendon]))
     joint = int(mujoco.mjtWrap.mjWRAP_JOINT)

@@ -1,4 +1,4 @@
-"""The tables of a scene that act on pairs and bodies: couplings, wheels, drivers, loads and the like."""
+"""Tables of a scene that act on pairs and bodies: couplings, wheels, drivers, loads and the like."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from mbplugin.readers.scene_file.tables import (
     StiffnessTable,
 )
 
-#: Of the largest number of a covariance: six digits of each are written.
+#: Tolerance relative to the largest covariance; six digits of each are written.
 _ROUNDED = 1e-4
 Pairs = Mapping[str, Pair]
 Bodies = Mapping[str, object]
@@ -66,19 +66,19 @@ def _coupling(source: SceneSource, index: int, table: CouplingTable, pairs: Pair
 
 
 def coupling_name(index: int, table: CouplingTable) -> str:
-    """Return the stated name of a coupling, or one made of its type and joint."""
+    """Return the stated name of a coupling, or one composed of its type and joint."""
     return table.name or f"{table.type} {table.joint or index + 1}"
 
 
 def one_freedom(pairs: Pairs, joint: str, freedom: str | None, where: str) -> str:
-    """Return the freedom of a joint that is meant.
+    """Return the requested freedom of a joint, or its only one.
 
     Raises
     ------
     BadScene
         The joint has no freedom, or several and none is named.
     UnknownName
-        There is no such joint, or it has no such freedom.
+        The joint does not exist, or does not have the freedom.
     """
     require_known(joint, pairs, "pair", where)
     if freedom is not None:
@@ -96,14 +96,14 @@ def one_freedom(pairs: Pairs, joint: str, freedom: str | None, where: str) -> st
 
 
 def check_freedoms(pairs: Pairs, joint: str, freedoms: Sequence[str], where: str) -> None:
-    """Refuse an unknown pair, one without freedoms, and freedoms that it does not have.
+    """Refuse an unknown pair, a pair without freedoms, and freedoms that it does not have.
 
     Raises
     ------
     BadScene
         The pair has no freedom.
     UnknownName
-        There is no such pair, or it has no such freedom.
+        The pair does not exist, or does not have the freedom.
     """
     require_known(joint, pairs, "pair", where)
     kind = PAIR_TYPES[pairs[joint].type]
@@ -162,7 +162,7 @@ def _pfaffian(source: SceneSource, index: int, table: PfaffianTable, bodies: Bod
 
 
 def _direction(source: SceneSource, index: int, table: PfaffianTable, key: str) -> Array:
-    """Return a direction of a ``[[pfaffian]]`` table (3,), which is not zero."""
+    """Return a direction of a ``[[pfaffian]]`` table (3,); zero is refused."""
     direction = np.array(getattr(table, key), dtype=float)
     if not direction.any():
         raise BadScene(f"{key} of {table.name!r} is zero", where=source.where("pfaffian", index, key))
@@ -170,14 +170,14 @@ def _direction(source: SceneSource, index: int, table: PfaffianTable, key: str) 
 
 
 def locks(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Lock, ...]:
-    """Return the ``[[lock]]`` tables; those that are closed from the start have ``at`` None.
+    """Return the ``[[lock]]`` tables; locks closed from the start have ``at`` None.
 
     Raises
     ------
     BadScene
         A lock opens before it closes.
     UnknownName
-        There is no such joint, or it has no such freedom.
+        The joint does not exist, or does not have the freedom.
     """
     for i, table in enumerate(tables.lock):
         check_freedoms(pairs, table.joint, table.freedoms, source.where("lock", i, "joint"))
@@ -198,9 +198,9 @@ def holds(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Time
     Raises
     ------
     BadScene
-        It opens before it closes, names a lock, or a constraint that another table names.
+        A hold opens before it closes, names a lock, or a constraint that another ``[[hold]]`` names.
     UnknownName
-        There is no such constraint.
+        The constraint does not exist.
     """
     kinds = {constraint.name: constraint for constraint in mech.constraints()}
     for i, table in enumerate(tables.hold):
@@ -277,7 +277,7 @@ def brakes(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Brake,
     BadScene
         The numbers of a brake contradict each other.
     UnknownName
-        There is no such joint.
+        The joint does not exist.
     """
     for i, table in enumerate(tables.brake):
         check_freedoms(pairs, table.joint, (), source.where("brake", i, "joint"))
@@ -285,7 +285,7 @@ def brakes(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Brake,
     out = tuple(Brake(**stated_with_origin(table)) for table in tables.brake)
     for i, brake in enumerate(out):
         pair = pairs[brake.joint]
-        # a contradiction is refused, whatever command would use the brake
+        # a contradiction is refused, whichever command would use the brake
         effort = pair.freedoms[0].effort if len(pair.freedoms) == 1 else 0.0
         unit = units_of(pair.kind.free[0]).force
         if wrong := contradiction(brake, effort, unit):
@@ -301,9 +301,9 @@ def ramps(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Ramp, .
     Raises
     ------
     BadScene
-        Not one of time and deceleration, or a second ramp of a joint.
+        Not exactly one of time and deceleration, or a second ramp of a joint.
     UnknownName
-        There is no such joint.
+        The joint does not exist.
     """
     out: list[Ramp] = []
     for i, table in enumerate(tables.ramp):
@@ -320,7 +320,7 @@ def ramps(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Ramp, .
 
 
 def _check_uncertainty(table: BrakeTable | RampTable, kind: type[Brake | Ramp], where: str) -> None:
-    """Refuse an uncertainty that is none of a fit of some numbers of a brake or a ramp.
+    """Refuse an uncertainty that is inconsistent with a fit of parameters of a brake or a ramp.
 
     Raises
     ------
@@ -378,12 +378,12 @@ def actuators(source: SceneSource, tables: SceneFile, pairs: Pairs) -> tuple[Act
 
 
 def inertia_matrix(values: Sequence[float], where: str) -> Array:
-    """Return the inertia (3, 3), kg·m², of three moments, or of ixx ixy ixz iyy iyz izz.
+    """Return the inertia (3, 3), kg·m², from three moments, or from ixx ixy ixz iyy iyz izz.
 
     Raises
     ------
     BadScene
-        Neither three nor six numbers.
+        The count of numbers is neither three nor six.
     """
     if len(values) == 3:
         return np.diag(np.array(values, dtype=float))

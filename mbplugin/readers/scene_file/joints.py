@@ -1,4 +1,4 @@
-"""The ``[[pair]]`` and ``[[closure]]`` tables of a scene: joint frames, and pairs that change type."""
+"""The ``[[pair]]`` and ``[[closure]]`` tables of a scene: joint frames, and changes of pair types."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mbplugin.readers.scene_file.tables import ClosureTable, JointTable, PairTab
 
 _FRAME_KEYS = ("xyz_a", "rpy_a", "xyz_b", "rpy_b")
 _KEYS = ("lower", "upper", "velocity", "effort", "damping", "friction")
-#: What a passive joint does not have.
+#: Keys that a passive joint cannot have.
 _OF_DRIVES = _KEYS[:4]
 
 
 def require_known(name: str, known: Mapping[str, object], kind: str, where: str) -> None:
-    """Refuse a name that no body or pair has.
+    """Refuse a name that is not among the known ones.
 
     Raises
     ------
@@ -32,14 +32,14 @@ def require_known(name: str, known: Mapping[str, object], kind: str, where: str)
 
 
 def declares_new_pair(source: SceneSource, index: int, table: PairTable, known: Mapping[str, Pair]) -> bool:
-    """Return whether a ``[[pair]]`` declares a pair (bodies and frames) or retypes one (neither).
+    """Return True if a ``[[pair]]`` declares a new pair (with bodies), False if it retypes one (without).
 
     Raises
     ------
     BadScene
-        One body only, frames without bodies, or a new pair that is called passive.
+        Only one body is named, frames are stated without bodies, or a new pair is called passive.
     UnknownName
-        There is no pair to retype.
+        The pair to retype does not exist.
     """
     if table.body_a is not None and table.body_b is not None:
         if table.passive:
@@ -68,17 +68,17 @@ def declares_new_pair(source: SceneSource, index: int, table: PairTable, known: 
 
 
 def changes_coordinates(pair: Pair, table: PairTable) -> bool:
-    """Return whether a retyped pair's coordinates no longer mean what they did."""
+    """Return True if retyping changes the meaning of the pair's coordinates."""
     return table.axis is not None or PAIR_TYPES[table.type].free != pair.kind.free
 
 
 def retyped(source: SceneSource, index: int, table: PairTable, pair: Pair) -> Pair:
-    """Return a pair with the type of a ``[[pair]]`` table.
+    """Return a pair changed to the type of a ``[[pair]]`` table.
 
     Raises
     ------
     BadScene
-        An axis, lead or length that the type does not take.
+        The axis, lead, length or limits do not suit the type.
     """
     _check_axis(source, "pair", index, table)
     axis = None if table.axis is None else np.array(table.axis)
@@ -102,21 +102,21 @@ def declared(
     table: PairTable | ClosureTable,
     poses: Mapping[str, Pose],
 ) -> Pair:
-    """Return the pair that a ``[[pair]]`` with bodies or a ``[[closure]]`` declares.
+    """Return the pair declared by a ``[[pair]]`` with bodies or by a ``[[closure]]``.
 
     Parameters
     ----------
     kind : "pair" or "closure"
         The table's name.
     poses : mapping of body name to Pose
-        X_WL at the scene's state, the ground included; a side that is not given is taken from them.
+        X_WL at the scene's state, including the ground; an unstated side is computed from them.
 
     Raises
     ------
     BadScene
-        A body joined to itself, or an axis, side, lead or length that the type does not take.
+        A body is joined to itself, or the axis, sides, lead or length do not suit the type.
     UnknownName
-        There is no such body.
+        A body does not exist.
     """
     body_a, body_b = str(table.body_a), str(table.body_b)
     for key, body in (("body_a", body_a), ("body_b", body_b)):
@@ -149,7 +149,7 @@ def declared(
 
 
 def states_both_sides(table: JointTable) -> bool:
-    """Return whether the joint frame is given on either side."""
+    """Return True if the joint frame is stated on both sides."""
     return _states(table, "a") and _states(table, "b")
 
 
@@ -160,7 +160,7 @@ def _states(table: JointTable, side: str) -> bool:
 def _sides(
     source: SceneSource, kind: str, index: int, table: PairTable | ClosureTable, X_WA: Pose, X_WB: Pose
 ) -> tuple[Pose, Pose]:
-    """Return the joint frame in both link frames, before its z is turned to the axis."""
+    """Return the joint frame in both link frames, before its z is rotated to the axis."""
     if not (_states(table, "a") or _states(table, "b")):
         raise BadScene(
             f"[[{kind}]] {table.name!r} gives no joint frame",
@@ -199,7 +199,7 @@ def _check_measures(
     lead: float,
     length: float,
 ) -> None:
-    """Require the lead of a screw and the length of a distance, and refuse them elsewhere."""
+    """Require the lead of a screw and the length of a distance pair, and refuse them elsewhere."""
     for key, value, owner in (("lead", lead, "screw"), ("length", length, "distance")):
         if table.type == owner and not value:
             raise BadScene(
@@ -215,16 +215,16 @@ def _check_measures(
             )
 
 
-# What a ``[[pair]]`` table states of the freedom of its pair: limits, the drive, damping and friction.
+# Values of a ``[[pair]]`` table for the freedom of its pair: limits, drive, damping and friction.
 
 
 def with_freedom(source: SceneSource, index: int, table: PairTable, pair: Pair) -> Pair:
-    """Return a pair whose freedom has the numbers of its ``[[pair]]`` table.
+    """Return the pair with its freedom updated by the values of its ``[[pair]]`` table.
 
     Raises
     ------
     BadScene
-        Numbers for a pair that has not one freedom, or for a passive one; a lower limit that is not below the upper.
+        Values for a pair without exactly one freedom, or for a passive one; a lower limit that is not below the upper.
     """
     stated = {key: value for key in _KEYS if (value := getattr(table, key)) is not None}
     by_load = _load_friction(source, index, table, pair)
@@ -257,7 +257,7 @@ def with_freedom(source: SceneSource, index: int, table: PairTable, pair: Pair) 
 
 
 def _load_friction(source: SceneSource, index: int, table: PairTable, pair: Pair) -> float | None:
-    """Return the dry friction per newton of the joint's force: μ, or μ r, m; None where none is stated."""
+    """Return the dry friction per newton of joint force: μ, or μ r, m; None if none is stated."""
     mu, radius = table.friction_coefficient, table.friction_radius
     if mu is None and radius is None:
         return None

@@ -1,4 +1,4 @@
-"""The ``[[model]]`` tables of a scene: each file read, placed, and joined with the others."""
+"""The ``[[model]]`` tables of a scene: each file is read, placed, and joined with the others."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ from mbplugin.readers.scene_file.tables import (
     ShapeTable,
 )
 
-#: What ``passive = true`` takes from a joint.
+#: Roles that ``passive = true`` removes from a joint.
 _OF_THE_FILE = ("effort", "limits", "drive", "actuator")
-#: What acts on the one freedom that a joint has.
+#: Roles that act on the single freedom of a joint.
 _ON_ONE = ("effort", "drive", "brake", "ramp", "actuator")
 
 
 def read_models(source: SceneSource, tables: SceneFile, request: Request) -> Scene:
-    """Return all models of a scene as one; names are ``model/name`` where there are several.
+    """Return all models of a scene as one; with several models, names become ``model/name``.
 
     Raises
     ------
     BadScene
-        Two models have one name.
+        Two models have the same name.
     """
     name = scene_name(request)
     if not tables.model:
@@ -84,7 +84,7 @@ def read_models(source: SceneSource, tables: SceneFile, request: Request) -> Sce
 
 
 def scene_name(request: Request) -> str:
-    """Return the name of the scene: that of its file without the ending."""
+    """Return the name of the scene: that of its file without the suffix."""
     name = Path(request.path).name
     return name.removesuffix(".toml").removesuffix(".scene") or name
 
@@ -115,7 +115,7 @@ def _read_model(source: SceneSource, index: int, table: ModelTable, request: Req
 
 
 def _with_meshes_beside(scene: Scene, file: str) -> Scene:
-    """Note next to which file the meshes of a model are looked up."""
+    """Record the file beside which the meshes of a model are looked up."""
     shapes = {
         body: tuple(replace(shape, beside=file) if shape.mesh else shape for shape in own)
         for body, own in scene.shapes.items()
@@ -124,29 +124,29 @@ def _with_meshes_beside(scene: Scene, file: str) -> Scene:
 
 
 def _with_origin(scene: Scene, source: SceneSource, index: int, model: str) -> Scene:
-    """Note where the model's pose was written."""
+    """Record the location of the model's angles."""
     origin = dict(scene.origin)
     if source.origin("model", index, "rpy").text:
         origin["model", model, "rpy"] = source.origin("model", index, "rpy")
     return replace(scene, origin=origin)
 
 
-# Shapes that a scene states, of bodies of its own and of its models.
+# Shapes stated by a scene, for its own bodies and those of its models.
 
 _KINDS = ("box", "sphere", "cylinder", "capsule", "plane", "mesh", "hull")
 
 
 def with_shapes(scene: Scene, source: SceneSource, tables: SceneFile, request: Request) -> Scene:
-    """Return a scene with its ``[[shape]]`` tables.
+    """Return the scene with the shapes of its ``[[shape]]`` tables added.
 
     Raises
     ------
     BadScene
-        A table of no kind or of several, or a scale without a mesh.
+        A table states no kind or several, or a scale without a mesh.
     UnknownName
-        A body that there is not.
+        A body does not exist.
     UnresolvedPath
-        A mesh that is not found, or lies outside.
+        A mesh cannot be located, or lies outside the permitted folders.
     """
     shapes = {name: list(own) for name, own in scene.shapes.items()}
     for i, table in enumerate(tables.shape):
@@ -184,11 +184,10 @@ def _shape(table: ShapeTable, kind: str) -> Shape:
     return Shape(table.role, kind, (value,) if kind == "sphere" else tuple(value), X_LS, rgba=rgba)
 
 
-# The pose of a scene, settled in three steps because each needs the one before.
+# The pose of a scene, computed in three steps that build on each other.
 #
-# First the models and bodies stand where their files and the ``[state]`` put them; then pairs of the
-# files change their type; then the scene's own pairs and closures come, whose missing joint frames are
-# read off at that pose.
+# First the models and bodies are placed by their files and ``[state]``; then pairs of the files change their
+# type; then the scene's own pairs and closures are added, with missing joint frames computed from that pose.
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +203,7 @@ class PoseSettlement:
         return forward(self.mechanism, self.state.q)
 
     def named(self, without: frozenset[str] = frozenset()) -> tuple[dict[str, float], dict[str, float]]:
-        """Return coordinates and rates by name, but for the named ones."""
+        """Return coordinates and rates by name, except those in ``without``."""
         mech, state = self.mechanism, self.state
         q = {n: v for n, v in zip(mech.q_names, state.q, strict=True) if n not in without}
         qd = {n: v for n, v in zip(mech.qd_names, state.qd, strict=True) if n not in without}
@@ -218,14 +217,14 @@ def settle(
     tables: SceneFile,
     skip: frozenset[str] = frozenset(),
 ) -> PoseSettlement:
-    """Return the stage of a mechanism: known values, else the poses, and ``[state]`` on top of both.
+    """Return a mechanism with its state: from known values, else from the poses, overridden by ``[state]``.
 
     Parameters
     ----------
     known : pair of mappings
         Coordinates and rates by name.
     skip : frozenset of str
-        Names of ``[state]`` that mean something only later.
+        Names in ``[state]`` that become valid only later.
     """
     state = carried(mech, *known, poses=poses)
     stated_q = {n: v for n, v in tables.state.q.items() if n in mech.q_names and n not in skip}
@@ -235,7 +234,7 @@ def settle(
 
 
 def _unit_quaternions(mech: Mechanism, q: Array) -> Array:
-    """Return q (nq,) with every quaternion normalised: a file writes it with few digits."""
+    """Return q (nq,) with every quaternion normalised, since files state few digits."""
     out = np.array(q)
     for i in (i for i, name in enumerate(mech.q_names) if name.endswith(".qw")):
         length = np.linalg.norm(q[i - 3 : i + 1])
@@ -244,7 +243,7 @@ def _unit_quaternions(mech: Mechanism, q: Array) -> Array:
 
 
 def place_bodies(models: Scene, source: SceneSource, tables: SceneFile) -> PoseSettlement:
-    """Return the models together with the bodies that the scene itself describes."""
+    """Return the models together with the bodies that the scene itself states."""
     mech, before = models.mechanism, PoseSettlement(models.mechanism, models.state)
     bodies, written = _written_bodies(source, tables, mech)
     whole = replace(mech, bodies=(*mech.bodies, *bodies))
@@ -258,7 +257,7 @@ def place_bodies(models: Scene, source: SceneSource, tables: SceneFile) -> PoseS
 
 
 def _renamed_later(mech: Mechanism, tables: SceneFile) -> frozenset[str]:
-    """Return coordinate names that mean another freedom once their pair has its new type."""
+    """Return coordinate names that change their meaning once their pair is retyped."""
     return frozenset(
         name
         for table in tables.pair
@@ -271,7 +270,7 @@ def _renamed_later(mech: Mechanism, tables: SceneFile) -> frozenset[str]:
 def _written_bodies(
     source: SceneSource, tables: SceneFile, mech: Mechanism
 ) -> tuple[tuple[Body, ...], tuple[Pose, ...]]:
-    """Return the ``[[body]]`` tables and X_WL of each; names must be new."""
+    """Return the ``[[body]]`` tables and X_WL of each; their names must be new."""
     bodies, poses = [], []
     taken = set(mech.body_index)
     for i, table in enumerate(tables.body):
@@ -288,7 +287,7 @@ def _written_bodies(
 
 
 def retype_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) -> PoseSettlement:
-    """Change the type of pairs that the models' files declare."""
+    """Change the types of pairs declared in the models' files."""
     pairs = {pair.name: pair for pair in stage.mechanism.pairs}
     stale: set[str] = set()
     for i, table in enumerate(tables.pair):
@@ -306,12 +305,12 @@ def retype_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) 
 
 
 def add_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) -> PoseSettlement:
-    """Add the pairs and closures of the scene, in this order.
+    """Add the pairs, then the closures of the scene.
 
     Raises
     ------
     BadScene
-        Two pairs have one name, or a table contradicts itself.
+        Two pairs have the same name, or a table contradicts itself.
     """
     old = stage.mechanism
     poses = stage.poses
@@ -338,9 +337,9 @@ def add_pairs(stage: PoseSettlement, source: SceneSource, tables: SceneFile) -> 
 
 
 def _undecided(framed: Sequence[Pair], tables: SceneFile) -> dict[str, float]:
-    """Return zero coordinates of the pairs whose frames alone say where a body is.
+    """Return zero coordinates for the pairs whose frames alone position a body.
 
-    These are pairs with both joint frames written, at bodies for which no pose is.
+    These are pairs with both joint frames stated, on bodies without a stated pose.
     """
     unplaced = {table.name for table in tables.body if table.xyz is None and table.rpy is None}
     following = {pair.body_b for pair in framed} & unplaced
@@ -353,7 +352,7 @@ def _undecided(framed: Sequence[Pair], tables: SceneFile) -> dict[str, float]:
 
 
 def declarations(tables: SceneFile) -> Iterator[tuple[str, int, PairTable | ClosureTable]]:
-    """Yield the tables of the pairs and closures that the scene adds, each with its kind and index."""
+    """Yield the tables of the pairs and closures added by the scene, with kind and index."""
     for i, pair in enumerate(tables.pair):
         if pair.body_a is not None and pair.body_b is not None:
             yield "pair", i, pair
@@ -362,7 +361,7 @@ def declarations(tables: SceneFile) -> Iterator[tuple[str, int, PairTable | Clos
 
 
 def stated_names(stated: Iterable[str], models: Mechanism, names: Sequence[str]) -> frozenset[str]:
-    """Return the coordinates or rates that ``[state]`` states, under the names (n,) that they have in the end."""
+    """Return the coordinates or rates stated in ``[state]``, by their final ``names`` (n,)."""
     found = {name for name in stated if name in names}
     for name in stated:
         if name not in found and name in models.pair_by_name:
@@ -370,16 +369,16 @@ def stated_names(stated: Iterable[str], models: Mechanism, names: Sequence[str])
     return frozenset(found)
 
 
-# Pairs of a file with another type in the scene: their functions are kept, or the change is an error.
+# Retyped pairs of a file: their roles must remain meaningful, or the change is an error.
 
 
 def settle_duties(models: Scene, source: SceneSource, tables: SceneFile) -> Scene:
-    """Return the models with the joints passive that the scene calls so.
+    """Return the models after making joints passive as the scene requests, and checking the roles of retyped joints.
 
     Raises
     ------
     BadScene
-        A joint of a file that would lose a drive, limits, a coupling or a spring by its new type.
+        A joint of a file would lose a drive, limits, a coupling or a spring by its new type.
     """
     retyped = {
         table.name: (i, table)
@@ -398,13 +397,13 @@ def settle_duties(models: Scene, source: SceneSource, tables: SceneFile) -> Scen
 
 
 def check_acting(source: SceneSource, tables: SceneFile, pairs: Mapping[str, Pair]) -> None:
-    """Refuse brakes, ramps, actuators, drivers and locks of the scene on pairs on which they mean nothing.
+    """Refuse brakes, ramps, actuators, drivers and locks of the scene that cannot act on their pair.
 
     Raises
     ------
     BadScene
-        A brake, ramp or actuator on a joint of several freedoms; a driver or lock that names no freedom of a
-        pair that was retyped to several; a drive on a joint that is called passive.
+        A brake, ramp or actuator on a joint without exactly one freedom; a driver or lock that names no freedom of
+        such a retyped pair; anything but a lock on a joint that is called passive.
     """
     retyped = {table.name: table for table in tables.pair if table.body_a is None}
     acting: dict[str, Sequence[BrakeTable | RampTable | ActuatorTable | DriverTable | LockTable]] = {
@@ -458,16 +457,16 @@ def _undriven(freedom: Freedom) -> Freedom:
 
 
 def _kept(duty: Duty, pair: Pair, table: PairTable) -> bool:
-    """Return whether what a joint does still means the same with its new type."""
+    """Return True if a role of a joint keeps its meaning with the new type."""
     free, turned = PAIR_TYPES[table.type].free, table.axis is not None and any(table.axis[:2])
     if table.type == "fixed" and duty.kind in _OF_THE_FILE:
-        # what cannot move needs neither drive nor limits
+        # a locked joint needs neither drive nor limits
         return True
     if turned or (table.axis is not None and table.axis[2] < 0):
         return False
     if duty.kind in _ON_ONE:
         return free == pair.kind.free
-    # an angle that becomes a part of a quaternion is no coordinate any more
+    # an angle that becomes part of a quaternion is not a coordinate any more
     return set(pair.kind.free) <= set(free) and not has_quaternion(table.type)
 
 
@@ -483,11 +482,11 @@ def _lost(where: str, pair: Pair, table: PairTable, duty: Duty) -> BadScene:
     )
 
 
-# Placing model scenes in the world and joining several into one, as ``model/name``.
+# Placement of model scenes in the world, and joining of several into one, as ``model/name``.
 
 
 def placed(scene: Scene, X_WM: Pose) -> Scene:
-    """Return a scene whose model stands at a pose: its connections to the world, and its free roots."""
+    """Return the scene with its model placed at a pose, by its pairs with the world and its free roots."""
     mech = scene.mechanism
     pairs = tuple(
         replace(pair, X_AP=X_WM @ pair.X_AP)
@@ -510,14 +509,14 @@ def placed(scene: Scene, X_WM: Pose) -> Scene:
 
 
 def joined(parts: Sequence[tuple[str, Scene]], name: str) -> Scene:
-    """Return one scene of several models, every name of theirs prefixed with ``model/``.
+    """Join several models into one scene, prefixing all their names with ``model/``.
 
     Parameters
     ----------
     parts : sequence of (str, Scene)
         Unique model names and their scenes; gravity and options are those of the first.
     name : str
-        The name of the whole.
+        The name of the joined scene.
     """
     scenes = [prefixed(scene, f"{model}/") for model, scene in parts]
     first = scenes[0]
@@ -574,7 +573,7 @@ def carried(
 ) -> State:
     """Return the state of a mechanism from named values.
 
-    A joint whose coordinates are not all named takes them from the poses, or stays at zero.
+    A joint without values for all its coordinates takes them from the poses, or stays at zero.
     """
     values = home(mech) if poses is None else coordinates_of(mech, poses)
     rates = np.zeros(len(mech.qd_names))
@@ -588,7 +587,7 @@ def carried(
 
 
 def prefixed(scene: Scene, prefix: str) -> Scene:
-    """Return a scene with a prefix on every name but the ground's."""
+    """Return a scene with a prefix on every name except the ground's."""
 
     def body(name: str) -> str:
         return name if name in ("", WORLD) else prefix + name

@@ -1,4 +1,4 @@
-"""``.scene.toml``: models, bodies, closures and everything around them, as one scene."""
+"""Read ``.scene.toml``: models, bodies, closures and everything around them, as one scene."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ from mbplugin.readers.scene_file.tables import (
 )
 
 _OF_POINTS = ("body_a", "body_b", "xyz_a", "xyz_b", "length", "damping")
-#: What points of springs were called, and are still read as.
+#: Former names of spring points, still accepted.
 _FORMER = {"point_a": "xyz_a", "point_b": "xyz_b"}
 _OF_JOINTS = ("joint", "freedom", "rest")
-#: A frame this near to that of its link, m and rad, is at it.
+#: Largest deviation of a frame from that of its link, m and rad, at which they coincide.
 _AT_LINK = 1e-9
-#: What is this small, m and rad, is rounding of zero.
+#: Magnitudes up to this, m and rad, are rounded zeros.
 _NOTHING = 1e-15
-#: Angles that are written with three decimals are this far from what they stand for, rad, and their levers by as much.
+#: Rounding error of angles written with three decimals, rad; also applied to their lever arms.
 _ROUNDED = 1e-3
 
 
@@ -71,14 +71,14 @@ def read_scene(text: str, request: Request) -> Scene:
     text : str
         The file's content.
     request : Request
-        Its path, where to look for models, and what overrides the file.
+        Its path, where to look for models, and overrides.
 
     Raises
     ------
     BadScene
-        Not TOML, or not the tables of a scene; one sentence with the line.
+        The text is not TOML, or not a scene; the message states the line.
     UnknownName
-        A body, pair or coordinate that does not exist.
+        A body, pair or coordinate does not exist.
     MbPluginError
         A model of the scene cannot be read.
     """
@@ -121,7 +121,7 @@ def read_scene(text: str, request: Request) -> Scene:
 
 
 def _without_declared_loops(models: Scene, mech: Mechanism) -> tuple[Defect, ...]:
-    """Return the defects of the models; a loop whose type a file lacks is none where the scene states it."""
+    """Return the defects of the models, except loops without a type that the scene declares."""
     known = models.mechanism.pair_by_name
     ends = {body for pair in mech.pairs if pair.name not in known for body in pair.bodies}
     declared = {models.origin.get(("body", body, "")) for body in ends}
@@ -155,7 +155,7 @@ def _state_line(source: SceneSource, key: str, name: str) -> str:
 def _with_constraints(
     mech: Mechanism, source: SceneSource, tables: SceneFile, led: tuple[Driver, ...]
 ) -> Mechanism:
-    """Add the scene's couplings, drivers, closed locks, wheels and gravity."""
+    """Add the scene's couplings, drivers, permanent locks, wheels and gravity."""
     pairs = mech.pair_by_name
     closed = tuple(lock for lock in actions.locks(source, tables, pairs) if lock.for_good)
     gravity = mech.gravity if tables.gravity is None else np.array(tables.gravity)
@@ -171,7 +171,7 @@ def _with_constraints(
 
 
 def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene:
-    """Add the loads, stiffness, misfits, brakes, ramps, payloads, actuators, springs and later locks."""
+    """Add the loads, stiffness, misfits, limits, brakes, ramps, payloads, actuators, springs, holds and timed locks."""
     pairs, bodies = scene.mechanism.pair_by_name, dict.fromkeys(scene.mechanism.body_index)
     bodies.pop("world")
     with_brakes = (*scene.brakes, *actions.brakes(source, tables, pairs))
@@ -196,7 +196,7 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
 
 
 def _origins(model: str, source: SceneSource, tables: SceneFile) -> dict[OriginKey, Origin]:
-    """Return where the scene's own elements were written, and their angle literals."""
+    """Return the locations of the scene's own elements and of their angle literals."""
     origin: dict[OriginKey, Origin] = {}
     for declared in ("degree_of_redundancy", "misfit_limit"):
         if ("lint", 0, declared) in source.keys:
@@ -236,12 +236,12 @@ def _origins(model: str, source: SceneSource, tables: SceneFile) -> dict[OriginK
 def drivers(
     source: SceneSource, tables: SceneFile, pairs: Pairs, request: Request
 ) -> tuple[tuple[Driver, ...], tuple[str, ...]]:
-    """Return the ``[[driver]]`` tables, and the files of motions that they name.
+    """Return the ``[[driver]]`` tables, and the motion files that they name.
 
     Raises
     ------
     MbPluginError
-        A joint or freedom that does not exist, or a motion that cannot be.
+        A joint or freedom does not exist, or a motion is invalid.
     """
     files: list[str] = []
     for i, table in enumerate(tables.driver):
@@ -264,7 +264,7 @@ def drivers(
 def _profile(
     source: SceneSource, index: int, table: DriverTable, pairs: Pairs, request: Request, files: list[str]
 ) -> MotionProfile | None:
-    """Return the motion through the points of a ``[[driver]]``; a file of it is added to ``files``."""
+    """Return the motion through the points of a ``[[driver]]``; a motion file is appended to ``files``."""
     stated = [key for key in ("points", "file") if getattr(table, key) is not None]
     if not stated:
         if "between" in table.model_fields_set:
@@ -401,9 +401,9 @@ def _on_joint(source: SceneSource, index: int, table: SpringTable, mech: Mechani
 def carried_springs(
     models: Scene, mech: Mechanism, source: SceneSource, tables: SceneFile
 ) -> tuple[tuple[Spring | JointSpring, ...], tuple[Defect, ...]]:
-    """Return the springs of the models' files on the scene's mechanism, and those left out as defects.
+    """Return the springs of the models' files in the scene's mechanism, and a defect for each dropped one.
 
-    A joint that a ``[[pair]]`` retypes keeps the spring of a freedom that it keeps.
+    A joint retyped by a ``[[pair]]`` retains the springs of its remaining freedoms.
     """
     found: list[Spring | JointSpring] = []
     defects = []
@@ -427,18 +427,18 @@ def carried_springs(
 
 
 def _retyping(source: SceneSource, tables: Sequence[PairTable], joint: str) -> Origin:
-    """Return where a joint changes its type."""
+    """Return the location where a joint changes its type."""
     index = next((i for i, table in enumerate(tables) if table.name == joint), 0)
     return source.origin("pair", index, "type")
 
 
-# What the poses of a scene give its joint frames, and where the two contradict each other.
+# Joint frames computed from the poses of a scene, and contradictions between the two.
 
 
 def sides_from_pose(source: SceneSource, tables: SceneFile, mech: Mechanism) -> Iterator[Defect]:
-    """Yield a defect per ``[[closure]]`` with one joint frame; the other is as the mechanism has it.
+    """Yield a defect per ``[[closure]]`` with one stated joint frame; the other comes from the mechanism.
 
-    So for a ``[[pair]]`` between bodies that state no pose, where the other one is not that of the link.
+    Also per such ``[[pair]]`` on a body without a stated pose, if the other frame is not the link frame.
     """
     for i, table in enumerate(tables.closure):
         if not states_both_sides(table):
@@ -458,14 +458,14 @@ def sides_from_pose(source: SceneSource, tables: SceneFile, mech: Mechanism) -> 
 def _one_sided(
     source: SceneSource, kind: str, i: int, table: PairTable | ClosureTable, mech: Mechanism
 ) -> Defect:
-    """Return the defect of a table that states one side."""
+    """Return the defect of a table that states one side only."""
     pair = mech.pair_by_name[table.name]
     given = "a" if table.xyz_a is not None or table.rpy_a is not None else "b"
     missing, body = ("b", pair.body_b) if given == "a" else ("a", pair.body_a)
     xyz, rpy = (getattr(table, f"{key}_{given}") for key in ("xyz", "rpy"))
     written = source.pose(kind, i, xyz, rpy, f"rpy_{given}")
     own, other = (pair.X_AP, pair.X_BS) if given == "a" else (pair.X_BS, pair.X_AP)
-    # axis and type turn both frames alike; the file's keys are those before
+    # axis and type rotate both frames alike; the file states the frames before that rotation
     X = other @ (written.inverse() @ own).inverse()
     message = (
         f"side {missing} of {kind} {table.name!r} is not given; at the pose of the scene it is "
@@ -484,14 +484,14 @@ def _one_sided(
 def contradicted_poses(
     source: SceneSource, tables: SceneFile, before: BodyPoses, last: PoseSettlement
 ) -> Iterator[Defect]:
-    """Yield a defect per body whose stated pose the pair that carries it does not reach, whatever its coordinates.
+    """Yield a defect per body whose stated pose its pair cannot reach, whatever its coordinates.
 
     Parameters
     ----------
     before : BodyPoses
-        As stated, before the pairs of the scene moved them.
+        As stated, before the pairs of the scene moved the bodies.
     last : PoseSettlement
-        As settled with the pairs.
+        After the pairs were added.
     """
     stated = _stated_poses(tables, last.mechanism)
     places = {table.name: (kind, i) for kind, i, table in declarations(tables)}
@@ -514,7 +514,7 @@ def contradicted_poses(
 
 
 def _stated_poses(tables: SceneFile, mech: Mechanism) -> Mapping[str, frozenset[str]]:
-    """Return which of ``xyz`` and ``rpy`` each body states that has a pose of its own, or that of its model."""
+    """Return the keys, of ``xyz`` and ``rpy``, stated for each body with its own or its model's pose."""
     found = {
         body.name: frozenset(key for key in ("xyz", "rpy") if getattr(body, key) is not None)
         for body in tables.body
@@ -558,6 +558,6 @@ def _toml(X: Pose, side: str) -> str:
 
 
 def _shown(values: Array) -> str:
-    """Return ``values`` (n,) as text."""
+    """Format ``values`` (n,) as text."""
     rounded = np.round(values, 12) + 0.0
     return f"[{', '.join(f'{value:.6g}' for value in rounded)}]"

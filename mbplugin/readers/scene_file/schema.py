@@ -59,23 +59,23 @@ _EXPECTED = {
     "less_than_equal": "at most {le:g}",
     "literal_error": "one of {expected}",
 }
-#: Keys that are no numbers of a table.
+#: Keys of a table that are not numbers.
 _WORDS = ("joint", "origin", "origin_values", "uncertainty")
-#: The line of a table: one bracket or two, and its name.
+#: The header of a table: one or two brackets, and its name.
 TOML_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"^\s*(?:\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+))[^=]*=")
 _LINE_OF_ERROR = re.compile(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)")
-#: What stands where a value is expected, of a text without quotes.
+#: An unquoted word where a value is expected.
 _WORD = re.compile(r"[A-Za-z_][\w./-]{,60}")
-#: Characters of a scene: the parser takes a second for three million.
+#: Maximum length of a scene, characters: the parser takes a second for three million.
 _LONGEST = 10_000_000
-#: Characters of what the parser says: it names keys.
+#: Maximum length of a quoted parser message, characters: it names keys.
 _LONGEST_REASON = 200
-#: Dots in one word of a scene; the parser's time grows with their square.
+#: Maximum number of dots in one word of a scene; the parser's time is quadratic in it.
 _DEEPEST = 1000
 
 
-# The validation errors of pydantic for a scene file, in one sentence with the line.
+# Validation errors of pydantic for a scene file, as one sentence with the line.
 
 
 def validate(source: SceneSource) -> SceneFile:
@@ -84,12 +84,12 @@ def validate(source: SceneSource) -> SceneFile:
     Raises
     ------
     BadScene
-        The first thing that does not follow the schema, and how many more there are.
+        The first violation of the schema, and the number of others.
     """
     try:
         return SceneFile.model_validate(source.data)
     except ValidationError as error:
-        # of a union, pydantic reports every alternative that failed
+        # for a union, pydantic reports every alternative that failed
         failures = error.errors(include_url=False, include_context=True)
         places = {tuple(part for part in e["loc"] if not _is_alternative(part)) for e in failures}
         raise _sentence(source, dict(failures[0]), len(places) - 1) from None
@@ -148,7 +148,7 @@ def _about_key(
 
 
 def _as_number(text: str) -> str:
-    """Return the number to write for a text such as ``90deg``: scenes are in SI units."""
+    """Return a hint with the SI value of a text such as ``90deg``: scenes are in SI units."""
     try:
         return f"write {SI.value(text, '', ''):.12g}, in SI units (rad, m, s …)"
     except BadUsage:
@@ -179,7 +179,7 @@ def _title(source: SceneSource, loc: tuple[int | str, ...]) -> str:
 
 
 def _fields(loc: tuple[int | str, ...]) -> tuple[str, ...]:
-    """Return the keys that the table at a location may have."""
+    """Return the permitted keys of the table at a location."""
     model: type[Table] = SceneFile
     for part in loc[:-1]:
         if isinstance(part, str) and part in model.model_fields:
@@ -227,11 +227,11 @@ class SceneFile(Table):
     lint: LintTable = LintTable()
 
 
-# What is stated of a brake or a ramp, and whether its origin still speaks of these numbers.
+# Stated values of a brake or a ramp, and whether its stated origin still applies to them.
 
 
 def stated_with_origin(table: BrakeTable | RampTable) -> dict[str, Any]:
-    """Return the values of a table by key; ``origin`` gets the numbers that were changed after the fit."""
+    """Return the values of a table by key; ``origin`` is extended by the numbers changed after the fit."""
     stated = {key: value for key, value in table.model_dump().items() if key != "origin_values"}
     if table.origin_values:
         stated["origin"] = "; ".join((table.origin or "no origin is stated", *_changes(table)))
@@ -243,7 +243,7 @@ def stated_with_origin(table: BrakeTable | RampTable) -> dict[str, Any]:
 
 
 def _is_as_fitted(table: BrakeTable | RampTable) -> bool:
-    """Return whether stops slide as those of the fit; how much a brake holds at rest was never measured."""
+    """Return True if the numbers that govern stopping are those of the fit; the static torque was never measured."""
     now, there = table.model_dump(), table.origin_values
     more = {*table.model_fields_set} - {*_WORDS, *there, "static_torque"}
     return bool(there) and not more and all(now.get(key) == value for key, value in there.items())
@@ -254,7 +254,7 @@ def _frozen(value: Any) -> Any:
 
 
 def _changes(table: BrakeTable | RampTable) -> Iterator[str]:
-    """Yield which numbers are not those of the origin, and which it does not have."""
+    """Yield the numbers that differ from those of the origin, or are not part of it."""
     now, there = table.model_dump(), table.origin_values
     changed = [
         f"{key} ({value:g} there, {_origins_shown(now.get(key))} here)"
@@ -273,7 +273,7 @@ def _origins_shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else "none"
 
 
-# The text of a scene file: its values, and the line and literal at which each was written.
+# The text of a scene file: its values, with the line and literal of each.
 
 
 if sys.version_info >= (3, 11):
@@ -284,7 +284,7 @@ else:
 
 @dataclass(frozen=True, eq=False)
 class SceneSource:
-    """A parsed scene file that knows where its tables and keys are.
+    """A parsed scene file with the lines of its tables and keys.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ class SceneSource:
         The index of a plain table is 0; the table of the top level is ``""``.
     keys : mapping of (table, index, key) to (line, literal)
     snap : bool
-        Read rounded angles as what they stand for.
+        Read rounded angles as the fraction of π they stand for.
     """
 
     file: str
@@ -305,7 +305,7 @@ class SceneSource:
     snap: bool = False
 
     def origin(self, table: str, index: int = 0, key: str = "") -> Origin:
-        """Return where a table or one of its keys was written; line 0 where that is not known."""
+        """Return the location of a table or one of its keys; line 0 if it is unknown."""
         line, text = self.keys.get((table, index, key), (0, ""))
         return Origin(self.file, line or self.tables.get((table, index), 0), text)
 
@@ -316,7 +316,7 @@ class SceneSource:
     def pose(
         self, table: str, index: int, xyz: list[float] | None, rpy: list[float] | None, key: str
     ) -> Pose:
-        """Return a pose; ``key`` names its angles, whose literals are snapped on request."""
+        """Return a pose; ``key`` names its angles, whose literals are snapped if requested."""
         angles = np.array(rpy or [0.0, 0.0, 0.0], dtype=float)
         words = self.origin(table, index, key).text.split()
         if self.snap and len(words) == 3:
@@ -367,7 +367,7 @@ def parse_scene(text: str, file: str, *, snap: bool = False) -> SceneSource:
     except RecursionError:
         raise _too_deep(file) from None
     except ValueError:
-        # the one error that is not the parser's own: Python refuses to read so long an integer
+        # the only error not raised by the parser itself: Python refuses to read such a long integer
         raise BadScene(
             "the TOML has an integer of thousands of digits", where=file, expected="numbers"
         ) from None
@@ -382,7 +382,7 @@ def _too_deep(file: str) -> BadScene:
 def _scan(
     lines: list[str],
 ) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int, str], tuple[int, str]]]:
-    """Find headers and keys line by line; a text over several lines may hide some, never invent."""
+    """Locate headers and keys line by line; multi-line strings may hide some, but never add any."""
     tables: dict[tuple[str, int], int] = {("", 0): 1}
     keys: dict[tuple[str, int, str], tuple[int, str]] = {}
     counts: dict[str, int] = {}
@@ -401,7 +401,7 @@ def _scan(
 
 
 def _literal(lines: list[str], row: int, column: int) -> str:
-    """Return a value's text without brackets, commas and comments, numbers parted by blanks."""
+    """Return a value's text without brackets, commas and comments, with numbers separated by blanks."""
     text, depth = "", 0
     for line in [lines[row][column:], *lines[row + 1 : row + 20]]:
         bare = line.split("#", 1)[0]
@@ -414,7 +414,7 @@ def _literal(lines: list[str], row: int, column: int) -> str:
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Add a place to errors of the block that have none."""
+    """Add a location to errors of the block that have none."""
     try:
         yield
     except MbPluginError as error:

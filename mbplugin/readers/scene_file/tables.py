@@ -1,4 +1,4 @@
-"""What all tables of a scene share: strict types, and the numbers and names that keys have."""
+"""Basis of all tables of a scene: strict types, and the types of numbers and names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from mbplugin.readers.common.paths import resolve
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]
 Name = Annotated[str, Field(min_length=1)]
-#: Where numbers come from, in words.
+#: Origin of numbers, as text.
 Origin = Annotated[str, Field(max_length=500)]
 Positive = Annotated[float, Field(gt=0, le=LARGEST)]
 NonNegative = Annotated[float, Field(ge=0, le=LARGEST)]
 Share = Annotated[float, Field(ge=0, le=1)]
-#: inf is rigid.
+#: Stiffness; inf is rigid.
 StiffnessNumber = Annotated[float, Field(allow_inf_nan=True)]
 #: ixx iyy izz, or ixx ixy ixz iyy iyz izz as in a URDF.
 Inertia = Annotated[list[Number], Field(min_length=3, max_length=6)]
@@ -34,9 +34,9 @@ _VALUES = "the numbers that the origin speaks of, by key; reports name those tha
 
 @dataclass(frozen=True)
 class FileName:
-    """The name of a file that a scene states: the type of every key that names one.
+    """The name of a file stated in a scene: the type of every key that names one.
 
-    It is no text, so that nothing opens it by accident: only :meth:`path` says where the file is, and that is
+    It is not a string, so that nothing opens it by accident: only :meth:`path` locates the file, which is
     in the scene's repository or in a folder that the user gave.
 
     Parameters
@@ -48,25 +48,25 @@ class FileName:
     written: str
 
     def path(self, request: Request, where: str) -> Path:
-        """Return where the file is.
+        """Return the path of the file.
 
         Parameters
         ----------
         request : Request
-            Of the scene.
+            The request for the scene.
         where : str
-            The place of the key, for messages.
+            Location of the key, for messages.
 
         Raises
         ------
         UnresolvedPath
-            There is none, it is no ordinary file, or it lies outside.
+            The file does not exist, is not an ordinary file, or lies outside.
         """
         return resolve(self.written, request, where)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> CoreSchema:
-        """Return the schema of a text that is not empty."""
+        """Return the schema of a non-empty string."""
         return core_schema.no_info_after_validator_function(cls, core_schema.str_schema(min_length=1))
 
 
@@ -76,7 +76,7 @@ class Table(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
 
 
-# Tables of what a mechanism consists of: models, bodies, pairs, closures, couplings, wheels, drivers, locks.
+# Tables of the parts of a mechanism: models, bodies, pairs, closures, couplings, wheels, drivers, locks.
 
 
 class StateTable(Table):
@@ -326,7 +326,7 @@ class HoldTable(Table):
     until: Positive | None = Field(default=None, description="when it opens, s; default: never")
 
 
-# Tables of what acts on a mechanism and how stiff it is: loads, springs, payloads, stiffness, misfits.
+# Tables of loads on a mechanism and of its stiffness: loads, springs, payloads, stiffness, misfits.
 
 
 class LoadTable(Table):
@@ -420,7 +420,7 @@ class PayloadTable(Table):
     )
 
 
-# Tables of what stops a robot: brakes, ramps and actuators.
+# Tables for stopping a robot: brakes, ramps and actuators.
 
 
 class UncertaintyTable(Table):

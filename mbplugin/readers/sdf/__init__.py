@@ -1,1 +1,1 @@
-"""SDF as a scene."""
+"""Read SDF as a scene."""

@@ -1,4 +1,4 @@
-"""Poses of all frames of an SDF document in the world, and the bodies they are fixed to."""
+"""World poses of all frames of an SDF document, and the bodies they are fixed to."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from mbplugin.readers.common.xml import (
     where,
 )
 
-#: (major, minor) of the ``<sdf version>`` an element was written under.
+#: (major, minor) of the ``<sdf version>`` of the file of an element.
 Version = tuple[int, int]
-#: From this version on, values are the texts of elements.
+#: First version that states values as element text.
 OLDEST: Version = (1, 2)
-#: What an element calls the frame of the model it stands in.
+#: Name of the frame of the model that contains an element.
 MODEL_FRAME = "__model__"
 Path = tuple[str, ...]
 
@@ -68,7 +68,7 @@ def read_body(node: Node, name: str, reading: Reading) -> Body:
 
 
 def inertia_of(element: Element | None) -> Array:
-    """Return the inertia matrix (3, 3) in its own axes, kg·m²; what the file leaves out has the format's default."""
+    """Return the inertia matrix (3, 3) in its axes, kg·m²; unstated values have the defaults of the format."""
     if element is None:
         return np.eye(3)
     xx, yy, zz = (number_of(element, tag, 1.0) for tag in ("ixx", "iyy", "izz"))
@@ -77,7 +77,7 @@ def inertia_of(element: Element | None) -> Array:
 
 
 def link_origins(node: Node, name: str) -> dict[OriginKey, Origin]:
-    """Return where a link and its literals are written."""
+    """Return the locations of a link and its literals."""
     assert node.member is not None
     element = node.member.element
     found: dict[OriginKey, Origin] = {("body", name, ""): origin(element)}
@@ -94,9 +94,9 @@ def link_origins(node: Node, name: str) -> dict[OriginKey, Origin]:
 
 
 def read_shapes(node: Node, frames: Frames, reading: Reading) -> tuple[Shape, ...]:
-    """Return the visual and collision shapes of a link, as far as their kind is known.
+    """Return the visual and collision shapes of a link of known kinds.
 
-    One whose numbers cannot be read is left out, with a defect.
+    A shape with unreadable numbers is left out, with a defect.
     """
     assert node.member is not None
     shapes: list[Shape] = []
@@ -105,7 +105,7 @@ def read_shapes(node: Node, frames: Frames, reading: Reading) -> tuple[Shape, ..
             try:
                 shapes += _shapes_of(element, role, node, frames, snap=reading.request.snap_angles)
             except (BadNumber, BrokenModel, UnknownName) as error:
-                # no mechanics depend on it
+                # no mechanics depend on the shape
                 instead = f"this {role} is left out"
                 reading.defects.append(unread_number(error, frames.label(node), instead))
     return tuple(shapes)
@@ -127,7 +127,7 @@ def _shapes_of(element: Element, role: str, node: Node, frames: Frames, *, snap:
 
 
 def shape_of(role: str, element: Element, X_LS: Pose) -> Shape | None:
-    """Return the shape of an element of ``<geometry>``; None where its kind is not known."""
+    """Return the shape of an element of ``<geometry>``, None for an unknown kind."""
     kind = local_name(element) if isinstance(element.tag, str) else ""
     if kind == "box":
         return Shape(role, kind, tuple(vector_of(element, "size", 3, "1 1 1")), X_LS)
@@ -150,7 +150,7 @@ def shape_of(role: str, element: Element, X_LS: Pose) -> Shape | None:
     return None
 
 
-# Values as SDF writes them: element text, poses with their formats, bounds that may be infinite.
+# Values in SDF's notation: element text, poses in several formats, bounds that may be infinite.
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,11 +160,11 @@ class WrittenPose:
     Parameters
     ----------
     X : Pose
-        In the frame that ``relative_to`` names.
+        In the frame named by ``relative_to``.
     relative_to : str
-        Empty where the file names none; the default depends on the element.
+        Empty if the file names none; the default depends on the element.
     rpy : Origin or None
-        The three angle words and their line; None for quaternions, degrees and where there is no pose.
+        The three angle words and their line; None for quaternions, degrees and without a pose.
     where : str
         File and line.
     """
@@ -176,7 +176,7 @@ class WrittenPose:
 
     @classmethod
     def none(cls, owner: Element) -> WrittenPose:
-        """Return the pose of an element that states none."""
+        """Return the identity pose of an element without ``<pose>``."""
         return cls(Pose.identity(), "", None, where(owner))
 
 
@@ -187,7 +187,7 @@ def text_of(element: Element, tag: str, default: str = "") -> str:
 
 
 def part(element: Element, tag: str) -> Element | None:
-    """Return the first child of a tag, with Drake's prefix or without."""
+    """Return the first child with a tag, with or without Drake's prefix."""
     found = child(element, tag)
     return child(element, f"drake:{tag}") if found is None else found
 
@@ -212,7 +212,7 @@ def flag_of(element: Element, tag: str, default: bool = False) -> bool:
 
 
 def bound_of(element: Element | None, tag: str, default: float) -> float:
-    """Return a limit; words and magnitudes that stand for infinity give ±inf."""
+    """Return a limit; words and magnitudes that mean infinity give ±inf."""
     found = None if element is None else child(element, tag)
     if found is None or not (found.text or "").strip():
         return default
@@ -233,12 +233,12 @@ def cap_of(element: Element | None, tag: str) -> float:
 
 
 def version_of(root: Element) -> Version:
-    """Return the version of an ``<sdf>`` element; none is read by the newest rules.
+    """Return the version of an ``<sdf>`` element; without one, the newest rules apply.
 
     Raises
     ------
     BadNumber
-        The text is no version.
+        The text is not a version.
     """
     text = str(root.get("version", "1.11")).strip()
     major, _, minor = text.partition(".")
@@ -248,12 +248,12 @@ def version_of(root: Element) -> Version:
 
 
 def require_known_version(root: Element) -> None:
-    """Refuse a document of a version that states poses, masses and axes in attributes.
+    """Refuse a document in a version that states poses, masses and axes in attributes.
 
     Raises
     ------
     BrokenModel
-        A version before 1.2, or a ``<gazebo>`` without a version, which no version of SDF is.
+        The version is before 1.2, or missing from a ``<gazebo>`` root, which is then not SDF.
     """
     if local_name(root) == "gazebo" and root.get("version") is None:
         raise BrokenModel(
@@ -271,12 +271,12 @@ def require_known_version(root: Element) -> None:
 
 
 def pose_of(owner: Element, *, snap: bool) -> WrittenPose:
-    """Return the ``<pose>`` of an element; none means identity in the default frame.
+    """Return the ``<pose>`` of an element, by default the identity in the default frame.
 
     Raises
     ------
     BadNumber
-        Another count of numbers, one that is not finite, or a zero quaternion.
+        Wrong count, a number that is not finite, or a zero quaternion.
     """
     element = child(owner, "pose")
     if element is None:
@@ -301,7 +301,7 @@ def pose_of(owner: Element, *, snap: bool) -> WrittenPose:
     return WrittenPose(X, relative_to, origin(element, literal), place)
 
 
-# The contents of an SDF document: nested models, with their links, joints and frames.
+# The content of an SDF document: nested models, with their links, joints and frames.
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,12 +314,12 @@ class Member:
     name : str
     element : Element
     version : (int, int)
-        Of the file it was written in.
+        Version of its file.
     pose : WrittenPose
     home : str
-        The frame that ``__model__`` means to it.
+        The frame that ``__model__`` refers to for it.
     placement : str
-        For a merged include: the frame of it that its pose places.
+        For a merged include: its frame that the pose positions.
     """
 
     kind: str
@@ -333,22 +333,22 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """A model, or the world around the models, in which names are unique.
+    """A model, or the world that contains the models; names are unique in it.
 
     Parameters
     ----------
     name : str
     element : Element
     pose : WrittenPose
-        In the scope around it.
+        In the enclosing scope.
     members : tuple of Member
     models : tuple of Scope
     placement : str
-        The frame of the model that its pose places; empty for the model frame.
+        The frame of the model that its pose positions; empty for the model frame.
     canonical_link : str
     static : bool
     home : str
-        The frame around it that ``__model__`` means in its pose.
+        The enclosing frame that ``__model__`` refers to in its pose.
     """
 
     name: str
@@ -367,13 +367,13 @@ class Scope:
 
     @property
     def has_links(self) -> bool:
-        """Whether the model or a model in it has a link."""
+        """True if the model or a nested model has a link."""
         return bool(self.of_kind("link")) or any(model.has_links for model in self.models)
 
 
 @dataclass(eq=False)
 class Reading:
-    """What is collected while files are read; ``missing`` are the includes that were not found."""
+    """Results collected while files are read; ``missing`` are the includes that were not found."""
 
     request: Request
     files: list[str] = field(default_factory=list)
@@ -381,13 +381,13 @@ class Reading:
     missing: list[UnresolvedPath] = field(default_factory=list)
 
     def not_read(self, element: Element, name: str, message: str, severity: Literal["", "note"] = "") -> None:
-        """Note something in the file that has no place in the mechanism."""
+        """Record an item of the file that the mechanism cannot represent."""
         self.defects.append(Defect("MB113", name, message, origin(element), severity=severity))
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A name as it is used: in which model, what ``__model__`` means there, and where it stands."""
+    """A use of a name: its model, the name, its location, and the frame that ``__model__`` refers to there."""
 
     path: Path
     name: str
@@ -397,13 +397,13 @@ class Reference:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A frame of the document: of a link, joint, model, the world, or one stated as such.
+    """A frame of the document: of a link, joint, model or the world, or an explicit ``<frame>``.
 
     Parameters
     ----------
     kind : "world", "model", "link", "joint", "frame" or "merged"
     path : tuple of str
-        The model it stands in; for a model its own path.
+        The model that contains it; for a model, its own path.
     name : str
     X : Pose
         In ``base``.
@@ -412,7 +412,7 @@ class Node:
     carrier : Reference or None
         The frame it is fixed to; None for links and the world.
     placement : Reference or None
-        The frame inside it that ``X`` places, instead of the node itself.
+        The frame inside it that ``X`` positions, instead of the node itself.
     member : Member or None
     """
 
@@ -426,7 +426,7 @@ class Node:
     member: Member | None = None
 
     def reference(self, name: str, place: str) -> Reference:
-        """Return a name that this node's element uses."""
+        """Return a reference for a name used in this node's element."""
         return Reference(self.path, name, place, self.member.home if self.member else MODEL_FRAME)
 
 
@@ -440,7 +440,7 @@ class Frames:
     Raises
     ------
     BrokenModel
-        Two links or two models with one name in a scope.
+        Two links or two models of a scope have the same name.
     """
 
     def __init__(self, world: Scope) -> None:
@@ -471,18 +471,18 @@ class Frames:
         return X
 
     def find(self, reference: Reference) -> Node:
-        """Return the frame that a name means.
+        """Return the frame that a name refers to.
 
         Raises
         ------
         UnknownName
-            No link, joint, frame or model of that scope is called so.
+            No link, joint, frame or model of that scope has the name.
         """
         path, name = reference.path, reference.name
         if name == MODEL_FRAME:
             name = reference.home
         node = _scoped(self._table, path, name)
-        # a joint to the world is often called world too
+        # a joint to the world is often named world as well
         if name in (WORLD, "__root__") and (node is None or node.kind == "joint"):
             return self.world
         if node is not None:
@@ -493,7 +493,7 @@ class Frames:
         )
 
     def find_joint(self, reference: Reference) -> Node | None:
-        """Return the joint of a name, or None."""
+        """Return the joint with a name, or None."""
         return _scoped(self._joints, reference.path, reference.name)
 
     def carrier(self, node: Node) -> Node:
@@ -507,7 +507,7 @@ class Frames:
         return node
 
     def body(self, node: Node) -> str:
-        """Return the body a frame is fixed to; a link called ``world`` is the ground."""
+        """Return the body that a frame is fixed to; a link called ``world`` is the ground."""
         link = self.carrier(node)
         return WORLD if link.name == WORLD else self.label(link)
 
@@ -570,7 +570,7 @@ class Frames:
         node = Node("joint", path, member.name, member.pose.X, base, carrier, None, member)
         self.joints.append(node)
         self._joints.setdefault((path, member.name), node)
-        # links and frames of one name come first, as older files let a joint share a link's name
+        # links and frames take precedence: older files let a joint share a link's name
         self._table.setdefault((path, member.name), node)
 
     def _add_model(self, model: Scope, outer: Path, *, static: bool) -> None:
@@ -593,7 +593,7 @@ class Frames:
 
 
 def _scoped(table: dict[tuple[Path, str], Node], path: Path, name: str) -> Node | None:
-    """Look a name up as it stands, then as ``model::name``."""
+    """Look up a name literally, then as ``model::name``."""
     if (path, name) in table:
         return table[path, name]
     *models, last = name.split("::")
@@ -601,7 +601,7 @@ def _scoped(table: dict[tuple[Path, str], Node], path: Path, name: str) -> Node 
 
 
 def _first_link(model: Scope) -> str:
-    """Return the default canonical link: the first link, else that of the first model with one."""
+    """Return the default canonical link: the first link, else that of the first nested model with links."""
     for link in model.of_kind("link"):
         return link.name
     return next((f"{m.name}::{_first_link(m)}" for m in model.models if m.has_links), MODEL_FRAME)

@@ -54,27 +54,27 @@ TYPES = {
     "planar": "planar",
 }
 GEARBOX = "gearbox"
-#: Two axes count as perpendicular up to this cosine.
+#: Largest cosine at which two axes count as perpendicular.
 _PERPENDICULAR = 1e-3
-#: A joint is where a frame is up to this distance, m.
+#: Largest distance at which a joint and a frame count as coincident, m.
 _SAME_PLACE = 1e-6
-#: What a file may hold besides a world.
+#: Permitted content of a file without a world.
 _CONTENTS = ("model", "include", "light", "actor")
 #: Elements of a model that become members, by tag.
 _MEMBERS = {"link": "link", "joint": "joint", "frame": "frame", "drake:joint": "joint"}
-#: The light that nearly every world includes; it has no bodies, so its file is not needed.
+#: A light included by nearly every world; it has no bodies, so its file is not needed.
 _SUN = "sun"
-#: A model on the server of Gazebo, which Gazebo keeps on the machine: owner, name, and maybe a version.
+#: A model on the Gazebo server, cached locally by Gazebo: owner, name, and optionally a version.
 _FUEL = re.compile(
     r"https?://fuel\.(?:gazebosim|ignitionrobotics)\.org/1\.0/([^/]+)/models/([^/]+?)(?:/(\d+|tip))?"
 )
-#: Models in each other, and files in all: two includes in each of 30 files are a thousand million models.
+#: Maximum nesting of models, and number of files: two includes in each of 30 files give a billion models.
 _DEEPEST, _MOST_FILES = 100, 1000
 
 
 @dataclass(frozen=True, eq=False)
 class AxisSpring:
-    """What ``<dynamics>`` states about the spring of one axis: torque −stiffness · (q − reference).
+    """The spring of one axis stated in ``<dynamics>``: torque −stiffness · (q − reference).
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class AxisSpring:
     reference : float
         rad or m.
     place : Element
-        The ``<dynamics>``.
+        The ``<dynamics>`` element.
     """
 
     name: str
@@ -96,7 +96,7 @@ class AxisSpring:
 
 @dataclass(frozen=True, eq=False)
 class ReadJoint:
-    """A pair, where its axes point in the world, and where it starts; None where that is not stated."""
+    """A pair, its axes in the world, and its start coordinates (None if unstated)."""
 
     pair: Pair
     axes_W: tuple[Array, ...]
@@ -111,7 +111,7 @@ def joint_type(node: Node) -> str:
     Raises
     ------
     BrokenModel
-        A type that SDF does not have.
+        SDF does not have this type.
     """
     assert node.member is not None
     element = node.member.element
@@ -132,9 +132,9 @@ def ends(node: Node, frames: Frames) -> tuple[Node, Node]:
     Raises
     ------
     BrokenModel
-        No parent or child, or both on one body.
+        Parent or child is missing, or both are on one body.
     UnknownName
-        A frame that does not exist.
+        A frame does not exist.
     """
     assert node.member is not None
     element = node.member.element
@@ -159,7 +159,7 @@ def ends(node: Node, frames: Frames) -> tuple[Node, Node]:
 
 
 def read_joint(node: Node, name: str, frames: Frames, reading: Reading) -> ReadJoint:
-    """Return the pair of a joint that is no gearbox.
+    """Return the pair of a joint other than a gearbox.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def read_joint(node: Node, name: str, frames: Frames, reading: Reading) -> ReadJ
 
 
 def link_pose(link: Node, frames: Frames) -> Pose:
-    """Return X_WL of a link; that of the ground, under whatever name, is the identity."""
+    """Return X_WL of a link; identity for the ground, whatever its name."""
     return Pose.identity() if frames.body(link) == WORLD else frames.pose(link)
 
 
@@ -208,7 +208,7 @@ def axes_of(node: Node, kind: str, frames: Frames, reading: Reading) -> tuple[Ar
     Raises
     ------
     BrokenModel
-        The axis of a joint with one axis is not there.
+        A joint with one axis does not state it.
     """
     assert node.member is not None
     if kind in ("fixed", "ball", "planar"):
@@ -232,10 +232,10 @@ def axes_of(node: Node, kind: str, frames: Frames, reading: Reading) -> tuple[Ar
 
 
 def _default_axis(node: Node, tag: str, first: Sequence[Array], frames: Frames, reading: Reading) -> Array:
-    """Return an axis (3,) that a joint with two axes leaves out, in the world.
+    """Return an axis (3,) that a joint with two axes omits, in the world.
 
-    Without both they are x and y of the joint, as in Drake and DART; a second one is the format's default z,
-    or y where the first one is along z.
+    If both are omitted, they are x and y of the joint, as in Drake and DART; a second axis is the format's
+    default z, or y if the first one is along z.
     """
     assert node.member is not None
     R_WJ = frames.pose(node).R
@@ -253,7 +253,7 @@ def _default_axis(node: Node, tag: str, first: Sequence[Array], frames: Frames, 
 
 
 def axis_in_world(node: Node, element: Element, frames: Frames, reading: Reading) -> Array:
-    """Return the unit vector (3,) of an ``<axis>`` in the world; a zero one is noted and read as z."""
+    """Return the unit vector (3,) of an ``<axis>`` in the world; a zero axis is reported and read as z."""
     xyz = vector_of(element, "xyz", 3, "0 0 1")
     length = float(np.linalg.norm(xyz))
     if length == 0.0:
@@ -265,10 +265,10 @@ def axis_in_world(node: Node, element: Element, frames: Frames, reading: Reading
 
 
 def _expressed_in(node: Node, element: Element, frames: Frames) -> Node:
-    """Return the frame of an axis.
+    """Return the frame in which an axis is expressed.
 
-    Up to 1.4 that is the model; since 1.5 the joint, or the model by ``use_parent_model_frame``; since
-    1.7 also any frame by ``expressed_in``.
+    Up to 1.4 it is the model; since 1.5 the joint, or the model with ``use_parent_model_frame``; since
+    1.7 also any frame named by ``expressed_in``.
     """
     assert node.member is not None
     xyz = child(element, "xyz")
@@ -279,7 +279,7 @@ def _expressed_in(node: Node, element: Element, frames: Frames) -> Node:
 
 
 def _joint_axes(node: Node, kind: str, axes: Sequence[Array], frames: Frames) -> Array:
-    """Return R_WP (3, 3): z along the axis, or for a universal joint x and y along its two axes."""
+    """Return R_WP (3, 3): z along the axis; for a universal joint, x and y along its two axes."""
     R_WJ = frames.pose(node).R
     if not axes:
         return R_WJ
@@ -287,7 +287,7 @@ def _joint_axes(node: Node, kind: str, axes: Sequence[Array], frames: Frames) ->
         return np.asarray(R_WJ @ align_z(R_WJ.T @ axes[0]))
     assert node.member is not None
     x, second = axes
-    # unit vectors of rounded numbers may have a product beyond one
+    # rounding may give two unit vectors a product beyond one
     cosine = float(np.clip(x @ second, -1.0, 1.0))
     if abs(cosine) > _PERPENDICULAR:
         raise BrokenModel(
@@ -318,7 +318,7 @@ def _freedom(axis: Element | None, kind: str, name: str, reading: Reading) -> Fr
 
 
 def _cap(limit: Element | None, tag: str, name: str, reading: Reading) -> float:
-    """Return an effort or velocity limit; one that is no number is none."""
+    """Return an effort or velocity limit; inf if it is not a number, which is reported."""
     try:
         return cap_of(limit, tag)
     except BadNumber as error:
@@ -327,7 +327,7 @@ def _cap(limit: Element | None, tag: str, name: str, reading: Reading) -> float:
 
 
 def _springs(elements: Sequence[Element | None], pair: Pair) -> tuple[AxisSpring, ...]:
-    """Return the springs of a joint's axes that have a stiffness."""
+    """Return the springs of the axes with a stiffness."""
     free, found = pair.kind.free, []
     for freedom, axis in zip(free, elements, strict=False):
         dynamics = None if axis is None else child(axis, "dynamics")
@@ -342,8 +342,8 @@ def _springs(elements: Sequence[Element | None], pair: Pair) -> tuple[AxisSpring
 def _lead(element: Element) -> float:
     """Return the travel per turn of a screw, m.
 
-    ``screw_thread_pitch`` (1.10) is that, positive for a right-handed thread. The older
-    ``thread_pitch`` has always been taken as rad/m, positive for a left-handed one; its default is 1.
+    ``screw_thread_pitch`` (1.10) is this value, positive for a right-handed thread. The older
+    ``thread_pitch`` has always been read as rad/m, positive for a left-handed thread; its default is 1.
     """
     if child(element, "screw_thread_pitch") is not None:
         return number_of(element, "screw_thread_pitch", 1.0)
@@ -368,14 +368,14 @@ def _origins(node: Node, name: str) -> dict[OriginKey, Origin]:
     return found
 
 
-# Joints that are not where the frame is that their ``<parent>`` names.
+# Joints that do not coincide with the frame named by their ``<parent>``.
 
 
 def report_apart(node: Node, frames: Frames, reading: Reading) -> None:
-    """Note a joint whose parent is a ``<frame>`` in another place.
+    """Report a joint whose parent is a ``<frame>`` at another position.
 
-    A format reads the pose of a joint in its child, and of the parent only the body. Whoever names a frame there
-    has most often placed it where the joint is meant to be.
+    SDF defines the pose of a joint in its child, and uses only the body of the parent. A file that names a frame
+    there has most often placed it where the joint is meant to be.
     """
     assert node.member is not None
     place = child(node.member.element, "parent")
@@ -398,14 +398,14 @@ def report_apart(node: Node, frames: Frames, reading: Reading) -> None:
 
 
 def read_document(text: str, reading: Reading) -> Scope:
-    """Return the world of a document; a lone model stands in an empty world.
+    """Return the world of a document; models without a world are placed in an empty one.
 
     Raises
     ------
     BrokenModel
-        No ``<sdf>`` root, nothing in it, an element without a name, or an include that includes itself.
+        No ``<sdf>`` root, no content, an element without a name, or an include that includes itself.
     UnresolvedPath
-        An included file that is not found.
+        An included file cannot be located.
     """
     request = reading.request
     reading.files.append(request.path)
@@ -426,7 +426,7 @@ def read_document(text: str, reading: Reading) -> Scope:
 
 
 def _told_apart(models: tuple[Scope, ...], reading: Reading) -> Iterator[Scope]:
-    """Number the later ones of models with one name; nothing in one can refer to the other."""
+    """Append numbers to later models of the same name; models do not refer to each other."""
     taken = {model.name for model in models}
     seen: set[str] = set()
     for model in models:
@@ -469,7 +469,7 @@ def _required_name(element: Element) -> str:
 def _scope(
     element: Element, version: Version, reading: Reading, request: Request, stack: tuple[str, ...]
 ) -> Scope:
-    """Read a ``<world>``, ``<sdf>`` or ``<model>`` element; ``stack`` holds the files and models around."""
+    """Read a ``<world>``, ``<sdf>`` or ``<model>`` element; ``stack`` holds the enclosing files and models."""
     if len(stack) > _DEEPEST:
         raise BrokenModel(
             "the models nest too deeply", where=where(element), expected=f"at most {_DEEPEST} in each other"
@@ -511,11 +511,11 @@ def _add_include(
     members: list[Member],
     models: list[Scope],
 ) -> None:
-    """Read an ``<include>``: a model of its own, or with ``merge`` more members of this one."""
+    """Read an ``<include>``: a nested model, or with ``merge`` additional members of this one."""
     try:
         model = _included_model(item, reading, request, stack)
     except UnresolvedPath as error:
-        # the rest of the file is analyzed without it
+        # the rest of the file is analysed without it
         message = f"{error.what}; the file is analyzed without it, expected {error.expected}"
         name = text_of(item, "name") or text_of(item, "uri")
         reading.missing.append(error)
@@ -535,7 +535,7 @@ def _add_include(
 def _included_model(
     item: Element, reading: Reading, request: Request, stack: tuple[str, ...]
 ) -> Scope | None:
-    """Return the included model with the include's name, pose and flags; None for a light."""
+    """Return the included model with the name, pose and flags of the include; None for a light or an actor."""
     uri = text_of(item, "uri")
     if not uri:
         raise BrokenModel("an <include> has no <uri>", where=where(item), remedy="name the file to include")
@@ -548,7 +548,7 @@ def _included_model(
     reading.files.append(file)
     if len(reading.files) > _MOST_FILES:
         raise BrokenModel(f"more than {_MOST_FILES} files are included", where=where(item))
-    # names in the included file are looked up beside it, then where the including file looks
+    # names in the included file are looked up beside it, then in the folders of the including file
     folders = (*request.package_dirs, str(request.folder))
     inner_request = replace(request, path=file, text=None, package_dirs=folders)
     element = child(root, "model")
@@ -568,7 +568,7 @@ def _included_model(
 
 
 def _locate(uri: str, request: Request, place: str) -> str:
-    """Return the file an include means: itself, or the model file of the folder it names."""
+    """Return the file of an include: the named file, or the model file of the named folder."""
     listed = ""
     for file in _model_files(uri.rstrip("/"), request):
         if Path(file).exists():
@@ -590,7 +590,7 @@ def _model_files(uri: str, request: Request) -> Iterator[str]:
         return
     folder = uri.rpartition("/")[2]
     config = find(f"{uri}/model.config", request)
-    # a package name may be left out in the search; the folder itself may not
+    # the search may drop a package name, but the folder of the model must match
     if config and real_path(config).parent.name == folder:
         yield str(Path(config).parent / _listed_file(config))
     model = find(f"{uri}/model.sdf", request)
@@ -601,7 +601,7 @@ def _model_files(uri: str, request: Request) -> Iterator[str]:
 
 
 def _kept_from_fuel(owner: str, name: str, version: str | None) -> list[Path]:
-    """Return the folders in which Gazebo keeps the versions of a model of its server, the newest first."""
+    """Return the folders of cached versions of a model from the Gazebo server, the newest first."""
     kept = (
         versions
         for root in gazebo_caches()

@@ -1,4 +1,4 @@
-"""SDF 1.2 to 1.11 as a scene: loops, world parents, every joint type, frames, local includes."""
+"""Read SDF 1.2 to 1.11 as a scene: loops, world parents, every joint type, frames, local includes."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ from mbplugin.readers.sdf.joints import (
     read_joint,
 )
 
-#: Two axes count as parallel from this cosine on.
+#: Least cosine at which two axes count as parallel.
 _PARALLEL = 1 - 1e-3
 
 
 def read_sdf(text: str, request: Request) -> Scene:
     """Return the scene of an SDF document.
 
-    All joint frames are taken at the pose the file states, so that zero joint coordinates are that
+    All joint frames are taken at the pose of the file, so that zero joint coordinates correspond to that
     pose.
 
     Parameters
@@ -57,12 +57,12 @@ def read_sdf(text: str, request: Request) -> Scene:
     text : str
         The document.
     request : Request
-        Where it comes from, and where included files are looked up.
+        The origin of the document, and where included files are looked up.
 
     Raises
     ------
     MbPluginError
-        A document from which no mechanism can be built; the message says file and line.
+        No mechanism can be built from the document; the message states file and line.
     """
     reading = Reading(request)
     world = read_document(text, reading)
@@ -102,7 +102,7 @@ def read_sdf(text: str, request: Request) -> Scene:
 
 
 def _links(frames: Frames) -> dict[str, Node]:
-    """Return the links by their names in the mechanism, without one that is the ground."""
+    """Return the links by their names in the mechanism, except a link that is the ground."""
     links: dict[str, Node] = {}
     for node in frames.links:
         name = frames.label(node)
@@ -117,7 +117,7 @@ def _links(frames: Frames) -> dict[str, Node]:
 
 
 def _add_origins(found: dict[OriginKey, Origin], links: Mapping[str, Node], mech: Mechanism) -> None:
-    """Add the lines of links, and to pairs that no element states those of the links they hold."""
+    """Add the locations of links; pairs without an element get those of the links they fix."""
     for name, node in links.items():
         found.update(link_origins(node, name))
     for pair in mech.pairs:
@@ -126,7 +126,7 @@ def _add_origins(found: dict[OriginKey, Origin], links: Mapping[str, Node], mech
 
 @dataclass(eq=False)
 class _Joints:
-    """Everything the joints of a document give."""
+    """Results of reading all joints of a document."""
 
     pairs: list[Pair] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
@@ -137,7 +137,7 @@ class _Joints:
 
 
 def _read_joints(frames: Frames, static: Sequence[Pair], reading: Reading) -> _Joints:
-    """Read pairs first, behind those of static models, then what refers to pairs."""
+    """Read the pairs, with those of static models first, then the constraints that refer to pairs."""
     out, names, read = _Joints(), set[str](), dict[int, ReadJoint]()
     gearboxes: list[tuple[Node, str]] = []
     for node in frames.joints:
@@ -158,9 +158,9 @@ def _read_joints(frames: Frames, static: Sequence[Pair], reading: Reading) -> _J
         except UnknownName as error:
             if not reading.missing:
                 raise
-            # most likely a link of the model that is not there
+            # most likely it is a link of the missing model
             message = f"joint {node.name!r} is not read, because an included model is missing: {error.what}"
-            # the missing model is the finding, and this follows from it
+            # the missing model is the finding; this is a consequence
             reading.not_read(element, frames.label(node), message, "note")
             continue
         read[id(node)] = joint
@@ -184,7 +184,7 @@ def _read_joints(frames: Frames, static: Sequence[Pair], reading: Reading) -> _J
 
 
 def _add_mimics(frames: Frames, pairs: Mapping[int, Pair], out: _Joints, reading: Reading) -> None:
-    """Add the couplings of mimics; ``pairs`` has the pair of each joint node, by ``id``."""
+    """Add the couplings of mimics; ``pairs`` maps the ``id`` of each joint node to its pair."""
     for node in frames.joints:
         if id(node) in pairs:
             assert node.member is not None
@@ -194,7 +194,7 @@ def _add_mimics(frames: Frames, pairs: Mapping[int, Pair], out: _Joints, reading
 
 
 def _unique(name: str, taken: set[str], node: Node, reading: Reading) -> str:
-    """Return the name, numbered where an earlier joint has it; a joint's second use is noted."""
+    """Return the name, with a number if it is taken; a duplicate joint name is reported."""
     assert node.member is not None
     chosen, count = name, 1
     while chosen in taken:
@@ -208,7 +208,7 @@ def _unique(name: str, taken: set[str], node: Node, reading: Reading) -> str:
 
 
 def _actuator(node: Node, name: str) -> list[Actuator]:
-    """Return Drake's rotor inertia and gear ratio of a joint."""
+    """Return the actuator of a joint from Drake's rotor inertia and gear ratio, if stated."""
     assert node.member is not None
     element = node.member.element
     if part(element, "rotor_inertia") is None:
@@ -219,7 +219,7 @@ def _actuator(node: Node, name: str) -> list[Actuator]:
 def _on_coordinates(
     springs: Sequence[AxisSpring], mech: Mechanism, reading: Reading
 ) -> tuple[JointSpring, ...]:
-    """Return the springs that act on a coordinate; joints that close a loop have none, and are noted."""
+    """Return the springs that act on a coordinate; those of loop-closing joints are reported."""
     found = []
     for spring in springs:
         if spring.name in mech.q_names:
@@ -250,7 +250,7 @@ def _static_pairs(frames: Frames, links: Mapping[str, Node], request: Request) -
 
 
 def _with_gravity(mech: Mechanism, world: Scope) -> Mechanism:
-    """Take the world's gravity; a lone model has none of its own and keeps the default."""
+    """Apply the gravity of the world; models without a world have the default."""
     if local_name(world.element) != "world":
         return mech
     return replace(mech, gravity=vector_of(world.element, "gravity", 3, "0 0 -9.8"))
@@ -267,7 +267,7 @@ def _name(world: Scope, request: Request) -> str:
 
 
 def _state(mech: Mechanism, poses: Mapping[str, Pose], start: Mapping[str, Sequence[float | None]]) -> State:
-    """Return the file's pose: free roots where their links are, joints at their initial positions, which are stated."""
+    """Return the file's pose: free roots at their links' poses, joints at their stated initial positions."""
     q = home(mech)
     given: set[str] = set()
     for joint in mech.tree.joints:
@@ -281,7 +281,7 @@ def _state(mech: Mechanism, poses: Mapping[str, Pose], start: Mapping[str, Seque
     return State(q, np.zeros(len(mech.qd_names)), frozenset(given))
 
 
-# Constraints of an SDF document other than pairs: gearboxes, mimics, and Drake's ball constraints.
+# Constraints of an SDF document other than joint pairs: gearboxes, mimics, and Drake's ball constraints.
 
 
 def read_gearbox(
@@ -289,13 +289,13 @@ def read_gearbox(
 ) -> Coupling:
     """Return the coupling of a gearbox: theta_2 = -ratio · theta_1.
 
-    theta_1 turns the parent and theta_2 the child against the reference body, about ``axis`` and
+    theta_1 rotates the parent and theta_2 the child relative to the reference body, about ``axis`` and
     ``axis2`` in the world.
 
     Raises
     ------
     BrokenModel
-        No reference body, or no hinge about that axis between it and the parent or child.
+        There is no reference body, or no hinge about that axis between it and the parent or child.
     """
     assert node.member is not None
     element = node.member.element
@@ -320,7 +320,7 @@ def read_gearbox(
 
 
 def _hinge(node: Node, base: str, link: str, e_W: Array, joints: Sequence[ReadJoint]) -> tuple[str, float]:
-    """Return the hinge that turns ``link`` against ``base``, and its sense about ``e_W`` (3,)."""
+    """Return the hinge that rotates ``link`` relative to ``base``, and its sign about ``e_W`` (3,)."""
     assert node.member is not None
     for joint in joints:
         pair = joint.pair
@@ -353,7 +353,7 @@ def read_mimics(
     pairs : mapping
         The pair of each joint node, by ``id``.
     reading : Reading
-        Receives a defect for a leader that does not exist.
+        Receives a defect for a mimic that cannot be used.
     """
     assert node.member is not None
     element = node.member.element
@@ -406,13 +406,13 @@ def _mimic(
 
 
 def _freedom(pair: Pair, index: int) -> str:
-    """Return the freedom about an axis of a joint; empty where it has no such axis."""
+    """Return the freedom about an axis of a joint, empty if it has no such axis."""
     free = pair.kind.free
     return free[index] if index < len(free) and pair.type not in ("spherical", "planar") else ""
 
 
 def _value(mimic: Element, name: str, default: float) -> float:
-    """Return a number of a mimic, written as an element or (Drake) as an attribute."""
+    """Return a number of a mimic, stated as an element or (Drake) as an attribute."""
     if mimic.get(name) is None:
         return number_of(mimic, name, default)
     return float(attribute_numbers(mimic, name, 1, repr(default))[0])
@@ -421,7 +421,7 @@ def _value(mimic: Element, name: str, default: float) -> float:
 def read_ball_constraint(node: Node, frames: Frames) -> Pair:
     """Return the spherical closure of a ``<drake:ball_constraint>``, whose values are element text.
 
-    Its frames have body A's axes at the file's pose, and it has a name only where the file gives one.
+    Its frames have body A's axes at the file's pose. Its name is generated unless the file states one.
 
     Raises
     ------

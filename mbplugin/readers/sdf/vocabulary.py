@@ -1,4 +1,4 @@
-"""The words of SDF (1.2 to 1.11) and of Drake's additions, and what they do."""
+"""Vocabulary of SDF (1.2 to 1.11) and of Drake's additions, with the use of each word."""
 
 from __future__ import annotations
 

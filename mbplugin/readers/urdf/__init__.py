@@ -1,1 +1,1 @@
-"""URDF and Extended URDF as a scene."""
+"""Read URDF and Extended URDF as a scene."""

@@ -1,6 +1,6 @@
 """Gepetto's Extended URDF: a YAML file beside a URDF that closes loops and retypes joints.
 
-``closed_loop`` pairs frames by link or joint name, ``type`` says 6d (weld) or 3d (ball) for each, and
+``closed_loop`` lists pairs of frames by link or joint name, ``type`` states 6d (weld) or 3d (ball) for each, and
 ``joint_name`` with ``joint_type`` retypes joints that a URDF cannot state. ``name_mot`` lists the driven joints.
 """
 
@@ -34,20 +34,20 @@ from mbplugin.readers.common.xml import Element, children, local_name, origin, w
 if TYPE_CHECKING:
     import yaml
 
-#: Bytes of such a file, whose parser takes a second for some hundred thousand.
+#: Maximum size of such a file, bytes: the parser takes a second for some hundred thousand.
 _LONGEST = 2_000_000
-#: Characters of what the parser says: it names anchors.
+#: Maximum length of a quoted parser message, characters: it names anchors.
 _LONGEST_REASON = 200
-#: Closure types in both spellings; a type that is not stated is a weld.
+#: Closure types in both spellings; an unstated type is a weld.
 LOOP_TYPES = {"6d": "fixed", "3d": "spherical"}
-#: Axes of the first and second turn of a universal joint, in the joint frame of the URDF.
+#: Axes of the first and second rotation of a universal joint, in the joint frame of the URDF.
 UNIVERSAL = {f"UJOINT_{a}{b}": ("XYZ".index(a), "XYZ".index(b)) for a in "XYZ" for b in "XYZ" if a != b}
 JOINT_TYPES = ("SPHERICAL", "FIXED", *UNIVERSAL)
 
 
 @dataclass(frozen=True)
 class Word:
-    """A scalar of the file and where it stands."""
+    """A scalar of the file, and its location."""
 
     text: str
     origin: Origin
@@ -55,7 +55,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Extension:
-    """What such a file says.
+    """Content of such a file.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Extension:
     retyped : tuple of (Word, Word)
         Joint and new type.
     driven : tuple of str
-        Joints with a motor; a name that no joint has says nothing.
+        Joints with a motor; names of unknown joints are ignored.
     """
 
     file: str
@@ -75,16 +75,16 @@ class Extension:
 
 
 def read_extension(request: Request) -> Extension | None:
-    """Return the extension beside a URDF: the same stem, with a key ``closed_loop``.
+    """Return the extension beside a URDF: a YAML file of the same stem with the key ``closed_loop``; None without one.
 
     Raises
     ------
     MissingDependency
-        There is one, and PyYAML is not installed.
+        There is such a file, and PyYAML is not installed.
     BrokenModel
-        It does not follow the convention.
+        The file does not follow the convention.
     UnresolvedPath
-        It leads out of the model's repository.
+        The file lies outside the model's repository.
     """
     if request.text is not None:
         return None
@@ -129,21 +129,21 @@ def _extension(text: str, file: str) -> Extension:
 
 
 def _driven(node: yaml.Node | None, file: str) -> tuple[str, ...]:
-    """Return the names of a list; anything else is a pattern of the program that the file is for."""
+    """Return the names in a list; anything else is a pattern for the program that uses the file."""
     if node is None or not node.tag.endswith(":seq"):
         return ()
     return tuple(word.text for word in yaml_words(node, file))
 
 
 def yaml_table(text: str, file: str, expected: str = "closed_loop: [[…]]") -> dict[str, yaml.Node]:
-    """Return the nodes of the file's keys; nodes know their lines, values do not.
+    """Return the nodes of the file by key; nodes know their lines, values do not.
 
     Raises
     ------
     MissingDependency
         PyYAML is not installed.
     BrokenModel
-        It is not YAML, or no table.
+        The text is not YAML, or not a table.
     """
     try:
         import yaml
@@ -172,17 +172,17 @@ def yaml_table(text: str, file: str, expected: str = "closed_loop: [[…]]") -> 
         raise BrokenModel("the YAML nests too deeply", where=file, expected=expected) from None
     if not isinstance(root, yaml.MappingNode):
         raise BrokenModel("the YAML is no table", where=f"{file}:1", expected=expected)
-    # a key may be a table itself, which is none of ours
+    # ignore keys that are not scalars
     return {str(key.value): value for key, value in root.value if isinstance(key, yaml.ScalarNode)}
 
 
 def yaml_items(node: yaml.Node | None, file: str) -> list[Any]:
-    """Return the nodes of a list; none of one that is absent or empty.
+    """Return the nodes of a list, empty if it is absent or empty.
 
     Raises
     ------
     BrokenModel
-        Something else than a list.
+        The node is not a list.
     """
     if node is None or node.value in ("", "null", "~"):
         return []
@@ -202,7 +202,7 @@ def yaml_words(node: yaml.Node | None, file: str) -> list[Word]:
     Raises
     ------
     BrokenModel
-        Something else than a list of scalars.
+        The node is not a list of scalars.
     """
     words = []
     for item in yaml_items(node, file):
@@ -235,14 +235,14 @@ def _require_same_length(a: list[Any], b: list[Any], name_a: str, name_b: str, f
 
 
 def retype_joints(extension: Extension, draft: Draft) -> None:
-    """Give joints of the URDF the types that the extension states.
+    """Change joints of the URDF to the types that the extension states.
 
     Raises
     ------
     UnknownName
-        A joint that does not exist.
+        A joint does not exist.
     BrokenModel
-        A type that is unknown.
+        A type is unknown.
     """
     for joint, kind in extension.retyped:
         if joint.text not in draft.pairs:
@@ -263,7 +263,7 @@ def retype_joints(extension: Extension, draft: Draft) -> None:
 
 
 def _retyped(pair: Pair, kind: str) -> Pair:
-    # the convention counts from the URDF's joint frame, before it is turned to the axis
+    # the convention refers to the URDF's joint frame, before it is aligned with the axis
     X_AJ, turn = pair.X_AP @ pair.X_BS.inverse(), np.eye(3)
     new_type = kind.lower()
     if kind in UNIVERSAL:
@@ -274,7 +274,7 @@ def _retyped(pair: Pair, kind: str) -> Pair:
 
 
 def _two_axes(first: int, second: int) -> Array:
-    """Return a rotation (3, 3) whose x and y lie along two coordinate axes, 0 to 2."""
+    """Return a rotation (3, 3) whose x and y lie along two coordinate axes, given by index 0 to 2."""
     x, y = np.eye(3)[first], np.eye(3)[second]
     return np.column_stack((x, y, np.cross(x, y)))
 
@@ -285,7 +285,7 @@ def add_loops(extension: Extension, draft: Draft) -> None:
     Raises
     ------
     UnknownName
-        A frame that is neither a link nor a joint.
+        A frame is neither a link nor a joint.
     BrokenModel
         A loop joins a frame to itself.
     """
@@ -308,7 +308,7 @@ def add_loops(extension: Extension, draft: Draft) -> None:
 
 
 def _frame(word: Word, draft: Draft) -> str:
-    """Return the link whose frame is meant; a joint's frame is that of its child at any angle."""
+    """Return the link of a frame; a joint's frame is that of its child at any angle."""
     if word.text in draft.links:
         return word.text
     if word.text in draft.pairs:
@@ -325,21 +325,21 @@ def _frame(word: Word, draft: Draft) -> str:
 
 @dataclass
 class Draft:
-    """The parts of a mechanism in file order, and the notes about them.
+    """The parts of a mechanism in file order, and their defects.
 
     Parameters
     ----------
     request : Request
     bodies : list of Body
     pairs : dict of name to Pair
-        Unique names; closures among them.
+        Unique names; includes closures.
     origin : dict of OriginKey to Origin
     defects : list of Defect
     shapes : dict of link name to tuple of Shape
     links : dict with link names as keys, in file order
-        Names that a joint may join, the ground among them where the file has a root ``world``.
+        Names available to joints, including the ground if the file has a root ``world``.
     stated_poses : dict of link name to Pose
-        X_WL of links that state it, as those in ``<gazebo>`` do.
+        X_WL of links that state it, such as those in ``<gazebo>``.
     colours : dict of name to tuple of float
         Colour and opacity of materials.
     """
@@ -355,28 +355,28 @@ class Draft:
     colours: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
     def report(self, code: str, name: str, message: str, at: Element | Origin, **evidence: Any) -> None:
-        """Note a defect of an element."""
+        """Record a defect of an element."""
         place = at if isinstance(at, Origin) else origin(at)
         self.defects.append(Defect(code, name, message, place, evidence))
 
     def report_unread(self, error: MbPluginError, name: str, instead: str) -> None:
-        """Note a number that cannot be read and that the mechanics do without.
+        """Record an unreadable number that the mechanics do without.
 
         Parameters
         ----------
         error : MbPluginError
-            What is wrong with it, and where it stands.
+            The problem and its location.
         name : str
             The link or joint.
         instead : str
-            What is read in its place.
+            What is used in its place.
         """
         self.defects.append(unread_number(error, name, instead))
 
     def unique(self, name: str, element: Element, *, written: bool = True, foreign: bool = False) -> str:
-        """Return ``name``, or with a suffix where a constraint already has it.
+        """Return ``name``, with a suffix if a constraint already has it.
 
-        The second use of a name that is ``written`` in the file is a defect; a mild one where it is ``foreign``,
+        A duplicate of a name that is ``written`` in the file is a defect; only a warning if it is ``foreign``,
         in a part of the file that only another program reads.
         """
         if name not in self.pairs:
@@ -393,7 +393,7 @@ class Draft:
         return f"{name}#{number}"
 
     def add(self, pair: Pair, element: Element, **literals: tuple[Element, str]) -> None:
-        """Add a pair with the origins of itself and of its literals."""
+        """Add a pair and the origins of itself and of its literals."""
         self.pairs[pair.name] = pair
         self.origin[("constraint", pair.name, "")] = origin(element)
         for part, (owner, text) in literals.items():
@@ -402,7 +402,7 @@ class Draft:
     def require_link(
         self, name: str, element: Element, owner: str, error: type[MbPluginError] = UnknownName
     ) -> str:
-        """Return the name of a link that exists; ``world`` is the ground also where no link declares it.
+        """Return the name of an existing link; ``world`` is the ground even if no link declares it.
 
         Raises
         ------
@@ -423,17 +423,17 @@ class Draft:
         return name
 
     def require_body(self, name: str, element: Element, owner: str) -> str:
-        """Return the body that a closure names; the ground is always there.
+        """Return the body that a closure names; the ground always exists.
 
         Raises
         ------
         UnknownName
-            No link is called so.
+            The link does not exist.
         """
         return name if name == WORLD else self.require_link(name, element, owner)
 
     def zero_poses(self) -> Callable[[str], Pose]:
-        """Return X_WL of every link with all tree joints at zero (closures are not looked at)."""
+        """Return a function that gives X_WL of a link with all tree joints at zero (closures are ignored)."""
         tree = [pair for pair in self.pairs.values() if not pair.closure]
         mech = Mechanism("", tuple(self.bodies), tuple(tree))
         poses = forward(mech, home(mech))
@@ -441,12 +441,12 @@ class Draft:
 
 
 def carried(X: Pose, body: str, other: str, X_WL: Callable[[str], Pose]) -> Pose:
-    """Return the frame in ``other`` that lies where frame X of ``body`` lies at the given poses."""
+    """Return the frame in ``other`` that coincides with frame X of ``body`` at the given poses."""
     return X_WL(other).inverse() @ X_WL(body) @ X
 
 
 def joined(pairs: Iterable[Pair], a: str, b: str) -> bool:
-    """Return whether pairs already join two bodies, directly or through others."""
+    """Return True if pairs already connect two bodies, directly or through others."""
     groups: DisjointSets[str] = DisjointSets()
     for pair in pairs:
         groups.join(*pair.bodies)
@@ -454,12 +454,12 @@ def joined(pairs: Iterable[Pair], a: str, b: str) -> bool:
 
 
 def required(element: Element, attribute: str) -> str:
-    """Return an attribute that must be there.
+    """Return a required attribute.
 
     Raises
     ------
     BrokenModel
-        It is missing or empty.
+        The attribute is missing or empty.
     """
     value = str(element.get(attribute) or "")
     if not value:
@@ -473,12 +473,12 @@ def required(element: Element, attribute: str) -> str:
 
 
 def only_child(element: Element, tag: str) -> Element:
-    """Return the first child of a tag, which must be there.
+    """Return the first child with a tag, which is required.
 
     Raises
     ------
     BrokenModel
-        There is none.
+        There is no such child.
     """
     found = children(element, tag)
     if not found:

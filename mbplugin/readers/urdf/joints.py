@@ -44,27 +44,27 @@ from mbplugin.readers.sdf.frames import bound_of, cap_of
 from mbplugin.readers.sdf.vocabulary import JOINT_OF_GAZEBO, SDF
 from mbplugin.readers.urdf.extended_urdf import Draft, carried, joined, only_child, require_two, required
 
-#: What ``<loop_joint type>`` may be: every pair that two frames and an axis describe.
+#: Permitted values of ``<loop_joint type>``: every pair defined by two frames and an axis.
 LOOP_TYPES = {
     **{name: name for name in PAIR_TYPES if name not in ("screw", "distance", "floating")},
     "ball": "spherical",
 }
 _CLOSING = re.compile(r"closing_(.+)_1")
-#: What the type may be, in SDF's words.
+#: Permitted types of a ``<gazebo><joint>``, in SDF's words.
 GAZEBO_TYPES = {
     **{name: name for name in ("revolute", "continuous", "prismatic", "screw", "universal", "fixed")},
     "ball": "spherical",
 }
-#: What ``<joint type>`` may be; ``spherical`` is PyBullet's addition.
+#: Permitted values of ``<joint type>``; ``spherical`` is PyBullet's addition.
 URDF_TYPES = {
     name: name for name in ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
 }
-#: What ``<drake:joint type>`` may be besides.
+#: Permitted values of ``<drake:joint type>``.
 DRAKE_TYPES = {**URDF_TYPES, "ball": "spherical", "universal": "universal", "screw": "screw"}
-#: Pairs whose joint frame is turned to the axis; the others have none (Drake's universal joint
-#: turns about x and y of the joint frame).
+#: Pairs whose joint frame is rotated to the axis; the others have no axis (Drake's universal joint
+#: rotates about x and y of the joint frame).
 AXIAL = ("revolute", "continuous", "prismatic", "planar", "screw", "cylindrical")
-#: The name of each pair that mimics, and its ``<mimic>``.
+#: The name of each mimicking pair, and its ``<mimic>``.
 Mimics = list[tuple[str, Element]]
 _COLOUR = Idle("colours and textures")
 _CONTROL = Unread("drives and their control are not modelled", setting=True)
@@ -287,10 +287,10 @@ URDF: Vocabulary = {
 }
 
 
-# Loop closures in a URDF, in each convention that a file can carry.
+# Loop closures in a URDF, in every convention for them.
 #
 # ``<loop_joint>`` (old Drake, Isaac), ``<drake:ball_constraint>``, ``<gazebo><joint>``, and the dummy
-# links of onshape-to-robot, which say where a loop closes but not how.
+# links of onshape-to-robot, which state where a loop closes but not by which joint.
 
 
 def read_closures(robot: Element, draft: Draft) -> None:
@@ -311,7 +311,7 @@ def read_closures(robot: Element, draft: Draft) -> None:
 def _loop_joint(element: Element, draft: Draft) -> None:
     stated = required(element, "name")
     owner = f"loop joint {stated!r}"
-    # files exist whose second side is called <link1> as well
+    # some files call the second side <link1> as well
     sides = children(element, "link1") + children(element, "link2")
     if len(sides) != 2:
         raise BrokenModel(
@@ -360,7 +360,7 @@ def _ball_constraint(element: Element, draft: Draft) -> None:
 
 
 def _value(element: Element, attribute: str) -> str:
-    """Return an attribute, or the element's text, which is how SDF writes the same constraint."""
+    """Return an attribute, or else the element's text, where SDF states the same constraint."""
     text = element.get(attribute) or (element.text or "").strip()
     return str(text) if text else required(element, attribute)
 
@@ -373,7 +373,7 @@ def _point(element: Element | None) -> Pose | None:
 
 
 def note_open_closures(draft: Draft) -> None:
-    """Report the dummy links of onshape-to-robot that nothing joins: the file lacks the type."""
+    """Report unconnected dummy links of onshape-to-robot: the file does not state the joint type."""
     closed = {frozenset(pair.bodies) for pair in draft.pairs.values()}
     for link in draft.links:
         match = _CLOSING.fullmatch(link)
@@ -398,7 +398,7 @@ def note_open_closures(draft: Draft) -> None:
 
 
 def read_gazebo_joint(element: Element, draft: Draft) -> None:
-    """Add an SDF joint: its pose is given in the child link, and the parent side by the zero pose."""
+    """Add an SDF joint: its pose is given in the child link; the parent side follows from the zero pose."""
     stated = required(element, "name")
     owner = f"Gazebo joint {stated!r}"
     kind = pair_type(element, GAZEBO_TYPES, owner)
@@ -415,7 +415,7 @@ def read_gazebo_joint(element: Element, draft: Draft) -> None:
         b,
         X_AP=carried(X_BS, b, a, X_WL),
         X_BS=X_BS,
-        # a link that only this joint holds is not closed by it
+        # a joint that connects its links for the first time closes no loop
         closure=joined(draft.pairs.values(), a, b),
         lead=_gazebo_lead(element) if kind == "screw" else 0.0,
         freedoms=_gazebo_freedoms(element, kind),
@@ -445,7 +445,7 @@ def _pose(element: Element | None, body: str, X_WL: Callable[[str], Pose], draft
 
 
 def _turn(element: Element, kind: str, X_WJ: Pose, owner: str) -> Array:
-    """Return R_JP (3, 3): z along the axis, or for a universal joint x and y along its two axes."""
+    """Return R_JP (3, 3): z along the axis; for a universal joint, x and y along its two axes."""
     if kind in ("fixed", "spherical"):
         return np.eye(3)
     first = _gazebo_axis(child(element, "axis"), np.array([0.0, 0.0, 1.0]), X_WJ, owner)
@@ -468,7 +468,7 @@ def _turn(element: Element, kind: str, X_WJ: Pose, owner: str) -> Array:
 def _gazebo_axis(element: Element | None, default: Array, X_WJ: Pose, owner: str) -> Array:
     """Return an axis (3,) in the joint frame, or the ``default`` (3,).
 
-    Older files write it in the model frame and say so.
+    Older files may state it in the model frame, marked as such.
     """
     if element is None:
         return default
@@ -492,7 +492,7 @@ def _gazebo_axis(element: Element | None, default: Array, X_WJ: Pose, owner: str
 def _gazebo_lead(element: Element) -> float:
     if text := _text(element, "screw_thread_pitch"):
         return number(text, where(element), "screw_thread_pitch")
-    # the older element counts radians per metre, the other way round
+    # the older <thread_pitch> is in radians per metre, with opposite sign
     thread = number(_text(element, "thread_pitch") or "1", where(element), "thread_pitch")
     return -2 * pi / thread if thread else 0.0
 
@@ -543,7 +543,7 @@ def pair_type(element: Element, types: dict[str, str], owner: str) -> str:
     Raises
     ------
     BrokenModel
-        No type, or one that is not listed.
+        The type is missing or unknown.
     """
     stated = required(element, "type")
     if stated not in types:
@@ -604,14 +604,14 @@ def _ends(element: Element, draft: Draft, owner: str) -> tuple[str, str]:
 
 
 def axis_turn(element: Element, kind: str, name: str, draft: Draft) -> Pose:
-    """Return the turn of the file's joint frame that takes its z to the joint axis."""
+    """Return the rotation of the file's joint frame that aligns its z with the joint axis."""
     if kind not in AXIAL:
         return Pose.identity()
     return Pose(align_z(_axis(element, name, draft)), np.zeros(3))
 
 
 def _axis(element: Element, name: str, draft: Draft) -> Array:
-    """Return the joint axis (3,); without one it is x, in the specification and in PyBullet."""
+    """Return the joint axis (3,); the default is x, in the specification and in PyBullet."""
     axis = child(element, "axis")
     if axis is None:
         return np.array([1.0, 0.0, 0.0])
@@ -633,7 +633,7 @@ def _lead(element: Element) -> float:
 
 
 def _freedoms(element: Element, kind: str, name: str, draft: Draft) -> tuple[Freedom, ...]:
-    """Return one entry per freedom; bounds are read where there is just one bounded freedom."""
+    """Return one entry per degree of freedom; bounds are read only for a single bounded one."""
     count = len(PAIR_TYPES[kind].free)
     limit, dynamics = child(element, "limit"), child(element, "dynamics")
     lower, upper = _bounds(limit) if count == 1 and kind != "continuous" else (-inf, inf)
@@ -649,15 +649,15 @@ def _freedoms(element: Element, kind: str, name: str, draft: Draft) -> tuple[Fre
 
 def _bounds(limit: Element | None) -> tuple[float, float]:
     if limit is None or (limit.get("lower") is None and limit.get("upper") is None):
-        # the specification would mean 0…0 and weld the joint; PyBullet leaves it free, as meant
+        # by the specification this means 0…0, a locked joint; PyBullet leaves it free, as intended
         return -inf, inf
     lower, upper = (attribute_limit(limit, side, "0") for side in ("lower", "upper"))
-    # PyBullet's way of writing "no limits"
+    # lower > upper means "no limits" in PyBullet
     return (lower, upper) if lower <= upper else (-inf, inf)
 
 
 def _cap(limit: Element | None, attribute: str, name: str, draft: Draft) -> float:
-    """Return the effort or velocity limit of every freedom of a joint; one that is no number is none."""
+    """Return a limit (effort, velocity, …) of a joint; inf if it is absent, or not a number, which is reported."""
     if limit is None or limit.get(attribute) is None:
         return inf
     try:
@@ -671,14 +671,14 @@ def _per_freedom(element: Element | None, attribute: str, count: int, default: s
     text = None if element is None else element.get(attribute)
     if element is None or text is None:
         return [float(default)] * count
-    # Drake gives planar joints three dampings, everything else is one number for all
+    # Drake gives planar joints three dampings; otherwise one number applies to all degrees of freedom
     size = count if len(text.split()) == count else 1
     values = numbers(text, size, where(element), f"{attribute} of <{local_name(element)}>")
     return [float(value) for value in np.broadcast_to(values, count)]
 
 
 def couplings(mimics: Mimics, draft: Draft) -> tuple[Coupling, ...]:
-    """Return a coupling per ``<mimic>``; one that cannot be followed is a defect."""
+    """Return a coupling per ``<mimic>``; an unusable one is a defect."""
     found = []
     for name, mimic in mimics:
         if coupling := _mimic(mimic, draft.pairs[name], draft):
@@ -689,7 +689,7 @@ def couplings(mimics: Mimics, draft: Draft) -> tuple[Coupling, ...]:
 
 def _mimic(mimic: Element, pair: Pair, draft: Draft) -> Coupling | None:
     if pair.type == "fixed":
-        # reduced models keep the mimics of joints they have frozen; there is nothing left to follow
+        # reduced models retain the mimics of joints that were fixed; there is no coordinate left to couple
         return None
     leader = required(mimic, "joint")
     multiplier = float(attribute_numbers(mimic, "multiplier", 1, "1")[0])

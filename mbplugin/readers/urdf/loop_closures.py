@@ -1,7 +1,7 @@
-"""``loop_closures.yaml`` beside a URDF, as exporters from CAD write it: the hinges that a tree has no place for.
+"""``loop_closures.yaml`` beside a URDF, as written by CAD exporters: the hinges that a tree cannot represent.
 
 Each of its ``closures`` is a hinge between ``link_a`` and ``link_b``, through a ``point`` along an ``axis``, both in
-the frame of the base link with all joints at zero. ``independent`` lists the joints that are driven.
+the frame of the base link with all joints at zero. ``independent`` lists the driven joints.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import yaml
 
 _NAME = "loop_closures.yaml"
-#: Bytes of such a file.
+#: Maximum size of such a file, bytes.
 _LONGEST = 2_000_000
 _BASE = "base_link"
 _KEYS = ("link_a", "link_b", "point", "axis")
@@ -39,10 +39,10 @@ class Hinge:
     ----------
     link_a, link_b : str
     point, axis : (3,) array
-        In the frame of the base link at zero, m, and of any length.
+        In the frame of the base link with all joints at zero; the point in m, the axis of any length.
     origin : Origin
     unread : tuple of str
-        Other keys that it states.
+        Other keys of the closure.
     """
 
     link_a: str
@@ -55,7 +55,7 @@ class Hinge:
 
 @dataclass(frozen=True)
 class LoopClosures:
-    """What such a file says: its hinges, and the joints that are driven."""
+    """Content of such a file: its hinges and its driven joints."""
 
     file: str
     hinges: tuple[Hinge, ...]
@@ -63,16 +63,16 @@ class LoopClosures:
 
 
 def read_loop_closures(request: Request) -> LoopClosures | None:
-    """Return the file of loop closures of a URDF: beside it, in the folder above, or in ``config`` there.
+    """Return the loop closures of a URDF, from the file beside it, in the folder above, or in ``config`` there.
 
     Raises
     ------
     MissingDependency
-        There is one, and PyYAML is not installed.
+        There is such a file, and PyYAML is not installed.
     BrokenModel, BadNumber
-        It does not follow the convention.
+        The file does not follow the convention.
     UnresolvedPath
-        It leads out of the model's repository.
+        The file lies outside the model's repository.
     """
     if request.text is not None:
         return None
@@ -98,14 +98,15 @@ def read_loop_closures(request: Request) -> LoopClosures | None:
 def add_hinges(closures: LoopClosures, draft: Draft) -> tuple[str, ...]:
     """Add the hinges to a mechanism, and return the driven joints.
 
-    A file in a folder above may be that of another robot: one of which no link is here says nothing.
+    A file in a folder above may belong to another robot: it is ignored, with a note, if no link that it names exists.
+    A hinge between links that already share a closure is reported and skipped.
 
     Raises
     ------
     UnknownName
-        A link that does not exist, where others do.
+        A link does not exist, while others do.
     BrokenModel
-        A hinge that joins a link to itself.
+        A hinge joins a link to itself.
     """
     ends = [(hinge, end) for hinge in closures.hinges for end in (hinge.link_a, hinge.link_b)]
     unknown = [(hinge, end) for hinge, end in ends if end not in draft.links]
@@ -144,7 +145,7 @@ def add_hinges(closures: LoopClosures, draft: Draft) -> tuple[str, ...]:
 
 
 def _add(hinge: Hinge, X_WJ: Pose, draft: Draft) -> None:
-    """Add a hinge whose frame at zero is given, its axis along z."""
+    """Add a hinge, given its frame at zero with z along the axis."""
     X_W = draft.zero_poses()
     ends = hinge.link_a, hinge.link_b
     X_AP, X_BS = ((Pose.identity() if link == WORLD else X_W(link)).inverse() @ X_WJ for link in ends)

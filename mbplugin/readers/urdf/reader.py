@@ -1,6 +1,6 @@
-"""URDF to Scene: links, joints, closures in every convention people use, and mimics.
+"""Read URDF as a scene: links, joints, closures in all usual conventions, and mimics.
 
-PyBullet is no way in: it drops mimics and closures and crashes on loops and several roots.
+PyBullet cannot be used as the reader: it drops mimics and closures, and crashes on loops and on several roots.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from mbplugin.readers.urdf.extended_urdf import (
 from mbplugin.readers.urdf.joints import URDF, couplings, note_open_closures, read_closures, read_joints
 from mbplugin.readers.urdf.loop_closures import add_hinges, read_loop_closures
 
-#: A number with a full stop or a C suffix behind it, as in ``-1.57.``
+#: A number followed by a full stop or a C suffix, as in ``-1.57.``
 _TRAILING = re.compile(r"([+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?)[.f]|([+-]?\d+)f")
 _VECTORS = ("xyz", "rpy", "scale", "size")
 _SCALARS = (
@@ -55,9 +55,9 @@ _SCALARS = (
     *("damping", "friction", "value", "radius", "length"),
 )
 _ENVIRONMENT = re.compile(r"\$\((optenv|env)\s+([^\s)]+)\s*([^)]*)\)")
-#: Elements that state the mechanism; the rest of a file is not read.
+#: Elements that state the mechanism; only their attributes are expanded.
 _READ = ("link", "joint", "drake:joint", "loop_joint", "drake:ball_constraint")
-#: Definitions that xacro leaves behind and that stand for nothing by themselves.
+#: Definitions that xacro leaves behind, without effect by themselves.
 _HARMLESS = ("xacro:property", "xacro:arg", "xacro:macro")
 
 
@@ -68,12 +68,12 @@ def read_urdf(text: str, request: Request) -> Scene:
     ----------
     text : str
     request : Request
-        The file's name for messages, package folders, base and snapping.
+        The file name for messages, package folders, base and snapping.
 
     Raises
     ------
     BrokenXml, UnknownFormat, BrokenModel, BadNumber, UnknownName, BadUsage
-        Every message names file and line.
+        The message states file and line.
     """
     robot = parse_xml(text, request.path)
     if local_name(robot) != "robot":
@@ -121,7 +121,7 @@ def _scene(robot: Element, request: Request) -> Scene:
 
 
 def _motors(extension: Extension | None, draft: Draft) -> tuple[str, ...]:
-    """Return the joints that an extension calls driven."""
+    """Return the existing joints that an extension lists as driven."""
     return tuple(name for name in extension.driven if name in draft.pairs) if extension else ()
 
 
@@ -129,9 +129,9 @@ def _motors(extension: Extension | None, draft: Draft) -> tuple[str, ...]:
 
 
 def read_gazebo_links(robot: Element, draft: Draft) -> None:
-    """Add every SDF link; its pose is that in the model, which is where its joints find it.
+    """Add every SDF link at its pose in the model, which its joints refer to.
 
-    A name that a ``<link>`` has already is that link, whose settings for Gazebo follow.
+    A link with the name of a URDF ``<link>`` only states Gazebo settings for that link.
     """
     for gazebo in children(robot, "gazebo"):
         for element in children(gazebo, "link"):
@@ -173,13 +173,13 @@ def _shapes(name: str, link: Element, draft: Draft) -> tuple[Shape, ...]:
     return tuple(shapes)
 
 
-# Which joints of a URDF have a drive: its ``<transmission>`` and ``<ros2_control>`` elements, names only.
+# Driven joints of a URDF, from its ``<transmission>`` and ``<ros2_control>`` elements (names only).
 
 
 def driven_joints(robot: Element, draft: Draft) -> tuple[str, ...]:
-    """Return the joints that have a drive, each once, in file order of the elements.
+    """Return the driven joints, without duplicates, in file order of the elements.
 
-    A joint of ``<ros2_control>`` has one where it takes commands; with states only it is a sensor.
+    A joint of ``<ros2_control>`` is driven if it has a command interface; with state interfaces only, it is a sensor.
     """
     named = [*_of_transmissions(robot), *_of_ros2_control(robot)]
     return tuple(dict.fromkeys(name for name in named if name in draft.pairs))
@@ -199,11 +199,11 @@ def _of_ros2_control(robot: Element) -> Iterator[str]:
         yield from _of_transmissions(control)
 
 
-# Malformed numbers that PyBullet accepts: they are read as in PyBullet, and reported.
+# Malformed numbers that PyBullet accepts are read as in PyBullet, and reported.
 
 
 def repair_numbers(robot: Element) -> list[Defect]:
-    """Correct such literals of links and joints in place, and return what was done."""
+    """Correct malformed literals of links and joints in place, and return a defect for each."""
     defects = []
     for owner in robot:
         if not isinstance(owner.tag, str) or local_name(owner) not in ("link", "joint", "drake:joint"):
@@ -237,14 +237,14 @@ def _without_trailing(word: str) -> str:
     return (match.group(1) or match.group(2)) if match else word
 
 
-# The graph of a URDF: which joints close loops, which links are roots, what holds the base.
+# The graph of a URDF: joints that close loops, root links, and the fixed base.
 
 
 def mark_closures(draft: Draft) -> None:
-    """Make closures of later joints to a link that has one, and of the last joint of a rootless ring.
+    """Mark as closures every further joint to the same child, and the last joint of each ring without a root.
 
-    Such a joint says where it is on its parent. Its child's frame belongs to another joint, so its
-    place there is where it lies with all joints at zero.
+    Such a joint states its frame only on its parent, since its child's frame belongs to another joint. On the
+    child, the frame is where it lies with all joints at zero.
     """
     parent: dict[str, Pair] = {}
     closing: dict[str, str] = {}
@@ -290,7 +290,7 @@ def _ring_joints(parent: dict[str, Pair]) -> list[str]:
 
 
 def hold_base(draft: Draft) -> None:
-    """Fix the root links to the ground if requested, and report several of them.
+    """Fix the root links to the ground if requested, and report several roots.
 
     Raises
     ------
@@ -298,7 +298,7 @@ def hold_base(draft: Draft) -> None:
         A free base is requested although the root link is the ground.
     """
     successors = {pair.body_b for pair in draft.pairs.values() if not pair.closure}
-    # a link inside <gazebo> is one of SDF, which needs no parent; PyBullet does not see it
+    # a link in <gazebo> is an SDF link, which needs no parent; PyBullet ignores it
     roots = [link for link in draft.links if link not in successors and link not in draft.stated_poses]
     if draft.request.base == "free" and WORLD in roots:
         raise BadUsage(
@@ -323,14 +323,14 @@ def hold_base(draft: Draft) -> None:
 
 
 def read_links(robot: Element, draft: Draft) -> None:
-    """Read every link into the draft; a link called ``world`` is the ground and no body.
+    """Read every link into the draft; a link called ``world`` is the ground, not a body.
 
     Raises
     ------
     Fragment
-        No links, and no joints either.
+        There are no links and no joints.
     BrokenModel
-        Two links with one name: joints could mean either.
+        There are joints but no links, or two links have the same name, which makes joints ambiguous.
     """
     elements = children(robot, "link")
     if not elements:
@@ -342,7 +342,7 @@ def read_links(robot: Element, draft: Draft) -> None:
             "the model has no links", where=where(robot), expected="at least one <link>", remedy=remedy
         )
     for material in robot.iter("material"):
-        # a link may name the material of another one
+        # a link may refer to a material defined in another one
         if (rgba := _colour(material)) and material.get("name"):
             draft.colours.setdefault(str(material.get("name")), rgba)
     for element in elements:
@@ -366,7 +366,7 @@ def _links_body(name: str, link: Element, draft: Draft) -> Body:
     inertial = child(link, "inertial")
     if inertial is None:
         return Body(name) if draft.request.massless == "zero" else Body(name, 1.0, I_C=np.eye(3))
-    # snapping is for joint geometry; a rounded inertial frame moves nothing
+    # snapping is for joint geometry; a rounded inertial frame has no effect on it
     place = child(inertial, "origin")
     X_LC = pose_of_origin(place, snap=False)
     if place is not None and place.get("quat_xyzw") is not None:
@@ -394,14 +394,14 @@ def _inertia(element: Element) -> Array:
 
 
 def _links_shapes(link: Element, name: str, draft: Draft) -> tuple[Shape, ...]:
-    """Return the shapes of a link; one whose numbers cannot be read is left out, with a defect."""
+    """Return the shapes of a link; one with unreadable numbers is left out, with a defect."""
     shapes: list[Shape] = []
     for role in ("visual", "collision"):
         for element in children(link, role):
             try:
                 shapes += _shapes_of(element, role, draft)
             except (BadNumber, BrokenModel) as error:
-                # no mechanics depend on it
+                # no mechanics depend on the shape
                 draft.report_unread(error, name, f"this {role} is left out")
     return tuple(shapes)
 
@@ -440,21 +440,21 @@ def _shape(role: str, solid: Element, X_LS: Pose) -> Shape | None:
 
 
 def _sizes(values: Array) -> tuple[float, ...]:
-    """Return ``values`` (n,) as a tuple."""
+    """Convert ``values`` (n,) to a tuple."""
     return tuple(float(value) for value in values)
 
 
 def _scale(mesh: Element) -> tuple[float, ...]:
     text = str(mesh.get("scale", "1 1 1"))
-    # a single factor is against the specification, but PyBullet takes it for all three
+    # a single factor violates the specification, but PyBullet applies it to all three axes
     count = 1 if len(text.replace(",", " ").split()) == 1 else 3
     values = _sizes(numbers(text, count, where(mesh), "scale of <mesh>"))
     return values * 3 if count == 1 else values
 
 
-# ROS substitutions that were left in a URDF: ``$(optenv …)`` and ``$(env …)`` of ROS variables can be read.
+# ROS substitutions left in a URDF: ``$(optenv …)`` and ``$(env …)`` of ROS variables are expanded.
 #
-# Other variables may hold what nobody wants to see in a report, so they are not read for a model.
+# Other variables may hold confidential values that would appear in reports, so they are not read for a model.
 
 
 def expand(robot: Element, *, every_variable: bool = False) -> None:
@@ -464,14 +464,14 @@ def expand(robot: Element, *, every_variable: bool = False) -> None:
     ----------
     robot : Element
     every_variable : bool
-        Read variables that are not ROS's, too.
+        Also read variables that are not ROS's.
 
     Raises
     ------
     MbPluginError
-        A variable that is not one of ROS, and is set.
+        A variable is set but is not one of ROS.
     Template
-        Another substitution or a xacro element is left: the text is a template, no model.
+        Another substitution or a xacro element remains: the text is a template, not a model.
     """
     for element in robot:
         if not isinstance(element.tag, str):
@@ -487,7 +487,7 @@ def expand(robot: Element, *, every_variable: bool = False) -> None:
 def _expand_attributes(element: Element, every_variable: bool) -> None:
     for name, value in element.attrib.items():
         text = str(value)
-        # files named by shapes are looked up later, and only where a mesh is wanted
+        # files named by shapes are looked up later, and only when a mesh is needed
         if "$" not in text or name == "filename":
             continue
         for _, variable, _ in _ENVIRONMENT.findall(text):

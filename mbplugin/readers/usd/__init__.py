@@ -1,1 +1,1 @@
-"""USD: stages with UsdPhysics."""
+"""Read USD stages with UsdPhysics as a scene."""

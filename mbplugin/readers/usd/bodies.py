@@ -1,4 +1,4 @@
-"""The rigid bodies of a stage: their names, and which prims belong to which of them."""
+"""The rigid bodies of a stage: their names, and the prims that belong to each."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mbplugin.phrases import counted
 from mbplugin.readers.common.xml import limit
 from mbplugin.readers.usd.stage import Stage
 
-#: Name spaces of the schemas of simulators.
+#: Namespaces of simulator schemas.
 _DIALECTS = ("physx", "newton", "mjc", "isaac", "drake")
 _READ_STARTS = ("physxMimicJoint:",)
-#: Settings of contact, solvers, sensors and steps, and of what has no mechanics.
+#: Prefixes of settings for contacts, solvers, sensors and steps, and of others without mechanics.
 _IDLE_STARTS = (
     *(
         "physxScene:",
@@ -81,14 +81,14 @@ _IDLE = {
     *("newton:maxSolverIterations", "newton:timeStepsPerSecond", "newton:torsionalFriction"),
     *("newton:rollingFriction", "physxRigidBody:lockedPosAxis", "physxRigidBody:lockedRotAxis"),
 }
-#: Numbers that say nothing while they are zero.
+#: Numbers without effect while they are zero.
 _FORCES = ("physxRigidBody:linearDamping", "physxRigidBody:angularDamping", "physxJoint:jointFriction")
-#: Types of prims that no schema here defines, and that act on a mechanism.
+#: Prefixes of prim types, undefined in the schemas here, that act on a mechanism.
 _TYPES = ("Physx", "PhysX", "Newton", "Mjc")
 _IDLE_TYPES = ("MjcKeyframe", "MjcActuator", "NewtonActuator", "NewtonSite")
-#: Applied schemas that act on a mechanism.
+#: Prefixes of applied schemas that act on a mechanism.
 _APPLIED = ("PhysxTendon", "PhysxVehicle", "PhysxForce", "PhysxSurfaceVelocity", "PhysxDeformable")
-#: Attributes by what they state, the first one that a file has counts.
+#: Attributes by quantity; the first one stated counts.
 ARMATURE = ("newton:armature", "physxJoint:armature", "mjc:armature")
 DAMPING = ("newton:damping", "mjc:damping")
 FRICTION = ("newton:friction", "mjc:frictionloss")
@@ -98,9 +98,9 @@ _READ = {
     *("newton:inertia", "newton:mimicJoint", "newton:mimicCoef0", "newton:mimicCoef1", "newton:mimicEnabled"),
     *("newton:gravityEnabled", "mjc:target", "newton:targets"),
 }
-#: Names of the six directions of a joint frame in LimitAPI, and here.
+#: The six directions of a joint frame in LimitAPI, and their names here.
 DIRECTIONS = {"transX": "tx", "transY": "ty", "transZ": "tz", "rotX": "rx", "rotY": "ry", "rotZ": "rz"}
-#: Directions that an instance of DriveAPI stands for.
+#: Directions of each instance of DriveAPI.
 _DRIVES = {
     **{key: (value,) for key, value in DIRECTIONS.items()},
     "linear": ("tx", "ty", "tz"),
@@ -109,7 +109,7 @@ _DRIVES = {
 _AXES = {"X": "x", "Y": "y", "Z": "z"}
 
 
-# What a stage says of the mechanics that the reader does not take: one note per kind.
+# Mechanical statements of a stage that the reader does not use: one defect per kind.
 
 
 def unread_defects(stage: Stage) -> Iterator[Defect]:
@@ -130,7 +130,7 @@ def unread_defects(stage: Stage) -> Iterator[Defect]:
 
 
 def _of_prim(stage: Stage, prim: Any) -> Iterator[str]:
-    """Yield what a prim states and nothing reads."""
+    """Yield the unread statements of a prim."""
     kind = str(prim.GetTypeName())
     if kind.startswith(_TYPES) and kind not in _IDLE_TYPES:
         yield f"a {kind}"
@@ -140,7 +140,7 @@ def _of_prim(stage: Stage, prim: Any) -> Iterator[str]:
     for schema in stage.schemas(prim):
         if schema.startswith(_APPLIED):
             yield schema.partition(":")[0]
-    # an actuator's own settings are those of a controller
+    # the settings of an actuator belong to a controller
     if kind in _IDLE_TYPES:
         return
     for name in prim.GetAuthoredPropertyNames():
@@ -165,19 +165,19 @@ def _any(value: Any) -> bool:
     return value is not None and any(value)
 
 
-# What the schemas of simulators say of a joint: rotor inertia, damping, friction, drives.
+# Properties of a joint from simulator schemas: rotor inertia, damping, friction, drives.
 
 
 @dataclass(frozen=True)
 class JointExtras:
-    """What a joint has beside its geometry, SI units; of each pair the translation's value comes first.
+    """Properties of a joint besides its geometry, SI units; each pair is for translations, then rotations.
 
     Parameters
     ----------
     armature, damping, friction, velocity : tuple of (float, float)
-        Of translations and of rotations: kg and kg·m², N·s/m and N·m·s/rad, N and N·m, m/s and rad/s.
+        kg and kg·m², N·s/m and N·m·s/rad, N and N·m, m/s and rad/s.
     efforts : mapping of str to float
-        Largest force or torque of the drive of a direction, N or N·m.
+        Largest force or torque of the drive of each direction, N or N·m.
     """
 
     armature: tuple[float, float]
@@ -187,7 +187,7 @@ class JointExtras:
     efforts: Mapping[str, float] = field(default_factory=dict)
 
     def drives(self, direction: str) -> bool:
-        """Return whether a drive acts along or about a direction; one without force does not."""
+        """Return True if a drive acts along or about a direction; a drive without force does not count."""
         return self.efforts.get(direction, 0.0) > 0
 
     def armature_of(self, direction: str) -> float:
@@ -195,7 +195,7 @@ class JointExtras:
         return self.armature[direction[0] == "r"]
 
     def apply(self, freedom: Freedom, direction: str) -> Freedom:
-        """Return the freedom of a direction (``tx`` … ``rz``) with its damping, friction, effort and velocity."""
+        """Return the freedom with the damping, friction, effort and velocity of a direction (``tx`` … ``rz``)."""
         turns = direction[0] == "r"
         return replace(
             freedom,
@@ -207,12 +207,12 @@ class JointExtras:
 
 
 def joint_extras(stage: Stage, prim: Any) -> JointExtras:
-    """Return the values that a joint prim states beside its geometry.
+    """Return the properties that a joint prim states besides its geometry.
 
     Raises
     ------
     BadNumber
-        A number that cannot be used.
+        A number is unusable.
     """
     force = stage.kilogram * stage.metre
     torque = force * stage.metre
@@ -245,7 +245,7 @@ def _efforts(stage: Stage, prim: Any, force: float, torque: float) -> dict[str, 
 
 
 def _first(stage: Stage, prim: Any, names: tuple[str, ...], default: float) -> tuple[str, float]:
-    """Return the first of some attributes that a file states, and its value."""
+    """Return the first stated of several attributes, and its value."""
     for name in names:
         if stage.authored(prim, name):
             value = stage.number(prim, name, default)
@@ -256,7 +256,7 @@ def _first(stage: Stage, prim: Any, names: tuple[str, ...], default: float) -> t
 
 
 def unique_names(paths: Iterable[str], taken: Iterable[str] = ()) -> dict[str, str]:
-    """Return a name for each path: as little of its end as no other path and no taken name has."""
+    """Return a name for each path: the shortest end of it that no other path and no taken name has."""
     parts = {path: path.strip("/").split("/") for path in paths}
     names: dict[str, str] = {}
     used = set(taken)
@@ -291,7 +291,7 @@ class Bodies:
     prims : dict of str to Usd.Prim
         The prim of each body by its name in the mechanism, in the order of the stage.
     held : list of str
-        Bodies that are moved by others than forces (``kinematicEnabled``): fixed to the ground.
+        Kinematic bodies (``kinematicEnabled``), which forces do not move: fixed to the ground.
     colliders : dict of str to list of Usd.Prim
         The colliders of each body.
     """
@@ -313,7 +313,7 @@ class Bodies:
         return self._stage.value(prim, "physics:rigidBodyEnabled") is not False
 
     def owner(self, prim: Any) -> str:
-        """Return the body that a prim is part of: itself, or the nearest one above; else the ground."""
+        """Return the body of a prim: itself or its nearest ancestor that is a body, else the ground."""
         for above in self._stage.ancestors(prim):
             name = self._names.get(str(above.GetPath()))
             if name is not None:
@@ -321,16 +321,16 @@ class Bodies:
         return WORLD
 
     def pose(self, name: str) -> Pose:
-        """Return X_WL of a body; that of the ground is the identity."""
+        """Return X_WL of a body; identity for the ground."""
         return Pose.identity() if name == WORLD else self.poses[name]
 
 
-# Which freedoms a joint prim leaves, and the pairs that have them.
+# Freedoms of a joint prim, and the pairs that realise them.
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A pair of a joint: its type, the rotation (3, 3) that takes its axes into the joint frame, its freedoms there."""
+    """A pair of a joint: its type, the rotation (3, 3) from its axes to the joint frame, and its freedoms there."""
 
     type: str
     turn: Array
@@ -338,15 +338,15 @@ class Step:
 
 
 def steps_of(free: tuple[str, ...]) -> tuple[Step, ...]:
-    """Return the pairs, from body 0 to body 1, that leave some directions of a joint frame free.
+    """Return the pairs, from body 0 to body 1, that leave the given directions of a joint frame free.
 
-    One pair where there is a type with these freedoms; else a chain, translations before rotations, each set in
+    A single pair if a type has these freedoms; else a chain, translations before rotations, each in
     the order x, y, z.
 
     Parameters
     ----------
     free : tuple of str
-        Of ``tx`` … ``rz``.
+        From ``tx`` … ``rz``.
     """
     t = [name[1] for name in ("tx", "ty", "tz") if name in free]
     r = [name[1] for name in ("rx", "ry", "rz") if name in free]
@@ -357,7 +357,7 @@ def steps_of(free: tuple[str, ...]) -> tuple[Step, ...]:
 
 
 def _one(t: list[str], r: list[str]) -> Step | None:
-    """Return the one pair with translations along and rotations about some axes; None where there is no such type."""
+    """Return the single pair with translations along and rotations about the given axes, None if no type has them."""
     if len(t) == 3 and len(r) == 3:
         return Step("floating", np.eye(3), ("tx", "ty", "tz", "rx", "ry", "rz"))
     if not t and not r:
@@ -376,7 +376,7 @@ def _one(t: list[str], r: list[str]) -> Step | None:
 
 
 def _turning(r: list[str]) -> Step:
-    """Return the pair of rotations only; of two the first is about an axis of body 0."""
+    """Return the pair with only rotations; the first of two is about an axis of body 0."""
     if len(r) == 1:
         return _along("revolute", r[0], "r")
     if len(r) == 3:
@@ -390,7 +390,7 @@ def _along(type: str, axis: str, kinds: str) -> Step:
 
 
 def _planar(type: str, normal: str) -> Step:
-    """Return a pair with its normal along an axis, whose x and y are the other two in cyclic order."""
+    """Return a pair with its normal along an axis, and its x and y along the other two in cyclic order."""
     x = "xyz"[("xyz".index(normal) + 1) % 3]
     y = "xyz"[("xyz".index(normal) + 2) % 3]
     turn = np.column_stack([_unit(axis) for axis in (x, y, normal)])
@@ -398,7 +398,7 @@ def _planar(type: str, normal: str) -> Step:
 
 
 def _spun(type: str, axis: str) -> Step:
-    """Return a pair about whose point all rotations are free, with z along an axis."""
+    """Return a pair with all rotations free about its point, and z along an axis."""
     step = _planar(type, axis)
     names = dict(zip("xyz", (name[1] for name in step.free), strict=True))
     return Step(type, step.turn, tuple(f"{name[0]}{names[name[1]]}" for name in PAIR_TYPES[type].free))
@@ -410,7 +410,7 @@ def _unit(axis: str) -> Array:
 
 
 def stated_freedoms(stage: Stage, prim: Any, kind: str) -> dict[str, Freedom] | None:
-    """Return the freedoms of a joint prim by direction, with their limits; None where a distance is all it limits.
+    """Return the freedoms of a joint prim by direction, with their limits; None for a distance joint.
 
     Parameters
     ----------
@@ -439,9 +439,9 @@ def stated_freedoms(stage: Stage, prim: Any, kind: str) -> dict[str, Freedom] | 
 
 
 def _of_limits(stage: Stage, prim: Any) -> dict[str, Freedom]:
-    """Return the freedoms of a generic joint: a direction whose low limit is above its high one is locked.
+    """Return the freedoms of a generic joint; a direction is locked if its low limit exceeds its high one.
 
-    Both limits zero lock it too. Limits without LimitAPI are meant as such, and are noted.
+    It is also locked if both limits are zero. Limits stated without LimitAPI are read too, and reported.
     """
     found, without = {}, []
     applied = set(stage.schemas(prim))

@@ -1,7 +1,7 @@
 """Mass, centre of mass and inertia of a body: stated, or from the volumes and densities of its colliders.
 
-The rules are those of UsdPhysics: the mass of a body counts before the masses of its colliders; the density of
-a collider counts before that of its body, and both before that of a material.
+The rules are those of UsdPhysics: the mass of a body takes precedence over the masses of its colliders, and the
+density of a collider over that of its body, which takes precedence over that of a material.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion
 from mbplugin.readers.usd.stage import Stage
 
-#: Density where nothing states one, kg/m³: the default of UsdPhysics.
+#: Default density of UsdPhysics, kg/m³.
 _WATER = 1000.0
 _AXES = {"X": 0, "Y": 1, "Z": 2}
-#: Approximations of a mesh that are its own solid, or near to it.
+#: Approximations that retain the solid of a mesh, at least nearly.
 _OWN = ("none", "meshSimplification", "sdf")
 
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """Mass, kg; first (3,) and second moments (3, 3) of it about the origin of a link frame, kg·m and kg·m²."""
+    """Mass, kg; its first (3,) and second moments (3, 3) about the origin of a link frame, kg·m and kg·m²."""
 
     mass: float
     first: Array
@@ -58,7 +58,7 @@ def body_of(stage: Stage, prim: Any, name: str, colliders: Sequence[Any]) -> Bod
     Raises
     ------
     BadNumber
-        A number that is not finite.
+        A number is not finite, or too large.
     """
     X_WL = stage.frame(prim)
     stated = _stated_mass(stage, prim)
@@ -84,12 +84,12 @@ def body_of(stage: Stage, prim: Any, name: str, colliders: Sequence[Any]) -> Bod
 
 
 def _stated_mass(stage: Stage, prim: Any) -> float:
-    """Return the mass that a prim states, kg; 0 where it states none."""
+    """Return the stated mass of a prim, kg; 0 if unstated."""
     return _usable(stage, prim, "physics:mass") * stage.kilogram
 
 
 def _density(stage: Stage, prim: Any) -> float:
-    """Return the density that a prim states, kg/m³; 0 where it states none."""
+    """Return the stated density of a prim, kg/m³; 0 if unstated."""
     return _usable(stage, prim, "physics:density") * stage.kilogram / stage.metre**3
 
 
@@ -101,7 +101,7 @@ def _usable(stage: Stage, prim: Any, name: str) -> float:
 
 
 def _stated_center(stage: Stage, prim: Any, X_WL: Pose) -> Array | None:
-    """Return the centre of mass (3,) in the link frame, m; None where the prim states none (−inf)."""
+    """Return the stated centre of mass (3,) in the link frame, m; None if unstated (−inf)."""
     if not stage.authored(prim, "physics:centerOfMass"):
         return None
     point = stage.vector(prim, "physics:centerOfMass", (0.0, 0.0, 0.0))
@@ -112,7 +112,7 @@ def _stated_center(stage: Stage, prim: Any, X_WL: Pose) -> Array | None:
 
 
 def _stated_inertia(stage: Stage, prim: Any) -> Array | None:
-    """Return the inertia (3, 3) about the centre of mass in link axes, kg·m²; None where the prim states none."""
+    """Return the stated inertia (3, 3) about the centre of mass in link axes, kg·m²; None if unstated."""
     unit = stage.kilogram * stage.metre**2
     full = stage.value(prim, "newton:inertia")
     if full is not None and len(full):
@@ -125,7 +125,7 @@ def _stated_inertia(stage: Stage, prim: Any) -> Array | None:
         if np.ptp(diagonal) and not _is_authored(prim, "physics:principalAxes"):
             message = f"body {prim.GetName()!r} states diagonalInertia without principalAxes: taken along its own axes"
             noted = Defect("MB147", prim.GetName(), message, stage.place(prim))
-            # instances share their prims, and a mass is asked for more than once
+            # avoid duplicates: instances share their prims, and the inertia may be read more than once
             stage.defects += [noted] * (noted not in stage.defects)
         R = rotation_from_quaternion(stage.quaternion(prim, "physics:principalAxes"))
         I_C = R @ np.diag(diagonal) @ R.T
@@ -140,7 +140,7 @@ def _is_authored(prim: Any, name: str) -> bool:
 
 
 def _colliders_of(stage: Stage, body: Any, X_WL: Pose, colliders: Sequence[Any]) -> _Sum | None:
-    """Return the summed mass of the colliders of a body; None where none has a volume."""
+    """Return the total mass of the colliders of a body, None if no collider has a volume."""
     mass, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
     X_LW = X_WL.inverse()
     for prim in colliders:
@@ -151,11 +151,11 @@ def _colliders_of(stage: Stage, body: Any, X_WL: Pose, colliders: Sequence[Any])
             raise BadNumber("the collider is too large for a mass", where=stage.where(prim))
         A, p = stage.matrix(prim)
         solid = solid.mapped(stage.metre * X_LW.R @ A, X_LW.apply(stage.metre * p))
-        # in metres a tiny one may have none
+        # a tiny volume may underflow in metres
         if solid.volume == 0.0:
             continue
         own = _stated_mass(stage, prim)
-        # a negative density is as little one as zero
+        # a mass or density that is not positive counts as unstated
         density = own / solid.volume if own > 0 else _density_of(stage, body, prim)
         if not isfinite(density * solid.volume):
             continue
@@ -198,7 +198,7 @@ class Moments:
     second: Array
 
     def mapped(self, A: Array, p: Array) -> Moments:
-        """Return the moments of the solid whose points x have moved to A x + p, A (3, 3), p (3,)."""
+        """Return the moments of the solid with its points x moved to A x + p, A (3, 3), p (3,)."""
         size = abs(float(np.linalg.det(A)))
         first = A @ self.first
         cross = np.outer(first, p)
@@ -207,25 +207,25 @@ class Moments:
 
 
 def box(sides: Array) -> Moments:
-    """Return the moments of a box with its centre at the origin and sides (3,)."""
+    """Return the moments of a box with sides (3,), centred at the origin."""
     volume = float(np.prod(sides))
     return Moments(volume, np.zeros(3), np.diag(volume * np.asarray(sides) ** 2 / 12))
 
 
 def sphere(radius: float) -> Moments:
-    """Return the moments of a sphere around the origin."""
+    """Return the moments of a sphere centred at the origin."""
     volume = 4 / 3 * pi * radius**3
     return Moments(volume, np.zeros(3), volume * radius**2 / 5 * np.eye(3))
 
 
 def cylinder(radius: float, height: float, axis: int) -> Moments:
-    """Return the moments of a cylinder along an axis (0, 1, 2), its centre at the origin."""
+    """Return the moments of a cylinder along an axis (0, 1, 2), centred at the origin."""
     volume = pi * radius**2 * height
     return _around(axis, volume, 0.0, volume * radius**2 / 4, volume * height**2 / 12)
 
 
 def capsule(radius: float, height: float, axis: int) -> Moments:
-    """Return the moments of a cylinder with a hemisphere at either end; the height is that of the cylinder."""
+    """Return the moments of a cylinder with hemispherical ends, centred at the origin; height without the ends."""
     half, middle = 2 / 3 * pi * radius**3, pi * radius**2 * height
     across = middle * radius**2 / 4 + 2 * half * radius**2 / 5
     along = middle * height**2 / 12 + 2 * half * (height**2 / 4 + 3 / 8 * height * radius + radius**2 / 5)
@@ -233,7 +233,7 @@ def capsule(radius: float, height: float, axis: int) -> Moments:
 
 
 def cone(radius: float, height: float, axis: int) -> Moments:
-    """Return the moments of a cone: its base half a height below the origin along the axis, its tip above."""
+    """Return the moments of a cone along an axis: its base half a height below the origin, its tip above."""
     volume = pi * radius**2 * height / 3
     return _around(axis, volume, -volume * height / 4, volume * 3 * radius**2 / 20, volume * height**2 / 10)
 
@@ -245,13 +245,13 @@ def _around(axis: int, volume: float, first: float, across: float, along: float)
 
 
 def closed_mesh(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
-    """Return the moments inside a surface; None where it is not closed.
+    """Return the moments of the solid inside a surface, None if the surface is not closed.
 
     Parameters
     ----------
     points : (n, 3) array
     triangles : (m, 3) array
-        Each edge has to be in two triangles, once in either direction.
+        Each edge must occur in exactly two triangles, once in either direction.
     """
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     size = len(points)
@@ -264,7 +264,7 @@ def closed_mesh(points: Array, triangles: NDArray[np.int64]) -> Moments | None:
 
 
 def hull(points: Array) -> Moments | None:
-    """Return the moments of the convex hull of points (n, 3); None where they are in one plane."""
+    """Return the moments of the convex hull of points (n, 3), None if they are coplanar."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -279,7 +279,7 @@ def hull(points: Array) -> Moments | None:
 
 
 def _tetrahedra(corners: Array) -> Moments:
-    """Return the summed moments of the tetrahedra from the origin to triangles with ``corners`` (m, 3, 3)."""
+    """Return the total moments of the tetrahedra from the origin to triangles with ``corners`` (m, 3, 3)."""
     volumes = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6
     total = corners.sum(axis=1)
     # ∫ r rᵀ over a tetrahedron from the origin: V/20 (Σ cᵢ cᵢᵀ + s sᵀ), s = Σ cᵢ
@@ -290,14 +290,14 @@ def _tetrahedra(corners: Array) -> Moments:
 
 
 def triangles_of(counts: NDArray[np.int64], indices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles (m, 3) of polygons, each as a fan.
+    """Return the triangles (m, 3) of polygons, each split as a fan.
 
     Parameters
     ----------
     counts : (f,) array
-        Corners of each polygon.
+        Number of corners of each polygon.
     indices : (c,) array
-        The points of all corners, one polygon after the other.
+        Point indices of all corners, polygon by polygon.
     """
     starts = np.concatenate(([0], np.cumsum(counts)[:-1])).astype(np.int64)
     found = []
@@ -310,22 +310,22 @@ def triangles_of(counts: NDArray[np.int64], indices: NDArray[np.int64]) -> NDArr
     return np.concatenate(found) if found else np.empty((0, 3), dtype=np.int64)
 
 
-# The solid of a collider: which volume of its prim has mass.
+# The solid of a collider, which has the mass.
 
 
-#: Shapes along an axis: their moments, and the heights and radii that USD has where none is stated.
+#: Shapes with an axis: moments, default radius and default height of USD.
 _ROUND = {"Cylinder": (cylinder, 1.0, 2.0), "Capsule": (capsule, 0.5, 1.0), "Cone": (cone, 1.0, 2.0)}
 
 
 def solid_of(stage: Stage, prim: Any) -> Moments | None:
-    """Return the moments of a collider in its own axes, stage units; None where it has no volume that is known."""
+    """Return the moments of a collider in its local axes, stage units; None if its volume is zero or unknown."""
     kind = str(prim.GetTypeName())
     if kind == "Cube":
         return box(np.full(3, abs(stage.number(prim, "size", 2.0))))
     if kind == "Sphere":
         return sphere(abs(stage.number(prim, "radius", 1.0)))
     if kind in _ROUND:
-        # numbers of NumPy: a power beyond all numbers is infinite, and refused as such
+        # NumPy numbers: overflowing powers become infinite, and are refused as such
         moments, radius, height = _ROUND[kind]
         axis = _AXES.get(str(stage.value(prim, "axis")), 2)
         sizes = (
@@ -342,7 +342,7 @@ def solid_of(stage: Stage, prim: Any) -> Moments | None:
 
 
 def _mesh(stage: Stage, prim: Any) -> Moments | None:
-    """Return the moments of a mesh: its own where it is closed and its approximation is near, else of that."""
+    """Return the moments of a mesh: of its solid if it is closed and so approximated, else of its approximation."""
     points = _numbers(stage, prim, "points").reshape(-1, 3)
     if not len(points):
         stage.not_read(prim, f"mesh <{prim.GetPath()}> has no points")
@@ -361,12 +361,12 @@ def _mesh(stage: Stage, prim: Any) -> Moments | None:
 
 
 def mesh_triangles(stage: Stage, prim: Any) -> tuple[Array, NDArray[np.int64]]:
-    """Return points (n, 3), stage units, and triangles (m, 3) of a mesh in its own axes.
+    """Return points (n, 3), stage units, and triangles (m, 3) of a mesh in its local axes.
 
     Raises
     ------
     BadNumber
-        Numbers that cannot be used, or faces that do not fit the points.
+        A number is unusable, or the faces do not fit the points.
     """
     values = _numbers(stage, prim, "points")
     if len(values) % 3:
@@ -376,7 +376,7 @@ def mesh_triangles(stage: Stage, prim: Any) -> tuple[Array, NDArray[np.int64]]:
 
 
 def _faces(stage: Stage, prim: Any, count: int) -> NDArray[np.int64]:
-    """Return the triangles (m, 3) of a mesh of ``count`` points."""
+    """Return the triangles (m, 3) of a mesh with ``count`` points."""
     counts = _numbers(stage, prim, "faceVertexCounts").astype(np.int64)
     indices = _numbers(stage, prim, "faceVertexIndices").astype(np.int64)
     if counts.min(initial=0) < 0 or counts.sum() != len(indices) or not _within(indices, count):
@@ -391,7 +391,7 @@ def _within(indices: Any, count: int) -> bool:
 
 
 def _numbers(stage: Stage, prim: Any, name: str) -> Array:
-    """Return the numbers (n,) of an attribute of a mesh."""
+    """Return the numbers (n,) in an attribute of a mesh."""
     value = stage.value(prim, name)
     found = np.array([] if value is None else value, dtype=float).reshape(-1)
     if not (np.abs(found) <= LARGEST).all():

@@ -1,4 +1,4 @@
-"""USD stages with UsdPhysics as a scene: rigid bodies, joints of all types, loops, instances, units."""
+"""Read USD stages with UsdPhysics as a scene: rigid bodies, joints of all types, loops, instances, units."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ from mbplugin.readers.usd.mass import body_of, mesh_triangles
 from mbplugin.readers.usd.stage import Stage, not_utf8, nothing_opens, pxr_modules
 
 LIMITS = Limits(seconds=60.0, cpu=60, memory=4 << 30)
-#: Standard gravity of UsdPhysics where a scene states none, m/s².
+#: Default gravity, m/s².
 _GRAVITY = 9.81
-#: Distance and angle between the frames of a joint beyond what single precision loses, m and rad.
+#: Distance and angle between joint frames beyond single-precision errors, m and rad.
 _APART = 1e-4
 _ACTUATORS = {"MjcActuator": "mjc:target", "NewtonActuator": "newton:targets"}
-#: Lengths that single precision cannot tell apart.
+#: Relative difference of lengths within single precision.
 _EQUAL = 1e-6
-#: Several joints with this schema between two bodies act one after the other, as those of one body in MJCF.
+#: Joints with this schema between the same two bodies form a chain, like several joints of one body in MJCF.
 _CHAINED = "MjcJointAPI"
-#: Position and coefficient of one freedom: its pair, its component there, and whether it turns.
+#: One coordinate: its pair, its component there, and True for a rotation.
 _Coordinate = tuple[Pair, str, bool]
 _KINDS = {"Cube": "box", "Sphere": "sphere", "Cylinder": "cylinder", "Capsule": "capsule", "Mesh": "mesh"}
-#: Vertices of all meshes of a stage that are kept; those of a further mesh are not.
+#: Maximum number of stored vertices of all meshes of a stage; further meshes are stored without theirs.
 _MOST_VERTICES = 2_000_000
 _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
-# USD read in a process of its own: what composes a stage may never end, or end its process.
+# USD is read in a separate process: composing a stage may never end, or may end the process.
 
 
 def read_usd_apart(text: str, request: Request) -> Scene:
-    """Return the scene of a USD stage, read in another process.
+    """Return the scene of a USD stage, read in a separate process.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def read_usd_apart(text: str, request: Request) -> Scene:
     Raises
     ------
     MbPluginError
-        What the reader raises, or that USD ended its process or needed more than a limit.
+        Any error of the reader; or USD ended its process or exceeded a limit.
     """
     scene = in_engine("OpenUSD", LIMITS, request.path, read_usd, text, request)
     return replace(scene, request=request)
@@ -76,25 +76,25 @@ def read_usd_apart(text: str, request: Request) -> Scene:
 def read_usd(text: str, request: Request) -> Scene:
     """Return the scene of a USD stage.
 
-    All joint coordinates are zero where the two frames of a joint coincide; the state is the pose of the stage.
+    Joint coordinates are zero where the two frames of a joint coincide; the state is the pose of the stage.
 
     Parameters
     ----------
     text : str
-        The root layer, where the request has it as text.
+        The root layer, if the request has it as text.
     request : Request
-        Where it comes from; layers are looked up as USD does, inside the model's package.
+        The origin of the stage; layers are looked up as in USD, inside the model's package.
 
     Raises
     ------
     MissingDependency
         The usd-core package is not installed.
     MbPluginError
-        A stage from which no mechanism can be built.
+        No mechanism can be built from the stage.
     """
     pxr = pxr_modules()
     try:
-        # the index of a package is read once; without this it would be opened for each layer in it
+        # read the index of a package only once: without this it would be opened for each layer in it
         with pxr.Ar.ResolverScopedCache():
             stage = Stage(pxr, text, request)
             with nothing_opens():
@@ -147,7 +147,7 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
 
 
 def _note_loops(stage: Stage, mech: Mechanism, joints: Joints) -> None:
-    """Note joints that close a loop inside an articulation, which is a tree by definition."""
+    """Report joints that close a loop inside an articulation, which is a tree by definition."""
     roots = {
         prim.GetPath() for prim in stage.prims if "PhysicsArticulationRootAPI" in prim.GetAppliedSchemas()
     }
@@ -165,7 +165,7 @@ def _note_loops(stage: Stage, mech: Mechanism, joints: Joints) -> None:
 
 
 def _targets(prim: Any) -> list[Any]:
-    """Return the paths of the bodies that a joint joins."""
+    """Return the paths of the bodies that a joint connects."""
     names = ("physics:body0", "physics:body1")
     return [path for name in names if (found := prim.GetRelationship(name)) for path in found.GetTargets()]
 
@@ -186,7 +186,7 @@ def _name(stage: Stage) -> str:
 
 
 def _gravity(stage: Stage) -> Array:
-    """Return gravity (3,), m/s²: that of the first physics scene, else of the Earth against the up axis."""
+    """Return gravity (3,), m/s²: of the first physics scene, else 9.81 m/s² against the up axis."""
     up = np.eye(3)["XYZ".index(stage.up_axis)]
     scenes = [p for p in stage.prims if p.IsA(stage.pxr.UsdPhysics.Scene)]
     if not scenes:
@@ -206,7 +206,7 @@ def _gravity(stage: Stage) -> Array:
 
 
 def _note_apart(stage: Stage, mech: Mechanism, poses: dict[str, Pose], joints: Joints) -> None:
-    """Note tree joints whose frames do not fit at the pose of the stage: their bodies are moved to fit."""
+    """Report tree joints whose frames do not coincide at the pose of the stage: their bodies are moved."""
     prims = {pair.name: path for path, steps in joints.steps.items() for pair, _ in steps}
     for _, pair, distance, angle in frames_apart(mech, _body_poses(mech, poses)):
         if pair.name in prims and max(distance, angle) > _APART:
@@ -220,7 +220,7 @@ def _note_apart(stage: Stage, mech: Mechanism, poses: dict[str, Pose], joints: J
 
 
 def _body_poses(mech: Mechanism, poses: dict[str, Pose]) -> BodyPoses:
-    """Return the poses of the stage."""
+    """Return the body poses of the stage."""
     X_WL = [poses[body.name] for body in mech.bodies]
     R, p = np.array([X.R for X in X_WL]), np.array([X.p for X in X_WL])
     p_WC = np.array([X.apply(body.p_LC) for X, body in zip(X_WL, mech.bodies, strict=True)])
@@ -228,7 +228,7 @@ def _body_poses(mech: Mechanism, poses: dict[str, Pose]) -> BodyPoses:
 
 
 def _origins(stage: Stage, bodies: Bodies, joints: Joints, mech: Mechanism) -> dict[OriginKey, Origin]:
-    """Return where bodies and pairs are written; a pair that no prim states is where its body is."""
+    """Return the locations of bodies and pairs; a pair without a prim has that of its body."""
     found = dict(joints.origin)
     for name, prim in bodies.prims.items():
         place = stage.place(prim)
@@ -242,7 +242,7 @@ def _origins(stage: Stage, bodies: Bodies, joints: Joints, mech: Mechanism) -> d
 
 
 def _actuated(stage: Stage, joints: Joints) -> tuple[str, ...]:
-    """Return the pairs with a drive, and those that an actuator prim names."""
+    """Return the pairs with a drive, and those named by an actuator prim."""
     names = list(joints.actuated)
     steps: dict[str, list[tuple[Pair, Any]]] = joints.steps
     for prim in stage.prims:
@@ -252,16 +252,16 @@ def _actuated(stage: Stage, joints: Joints) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-# Joint prims: their sides and what they leave free.
+# Joint prims: their sides and freedoms.
 
 
 def read_joints(stage: Stage, bodies: Bodies) -> Joints:
-    """Return the pairs of all enabled joints; what cannot be a pair is noted.
+    """Return the pairs of all enabled joints; those that cannot be read are reported.
 
     Raises
     ------
     BadNumber
-        A frame or a limit with a number that cannot be used.
+        A frame or a limit has an unusable number.
     """
     out = Joints()
     found = {str(p.GetPath()): p for p in stage.prims if p.IsA(stage.pxr.UsdPhysics.Joint)}
@@ -310,7 +310,7 @@ def read_joint_sides(stage: Stage, prim: Any, bodies: Bodies, name: str) -> tupl
 
 
 def _end(stage: Stage, prim: Any, number: int, target: Any, bodies: Bodies) -> End:
-    """Return one side; a target that is no body stands for the body above it, or the ground."""
+    """Return one side; a target that is not a body stands for its ancestor body, or for the ground."""
     local = stage.vector(prim, f"physics:localPos{number}", (0.0, 0.0, 0.0))
     if not (np.abs(local) <= LARGEST).all():
         raise BadNumber(f"localPos{number} cannot be used", where=stage.where(prim))
@@ -324,7 +324,7 @@ def _end(stage: Stage, prim: Any, number: int, target: Any, bodies: Bodies) -> E
 
 
 def _read(stage: Stage, prim: Any, name: str, sides: tuple[End, End], out: Joints) -> Joint | None:
-    """Return a joint; None, and a note, where it constrains nothing. A distance is added as it is."""
+    """Return a joint; None for one without constraints, which is reported, or a distance, which is added to ``out``."""
     stated = stated_freedoms(stage, prim, str(prim.GetTypeName()))
     if stated is None:
         if (pair := _distance(stage, prim, name, sides)) is not None:
@@ -338,7 +338,7 @@ def _read(stage: Stage, prim: Any, name: str, sides: tuple[End, End], out: Joint
 
 
 def _distance(stage: Stage, prim: Any, name: str, sides: tuple[End, End]) -> Pair | None:
-    """Return the pair of a distance joint with equal limits; a rope or a stop is noted."""
+    """Return the pair of a distance joint with equal limits; other limits (a rope or a stop) are reported."""
     low = stage.number(prim, "physics:minDistance", -1.0)
     high = stage.number(prim, "physics:maxDistance", -1.0)
     if not (isfinite(high) and low > 0 and abs(high - low) <= _EQUAL * high):
@@ -355,7 +355,7 @@ def _distance(stage: Stage, prim: Any, name: str, sides: tuple[End, End]) -> Pai
 
 
 def read_mimics(stage: Stage, joints: Joints) -> tuple[list[Coupling], dict[OriginKey, Origin]]:
-    """Return the couplings that mimic joints state, and where; what cannot be one is noted."""
+    """Return the couplings stated by mimic joints, and their locations; those that cannot be read are reported."""
     found: list[Coupling] = []
     origin: dict[OriginKey, Origin] = {}
     taken = {pair.name for pair in joints.pairs}
@@ -375,7 +375,7 @@ def read_mimics(stage: Stage, joints: Joints) -> tuple[list[Coupling], dict[Orig
 
 
 def _physx(stage: Stage, prim: Any, instance: str, joints: Joints) -> Coupling | None:
-    """Return  q + gearing · q_reference + offset = 0; offsets of angles are in degrees."""
+    """Return the coupling q + gearing · q_reference + offset = 0; offsets of angles are in degrees."""
     start = f"physxMimicJoint:{instance}"
     axis = str(stage.value(prim, f"{start}:referenceJointAxis") or "rotX")
     gearing = stage.number(prim, f"{start}:gearing", 1.0)
@@ -384,7 +384,7 @@ def _physx(stage: Stage, prim: Any, instance: str, joints: Joints) -> Coupling |
 
 
 def _newton(stage: Stage, prim: Any, joints: Joints) -> Coupling | None:
-    """Return  q = coef0 + coef1 · q_leader; coef0 of angles is in degrees."""
+    """Return the coupling q = coef0 + coef1 · q_leader; coef0 of angles is in degrees."""
     if stage.value(prim, "newton:mimicEnabled") is False:
         return None
     slope = stage.number(prim, "newton:mimicCoef1", 1.0)
@@ -401,7 +401,7 @@ def _coupling(
     offset: float,
     joints: Joints,
 ) -> Coupling | None:
-    """Return  q + coefficient · q_leader = offset in SI units; None, and a note, where a side is no coordinate."""
+    """Return the coupling q + coefficient · q_leader = offset in SI units; None, reported, without a coordinate."""
     targets = stage.targets(prim, relationship)
     follower = _coordinate(joints, str(prim.GetPath()), axes[0])
     leader = _coordinate(joints, str(targets[0]), axes[1]) if targets else None
@@ -420,7 +420,7 @@ def _coupling(
 
 
 def _coordinate(joints: Joints, path: str, axis: str) -> _Coordinate | None:
-    """Return the coordinate of a joint: its only one, or the one of a direction."""
+    """Return the coordinate of a joint: its only one, or that of a direction."""
     all_of = [
         (pair, component, direction)
         for pair, directions in joints.steps.get(path, ())
@@ -433,11 +433,11 @@ def _coordinate(joints: Joints, path: str, axis: str) -> _Coordinate | None:
     return pair, component, direction[0] == "r"
 
 
-# Gprims of a stage as shapes of links; meshes are in the stage, and have no file of their own.
+# Gprims of a stage as shapes of links; meshes are in the stage, without a file of their own.
 
 
 def read_shapes(stage: Stage, bodies: Bodies) -> dict[str, tuple[Shape, ...]]:
-    """Return the boxes, balls, cylinders, capsules and meshes of every body; ellipsoids and sheared ones have none."""
+    """Return the boxes, spheres, cylinders, capsules and meshes of every body; unevenly scaled solids are reported."""
     found: dict[str, list[Shape]] = {}
     count = 0
     for prim in stage.prims:
@@ -454,7 +454,7 @@ def read_shapes(stage: Stage, bodies: Bodies) -> dict[str, tuple[Shape, ...]]:
             try:
                 shape = _mesh(stage, prim, bodies.pose(owner))
             except (BadNumber, BrokenModel) as error:
-                # no mechanics depend on it
+                # no mechanics depend on the shape
                 stage.not_read(prim, f"{error.what}; this mesh is left out", "note")
                 continue
             assert shape.triangles is not None
@@ -475,14 +475,14 @@ def read_shapes(stage: Stage, bodies: Bodies) -> dict[str, tuple[Shape, ...]]:
 
 
 def _mesh(stage: Stage, prim: Any, X_WL: Pose) -> Shape:
-    """Return a mesh with its points in the link frame, m: no pose and scale could shear it."""
+    """Return a mesh with points in the link frame, m, since a pose and a scale cannot represent shear."""
     A, p = stage.matrix(prim)
     points, faces = mesh_triangles(stage, prim)
     X_LW = X_WL.inverse()
     vertices = stage.metre * (points @ A.T + p) @ X_LW.R.T + X_LW.p
     if not (np.abs(vertices) <= LARGEST).all():
         raise BadNumber("the points are too far away", where=stage.where(prim))
-    # a mirror image has its triangles inside out
+    # mirroring turns triangles inside out
     faces = faces[:, ::-1] if np.linalg.det(A) < 0 else faces
     return Shape(_role(stage, prim), "mesh", (1.0, 1.0, 1.0), Pose.identity(), triangles=(vertices, faces))
 
@@ -515,44 +515,44 @@ def _shape(stage: Stage, prim: Any, kind: str, X_WL: Pose) -> Shape | None:
 
 
 def _is_visible(stage: Stage, prim: Any) -> bool:
-    """Return whether a prim is shown: visible, and not for guidance only."""
+    """Return True if a prim is rendered: visible, and not a guide."""
     imageable = stage.pxr.UsdGeom.Imageable(prim)
     hidden = str(imageable.ComputeVisibility(stage.time)) == "invisible"
     return not hidden and str(imageable.ComputePurpose()) != "guide"
 
 
 def _colour(stage: Stage, prim: Any) -> tuple[float, ...]:
-    """Return the colour and opacity that a prim is displayed with; empty where it states none."""
+    """Return the display colour and opacity of a prim, empty if unstated."""
     values = stage.value(prim, "primvars:displayColor")
     opacity = stage.value(prim, "primvars:displayOpacity")
     try:
         colour = [*map(float, values[0]), float(opacity[0]) if opacity is not None else 1.0]
     except (TypeError, ValueError, IndexError):
-        # nothing stated, or no colours
+        # unstated, or not colours
         return ()
     return colour_of(" ".join(map(str, colour)))
 
 
 def _even(scale: Array) -> bool:
-    """Return whether all factors of ``scale`` (k,) are the same."""
+    """Return True if all factors in ``scale`` (k,) are equal."""
     return bool(np.ptp(scale) <= 1e-6 * scale.max())
 
 
-# Joints as pairs of a mechanism: one pair, or a chain with massless links between.
+# Joints as pairs of a mechanism: a single pair, or a chain with massless links between.
 
 
 @dataclass(eq=False)
 class Joints:
-    """What the joints of a stage give.
+    """Results of reading the joints of a stage.
 
     Parameters
     ----------
     bodies : list of Body
-        Massless ones between the pairs of a joint that is no single pair.
+        Massless bodies between the pairs of a joint that is not a single pair.
     poses : dict of str to Pose
         X_WL of these bodies.
     steps : dict of str to list of (Pair, tuple of str)
-        The pairs of each joint by its path, with the directions of the joint frame along their freedoms.
+        The pairs of each joint by its path, with the joint-frame directions of their freedoms.
     """
 
     pairs: list[Pair] = field(default_factory=list)
@@ -566,7 +566,7 @@ class Joints:
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """One side of a joint: its body, and the joint frame in that body's link frame."""
+    """One side of a joint: its body, and the joint frame in the body's link frame."""
 
     body: str
     X_LJ: Pose
@@ -574,7 +574,7 @@ class End:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint prim: its sides, its freedoms by direction, and the pairs that have them."""
+    """A joint prim: its sides, its freedoms by direction, and the pairs that realise them."""
 
     prim: Any
     name: str
@@ -584,9 +584,9 @@ class Joint:
 
 
 def add_chain(joints: Sequence[Joint], stage: Stage, bodies: Bodies, out: Joints) -> None:
-    """Add the pairs of joints that act one after the other between two bodies.
+    """Add the pairs of joints that act in series between two bodies.
 
-    Between two joints is a link with the frame of the last body, as MuJoCo has it.
+    Links between two joints share the frame of the last body, as in MuJoCo.
     """
     first, last = joints[0].sides[0].body, joints[-1].sides[1].body
     inner = first
@@ -595,7 +595,7 @@ def add_chain(joints: Sequence[Joint], stage: Stage, bodies: Bodies, out: Joints
         if number < len(joints):
             outer = f"{last}#{number}"
             _add_link(outer, bodies.pose(last), stage.place(joint.prim), out)
-        # behind the first joint the link has the frame of the last body
+        # links after the first joint share the frame of the last body
         X_inner = joint.sides[0].X_LJ if number == 1 else joint.sides[1].X_LJ
         _add_steps(joint, stage, bodies, (inner, outer), X_inner, out)
         inner = outer
@@ -604,7 +604,7 @@ def add_chain(joints: Sequence[Joint], stage: Stage, bodies: Bodies, out: Joints
 def _add_steps(
     joint: Joint, stage: Stage, bodies: Bodies, ends: tuple[str, str], X_inner: Pose, out: Joints
 ) -> None:
-    """Add the pairs of one joint between two links; its frame in the inner one is given."""
+    """Add the pairs of one joint between two links; ``X_inner`` is its frame in the inner one."""
     place = stage.place(joint.prim)
     extras = joint_extras(stage, joint.prim)
     closure = stage.value(joint.prim, "physics:excludeFromArticulation") is True
@@ -640,7 +640,7 @@ def _add_link(name: str, X_WL: Pose, place: Origin, out: Joints) -> None:
 
 
 def _between(X_WP: Pose, done: Sequence[Step], X_PS: Pose) -> Pose:
-    """Return X_WL of the link behind some translations of a joint at the file's pose."""
+    """Return X_WL of the link after the translations in ``done``, at the file's pose."""
     moved = [c for step in done for c in step.free if c[0] == "t"]
     p = np.array([X_PS.p[i] if f"t{axis}" in moved else 0.0 for i, axis in enumerate("xyz")])
     return X_WP @ Pose(np.eye(3), p)

@@ -1,4 +1,4 @@
-"""A stage as the reader sees it: its values in SI units, its prims with their places, and what was not read."""
+"""A composed stage for the reader: values in SI units, prims with their locations, and records of unread items."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ from mbplugin.model.spatial import Array, Pose, unit
 from mbplugin.processes.supervised import files_allowed, no_more_files
 from mbplugin.readers.common.paths import is_file, may_read, real_path
 
-#: Layers in memory have an address in their name, which is another one in every run.
+#: Names of layers in memory contain an address, which changes from run to run.
 _ANONYMOUS = re.compile(r"anon:0x[0-9a-f]+:")
-#: What of a composition error is shown.
+#: Maximum length of a quoted composition error, characters.
 _SHOWN = 240
-#: Layers of a stage that are looked into; a model has a few dozen.
+#: Maximum number of layers of a stage; a model has a few dozen.
 _MOST_LAYERS = 10_000
-#: Prims of a composed stage; instances of instances can have any number.
+#: Maximum number of prims of a composed stage; nested instances can produce any number.
 MOST_PRIMS = 200_000
-#: Smallest and largest unit in SI, of lengths and masses: OpenUSD names nanometres and light-years.
+#: Smallest and largest permitted unit of length and mass in SI: OpenUSD names nanometres and light-years.
 _UNITS = (1e-30, 1e30)
-#: What of an error of OpenUSD is shown.
+#: Maximum length of a quoted OpenUSD error, characters.
 _LAYERS_SHOWN = 300
-#: How OpenUSD says what it did not get; a name may hold any of these marks.
+#: OpenUSD's message for a layer that it could not open; a name may contain any of these characters.
 _NOT_OPENED = re.compile(
     r"Could not (?:load sublayer|open asset) @(.*)@ (?:of layer|for \w+ introduced by) @(.*?)@", re.DOTALL
 )
-#: Where OpenUSD looks for a relative name that is not beside its layer: the working folder, thus this one.
+#: Working folder for OpenUSD, which looks there for relative names that are not beside their layer.
 _NO_LAYERS_HERE = Path(__file__).parent
-#: A prim opens with its specifier; the braces of its content may be many lines below.
+#: The start of a prim, with its specifier; the braces of its content may be many lines below.
 _PRIM = re.compile(r'\s*(?:def|over|class)\s+(?:[\w]+\s+)?"([^"]+)"')
 _MARK = re.compile(r"[(){}]")
-#: What may hold such marks as text.
+#: Texts, asset paths and comments, which may contain such brackets.
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|@[^@]*@|#.*')
 _MODULES = ("Ar", "Gf", "Plug", "Sdf", "Usd", "UsdGeom", "UsdPhysics", "UsdShade", "UsdUtils")
 
@@ -65,13 +65,13 @@ class Stage:
     pxr : namespace
         The modules of OpenUSD.
     text : str
-        The root layer, where the request has it as text.
+        The root layer, if the request has it as text.
     request : Request
 
     Raises
     ------
     MbPluginError
-        It cannot be opened.
+        The stage cannot be opened.
     """
 
     def __init__(self, pxr: Any, text: str, request: Request) -> None:
@@ -92,12 +92,12 @@ class Stage:
 
     @cached_property
     def prims(self) -> tuple[Any, ...]:
-        """All prims that are active, loaded and defined, those of instances too, in depth-first order.
+        """All active, loaded and defined prims, including those of instances, in depth-first order.
 
         Raises
         ------
         BrokenModel
-            There are more than are read.
+            There are too many prims.
         """
         found = []
         everywhere = self.pxr.Usd.TraverseInstanceProxies(self.pxr.Usd.PrimDefaultPredicate)
@@ -123,7 +123,7 @@ class Stage:
 
     @property
     def up_axis(self) -> str:
-        """The axis against which gravity pulls where no scene says: X, Y or Z.
+        """Axis opposite to default gravity: X, Y or Z.
 
         Raises
         ------
@@ -137,12 +137,12 @@ class Stage:
 
     @property
     def default_prim(self) -> Any:
-        """The prim that the stage names as its default; an invalid one where it names none.
+        """Default prim of the stage; an invalid prim if it names none.
 
         Raises
         ------
         BrokenModel
-            What it states is no name.
+            The stated default is not a name.
         """
         if not isinstance(self._stated("defaultPrim", ""), str):
             raise BrokenModel(
@@ -160,47 +160,47 @@ class Stage:
         return value
 
     def _stated(self, name: str, default: str | float) -> Any:
-        """Return the value of the stage's own metadata, of any type."""
+        """Return a metadata value of the stage, of any type; integers become floats."""
         root = self.stage.GetPseudoRoot()
         value = root.GetMetadata(name) if root.HasAuthoredMetadata(name) else default
         return float(value) if isinstance(value, int) else value
 
     def place(self, prim: Any) -> Origin:
-        """Return where a prim is written; in instances, where their prototype is."""
+        """Return the location of a prim in its file; for an instance, of its prototype."""
         for spec in prim.GetPrimStack():
             line = self._lines.line(str(spec.layer.realPath), str(spec.path.StripAllVariantSelections()))
             return Origin(self.layers.shown(spec.layer), line, str(prim.GetPath()))
         return Origin(self.request.path, 0, str(prim.GetPath()))
 
     def where(self, prim: Any) -> str:
-        """Return the file, line and path of a prim for a message."""
+        """Return the file, line and path of a prim for messages."""
         return f"{self.place(prim)} <{prim.GetPath()}>"
 
     def not_read(
         self, prim: Any, message: str, severity: Literal["", "note", "warning"] = "", **evidence: Any
     ) -> None:
-        """Note what has no place in the mechanism, or is not there."""
+        """Record an item that is missing or that the mechanism cannot represent."""
         self.defects.append(
             Defect("MB113", str(prim.GetPath()), message, self.place(prim), evidence, severity=severity)
         )
 
     def value(self, prim: Any, name: str) -> Any:
-        """Return the value of an attribute, with its fallback; None where there is none."""
+        """Return the value of an attribute or its fallback, None without either."""
         attribute = prim.GetAttribute(name)
         return attribute.Get(self.time) if attribute else None
 
     def authored(self, prim: Any, name: str) -> bool:
-        """Return whether a file states a value for an attribute."""
+        """Return True if a file states a value for an attribute."""
         attribute = prim.GetAttribute(name)
         return bool(attribute) and attribute.HasAuthoredValue()
 
     def number(self, prim: Any, name: str, default: float) -> float:
-        """Return a number, ±inf included.
+        """Return a number, which may be ±inf.
 
         Raises
         ------
         BadNumber
-            NaN, or no number.
+            The value is NaN, or not a number.
         """
         value = self.value(prim, name)
         if value is None:
@@ -214,12 +214,12 @@ class Stage:
         return found
 
     def vector(self, prim: Any, name: str, default: tuple[float, ...]) -> Array:
-        """Return the numbers of a vector (n,), n as in ``default``, ±inf included.
+        """Return the numbers of a vector (n,), n as in ``default``, which may be ±inf.
 
         Raises
         ------
         BadNumber
-            Another count, or NaN.
+            Wrong count, NaN, or not numbers.
         """
         value = self.value(prim, name)
         if value is None:
@@ -235,12 +235,12 @@ class Stage:
         return found
 
     def quaternion(self, prim: Any, name: str) -> Array:
-        """Return the quaternion xyzw (4,) of an attribute; the identity where it is zero or not there.
+        """Return the quaternion xyzw (4,) of an attribute, normalised; the identity if it is zero or absent.
 
         Raises
         ------
         BadNumber
-            A number that is not finite.
+            A number is not finite.
         """
         value = self.value(prim, name)
         if value is None:
@@ -254,12 +254,12 @@ class Stage:
         return unit(found) if found.any() else np.array([0.0, 0.0, 0.0, 1.0])
 
     def targets(self, prim: Any, name: str) -> list[Any]:
-        """Return the paths that a relationship leads to.
+        """Return the target paths of a relationship.
 
         Raises
         ------
         BrokenModel
-            A target that OpenUSD cannot compose, such as one outside of what a reference brings in.
+            OpenUSD cannot compose a target, such as one outside the content of a reference.
         """
         relationship = prim.GetRelationship(name)
         try:
@@ -273,19 +273,19 @@ class Stage:
             ) from None
 
     def matrix(self, prim: Any) -> tuple[Array, Array]:
-        """Return A (3, 3) and p (3,) of a prim: a point x in its axes is at A x + p in the world, stage units.
+        """Return A (3, 3) and p (3,) of a prim: a point x in its local axes is at A x + p in the world, stage units.
 
         Raises
         ------
         BadNumber
-            A transformation that is not finite, or too large.
+            The transformation is not finite, or too large.
         BrokenModel
-            One that OpenUSD cannot evaluate.
+            OpenUSD cannot evaluate it.
         """
         try:
             M = np.array(self.transforms.GetLocalToWorldTransform(prim), dtype=float)
         except RuntimeError:
-            # OpenUSD raises its own errors here: an operation that is listed and is none
+            # OpenUSD raises RuntimeError here if xformOpOrder lists an invalid operation
             raise BrokenModel(
                 "its xformOpOrder, or that of a prim above it, lists what is no transformation",
                 where=self.where(prim),
@@ -296,17 +296,17 @@ class Stage:
         return M[:3, :3].T, M[3, :3]
 
     def frame(self, prim: Any) -> Pose:
-        """Return the pose of a prim in the world without its scale, m."""
+        """Return the world pose of a prim without its scale, m."""
         A, p = self.matrix(prim)
         return Pose(self.rotation(prim, A), self.metre * p)
 
     def rotation(self, prim: Any, A: Array) -> Array:
-        """Return the rotation (3, 3) in a matrix A (3, 3) of a prim; a mirror image has all axes reversed, as in USD.
+        """Return the rotation (3, 3) in a matrix A (3, 3) of a prim; if it mirrors, all axes are reversed, as in USD.
 
         Raises
         ------
         BrokenModel
-            A scale of zero.
+            A scale is zero.
         """
         lengths = np.linalg.norm(A, axis=0)
         if lengths.min() < 1e-12 * max(1.0, float(lengths.max())):
@@ -316,23 +316,23 @@ class Stage:
             self.not_read(
                 prim, f"<{prim.GetPath()}> is sheared by scales above it; the nearest rotation is read"
             )
-        # also takes away what single precision has left
+        # also removes errors of single precision
         U, _, Vt = np.linalg.svd(R)
         R = U @ Vt
         return np.asarray(-R if np.linalg.det(R) < 0 else R)
 
     def schemas(self, prim: Any) -> tuple[str, ...]:
-        """Return the applied schemas of a prim, those that are not installed here too."""
+        """Return the applied schemas of a prim, including those not installed here."""
         return tuple(str(name) for name in prim.GetPrimTypeInfo().GetAppliedAPISchemas())
 
     def ancestors(self, prim: Any) -> Iterator[Any]:
-        """Yield a prim and those above it, up to a root prim."""
+        """Yield a prim and its ancestors, up to a root prim."""
         while prim and not prim.IsPseudoRoot():
             yield prim
             prim = prim.GetParent()
 
     def _note_composition(self) -> None:
-        """Note missing layers, cycles, and whatever else did not compose."""
+        """Report missing layers, cycles, and other composition errors."""
         for name, layer in self.layers.missing.items():
             message = f"layer {name!r} cannot be found; what it holds is not read"
             remedy = {"named_in": layer}
@@ -352,18 +352,16 @@ class Stage:
             )
 
     def _words(self, told: object) -> str:
-        """Return OpenUSD's message, with the model named as the caller did and without addresses in memory."""
+        """Return OpenUSD's message, with the model named as by the caller and without memory addresses."""
         return _ANONYMOUS.sub("", str(told).replace(str(self.layers.root.identifier), self.request.path))
 
 
 # The files of a stage: each is checked before it is opened, and composing a stage can open no other.
 #
-# OpenUSD finds out itself what a stage needs: expressions, variants, clips and arguments of file formats have
-# rules of
-# their own. A stage is therefore composed while this process can open no file. What it did not get is
-# compared with
-# the model's package, opened here, and the stage is composed again, until nothing more is missing that is
-# there.
+# Only OpenUSD can determine which layers a stage needs: expressions, variants, clips and arguments of file formats
+# have rules of their own. A stage is therefore composed while this process can open no file. The layers that it
+# could not open are checked against the model's package and opened here, and the stage is composed again, until
+# no more of them can be opened.
 
 
 @dataclass(eq=False)
@@ -377,11 +375,11 @@ class Layers:
     root : Sdf.Layer
     request : Request
     border : Request
-        The same with absolute names: while a stage is read, the working folder is another.
+        The same with absolute names, since the working folder changes while a stage is read.
     files : list of str
         Every file that was opened, the root first.
     missing : dict of str to str
-        Names that lead to no file, as written, each with the layer that names it.
+        Names without a file, as written, each with the layer that names it.
     """
 
     pxr: Any
@@ -390,19 +388,19 @@ class Layers:
     border: Request
     files: list[str] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
-    # layers that nothing refers to are closed, and composing a stage could not open them again
+    # references that keep layers open: composing a stage could not open closed ones again
     _opened: dict[str, Any] = field(default_factory=dict)
     _checked: set[str] = field(default_factory=set)
 
     def compose(self) -> Any:
-        """Return the composed stage; all that it has read and will read is in the model's package.
+        """Return the composed stage, after checking that all its layers are in the model's package.
 
         Raises
         ------
         BrokenModel
-            A layer that cannot be parsed, or too many of them.
+            A layer cannot be parsed, or there are too many.
         UnresolvedPath
-            A layer outside the model's package.
+            A layer lies outside the model's package.
         """
         self._open_dependencies(self.root)
         while True:
@@ -417,7 +415,7 @@ class Layers:
                 return stage
 
     def require_checked(self, stage: Any) -> None:
-        """Refuse a stage that has used a layer outside of the model's package.
+        """Refuse a stage that has used a layer outside the model's package.
 
         Raises
         ------
@@ -427,18 +425,18 @@ class Layers:
             file = _file_of(self.pxr, str(layer.realPath))
             if layer.anonymous or layer == self.root or file in self._checked:
                 continue
-            # where the system cannot keep OpenUSD from opening files, it has opened those that it computed
+            # on systems that cannot prevent it, OpenUSD has itself opened layers with computed names
             if not may_read(Path(file), self.border):
                 raise _outside(file, self.request.path)
             self._checked.add(file)
             self.files.append(file)
 
     def shown(self, layer: Any) -> str:
-        """Return the file of a layer for a message; that of the root as the request has it."""
+        """Return the file of a layer for messages; for the root, as in the request."""
         return self.request.path if layer == self.root else str(layer.realPath or layer.identifier)
 
     def _open_dependencies(self, layer: Any) -> None:
-        """Open what a layer names in plain words, and what that names: most stages need nothing else."""
+        """Open the layers that a layer names literally, and theirs in turn: most stages need no others."""
         todo = [layer]
         while todo:
             layer = todo.pop()
@@ -448,14 +446,14 @@ class Layers:
                 try:
                     path = str(self.pxr.Sdf.ComputeAssetPathRelativeToLayer(layer, name))
                 except RuntimeError:
-                    # whatever this is, it is no file
+                    # not a file name
                     path = name
                 inner = self._open(path, self.shown(layer), name)
                 if inner is not None:
                     todo.append(inner)
 
     def _open(self, path: str, named_in: str, written: str = "") -> Any:
-        """Open a layer and return it; None where there is no such file, or it is open already."""
+        """Open a layer and return it; None if it does not exist, or is already open."""
         if path in self._opened:
             return None
         with _away():
@@ -487,19 +485,19 @@ class Layers:
 
     def _resolved(self, path: str) -> str:
         Ar = self.pxr.Ar
-        # a package is found without what is in it: looking into it opens it, and it is not checked yet
+        # look up a package without its inner path, which would open the package before it is checked
         file = _file_of(self.pxr, str(self.pxr.Sdf.Layer.SplitIdentifier(path)[0]))
         with Ar.ResolverContextBinder(Ar.GetResolver().CreateDefaultContextForAsset(self.border.path)):
             return str(Ar.GetResolver().Resolve(file))
 
 
 def open_root(pxr: Any, text: str, request: Request) -> Layers:
-    """Return the layers of a stage of which only the root is open.
+    """Return the layers of a stage with only the root open.
 
     Raises
     ------
     BrokenModel
-        It cannot be parsed.
+        The root cannot be parsed.
     """
     folders = tuple(os.path.abspath(folder) for folder in request.package_dirs)  # noqa: PTH100
     # a text for a file that was read stands in its place
@@ -511,7 +509,7 @@ def open_root(pxr: Any, text: str, request: Request) -> Layers:
         root = _of_text(pxr, path, text) if given else pxr.Sdf.Layer.FindOrOpen(path)
     except RuntimeError as error:
         raise _broken(request.path, error) from None
-    # the name of a file can hold what looks like arguments of a format
+    # a file name may contain what looks like arguments of a file format
     if root is None or (not given and real_path(_file_of(pxr, str(root.realPath))) != real_path(path)):
         raise _broken(request.path, None)
     return Layers(
@@ -521,14 +519,14 @@ def open_root(pxr: Any, text: str, request: Request) -> Layers:
 
 @contextmanager
 def nothing_opens() -> Iterator[None]:
-    """Let no file be opened in a block, and no name be found in the working folder."""
+    """Prevent files from being opened in a block, and names from being looked up in the working folder."""
     with _away(), no_more_files():
         yield
 
 
 @contextmanager
 def _away() -> Iterator[None]:
-    """Stand in a folder without layers: OpenUSD looks for relative names in the working folder too."""
+    """Change to a folder without layers, since OpenUSD also looks up relative names in the working folder."""
     before = Path.cwd()
     os.chdir(_NO_LAYERS_HERE)
     try:
@@ -538,17 +536,17 @@ def _away() -> Iterator[None]:
 
 
 def _of_text(pxr: Any, path: str, text: str) -> Any:
-    # one that an earlier text has left is used again
+    # reuse the layer of an earlier text
     layer = pxr.Sdf.Layer.Find(path) or pxr.Sdf.Layer.New(pxr.Sdf.FileFormat.FindByExtension("usda"), path)
     return layer if layer.ImportFromString(text) else None
 
 
 def _wanted(pxr: Any, stage: Any) -> Iterator[tuple[str, str]]:
-    """Yield the names of the layers that a stage could not open or opens later, and the layers that name them."""
+    """Yield the names of layers that a stage could not open or will open later, and the layers that name them."""
     for error in stage.GetCompositionErrors():
         for name, layer in _NOT_OPENED.findall(str(error)):
             yield name, layer
-    # value clips are opened when a value is needed
+    # value clips are opened only when a value is needed
     everywhere = pxr.Usd.TraverseInstanceProxies(pxr.Usd.PrimAllPrimsPredicate)
     for count, prim in enumerate(pxr.Usd.PrimRange(stage.GetPseudoRoot(), everywhere)):
         if count > MOST_PRIMS:
@@ -558,7 +556,7 @@ def _wanted(pxr: Any, stage: Any) -> Iterator[tuple[str, str]]:
         layer = str(next((s.layer.realPath for s in prim.GetPrimStack() if s.HasInfo("clips")), ""))
         api = pxr.Usd.ClipsAPI(prim)
         for name, clips in api.GetClips().items():
-            # those of a template, and those that are listed, with their expressions evaluated
+            # clips of a template, and listed clips, with their expressions evaluated
             assets = [*api.ComputeClipAssetPaths(name), *clips.get("assetPaths", ())]
             for asset in (*assets, clips.get("manifestAssetPath")):
                 path = asset.resolvedPath or asset.path if isinstance(asset, pxr.Sdf.AssetPath) else ""
@@ -567,13 +565,13 @@ def _wanted(pxr: Any, stage: Any) -> Iterator[tuple[str, str]]:
 
 
 def did_not_open(error: Any) -> str:
-    """Return the name that a composition error says could not be opened; empty for another error."""
+    """Return the name that a composition error reports as not opened, empty for another error."""
     match = _NOT_OPENED.search(str(error))
     return match.group(1) if match else ""
 
 
 def not_utf8(request: Request, error: UnicodeDecodeError) -> BrokenModel:
-    """Return the error for a text that OpenUSD gave, or quotes, and that is not UTF-8."""
+    """Return the error for a text, from OpenUSD or quoted by it, that is not UTF-8."""
     data = request.text.encode(errors="surrogateescape") if request.text is not None else b""
     if request.text is None and request.path.lower().endswith((".usd", ".usda")):
         data = read_bounded(Path(request.path))
@@ -591,7 +589,7 @@ def not_utf8(request: Request, error: UnicodeDecodeError) -> BrokenModel:
 
 
 def _file_of(pxr: Any, path: str) -> str:
-    """Return the file of a layer's path; a layer in a package is ``package.usdz[layer.usda]``."""
+    """Return the file of a layer path; layers in a package are written ``package.usdz[layer.usda]``."""
     return str(pxr.Ar.SplitPackageRelativePathOuter(path)[0]) if path else ""
 
 
@@ -619,14 +617,14 @@ def _broken(path: str, error: Exception | None) -> BrokenModel:
     )
 
 
-# Where prims are written: the lines of a text layer.
+# Locations of prims: lines of text layers.
 
 
 def prim_lines(text: str) -> dict[str, int]:
-    """Return the line, from 1, of each prim of a ``.usda`` text by its path; prims of variants count as composed."""
+    """Return the line, from 1, of each prim of a ``.usda`` text by its path, without variant selections."""
     found: dict[str, int] = {}
     names: list[str] = []
-    # one entry per open brace: whether it opened the content of a prim
+    # one entry per open brace: True if it opened the content of a prim
     opened: list[bool] = []
     waiting, metadata = False, 0
     for number, line in enumerate(text.splitlines(), start=1):
@@ -648,13 +646,13 @@ def prim_lines(text: str) -> dict[str, int]:
 
 
 class Lines:
-    """The lines of the text layers of a stage, read once each."""
+    """The lines of prims in the text layers of a stage, each layer read once."""
 
     def __init__(self, root: str, text: str | None) -> None:
         self._of: dict[str, dict[str, int]] = {} if text is None else {root: prim_lines(text)}
 
     def line(self, file: str, path: str) -> int:
-        """Return the line of a prim in a layer; 0 where the layer is no text or the line is not known."""
+        """Return the line of a prim in a layer; 0 if the layer is not text or the line is unknown."""
         if file not in self._of:
             with files_allowed():
                 self._of[file] = _lines_of(Path(file))
@@ -671,20 +669,20 @@ def _lines_of(file: Path) -> dict[str, int]:
         return {}
 
 
-# The usd-core package, imported where a stage is read.
+# The usd-core package, imported only when a stage is read.
 
 
 def pxr_modules() -> Any:
-    """Return a namespace with the modules of ``pxr`` that the reader needs, with everything that they load later.
+    """Return a namespace with the required modules of ``pxr``, after loading everything that they load on demand.
 
-    OpenUSD's own resolver finds files, without a search path; plug-ins that the environment names are not loaded.
+    Files are located by OpenUSD's default resolver without a search path; plug-ins from the environment are ignored.
 
     Raises
     ------
     MissingDependency
         The package is not installed.
     """
-    # its threads take addresses, which are limited
+    # its threads take up address space, which is limited
     os.environ.setdefault("PXR_WORK_THREAD_LIMIT", "1")
     os.environ.pop("PXR_PLUGINPATH_NAME", None)
     try:
@@ -694,7 +692,7 @@ def pxr_modules() -> Any:
     pxr = SimpleNamespace(**found)
     pxr.Ar.SetPreferredResolver("ArDefaultResolver")
     pxr.Ar.DefaultResolver.SetDefaultSearchPath([])
-    # libraries and schemas are loaded when something first needs them, and while a stage is read no file is opened
+    # libraries and schemas load on first use, but no file can be opened while a stage is read
     for plugin in pxr.Plug.Registry().GetAllPlugins():
         plugin.Load()
     pxr.Usd.SchemaRegistry().BuildComposedPrimDefinition("Xform", ["PhysicsRigidBodyAPI"])

@@ -1,1 +1,1 @@
-"""Xacro: checked, then expanded in a process of its own."""
+"""Read xacro files: checked, then expanded in a separate process."""

@@ -1,10 +1,10 @@
-"""The language of xacro's ``${…}``: an expression computes data and can name nothing else.
+"""Expressions of xacro's ``${…}``: they compute data, and can access nothing else.
 
-xacro hands the text of ``${…}`` to Python's ``eval``. Python without builtins is still Python: any function or
-type that a file can get hold of leads to every program on the machine. So an expression is computed here, node by
-node, over *data* only: None, truth values, numbers, texts, lists, tuples, dictionaries and sets of these. A function is
-no value: it is called by its name from a closed table (:mod:`mbplugin.readers.xacro.functions`) and cannot be
-looked up, passed, stored, compared or returned. The result of every node is checked to be data of bounded size.
+xacro passes the text of ``${…}`` to Python's ``eval``. Python without builtins is still Python: any function or
+type that a file can obtain gives access to every program on the machine. Expressions are therefore computed here, node
+by node, over *data* only: None, truth values, numbers, strings, lists, tuples, dictionaries and sets of these. A
+function is not a value: it is called by its name from a closed table (:mod:`mbplugin.readers.xacro.functions`), and
+cannot be looked up, passed, stored, compared or returned. Each node's result is checked to be data of bounded size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mbplugin.readers.xacro.functions import (
 
 __all__ = ["Data", "Refused", "parsed", "refuse_constant", "value_of"]
 
-#: Characters of an expression, and nodes that computing it may visit.
+#: Maximum length of an expression, characters, and number of nodes visited to compute it.
 _LONGEST, _STEPS = 20_000, 200_000
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Data]] = {
@@ -61,12 +61,12 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
-#: Nodes whose parts alone decide; every other one is looked at below, or refused.
+#: Nodes that are permitted if their parts are; all others are checked below, or refused.
 _PLAIN = (
     *(ast.Expression, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Subscript, ast.Slice),
     *(ast.List, ast.Tuple, ast.Load, ast.Store, ast.And, ast.Or, *_BINARY, *_UNARY, *_COMPARE),
 )
-#: What a node that is refused is called in a message.
+#: Names of refused nodes in messages.
 _WORDS: dict[type[ast.AST], str] = {
     ast.Lambda: "a lambda",
     ast.SetComp: "a comprehension of a set",
@@ -83,7 +83,7 @@ _WORDS: dict[type[ast.AST], str] = {
 _METHOD_NAMES = frozenset(name for methods in METHODS.values() for name in methods)
 _FORM = "isinstance"
 _NAMES = FUNCTIONS.keys() | {_FORM, f"python.{_FORM}"}
-#: Functions of xacro that read files or arguments; whoever expands the file states them.
+#: Functions of xacro that read files or arguments; the caller of :func:`value_of` provides them.
 READING = frozenset({"load_yaml", "abs_filename", "xacro.load_yaml", "xacro.abs_filename", "xacro.arg"})
 
 
@@ -99,18 +99,18 @@ def value_of(
     ----------
     text : str
     symbols : mapping
-        The values of names: data, or namespaces of names.
+        The values of names: data, or namespaces.
     functions : mapping, optional
-        Functions by their names, beside those of :data:`~mbplugin.readers.xacro.functions.FUNCTIONS`.
+        Functions by name, in addition to :data:`~mbplugin.readers.xacro.functions.FUNCTIONS`.
     namespace : type, optional
-        The type of namespaces among the symbols: ``space.name`` is a name in one. A namespace is no value.
+        The type of namespaces among the symbols: ``space.name`` is a name in one. A namespace is not a value.
 
     Raises
     ------
     Refused
-        It has something that is not allowed.
+        The expression contains something that is not permitted.
     Exception
-        What the operation itself raises, such as a division by zero.
+        Any error of the operation itself, such as a division by zero.
     """
     try:
         return _Evaluation(symbols, {**FUNCTIONS, **(functions or {})}, namespace).value(parsed(text))
@@ -120,20 +120,20 @@ def value_of(
 
 @lru_cache(maxsize=4096)
 def parsed(text: str) -> ast.expr:
-    """Return the tree of an expression in which everything is allowed.
+    """Return the syntax tree of an expression, after checking that all its nodes are permitted.
 
     Raises
     ------
     Refused
-        It has something that is not.
+        A node is not permitted.
     SyntaxError
-        It is no expression.
+        The text is not an expression.
     """
     if len(text) > _LONGEST:
         raise Refused(f"an expression of more than {_LONGEST} characters")
     try:
         with warnings.catch_warnings():
-            # Python warns of 'is' with a number; whatever is wrong with an expression is an error here
+            # ignore Python's warnings, such as on 'is' with a number: faulty expressions are errors here
             warnings.simplefilter("ignore")
             tree = ast.parse(text.strip(), "<expression>", "eval")
         for node in ast.walk(tree):
@@ -146,7 +146,7 @@ def parsed(text: str) -> ast.expr:
 
 
 def refuse_constant(text: str) -> None:
-    """Refuse an expression whose constants alone already make it too large.
+    """Refuse an expression whose constants alone make it too large.
 
     Raises
     ------
@@ -162,12 +162,12 @@ def refuse_constant(text: str) -> None:
             except Refused:
                 raise
             except Exception:
-                # it may stand where it is never evaluated
+                # it may be in a branch that is never evaluated
                 continue
 
 
 def _require_allowed(node: ast.AST) -> None:
-    """Refuse a node that no expression may have; its parts are looked at on their own."""
+    """Refuse a node that is not permitted in any expression; its parts are checked separately."""
     if isinstance(node, _PLAIN):
         return
     if isinstance(node, ast.Constant):
@@ -208,7 +208,7 @@ def _require_known_function(function: ast.expr) -> None:
 
 
 def _dotted(node: ast.expr) -> str:
-    """Return the name of a function as it is written, ``name`` or ``space.name``; empty for anything else."""
+    """Return the name of a function as written, ``name`` or ``space.name``; empty for anything else."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -217,7 +217,7 @@ def _dotted(node: ast.expr) -> str:
 
 
 class _Evaluation:
-    """The computation of one expression.
+    """The evaluation of one expression.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ class _Evaluation:
         self.steps = 0
 
     def value(self, node: ast.expr) -> Data:
-        """Return the value of a node, which is data: there is a method per type of node, and no other types."""
+        """Return the value of a node, which is data; a method exists for each permitted type of node."""
         self.steps += 1
         if self.steps > _STEPS:
             raise Refused(f"more than {_STEPS} steps")
@@ -270,7 +270,7 @@ class _Evaluation:
                 found = space[node.attr]
             except KeyError:
                 if name.partition(".")[0] in ("math", "python", "xacro"):
-                    # of these xacro has functions and types, which are no values here
+                    # xacro has functions and types in these, which are not values here
                     raise Refused(f"the function {name!r} as a value") from None
                 raise NameError(f"name {node.attr!r} is not defined") from None
             if self._is_namespace(found):
@@ -279,7 +279,7 @@ class _Evaluation:
         if name in self.functions:
             raise Refused(f"the function {name!r} as a value")
         owner = self.value(node.value)
-        # a dictionary of a YAML file answers with its keys; no other value has attributes
+        # a dictionary from a YAML file has its keys as attributes; other values have no attributes
         if type(owner) is not dict:
             raise Refused(f"the attribute {node.attr!r} of a {type(owner).__name__}")
         if node.attr in METHODS[dict] or node.attr in dir(dict):
@@ -290,7 +290,7 @@ class _Evaluation:
             raise AttributeError(f"the dictionary has no key {node.attr!r}") from None
 
     def _namespace(self, node: ast.expr) -> Mapping[str, Any] | None:
-        """Return the namespace that a node names, or None where it is something else."""
+        """Return the namespace that a node refers to, or None."""
         if isinstance(node, ast.Name) and node.id not in self.local:
             names, name = self.symbols, node.id
         elif isinstance(node, ast.Attribute) and (outer := self._namespace(node.value)) is not None:
@@ -298,7 +298,7 @@ class _Evaluation:
         else:
             return None
         try:
-            # xacro's tables compute what they hold when it is asked for; their get() does not
+            # xacro's tables evaluate their values on [], but not on get()
             found = names[name]
         except KeyError:
             return None
@@ -326,7 +326,7 @@ class _Evaluation:
             if isinstance(op, ast.Is | ast.IsNot) and not any(
                 value is None or isinstance(value, bool) for value in (left, right)
             ):
-                # whether two equal numbers or texts are one object is an accident
+                # the identity of equal numbers or strings is an implementation detail
                 raise Refused("'is' between values other than None, True and False")
             result = _COMPARE[type(op)](left, right)
             if not result:
@@ -365,7 +365,7 @@ class _Evaluation:
         return result
 
     def _loops(self, loops: list[ast.comprehension]) -> Iterator[None]:
-        """Yield for each round of nested loops, with their names set."""
+        """Yield once per iteration of nested loops, with their variables set."""
         if not loops:
             yield
             return
@@ -404,14 +404,14 @@ class _Evaluation:
         return function.call(*values, **words)
 
     def _is_method(self, node: ast.expr) -> bool:
-        """Return whether ``space.name`` is a method of a value of the file that is called like a namespace."""
+        """Return True if ``space.name`` is a method of a value in the file that has the name of a namespace."""
         if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
             return False
         space = node.value.id
         return space in self.local or (space in self.symbols and not self._is_namespace(self.symbols[space]))
 
     def _isinstance(self, node: ast.Call) -> bool:
-        """Return whether a value is of types that are written out: a type is a word here, and no value."""
+        """Return True if a value has one of the types written out; a type is a word here, not a value."""
         if len(node.args) != 2 or node.keywords:
             raise TypeError("isinstance takes a value and a type")
         written = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
@@ -422,7 +422,7 @@ class _Evaluation:
 
 
 def _in_order(source: Any) -> Any:
-    """Return the elements of a value; those of a set in an order that does not depend on the process."""
+    """Return the elements of a value; those of a set in an order that does not vary between processes."""
     return (
         sorted(source, key=lambda item: (type(item).__name__, item))
         if isinstance(source, frozenset)

@@ -1,7 +1,7 @@
 """The functions and methods that an expression of xacro may call, over data of bounded size.
 
-The tables here are closed: what does not stand in them cannot be called. Every function takes data and returns
-data; those that could make much of little say what they would make before they make it.
+The tables here are closed: nothing else can be called. Every function takes and returns data; those with results
+much larger than their arguments check the size in advance.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import Any, TypeAlias
 
 from mbplugin.processes.foreign import Refusal
 
-#: None, truth values, numbers, texts; lists, tuples and dictionaries of data; sets of texts and numbers.
+#: None, truth values, numbers, strings; lists, tuples and dictionaries of data; sets of scalars.
 Data: TypeAlias = Any
 
-#: Elements and characters of a value, bits of an integer, and lists within lists.
+#: Maximum number of elements and characters of a value, bits of an integer, and nesting depth of lists.
 LARGEST, BITS, DEEPEST = 1_000_000, 1 << 14, 100
-#: Digits or places that a format may ask for, and the argument of a factorial.
+#: Maximum number of digits or width in a format, and argument of a factorial.
 _WIDEST, _FACTORIAL = 1000, 1000
 
 _SCALARS = (type(None), bool, int, float, str)
-#: The types that ``isinstance`` knows, by their names.
+#: The types known to ``isinstance``, by name.
 TYPES: dict[str, type] = {
     "str": str,
     "float": float,
@@ -37,7 +37,7 @@ _FORMAT = re.compile(r"%(?:%|[-+ #0]{0,5}(\d*)(?:\.(\d*))?[diouxXeEfFgGsr])")
 
 
 class Refused(Refusal):
-    """An expression that is not evaluated; the text says what it has that it may not have."""
+    """An expression that is not evaluated; the text names the part that is not permitted."""
 
 
 @dataclass(frozen=True)
@@ -48,24 +48,24 @@ class Function:
     ----------
     call : callable
     words : tuple of str
-        The names of the arguments that may be given by name; ``("*",)`` for any.
+        The names of keyword arguments; ``("*",)`` for any.
     """
 
     call: Callable[..., Data]
     words: tuple[str, ...] = ()
 
     def takes(self, word: str) -> bool:
-        """Return whether an argument may be given by this name."""
+        """Return True if the function accepts a keyword argument with this name."""
         return word in self.words or "*" in self.words
 
 
 def require_data(value: Any) -> Data:
-    """Return a value that is data of bounded size.
+    """Return a value after checking that it is data of bounded size.
 
     Raises
     ------
     Refused
-        It is anything else, or too large.
+        The value is anything else, or too large.
     """
     kind = type(value)
     if kind is not float and kind is not bool and value is not None:
@@ -73,16 +73,16 @@ def require_data(value: Any) -> Data:
     return value
 
 
-#: Extents of large lists that were looked at, by identity; the list is held so that its identity stays its own.
-#: No expression can change a list, so an extent holds for good.
+#: Cached extents of large lists by identity, with the list, so that its identity is not reused.
+#: No expression can extend a list in place, so a cached extent remains an upper bound.
 _SEEN: dict[int, tuple[Any, tuple[int, int]]] = {}
 _LARGE, _MOST_SEEN = 64, 4096
 
 
 def _extent(value: Any, depth: int) -> tuple[int, int]:
-    """Return how many elements and characters data has, and how many lists lie within each other.
+    """Return the number of elements and characters of data, and its nesting depth.
 
-    A part that occurs twice counts twice: that is what a text of it would have.
+    A part that occurs twice counts twice, as it would in the text of the value.
     """
     kind = type(value)
     if kind is float or kind is bool or value is None:
@@ -123,24 +123,24 @@ def _extent(value: Any, depth: int) -> tuple[int, int]:
 
 
 def require_room(size: int) -> None:
-    """Refuse a value of more elements and characters than one may have.
+    """Refuse a size above the maximum number of elements and characters.
 
     Raises
     ------
     Refused
-        With the number that is allowed.
+        With the maximum number.
     """
     if size > LARGEST:
         raise Refused(f"a text or list of more than {LARGEST} elements")
 
 
 def total(left: Data, right: Data) -> Data:
-    """Return the sum of numbers, or two texts or lists joined.
+    """Return the sum of numbers, or the concatenation of strings or lists.
 
     Raises
     ------
     TypeError
-        Sets have no sum.
+        An argument is a set.
     """
     if type(left) is frozenset or type(right) is frozenset:
         raise TypeError("sets cannot be added")
@@ -148,12 +148,12 @@ def total(left: Data, right: Data) -> Data:
 
 
 def product(left: Data, right: Data) -> Data:
-    """Return a product of numbers, or a repeated text or list, of bounded size.
+    """Return a product of numbers, or a repeated string or list, of bounded size.
 
     Raises
     ------
     Refused
-        It would be larger.
+        The result would be too large.
     """
     if isinstance(left, int) and isinstance(right, int):
         if left.bit_length() + right.bit_length() > BITS + 1:
@@ -171,7 +171,7 @@ def power(base: Data, exponent: Data) -> Data:
     Raises
     ------
     Refused
-        It would be larger.
+        The result would be too large.
     """
     whole = isinstance(base, int) and isinstance(exponent, int) and abs(base) > 1
     if whole and base.bit_length() * abs(exponent) > BITS:
@@ -180,12 +180,12 @@ def power(base: Data, exponent: Data) -> Data:
 
 
 def formatted(left: Data, right: Data) -> Data:
-    """Return a remainder, or a text with numbers and texts in the places of ``%d``, ``%.3f``, ``%s`` …
+    """Return a remainder, or a string with its ``%d``, ``%.3f``, ``%s`` … replaced by numbers and strings.
 
     Raises
     ------
     Refused
-        A format of something else, or one that makes much of little.
+        A value is not a scalar, or the format is too complex or its result too large.
     """
     if not isinstance(left, str):
         return left % right
@@ -205,7 +205,7 @@ def _refuse_wide(match: re.Match[str]) -> str:
 
 
 def _elements(value: Data) -> list[Data]:
-    """Return the elements of a text, list, dictionary or set, the last in an order of their own."""
+    """Return the elements of a string, list, dictionary or set, those of a set sorted."""
     if isinstance(value, frozenset):
         return sorted(value, key=lambda item: (type(item).__name__, item))
     if not isinstance(value, str | list | tuple | dict):
@@ -219,7 +219,7 @@ def _all_elements(values: Iterable[Data]) -> list[list[Data]]:
 
 def _text(value: Data = "") -> str:
     if isinstance(value, frozenset):
-        # its order differs from process to process
+        # the order of its elements varies between processes
         raise Refused("the text of a set")
     return str(value)
 
@@ -277,7 +277,7 @@ def _set(values: Data = ()) -> frozenset[Data]:
 
 
 def _small(function: Callable[..., Data]) -> Callable[..., Data]:
-    """Return a function of whole numbers that grow fast, for arguments that are small."""
+    """Restrict a fast-growing function of integers to small arguments."""
 
     def called(*values: Data) -> Data:
         if any(isinstance(value, int) and abs(value) > _FACTORIAL for value in values):
@@ -304,7 +304,7 @@ def _least_multiple(*values: int) -> int:
 
 
 def _tokens(text: str, sep: str = ",; ", skip_empty: Data = True) -> list[str]:
-    """Return the parts of a text between separators, as ``xacro.tokenize`` does."""
+    """Split a string at separators, as ``xacro.tokenize`` does."""
     parts = re.split(f"[{re.escape(sep)}]", text)
     return [part for part in parts if part] if skip_empty else parts
 
@@ -314,7 +314,7 @@ def _fatal(*parts: Data) -> Data:
 
 
 def _silent(*_parts: Data, **_words: Data) -> str:
-    """Return the empty text, as xacro's messages do; nobody reads them here."""
+    """Return an empty string like xacro's message functions, whose messages are not shown here."""
     return ""
 
 
@@ -365,13 +365,13 @@ _XACRO: dict[str, Function] = {
     "fatal": Function(_fatal),
     **{name: Function(_silent, ("*",)) for name in ("message", "warning", "error", "print_location")},
 }
-#: The values of names that are not the file's, and of those in the namespaces ``math`` and ``python``.
+#: Values of predefined names, also in the namespaces ``math`` and ``python``.
 CONSTANTS: Mapping[str, Data] = {
     **{name: value for name, value in vars(math).items() if isinstance(value, float)},
     "True": True,
     "False": False,
 }
-#: Functions by their names, as xacro offers them.
+#: Functions by the names that xacro gives them.
 FUNCTIONS: Mapping[str, Function] = {
     **_MATH,
     **_BUILTIN,
@@ -407,7 +407,7 @@ def _of_sets(method: Callable[[frozenset[Data], frozenset[Data]], Data]) -> Func
     return Function(lambda owner, other: method(owner, _set(other)))
 
 
-#: Methods by the type that they are of; each takes the value first.
+#: Methods by the type of their owner, which is their first argument.
 METHODS: Mapping[type, Mapping[str, Function]] = {
     str: {
         **{name: Function(getattr(str, name)) for name in _PLAIN_TEXT},
@@ -416,7 +416,7 @@ METHODS: Mapping[type, Mapping[str, Function]] = {
         "join": Function(_joined),
         "replace": Function(_replaced),
     },
-    # pop shortens a list in place, as real xacro does: nothing here lengthens one
+    # pop shortens a list in place, as in xacro itself; nothing here extends one
     list: {"index": Function(list.index), "count": Function(list.count), "pop": Function(list.pop)},
     tuple: {"index": Function(tuple.index), "count": Function(tuple.count)},
     dict: {

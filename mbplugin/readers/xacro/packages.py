@@ -1,6 +1,6 @@
-"""The folders of packages that a xacro file names, and the files that it may read.
+"""Package folders that a xacro file names, and the files that it may read.
 
-The process in which a file is expanded opens none: it asks the process that started it for :class:`Files`.
+The process that expands a file opens no files itself: it asks its parent process for :class:`Files`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from mbplugin.readers.xacro.functions import Refused
 
 _PACKAGE_FILES = ("package.xml", "manifest.xml")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
-#: Folders that are looked into below one that the user gave, or below a repository.
+#: Maximum number of folders searched below a folder given by the user, or below a repository.
 _MOST = 20_000
-#: Files and folders that the pattern of an include is compared with.
+#: Maximum number of files and folders compared with the pattern of an include.
 _COMPARED = 100_000
 _MAGIC = re.compile(r"[*?[]")
 _KEY = "written at"
-#: How a message begins about an element that the format does not know, up to its verb.
+#: Start of a message about an element unknown to the format, up to its verb.
 _STRANGE = re.compile(r"<([\w.-]+)> in <.*? (?:is|are)(?= not part of the format and )")
-#: What xacro calls the element that it works on.
+#: Variables in xacro's code for the element being processed.
 _WORKED_ON = ("node", "elt")
-#: File, as an index, and line.
+#: Index of the file, and line.
 Place = tuple[int, int]
 
 
 class Files:
-    """What a xacro file may know of files, each method by texts alone.
+    """File access for a xacro file; all methods take strings.
 
     Parameters
     ----------
@@ -50,26 +50,26 @@ class Files:
         self._packages = Packages(request)
 
     def find(self, name: str) -> str:
-        """Return the folder of a package; empty where it is found nowhere."""
+        """Return the folder of a package, empty if it cannot be located."""
         return str(self._packages.find(name) or "")
 
     def installed(self, name: str) -> str:
-        """Return the file of a source package that is installed under a name."""
+        """Return the source file that is installed under a name."""
         return str(self._packages.installed(Path(name)))
 
     def is_file(self, name: str) -> bool:
-        """Return whether there is a file of this name, be it one that may not be read."""
+        """Return True if the file exists, even if it may not be read."""
         return is_file(Path(name))
 
     def text(self, name: str) -> str:
-        """Return the text of a file that may be read.
+        """Return the text of a file, if it may be read.
 
         Raises
         ------
         FileNotFoundError
-            There is none.
+            The file does not exist.
         Refused
-            It may not be read.
+            It may not be read, or is not a file.
         """
         path = Path(name)
         if not self._packages.may_read(path):
@@ -81,14 +81,14 @@ class Files:
         return read_text(path)
 
     def values(self, name: str) -> str:
-        """Return the text of a file of values.
+        """Return the text of a YAML file of values.
 
         Raises
         ------
         IsADirectoryError
-            A folder has this name.
+            The name is that of a folder.
         Refused
-            It is no YAML file, or may not be read.
+            It is not a YAML file, or may not be read.
         """
         if Path(name).suffix.lower() not in (".yaml", ".yml"):
             if self._packages.may_read(Path(name)) and Path(name).is_dir():
@@ -97,12 +97,12 @@ class Files:
         return self.text(self.installed(name))
 
     def matching(self, pattern: str) -> list[str]:
-        """Return the files that match a pattern where files may be read, in the order of ``glob``.
+        """Return the readable files that match a pattern, in the order of ``glob``.
 
         Raises
         ------
         Refused
-            It leads outside of the packages, or is compared with too many names.
+            The pattern leads outside the packages, or is compared with too many names.
         """
         parts = pattern.replace(os.sep, "/").split("/")
         first = next((k for k, part in enumerate(parts) if _MAGIC.search(part)), len(parts))
@@ -131,12 +131,12 @@ def _names_in(folder: str) -> Iterator[str]:
 
 
 class Packages:
-    """What ``$(find …)`` gives for one file, and what may be read for it.
+    """Results of ``$(find …)`` for one file, and permission to read files for it.
 
     Parameters
     ----------
     request : Request
-        The file, and the folders that the user gave.
+        The file, and the folders given by the user.
     """
 
     def __init__(self, request: Request) -> None:
@@ -147,14 +147,14 @@ class Packages:
 
     @property
     def folder(self) -> Path:
-        """The folder of the file."""
+        """Folder of the xacro file."""
         return self._request.folder
 
     def find(self, name: str) -> Path | None:
         """Return the folder of a package, or None.
 
         It is searched around the file, in the user's folders, in the file's repository, beside the folders
-        around the file, and on the paths of ROS.
+        around the file, and on ROS paths.
         """
         if name not in self._found:
             known = _NAME.fullmatch(name) and name not in (".", "..")
@@ -162,17 +162,17 @@ class Packages:
         return self._found[name]
 
     def may_read(self, path: Path) -> bool:
-        """Return whether a file lies in the model's package, a found one, or a folder of the user's."""
+        """Return True if a file lies in the model's package, a located package, or a folder of the user."""
         if may_read(path, self._request):
             return True
         real = path.resolve()
         return any(real.is_relative_to(found.resolve()) for found in self._found.values() if found)
 
     def installed(self, path: Path) -> Path:
-        """Return the file of a source package that is installed at a path; the path where there is none.
+        """Return the source file that is installed at a path; the path itself if there is none.
 
-        ``install(DIRECTORY description/urdf …)`` of CMake drops the first folders, and ``$(find …)`` gives
-        the installed package. It counts only where one file can be meant.
+        ``install(DIRECTORY description/urdf …)`` of CMake drops the first folders, and ``$(find …)`` refers to
+        the installed package. A source file is used only if it is the only candidate.
         """
         for package in filter(None, self._found.values()):
             if path.is_relative_to(package) and not path.exists():
@@ -183,7 +183,7 @@ class Packages:
         return path
 
     def _inside(self, package: Path) -> list[Path]:
-        """Return the folders of a package, which are listed once."""
+        """Return the folders in a package, listed once and cached."""
         if package not in self._folders:
             self._folders[package] = [Path(folder) for folder, _, _ in islice(os.walk(package), _MOST)]
         return self._folders[package]
@@ -195,9 +195,9 @@ class Packages:
         yield from self._in_roots(name, [Path(entry).absolute() for entry in self._request.package_dirs])
         if root := repository_of(folder):
             beside = [path for own, path in self._packages(root) if own == name]
-            # of several with one name the nearest one
+            # the nearest of several with the same name
             yield from sorted(beside, key=lambda path: -len(_common(path, folder)))
-        # packages of one workspace lie beside each other, in folders of their names
+        # packages of a workspace lie beside each other, in folders with their names
         yield from (own / name for own in around[:-1] if package_name(own / name) == name)
         variables = (os.environ.get(key, "") for key in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"))
         entries = (entry for value in variables for entry in value.split(os.pathsep))
@@ -211,14 +211,14 @@ class Packages:
             yield from (path for own, path in self._packages(root) if own == name)
 
     def _packages(self, root: Path) -> list[tuple[str, Path]]:
-        """Return name and folder of the packages below a folder, which is searched once."""
+        """Return name and folder of the packages below a folder, searched once and cached."""
         if root not in self._below:
             self._below[root] = [(package_name(path), path) for path in _packages_below(root)]
         return self._below[root]
 
 
 def _common(path: Path, folder: Path) -> tuple[str, ...]:
-    """Return the parts that a path and a folder begin with."""
+    """Return the leading parts that a path and a folder have in common."""
     count = 0
     for a, b in zip(path.parts, folder.parts, strict=False):
         if a != b:
@@ -228,7 +228,7 @@ def _common(path: Path, folder: Path) -> tuple[str, ...]:
 
 
 def _packages_below(root: Path) -> Iterator[Path]:
-    """Yield the folders of packages below a folder, none inside of another."""
+    """Yield the package folders below a folder; packages inside packages are skipped."""
     for path, folders, files in islice(os.walk(root), _MOST):
         if any(name in files for name in _PACKAGE_FILES):
             folders.clear()
@@ -236,23 +236,21 @@ def _packages_below(root: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
 
 
-# Where the elements of an expanded xacro file were written.
+# Source locations of the elements of an expanded xacro file.
 #
-# Every element that is parsed carries its file and line as user data, also where macros copy it: xacro itself
-# sees
-# nothing of it.
+# Every parsed element carries its file and line as user data, also after macros copy it, invisibly to xacro.
 
 
 class _Kept:
-    """Gives the copy of an element the place of the element."""
+    """Handler that copies the location of an element to its copies."""
 
     def handle(self, operation: int, key: str, data: Place, source: Any, copy: Any) -> None:
-        """Do so; the signature is that of the DOM."""
+        """Copy the location; the signature is that of the DOM."""
         copy.setUserData(key, data, self)
 
 
 class _Builder(expatbuilder.ExpatBuilderNS):
-    """A builder of documents whose elements carry their line."""
+    """A document builder that records the line of each element."""
 
     def __init__(self, file: int) -> None:
         super().__init__()
@@ -266,18 +264,18 @@ class _Builder(expatbuilder.ExpatBuilderNS):
 
 @dataclass(frozen=True)
 class Expansion:
-    """What a xacro file becomes.
+    """The result of expanding a xacro file.
 
     Parameters
     ----------
     text : str
         The URDF or SDF.
     files : tuple of str
-        Every file of macros that was read, the first one first.
+        Every macro file that was read, in order of reading.
     places : tuple of (int, int) or None
-        For each element of the text, in its order, the index of the file and the line from 1.
+        For each element of the text, in document order, the index of the file and the line from 1.
     macros : frozenset of str
-        The names of the macros that the files define.
+        The names of the macros defined in the files.
     """
 
     text: str
@@ -288,14 +286,14 @@ class Expansion:
 
 @dataclass(eq=False)
 class Marks:
-    """The files that were parsed while a xacro file is expanded, and their texts."""
+    """The files parsed during the expansion of a xacro file, their texts, and the names of their macros."""
 
     files: list[str] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
     macros: set[str] = field(default_factory=set)
 
     def document(self, text: str | bytes, file: str) -> Any:
-        """Return the document of a file's text, whose elements carry where they stand."""
+        """Parse the text of a file into a document whose elements carry their locations."""
         if file not in self.files:
             self.files.append(file)
             self.texts[file] = text if isinstance(text, str) else text.decode("utf-8", "replace")
@@ -304,14 +302,14 @@ class Marks:
         return document
 
     def places(self, document: minidom.Document) -> tuple[Place | None, ...]:
-        """Return the place of each element in document order.
+        """Return the location of each element in document order.
 
-        What the expansion has made itself stands where the element around it stands.
+        Elements generated by the expansion have the location of their enclosing element.
         """
         return tuple(_place(element) for element in document.getElementsByTagName("*"))
 
     def where_failed(self, error: BaseException) -> str:
-        """Return ``file:line`` of the element that xacro worked on; empty where that is not known."""
+        """Return ``file:line`` of the element that xacro was processing, empty if it is unknown."""
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         for frame in reversed(frames):
             for name in _WORKED_ON:
@@ -321,7 +319,7 @@ class Marks:
 
 
 def _place(node: Any) -> Place | None:
-    """Return the place of a node, or of the nearest element around it that has one."""
+    """Return the location of a node, or of its nearest ancestor with one."""
     while node is not None:
         place: Place | None = node.getUserData(_KEY) if hasattr(node, "getUserData") else None
         if place is not None:
@@ -331,15 +329,15 @@ def _place(node: Any) -> Place | None:
 
 
 class Written:
-    """Translates lines of an expanded text into the files and lines where they were written.
+    """Maps lines of an expanded text to the files and lines where they were written.
 
     Parameters
     ----------
     expansion : Expansion
     name : str
-        What the expanded text is called in origins and messages.
+        Name of the expanded text in origins and messages.
     file : str
-        The xacro file, for what has no line.
+        The xacro file, for items without a line.
     """
 
     def __init__(self, expansion: Expansion, name: str, file: str) -> None:
@@ -351,25 +349,25 @@ class Written:
                 self._places.setdefault(line, (expansion.files[place[0]], place[1]))
 
     def origin(self, origin: Origin) -> Origin:
-        """Return where something of the expanded text was written."""
+        """Map an origin in the expanded text to its source."""
         if origin.file != self._name:
             return origin
         file, line = self._places.get(origin.line, (self._file, 0))
         return Origin(file, line, origin.text)
 
     def message(self, text: str) -> str:
-        """Return a text that names files and lines as they were written."""
+        """Replace locations in a message by those in the source files."""
         return self._mention.sub(lambda match: str(self.origin(_origin(match, self._name))), text)
 
     def defect(self, defect: Defect) -> Defect:
-        """Return a defect at the place where it was written."""
+        """Map a defect to its source location."""
         evidence = dict(defect.evidence)
         if isinstance(evidence.get("lines"), list):
             evidence["lines"] = [self.origin(Origin(self._name, line)).line for line in evidence["lines"]]
         place = defect.origin and self.origin(defect.origin)
         called = _STRANGE.match(defect.message)
         if called and called[1] in self._macros:
-            # whatever the macro makes is missing from the robot
+            # whatever the macro would generate is missing from the robot
             message = (
                 f"{called[0]} not read: {called[1]!r} is a macro of xacro that is called without its prefix"
             )
@@ -379,7 +377,7 @@ class Written:
         return replace(defect, origin=place, message=message, evidence=evidence)
 
     def scene(self, scene: Scene) -> Scene:
-        """Return a scene with its origins, defects and documents where they were written."""
+        """Map the origins, defects and documents of a scene to their source locations."""
         return replace(
             scene,
             origin={key: self.origin(origin) for key, origin in scene.origin.items()},
@@ -388,12 +386,12 @@ class Written:
         )
 
     def document(self, document: Document) -> Document:
-        """Return a document whose elements are where they were written."""
+        """Map the elements of a document to their source locations."""
         elements = (part._replace(origin=self.origin(part.origin)) for part in document.elements)
         return replace(document, elements=tuple(elements))
 
     def error(self, error: MbPluginError) -> MbPluginError:
-        """Return an error that names the place where its cause was written."""
+        """Map the locations in an error to their sources, in place."""
         error.what, error.where, error.remedy = (
             self.message(text) for text in (error.what, error.where, error.remedy)
         )
@@ -406,11 +404,11 @@ def _origin(match: re.Match[str], name: str) -> Origin:
 
 
 def _lines(expansion: Expansion, name: str) -> Iterator[tuple[int, Place | None]]:
-    """Yield the line of each element in the expanded text, and its place."""
+    """Yield the line of each element in the expanded text, and its source location."""
     try:
         root = parse_xml(expansion.text, name)
     except MbPluginError:
-        # whoever reads the text says what is wrong with it
+        # the reader of the text will report the error
         return
     elements: Sequence[Any] = [element for element in root.iter() if isinstance(element.tag, str)]
     if len(elements) == len(expansion.places):

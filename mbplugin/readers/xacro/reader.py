@@ -1,4 +1,4 @@
-"""Xacro: checked, then expanded in a process of its own, with the arguments of the caller."""
+"""Xacro: checked, then expanded in a separate process, with the arguments of the caller."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from mbplugin.readers.xacro.expression import parsed, refuse_constant, value_of
 from mbplugin.readers.xacro.functions import CONSTANTS, Data, Function, Refused, require_data
 from mbplugin.readers.xacro.packages import Expansion, Files, Marks, Written
 
-#: What the expansion of one file may take.
+#: Limits for the expansion of one file.
 LIMITS = Limits(seconds=60.0, cpu=10, memory=1 << 30)
-#: It computes, and asks for what it needs of files.
+#: The process only computes; it asks its parent for files.
 _WALLS = Walls(reads=False)
-#: Characters of what a file may become.
+#: Maximum length of an expanded file, characters.
 _LONGEST = 50_000_000
-#: Times that a file may be open at once: one that includes itself again and again is never expanded.
+#: Maximum number of times that a file may be open at once, to stop endless recursive includes.
 _DEEPEST = 20
-#: What is replaced in the package; a version without it cannot be held.
+#: Attributes of the xacro package that are replaced; a version without them cannot be restricted.
 _NEEDED = (
     *("safe_eval", "parse", "process_file", "_global_symbols", "filestack", "substitution_args"),
     *("NameSpace", "glob", "eval_extension", "substitution_args_context", "all_includes"),
 )
-#: Units of numbers in YAML files, and what they are of the unit of SI.
+#: Units of numbers in YAML files, and their values in SI.
 _UNITS = {
     "!radians": 1.0,
     "!degrees": pi / 180.0,
@@ -52,7 +52,7 @@ _UNITS = {
     "!foot": 0.3048,
     "!inches": 0.0254,
 }
-#: As xacro's own lexer: an escape, an expression, a substitution.
+#: As in xacro's own lexer: an escape, an expression, a substitution.
 _PARTS = re.compile(r"\$\$+[{(]|\$\{([^}]*)\}|\$\(([^)]*)\)")
 _INNER = re.compile(r"\$\([^)]*\)|\$\{[^}]*\}")
 _SHOWN = 60
@@ -61,20 +61,20 @@ _SHOWN = 60
 def read_xacro(text: str, request: Request) -> Scene:
     """Return the scene of a xacro file.
 
-    Origins name the xacro file and line in which an element was written, be it an included one.
+    Origins state the xacro file (possibly an included one) and line in which an element was written.
 
     Raises
     ------
     MissingDependency
         ``xacro`` is not installed.
     RefusedXacro
-        The file has expressions that are not evaluated unless they are allowed.
+        The file has expressions that are evaluated only with permission.
     BrokenModel
-        The expansion failed or passed a limit, or what came out is no URDF.
+        The expansion failed or exceeded a limit, or its result is not a URDF.
     UnresolvedPath
-        A package is found nowhere.
+        A package cannot be located.
     UnreadableFile
-        It is a text without a file, which could not name others.
+        The request is for a text without a file, which could not name other files.
     """
     if request.text is not None:
         raise UnreadableFile(
@@ -102,7 +102,7 @@ def _expanded(request: Request) -> Expansion:
     }
     variables = frozenset(os.environ)
     if request.xacro_unsafe:
-        # the user trusts it like a program, and may want it to start programs
+        # the user trusts the file like a program, and may want it to start programs
         return in_own_child(
             "xacro", LIMITS, request.path, environment, expand, request, variables, walls=None
         )
@@ -115,36 +115,32 @@ def _expanded(request: Request) -> Expansion:
 # The xacro package in a separate process, without access to the system.
 #
 # It runs the file's macros, and nothing else: expressions are computed by
-# :mod:`mbplugin.readers.xacro.expression`, files are asked of the process that started this one, which opens
-# those of
-# the packages, and of the environment only ROS's variables are read. None of the package's functions is a
-# value
-# that a file could name. A text that is put together while the macros run passes the same gate as one that
-# stands
-# in the file.
+# :mod:`mbplugin.readers.xacro.expression`; files are requested from the parent process, which opens only those of
+# the packages; and only ROS variables of the environment are read. None of the package's functions is a value
+# that a file could name. Text that macros compose at run time passes the same checks as text in the file.
 
 
 def expand(request: Request, variables: frozenset[str], folder: str = "") -> Expansion:
-    """Return the expansion of a xacro file; arguments that the request does not state have their defaults.
+    """Expand a xacro file; arguments that the request does not state have their defaults.
 
     Parameters
     ----------
     request : Request
     variables : frozenset of str
-        The names of the environment variables that are set for the user.
+        The names of the environment variables set for the user.
     folder : str
-        The working folder of the parent, which then opens the files for this process.
+        The working folder of the parent, which opens the files for this process; if empty, they are opened here.
 
     Raises
     ------
     MissingDependency
-        There is no xacro, or one that is too old.
+        xacro is not installed, or too old.
     RefusedXacro
-        The file, or one that it includes, has something that is not allowed.
+        The file, or one that it includes, contains something that is not permitted.
     BrokenModel
         The expansion failed.
     UnresolvedPath
-        A package is found nowhere.
+        A package cannot be located.
     """
     xacro = _xacro(request)
     gate = _Gate(xacro, _Asked() if folder else Files(request), variables, folder or str(Path.cwd()))
@@ -190,7 +186,7 @@ def _xacro(request: Request) -> ModuleType:
 
 
 class _Asked:
-    """What the parent tells of files: its :class:`Files`, asked by the names of their methods."""
+    """Proxy for the :class:`Files` of the parent process, which is asked by method name."""
 
     def __getattr__(self, name: str) -> Callable[[str], Any]:
         return lambda text: PARENT.ask(name, text)
@@ -198,7 +194,7 @@ class _Asked:
 
 @dataclass(eq=False)
 class _Gate:
-    """What stands between the xacro package and the system.
+    """Replacement of the functions by which the xacro package accesses the system.
 
     Parameters
     ----------
@@ -217,12 +213,12 @@ class _Gate:
     marks: Marks = field(default_factory=Marks)
 
     def open(self) -> None:
-        """Have packages found where ours are found, and lines remembered; nothing is refused."""
+        """Install this reader's package search and recording of lines; nothing is refused."""
         self.xacro.substitution_args._eval_find = self.find
         self.xacro.parse = lambda text, name="": self.parse(text, name, self.unchecked)
 
     def close(self) -> None:
-        """Replace every way out of the package."""
+        """Replace every access of the package to the system."""
         xacro = self.xacro
         xacro.substitution_args._eval_find = self.find
         spaces = {name: xacro.NameSpace() for name in ("math", "python", "xacro")}
@@ -238,7 +234,7 @@ class _Gate:
         xacro.parse = lambda text, name="": self.parse(text, name, self.checked)
         xacro.glob = SimpleNamespace(glob=self.files.matching)
         extension = xacro.eval_extension
-        # the working folder of this process is nobody's
+        # the working folder of this process has no meaning for the user
         xacro.eval_extension = lambda text: self.folder if text == "$(cwd)" else extension(text)
         arguments = self.xacro.substitution_args
         arguments._eval, arguments._eval_dirname = self.eval, self.dirname
@@ -255,25 +251,25 @@ class _Gate:
         arguments._eval_env, arguments._eval_optenv = env, optenv
 
     def find(self, name: str) -> str:
-        """Return the folder of a package as text."""
+        """Return the folder of a package."""
         if found := self.files.find(name):
             return found
         raise MissingPackage(name)
 
     def dirname(self, name: str) -> str:
-        """Return the folder of a file, absolute where the user stands."""
+        """Return the folder of a file, absolute, relative names starting from the user's working folder."""
         return os.path.normpath(os.path.join(self.folder, os.path.dirname(name)))  # noqa: PTH118, PTH120
 
     def eval(self, text: str, context: Any) -> str:
-        """Return the value of ``$(eval …)``: an expression of the arguments, without calls."""
+        """Return the value of ``$(eval …)``: an expression of the arguments, without functions that read files."""
         convert = self.xacro.substitution_args.convert_value
         given = context.get("arg", {})
-        # as xacro takes them: 'true' is a truth value, '2' a number
+        # converted as by xacro: 'true' becomes a truth value, '2' a number
         symbols = {name: convert(given[name], "auto") for name in given}
         return str(value_of(text, symbols | {"true": True, "false": False, "pi": pi}, {}))
 
     def parse(self, text: Any, name: str, content: Callable[[str], str | bytes]) -> Any:
-        """Return the document of a text, or of a file of macros with its lines."""
+        """Return the document of a text, or of a macro file with its lines."""
         if text is not None:
             return minidom.parseString(text)
         if self.xacro.filestack.count(name) > _DEEPEST:
@@ -286,41 +282,41 @@ class _Gate:
         try:
             return self.marks.document(content(name), name)
         except OSError as error:
-            # as xacro itself does, whose optional includes may be missing
+            # as in xacro itself, whose optional includes may be missing
             self.xacro.filestack.pop()
             raise self.xacro.XacroException(f"{error.strerror}: {error.filename}", exc=error) from None
 
     def unchecked(self, name: str) -> bytes:
-        """Return the content of a file of macros that is trusted."""
+        """Return the content of a trusted macro file."""
         return Path(name).read_bytes()
 
     def checked(self, name: str) -> str:
-        """Return the text of a file of macros in which everything is allowed."""
+        """Return the text of a macro file after checking that all its content is permitted."""
         text = self.files.text(name)
         refuse_entities(text, name)
         check_text(text, name, self.variables)
         return text
 
     def abs_filename(self, name: str) -> str:
-        """Return the path of a name beside the file that is being expanded."""
+        """Return the path of a name relative to the file being expanded."""
         if not isinstance(name, str):
             raise TypeError("a file's name is a text")
         return os.path.join(os.path.dirname(self.xacro.filestack[-1] or ""), name)  # noqa: PTH118, PTH120
 
     def load_yaml(self, name: str) -> Data:
-        """Return the content of a file of values, as data."""
+        """Return the content of a YAML file of values, as data."""
         import yaml
 
         path = self.abs_filename(name)
         text = self.files.values(path)
 
         class Loader(yaml.SafeLoader):
-            """The loader of plain data, with the units of xacro."""
+            """Loader of plain data, with the units of xacro."""
 
         def number(loader: Any, node: Any) -> float:
             return float(value_of(str(loader.construct_scalar(node)), CONSTANTS)) * _UNITS[node.tag]
 
-        # a date has no meaning for a robot; its text is what xacro would print
+        # dates have no meaning for a robot; xacro would print their text
         constructors: dict[str, Any] = {"tag:yaml.org,2002:timestamp": Loader.construct_yaml_str}
         for tag, constructor in {**constructors, **dict.fromkeys(_UNITS, number)}.items():
             Loader.add_constructor(tag, constructor)
@@ -328,7 +324,7 @@ class _Gate:
         return require_data(yaml.load(text, Loader))
 
     def check_known_includes(self, file: str, included_at: str, seen: set[str]) -> None:
-        """Check a file and what it includes by names that are known before anything is expanded."""
+        """Check a file and its includes, as far as their names are known before the expansion."""
         if file in seen:
             return
         seen.add(file)
@@ -347,15 +343,15 @@ class _Gate:
                 self.check_known_includes(path, where(element), seen)
 
 
-# Errors of an expansion: what is missing is named, with the file and line that need it.
+# Errors of an expansion: they name what is missing, with the file and line that need it.
 
 
 class MissingPackage(LookupError):
-    """A package that is found nowhere; its argument is the name."""
+    """A package that cannot be located; the argument is its name."""
 
 
 def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPluginError:
-    """Return the error of ours that an exception in xacro stands for.
+    """Convert an exception raised in xacro to an error of this package.
 
     Parameters
     ----------
@@ -364,15 +360,15 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
     file : str
         The file that was expanded.
     marks : Marks
-        The files that were read, in which the place is searched, and the lines of their elements.
+        The files that were read, with the lines of their elements, in which the location is searched.
 
     Raises
     ------
     MemoryError
-        The process has no more memory; its limits are judged elsewhere.
+        The process is out of memory; the caller handles this limit.
     """
     cause: Any = error
-    # xacro wraps what goes wrong in an expression
+    # xacro wraps errors in expressions
     while (inner := getattr(cause, "exc", None)) is not None:
         cause = inner
     if isinstance(cause, MbPluginError):
@@ -381,7 +377,7 @@ def error_of(error: BaseException, xacro: Any, file: str, marks: Marks) -> MbPlu
         raise cause
     read = str((xacro.filestack or [file])[-1] or file)
     failed = marks.where_failed(error) or read
-    # the file that was worked on comes first
+    # the file being processed comes first
     searched = {file: marks.texts[file] for file in (read, *marks.files) if file in marks.texts}
     if isinstance(cause, Refused):
         return refused(str(cause), failed)
@@ -432,14 +428,14 @@ def _unreadable(name: str, why: str, failed: str) -> MbPluginError:
 
 
 def _expression(reason: str) -> str:
-    """Return the expression that a message of xacro quotes, empty where it quotes none."""
+    """Return the expression quoted in a message of xacro, empty if there is none."""
     _, quoted, rest = reason.partition("when evaluating expression '")
     return rest.partition("'")[0] if quoted else ""
 
 
 def _place(texts: Mapping[str, str], written: str) -> str:
-    """Return ``file:line`` of the first element with a text; empty where none has it."""
-    # a macro is expanded where it is called, not where it is written
+    """Return ``file:line`` of the first element that contains a text, empty if there is none."""
+    # search the source: a macro fails where it is called, not where it is written
     for file, content in texts.items() if written else ():
         try:
             lines = [line for text, line in texts_of(content, file) if written in text]
@@ -450,17 +446,17 @@ def _place(texts: Mapping[str, str], written: str) -> str:
     return ""
 
 
-# Checks of every expression and substitution of a xacro file, before it is expanded.
+# Checks of every expression and substitution of a xacro file, before its expansion.
 
 
 class RefusedXacro(MbPluginError):
-    """A xacro file with something that is not expanded without being allowed."""
+    """A xacro file with content that is expanded only with permission."""
 
     code = "MB914"
 
 
 def refused(what: str, where: str) -> RefusedXacro:
-    """Return the error about something that a xacro file may not have."""
+    """Return the error about content of a xacro file that is not permitted."""
     return RefusedXacro(
         f"xacro with {what} is not expanded",
         where=where,
@@ -470,7 +466,7 @@ def refused(what: str, where: str) -> RefusedXacro:
 
 
 def check_text(text: str, file: str, variables: frozenset[str]) -> None:
-    """Refuse a file with an expression or substitution that is not allowed, with its line.
+    """Refuse a file with an expression or substitution that is not permitted, with its line.
 
     Parameters
     ----------
@@ -482,9 +478,9 @@ def check_text(text: str, file: str, variables: frozenset[str]) -> None:
     Raises
     ------
     RefusedXacro
-        The first one.
+        The first such expression or substitution.
     BrokenXml
-        The text is no XML.
+        The text is not XML.
     """
     for written, line in texts_of(text, file):
         if "$" not in written:
@@ -499,26 +495,26 @@ def check_text(text: str, file: str, variables: frozenset[str]) -> None:
 
 
 def check_variable(name: str, variables: frozenset[str], *, optional: bool) -> None:
-    """Refuse to read an environment variable that is not one of ROS.
+    """Refuse an environment variable that is not one of ROS.
 
-    One that may be missing is passed over where it is missing.
+    An ``optional`` variable that is not set is permitted.
 
     Raises
     ------
     Refused
-        With its name.
+        With the name of the variable.
     """
     if not is_ros_variable(name) and not (optional and name not in variables):
         raise Refused(f"the environment variable {name!r}, which is not one of ROS,")
 
 
 def texts_of(text: str, file: str) -> Iterator[tuple[str, int]]:
-    """Yield every text of a file that xacro evaluates, and its line.
+    """Yield every text of a file that xacro evaluates, with its line.
 
     Raises
     ------
     BrokenXml
-        The text is no XML.
+        The text is not XML.
     """
     for element in parse_xml(text, file).iter():
         line = int(element.sourceline or 0)
@@ -530,14 +526,14 @@ def texts_of(text: str, file: str) -> Iterator[tuple[str, int]]:
 
 
 def _check_expression(text: str) -> None:
-    # what stands for an inner substitution is not known yet; the whole is looked at again with its value
+    # the values of inner substitutions are unknown yet; the whole is checked again with them
     inner = _INNER.sub("x", text)
     try:
         parsed(inner)
         if inner == text:
             refuse_constant(text)
     except SyntaxError:
-        # no expression: xacro says so, if it ever comes to it
+        # not an expression: xacro reports it, if it is ever evaluated
         return
 
 
