@@ -71,15 +71,15 @@ def analyze(
     ----------
     mech : path, PyBullet client, Scene or Mechanism
     q : mapping or vector, optional
-        Joint coordinates, rad and m; what is not named keeps the scene's value. What is named, or stated in the
-        scene, holds exactly while the loops are closed; values that contradict each other are an error. A vector
-        is where the search for a closed pose starts.
+        Joint coordinates, rad and m; coordinates not named keep the scene's value. Coordinates named here or stated
+        in the scene are held exactly while the loops are closed; contradictory values are an error. A vector
+        only sets the initial guess for the closed pose.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; default: the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     method : "qr", "svd", "rank", "nullspace", "dca" or "dca-extended"
     planar : "xy", "yz" or "zx", optional
     samples : int, optional
-        Number of sampled poses that distinguish redundancy from a singular pose; the scene's, else
+        Number of sampled poses that distinguish redundancy from a singular pose; default: the scene's, else
         ``constraints.tolerance.DEFAULT_SAMPLES``.
     snap_angles : bool
         Read rounded angle literals as fractions of π.
@@ -88,18 +88,18 @@ def analyze(
     Raises
     ------
     BadUsage
-        A method, plane, tolerance or number of poses that there is not; ``snap_angles`` without a scene.
+        Invalid method, plane, tolerance or number of samples; ``snap_angles`` without a scene.
     UnknownName
-        A coordinate or a constraint of a group that the mechanism does not have.
+        Unknown coordinate, or unknown constraint in a group.
     CannotClose
         The loops cannot be closed.
     ContradictedState
-        Stated coordinates that no pose has together.
+        No pose satisfies all stated coordinates.
 
     Warns
     -----
     ImplausibleValue
-        A mass below zero of a mechanism, or a coordinate that is probably in another unit.
+        A mechanism has a negative mass, or a coordinate is probably in another unit.
     """
     mech = model_of(mech)
     if snap_angles:
@@ -107,7 +107,7 @@ def analyze(
             raise BadUsage("snap_angles needs the angles as they were written", remedy="pass a scene")
         mech = reload(mech, snap_angles=True)
     mechanism = mechanism_of(mech)
-    if not isinstance(mech, Scene):  # of a file the rules say it, at its line
+    if not isinstance(mech, Scene):  # for a file, the lint rules report it with its line
         warn_of(masses_below_zero(mechanism))
     return analyze_mechanism(
         mechanism,
@@ -142,27 +142,27 @@ def analyze_mechanism(
     q : mapping or vector, optional
         Joint coordinates to start from.
     stated : State, optional
-        In place of q: a pose, and which of its coordinates are stated.
+        Replaces q: a pose, with the set of stated coordinates.
     tolerance : float
         Rank tolerance relative to the largest singular value of a block's scaled closure Jacobian.
     method : "qr", "svd", "nullspace", "rank", "dca" or "dca-extended"
-        The uniqueness tool; they agree wherever the rank is clear, and the divide-and-conquer test
-        says where it does not apply or cannot decide. Its extension, which is not in the paper, carries
-        the null space through the tree and decides what the paper's steps leave.
+        The uniqueness tool. All agree where the rank is clear; the divide-and-conquer test reports where it
+        does not apply or cannot decide. Its extension, which is not in the paper, propagates the null space
+        through the tree and decides the cases that the paper's steps leave open.
     planar : "xy", "yz" or "zx", optional
         Analyze the motion in a plane.
     samples : int
-        Poses sampled, at most, to tell structural redundancy from a singular pose.
+        Maximum number of sampled poses that distinguish structural redundancy from a singular pose.
     groups : sequence of sequences of constraint names
     seed : int
-        Of restarts and samples.
+        Random seed for restarts and samples.
     kept : mapping of pair name to phrases, optional
-        What the joints do that are not passive; no remedy changes these.
+        Roles of the joints that are not passive; no remedy changes these joints.
 
     Raises
     ------
     CannotClose
-        A loop that cannot be closed.
+        A loop cannot be closed.
     BadUsage
         A tolerance outside (0, 1), a negative number of samples, an unknown method or plane.
     """
@@ -172,7 +172,7 @@ def analyze_mechanism(
     blocks, labels, p = view.blocks, view.row_labels, view.redundancy
     stressed = stress(blocks)
     if not p or any(b.elimination for b in blocks):
-        # projecting a large mechanism back onto its closures takes longer than all the rest
+        # projecting a large mechanism back onto its closures takes longer than the rest of the analysis
         samples = 0
     structural, generic_q, taken = generic_pose(view, blocks, samples, seed)
     verdicts, dca = constraint_verdicts(mech, stressed, labels, method), None
@@ -210,11 +210,11 @@ def analyze_mechanism(
     )
 
 
-# what an analysis computes later are functions of this module, so that it can go to another process
+# the deferred computations are module-level functions, so that an analysis can be pickled to another process
 
 
 def _cures(view: View, generic_q: Array, kept: Mapping[str, tuple[str, ...]], mobility: Mobility) -> Cures:
-    """Return the remedies at a pose ``generic_q`` (nq,), where the rank is the generic one."""
+    """Return the remedies, found at the pose ``generic_q`` (nq,) of generic rank."""
     return proved_cures(view.at(generic_q), view, kept, mobility=mobility)
 
 
@@ -231,7 +231,7 @@ def _by_dca(
     *,
     extended: bool,
 ) -> tuple[tuple[ConstraintVerdict, ...], DcaResult]:
-    """Return the verdicts of the divide-and-conquer test, which leaves some of them open if not extended."""
+    """Return the verdicts of the divide-and-conquer test; without the extension some may be undecided."""
     from mbplugin.analysis.dca import dca_uniqueness
 
     result = dca_uniqueness(
@@ -251,7 +251,7 @@ def _by_dca(
             reaction=found[verdict.name].reaction,
             indeterminate_dim=found[verdict.name].indeterminate_dim,
             components=tuple(ComponentVerdict(*c) for c in found[verdict.name].components),
-            # the directions and norms are those of the other tools
+            # the directions and norms come from the other tools: keep them only where the verdicts agree
             open_force=verdict.open_force if same[verdict.name] else None,
             open_moment=verdict.open_moment if same[verdict.name] else None,
             B_norm=verdict.B_norm if same[verdict.name] else None,
@@ -285,20 +285,20 @@ def _holonomic(view: View, labels: dict[str, tuple[str, ...]], p: int) -> tuple[
 
 # How much of each reaction is arbitrary: the norms of B_X = C_Xᵀ Q_X (wojtyra2013 (27)).
 #
-# Q_X are the rows of constraint X of an orthonormal basis of the left null space, the last p columns of Q
-# there. The reaction of X is unique iff B_X is zero. Its Frobenius norm does not depend on the basis.
+# Q_X: the rows of constraint X in an orthonormal basis of the left null space (in the paper, the last p columns
+# of Q). The reaction of X is unique iff B_X is zero. Its Frobenius norm does not depend on the basis.
 
 
 def with_B_norms(
     stressed: Sequence[StressedBlock], verdicts: Sequence[ConstraintVerdict]
 ) -> tuple[ConstraintVerdict, ...]:
-    """Return the verdicts with the norms of B_X; None in a large block, which keeps no basis."""
+    """Return the verdicts with the norms of B_X; None in large blocks, for which no basis is stored."""
     norms: dict[str, float | None] = {}
     for s in stressed:
         if s.ranked.redundancy:
             norms.update(_of_block(s))
     found = [norms.get(v.name, 0.0) for v in verdicts]
-    # a large block has none, nor have the verdicts yet
+    # in a large block the norm is None, which is also the default of a verdict
     return tuple(
         v if norm is None else replace(v, B_norm=norm) for v, norm in zip(verdicts, found, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Which pair can replace which: the same frames, fewer constrained components."""
+"""Catalogue of replacement pairs: the same frames, fewer constrained components."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
 
-#: Types that replace others, and how readily a workshop makes each; a lower cost is offered first.
+#: Cost of each replacement type: how hard it is to manufacture; cheaper ones are offered first.
 COST = {
     "revolute": 1.0,
     "prismatic": 1.0,
@@ -27,35 +27,35 @@ COST = {
     "point-on-line": 1.5,
     "point-on-plane": 3.0,
 }
-#: Extra cost of making a joint where two links are one part.
+#: Extra cost of a joint between two links that are now rigidly connected (``fixed``).
 _GLUED = 2.0
 _AXES = {axis: np.eye(3)[k] for k, axis in enumerate("xyz")}
-#: A released set is accepted when the smallest singular value of its rows of Z exceeds this fraction
-#: of the largest force or moment; below, the released rows hardly carry the self-stress.
+#: A set of released rows is accepted if the smallest singular value of these rows of Z exceeds this fraction
+#: of the largest force or moment; below it, the released rows hardly carry the self-stress.
 _WELL_CONDITIONED = 1e-3
-#: What is left of a released row and smaller is rounding.
+#: Entries of an eliminated row up to this size are rounding.
 _NOTHING = 1e-9
-#: A pivot may be smaller than the largest one by so much where it keeps rows short.
+#: A pivot may be as small as this fraction of the largest entry, if it keeps the rows sparse.
 _PIVOT = 0.1
-#: Whether a pair may become of a type.
+#: Predicate: may this pair be changed to this type?
 Allowed = Callable[[Pair, str], bool]
-#: Samples in a row that show nothing new and end the search: a random pose has the generic rank with
+#: The search ends after this many consecutive samples without change: a random pose has the generic rank with
 #: probability one.
 _ENOUGH = 3
-#: A sampled pose proves a higher rank only by singular values that are clear of the tolerance.
+#: At sampled poses singular values must exceed this multiple of the tolerance to prove a higher rank.
 CLEAR = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class Replacement:
-    """A weaker pair type in place of a pair.
+    """A weaker type for a pair.
 
     Parameters
     ----------
     axis : (3,) array or None
         New joint axis (for a universal joint the second cross axis) in axes of P.
     released : (c, k) array
-        Combinations of the pair's k rows that are no longer constrained.
+        Combinations of the pair's k rows that the new type no longer constrains.
     """
 
     pair: str
@@ -66,12 +66,12 @@ class Replacement:
 
 
 def replacements(pair: Pair, turn: float) -> Iterator[Replacement]:
-    """Yield the catalogue pairs that constrain less than a pair does.
+    """Yield the catalogue types that constrain strictly less than a pair.
 
     Parameters
     ----------
     turn : float
-        Present angle about its z, rad; a universal joint's second axis has turned with it.
+        Present angle of the pair about its z, rad; a universal joint's second axis rotates with it.
     """
     if pair.type in ("screw", "distance"):
         return
@@ -108,9 +108,9 @@ def _variants(current: str) -> Iterator[tuple[str, Array | None, set[str]]]:
 
 
 def _second_axis(rows: tuple[str, ...], axis: Array, turn: float) -> Array:
-    """Return the rotations (k, m) that a universal joint about z and ``axis`` (3,) frees besides those free now.
+    """Return the rotations (k, m) that a universal joint about z and ``axis`` (3,) frees in addition.
 
-    One column for each of the m rows.
+    One column for each of the m rows of the present pair.
     """
     now = np.array(
         [np.cos(turn) * axis[0] - np.sin(turn) * axis[1], np.sin(turn) * axis[0] + np.cos(turn) * axis[1]]
@@ -123,21 +123,21 @@ def _second_axis(rows: tuple[str, ...], axis: Array, turn: float) -> Array:
     return released
 
 
-# What weaker pairs release of the self-stresses of a block, and which of them together release all.
+# Self-stresses of a block that weaker pairs release, and sets of weaker pairs that release all of them.
 
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """A replacement and what it releases of the self-stresses.
+    """A replacement with the rows of the self-stress basis that it releases.
 
     Parameters
     ----------
     columns : (n,) int array
-        Those of the basis that load its pair.
+        The basis vectors that load its pair.
     rows : (c, n) array
-        What it releases of them.
+        The released rows of these vectors.
     conditioning : float
-        The smallest singular value of its rows of an orthonormal basis.
+        The smallest singular value of the released rows in an orthonormal basis.
     """
 
     replacement: Replacement
@@ -147,9 +147,9 @@ class Option:
 
     @property
     def order(self) -> tuple[int, float, float]:
-        """Many released rows first, then cheap, then well-conditioned.
+        """Sort key: more released rows first, then lower cost, then better conditioning.
 
-        Rounded, so that equally good options stay in file order on every machine.
+        The conditioning is rounded, so that equally good options stay in file order on every machine.
         """
         return -len(self.rows), self.replacement.cost, -round(self.conditioning, 6)
 
@@ -161,24 +161,24 @@ def options_of(
     kept: Container[str],
     allowed: Allowed,
 ) -> Iterator[Option]:
-    """Yield what the pairs of a block could release by a weaker type.
+    """Yield the well-conditioned replacements of the pairs of a block.
 
     Parameters
     ----------
     turns : mapping of str to float
-        By how much pairs that turn about their own axis have turned, rad.
+        Present angles of the pairs that rotate about their z axis, rad.
     kept : container of str
-        Pairs that stay as they are.
+        Pairs that must not change.
     allowed : callable
-        Whether a pair may become of a type.
+        Predicate: may this pair be changed to this type?
     """
     measured = mech.measured_pairs
     for loads in loads_of(s):
         pair = mech.pair_by_name.get(loads.rows.constraint)
-        # a coupling, driver or lock counts on the freedoms its pair has now
+        # a coupling, driver or lock relies on the present freedoms of its pair
         if pair is None or pair.name in measured or pair.name in kept:
             continue
-        # in a plane some rows have vanished, and with them what a catalogue pair would release
+        # in a plane some rows vanish, and with them those that a catalogue pair would release
         if loads.rows.components != pair.kind.constrained:
             continue
         for replacement in replacements(pair, turns.get(pair.name, 0.0)):
@@ -190,7 +190,10 @@ def options_of(
 
 
 def completed(s: StressedBlock, start: Option, options: Sequence[Option]) -> tuple[Replacement, ...] | None:
-    """Add the largest options that keep the released rows independent until all self-stresses are released."""
+    """Return a greedy set of replacements that releases all self-stresses, or None.
+
+    Options are added in their order as long as the released rows stay independent.
+    """
     p, chosen, changed = s.ranked.redundancy, [start.replacement], {start.replacement.pair}
     released = _Orthonormal(p) if s.complete else _Echelon()
     released.take(start)
@@ -205,7 +208,7 @@ def completed(s: StressedBlock, start: Option, options: Sequence[Option]) -> tup
 
 
 class _Orthonormal:
-    """Released rows of an orthonormal basis, as an orthonormal basis of their span."""
+    """Span of the released rows, for a dense orthonormal basis of self-stresses."""
 
     def __init__(self, p: int) -> None:
         self._span = np.zeros((p, 0))
@@ -225,7 +228,7 @@ class _Orthonormal:
 
 
 class _Echelon:
-    """Released rows with entries in few columns, fully reduced: no row has an entry where another has its pivot."""
+    """Released rows of a sparse basis in reduced row echelon form: no row has an entry in another's pivot column."""
 
     def __init__(self) -> None:
         self._rows: dict[int, dict[int, float]] = {}
@@ -249,7 +252,7 @@ class _Echelon:
         return True
 
     def _reduced(self, option: Option) -> dict[int, Array]:
-        """Return the columns (c,) of the option's rows after those that have pivots are eliminated."""
+        """Return the columns (c,) of the option's rows after elimination of the existing pivot columns."""
         left: dict[int, Array] = {}
         for column, own in zip(option.columns.tolist(), option.rows.T, strict=True):
             if (row := self._rows.get(column)) is None:
@@ -260,7 +263,10 @@ class _Echelon:
         return {column: own for column, own in left.items() if np.abs(own).max() > _NOTHING}
 
     def _eliminate(self, columns: Sequence[int], rows: Array) -> list[int]:
-        """Make ``rows`` (c, n) the identity in the places that are returned: columns of few rows, if not small."""
+        """Reduce ``rows`` (c, n) in place to the identity in the pivot columns, and return the pivot indices.
+
+        Of the pivots that are large enough, those in columns with few entries are preferred.
+        """
         pivots: list[int] = []
         used = np.array([len(self._pivots_by_column[column]) for column in columns])
         for k in range(len(rows)):
@@ -276,7 +282,7 @@ class _Echelon:
         return pivots
 
     def _put(self, pivot: int, row: dict[int, float]) -> None:
-        """Keep a row, and eliminate its pivot from the others."""
+        """Store a row, and eliminate its pivot from the other rows."""
         for of_other in self._pivots_by_column.pop(pivot, ()):
             other = self._rows[of_other]
             factor = other.pop(pivot)
@@ -295,7 +301,7 @@ def _smallest(rows: Array) -> float:
     return float(np.linalg.svd(rows, compute_uv=False)[-1])
 
 
-# How the self-stresses of a block load each of its constraints, in units of the largest force and moment.
+# Loads that the self-stresses of a block put on each constraint, in units of the largest force and moment.
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,11 +311,11 @@ class Loads:
     Parameters
     ----------
     columns : (n,) int array
-        Those of a basis that load it.
+        The basis vectors that load the constraint.
     values : (k, n) array
         Their entries.
     orthonormal : (k, r) array
-        The same in an orthonormal basis, up to its choice.
+        The rows in an orthonormal basis, up to a rotation of the basis.
     """
 
     rows: Rows
@@ -321,8 +327,8 @@ class Loads:
 def loads_of(s: StressedBlock) -> Iterator[Loads]:
     """Yield the loads of all constraints of a block.
 
-    Moments grow with the size of a mechanism, forces do not; neither may hide the other. So the largest force
-    row of an orthonormal basis has length one, and so has the largest moment row.
+    Moments grow with the size of a mechanism, forces do not; neither may hide the other. So forces and moments
+    are scaled separately: in an orthonormal basis the longest force row and the longest moment row have length one.
     """
     rows = s.ranked.reduced.rows
     found = _of_basis(s) if s.complete else _of_local_basis(s)
@@ -337,34 +343,34 @@ def loads_of(s: StressedBlock) -> Iterator[Loads]:
 
 
 def _of_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
-    """Return the rows (k, p) of each constraint in an orthonormal basis, twice."""
+    """Return the rows (k, p) of each constraint in an orthonormal basis, as a strip and as an array."""
     every = np.arange(s.Z.shape[1])
     parts = [s.Z[s.slices[one.constraint]] for one in s.ranked.reduced.rows]
     return [(Strip(every, part), part) for part in parts]
 
 
 def _of_local_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
-    """Return the rows of each constraint in the local basis, and (k, k) in an orthonormal one."""
+    """Return the rows of each constraint in the sparse local basis, and (k, k) in an orthonormal one."""
     found = []
     for one in s.ranked.reduced.rows:
         at = s.slices[one.constraint]
         wide = strip_of(s.ranked.orthonormal_stresses, at).values
         k, n = wide.shape
-        # turned so that they are triangular: (k, k) says as much
+        # rotate the basis so that the rows become triangular: (k, k) holds the same information
         turned = np.asarray(np.linalg.qr(np.pad(wide, ((0, 0), (0, max(0, k - n)))).T, mode="r"))
         found.append((strip_of(s.ranked.local_stresses, at), turned.T))
     return found
 
 
-# The generic pose: redundancy at all poses is structural, redundancy at this pose only is singular.
+# The generic pose: redundancy at all poses is structural; redundancy only at this pose means a singular pose.
 
 
 def generic_pose(
     view: View, blocks: Sequence[RankedBlock], samples: int, seed: int
 ) -> tuple[int, Array, int]:
-    """Return the redundancy at the generic rank, the pose that shows most of it, and the samples taken.
+    """Return the redundancy at the generic rank, the pose of least redundancy, and the number of samples taken.
 
-    The generic rank of a block is the largest seen over the sampled poses.
+    The generic rank of a block is the largest over the sampled poses.
     """
     redundant = [b for b in blocks if b.redundancy]
     fewest = [b.redundancy for b in redundant]

@@ -1,4 +1,4 @@
-"""The position equations of blocks at poses around one, dimensionless, in the rates that may change."""
+"""Dimensionless position equations of blocks at poses near a given one, in the rates that may change."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _IN_SPACE = 6
 
 @dataclass(frozen=True, eq=False)
 class AlikeBlocks:
-    """Blocks whose equations have one shape: n of r rows in c rates, of which f directions can be used.
+    """n blocks with Jacobians of the same shape: r rows, c rates and f admissible directions of the rates.
 
     Parameters
     ----------
     numbers : (n,) int array
-        Which blocks.
+        Block indices.
     rows, columns : (n, r) and (n, c) int array
-        Among those of all blocks.
+        Row and column indices among those of all blocks.
     basis : (n, c, f) array
-        The directions: rates that are not locked, in a plane those that stay in it.
+        The admissible directions: rates that are not locked; in a plane, those that stay in it.
     rank : int or None
-        Of the Jacobian in these directions; None where only its singular values tell.
+        Rank of the Jacobian in these directions; None if it must be found from the singular values.
     entries, places : (n, e) int array
-        Of the Jacobians: which of all, and where in the flat (r, c).
+        Indices of the Jacobian entries among all entries, and their positions in the flattened (r, c).
     """
 
     numbers: AnyArray
@@ -46,7 +46,7 @@ class AlikeBlocks:
     places: AnyArray
 
     def dense(self, values: Array) -> Array:
-        """Return the Jacobians (D, n, r, f) of entries ``values`` (D, N) at D poses."""
+        """Return the dense Jacobians (D, n, r, f) from their entries ``values`` (D, N) at D poses."""
         D, (n, r), c = len(values), self.rows.shape, self.columns.shape[1]
         J = np.zeros((D, n, r * c))
         J[:, np.arange(n)[:, None], self.places] = values[:, self.entries]
@@ -54,9 +54,9 @@ class AlikeBlocks:
 
 
 class LoopEquations:
-    """The position equations of some blocks, dimensionless by each block's length.
+    """The position equations of some blocks, made dimensionless with each block's length.
 
-    Joints that are locked or driven stay; in a plane the rates are those that stay in it.
+    Locked or driven joints do not move; in a plane only rates that stay in it are used.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class LoopEquations:
     alike : list of AlikeBlocks
         The blocks with position equations.
     units : (C,) array
-        Of the rates that move: lengths for travels.
+        Units of the moving rates: the block's length for translations, 1 for rotations.
     """
 
     def __init__(self, view: View, blocks: Sequence[RankedBlock]) -> None:
@@ -100,7 +100,7 @@ class LoopEquations:
         return values * self._entries, Phi * self._scale
 
     def stepped(self, q: Array, step: Array) -> Array:
-        """Return the pose (nq,) a dimensionless step (C,) away from q (nq,)."""
+        """Return the pose (nq,) after a dimensionless step (C,) from q (nq,)."""
         return np.asarray(self.residuals.tree.advanced(q[None], (step * self.units)[None])[0])
 
     def advanced(self, Q: Array, moved: Sequence[AlikeBlocks], steps: Sequence[Array]) -> Array:
@@ -117,7 +117,7 @@ class LoopEquations:
         owned: Sequence[tuple[int, str, frozenset[int]]],
         locked: frozenset[int],
     ) -> None:
-        """Sort rows, rates and entries by block, and the blocks by their shape."""
+        """Group rows, rates and Jacobian entries by block, and the blocks by shape."""
         tree, pattern = self.residuals.tree, self.residuals.pattern
         rows: dict[int, list[int]] = defaultdict(list)
         joints: dict[int, set[int]] = defaultdict(set)
@@ -171,9 +171,9 @@ class LoopEquations:
 
 
 def _equations(view: View, owner: Mapping[str, int]) -> tuple[frozenset[int], list[tuple[int, Constraint]]]:
-    """Return the rates that locks and drivers hold, and the position equations of some blocks with their numbers.
+    """Return the rates fixed by locks and drivers, and the position equations as (block number, constraint).
 
-    A lock or driver of a pair that closes a loop is an equation for each of its freedoms.
+    A lock or driver of a loop-closing pair becomes one equation for each of its freedoms.
     """
     mech = view.mech
     held: set[int] = set()
@@ -198,7 +198,10 @@ def _equations(view: View, owner: Mapping[str, int]) -> tuple[frozenset[int], li
 
 
 def _rows_in_plane(blocks: Sequence[RankedBlock], rows: Sequence[Rows]) -> dict[str, Array]:
-    """Return of each constraint which rows restrain motion in the plane; the others only repeat what a file rounds."""
+    """Return weights of the rows of each constraint: 1 if the row restrains planar motion, else 0.
+
+    The other rows would only show rounding in the file.
+    """
     kept = {r.constraint: frozenset(r.components) for b in blocks for r in b.reduced.rows}
     return {
         r.constraint: np.array([float(c in kept.get(r.constraint, r.components)) for c in r.components])
@@ -207,7 +210,10 @@ def _rows_in_plane(blocks: Sequence[RankedBlock], rows: Sequence[Rows]) -> dict[
 
 
 def _rank(view: View, ranked: RankedBlock, free: int, rows: int) -> int | None:
-    """Return the rank that belongs to what was decided of the block; None where it has rows of rates only."""
+    """Return the rank that agrees with the rank decision of the block.
+
+    None if the block has nonholonomic rows, or if that rank is impossible for ``rows`` rows in ``free`` rates.
+    """
     names = set(ranked.block.constraints)
     if any(p.name in names and p.nonholonomic for p in view.mech.pfaffians):
         return None
@@ -216,7 +222,7 @@ def _rank(view: View, ranked: RankedBlock, free: int, rows: int) -> int | None:
 
 
 def _planar_twists(tree: MovingTree, view: View) -> Array:
-    """Return the parts (C, 3) of the twists per unit rate that leave the plane, at the origin."""
+    """Return the out-of-plane parts (C, 3) of the normalized twists per unit rate, at the origin."""
     frames = tree.frames(view.q[None])
     twists = np.hstack((frames.v0[0], frames.omega[0]))
     outside = [k for k in range(_IN_SPACE) if k not in view.columns]
@@ -225,7 +231,10 @@ def _planar_twists(tree: MovingTree, view: View) -> Array:
 
 
 def _in_plane(slices: Sequence[slice], outside: Array, free: AnyArray) -> Array:
-    """Return the combinations (c, f) of a joint's rates that stay in the plane; outside (c, 3), free (c,) of bool."""
+    """Return the combinations (c, f) of each joint's free rates that stay in the plane.
+
+    ``outside`` (c, 3) holds the out-of-plane twists, ``free`` (c,) of bool the rates that are not locked.
+    """
     basis, start = [], 0
     for at in slices:
         stop = start + at.stop - at.start
@@ -241,7 +250,7 @@ def _in_plane(slices: Sequence[slice], outside: Array, free: AnyArray) -> Array:
 
 
 def _row_scale(constraint: Constraint, translation: AnyArray, length: float) -> Array:
-    """Return the factors (k,) that make residuals dimensionless, ``translation`` (k,) true for those in metres."""
+    """Return the factors (k,) that make residuals dimensionless; ``translation`` (k,) is true for those in metres."""
     if isinstance(constraint, Coupling):
         terms = [abs(t.coefficient) * (1.0 if is_turn(t.freedom) else length) for t in constraint.terms]
         return np.array([1.0 / (max(terms, default=0.0) or 1.0)])

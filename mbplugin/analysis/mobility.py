@@ -1,24 +1,25 @@
-"""Finite mobility: which of the infinitesimal freedoms of a mechanism are freedoms of motion.
+"""Finite mobility: the infinitesimal freedoms of a mechanism that are freedoms of finite motion.
 
-Columns less rank is the dimension of the tangent space of the constraint equations, not of the set of poses. Where
-the rows of a block are independent, both are equal. Where some are redundant, the set of poses decides, block by block:
+Columns minus rank is the dimension of the tangent space of the constraint equations, not of the set of poses. If the
+rows of a block are independent, both are equal. If some are redundant, the set of poses is examined block by block:
 
-1. *All freedoms at once.* Move along a random direction of ker J by a finite step, and close the loops by directions
-   across ker J only. If that succeeds, the poses near fill ker J, with probability one: if they had fewer dimensions, a
-   random direction would meet none. This is the usual case, and takes a few Newton steps for all blocks together.
-2. *Second order.* Along v ∈ ker J the loops can only go on if zᵀ H(v, v) = 0 for every self-stress z. If a combination
+1. *All freedoms at once.* Take a finite step along a random direction of ker J, and close the loops with corrections
+   across ker J only. If that succeeds, the nearby poses fill ker J, with probability one: if they had fewer dimensions,
+   a random direction would miss them. This is the usual case; it takes a few Newton steps for all blocks together.
+2. *Second order.* Motion along v ∈ ker J is possible only if zᵀ H(v, v) = 0 for every self-stress z. If a combination
    of these forms is definite, or if no direction satisfies them, the pose is isolated.
-3. *Geometry.* From steps along directions that satisfy the forms, the loops are closed again, by all directions. A
-   closed pose that has not fallen back is on a branch. The dimension of the branch is decided there, as in 1; where
-   that fails, because a freedom is infinitesimal all along the branch, by the rank of chords between its poses.
+3. *Geometry.* After steps along directions that satisfy the forms, the loops are closed with corrections in all
+   directions. A closed pose that has not fallen back to the start is on a branch. The dimension of the branch is
+   decided there as in 1; if that fails, because a freedom is infinitesimal everywhere on the branch, by the rank of
+   chords between its poses.
 
-Which gap is none: files round, so rows that are redundant by intent contradict one another. Such a gap grows at most
-in proportion to the step and to σ, the largest singular value that the rank decision takes for zero. The gap of a
-freedom that is only infinitesimal grows with the square of the step, or a higher power, whatever was taken for zero.
-After a step h, ``_GAPS`` times (what the start leaves open + σ h) counts as closed, and ``_EXACT``; and in a rounded
-model, where h is large, tolerance · h² for what rounding does to second order. A strut whose middle pin is 10⁻⁵ off its
-line has σ = 10⁻⁵: after h = 0.1 a gap of 3·10⁻⁶ would be one of rounding, it is 10⁻², and the strut is rigid. A loop
-whose axes are 5·10⁻⁵ rad from parallel opens by 5·10⁻⁶ there, and moves.
+Which gaps count as closed: files round numbers, so rows that are redundant by design contradict one another. Such a
+gap grows at most in proportion to the step and to σ, the largest singular value that the rank decision treats as zero.
+The gap of a freedom that is only infinitesimal grows with the square of the step or a higher power, whatever σ is.
+After a step h, a gap up to ``_GAPS`` · (gap at the start + σ h) + ``_EXACT`` counts as closed. In a rounded model,
+if h is large, ``_GAPS`` · tolerance · h² is added for the second-order effect of rounding. A strut whose middle pin
+is 10⁻⁵ off its line has σ = 10⁻⁵: after h = 0.1 a gap of 3·10⁻⁶ could be rounding, but the gap is 10⁻², so the strut
+is rigid. A loop whose axes are 5·10⁻⁵ rad from parallel opens by 5·10⁻⁶ there, so it moves.
 """
 
 from __future__ import annotations
@@ -39,50 +40,51 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 
-#: What counts as closed after a step: multiples of what the start leaves open, and an absolute size.
+#: Gap that counts as closed after a step: a multiple of the expected rounding gap, plus an absolute gap.
 _GAPS, _EXACT = 3.0, 1e-10
-#: Of a model whose numbers are exact, gaps and singular values are below this.
+#: Above this gap or zero singular value, the numbers of a model count as rounded.
 _ROUNDED = 1e-10
-#: Steps along all freedoms at once, the largest entry, rad and lengths ℓ: smaller ones only where numbers are exact.
+#: Sizes of the steps along all freedoms at once (largest entry, rad and lengths ℓ); a smaller step gets no allowance
+#: for second-order rounding.
 _STEPS = (0.1, 0.03)
 #: Random directions that all have to succeed.
 _DIRECTIONS = 2
-#: Newton steps, and a step that ends them.
+#: Maximum number of Newton steps, and the step size at which they have converged.
 _ITERATIONS, _CONVERGED = 15, 1e-11
-#: Steps of a projection by all directions, which converges only linearly where the pose is singular on all of a branch,
-#: and a gap that ends it.
+#: Maximum number of steps of a projection in all directions, which converges only linearly if all poses of a branch
+#: are singular; and the gap that ends it.
 _PROJECTIONS, _CLOSED = 60, 1e-12
-#: No Newton step is longer: rad and lengths.
+#: Longest Newton step, rad and lengths.
 _LONGEST = 0.5
 #: Step of the central differences of the second derivatives.
 _DIFFERENCE = 1e-3
-#: A form that is smaller than this says nothing.
+#: Second-order forms smaller than this, absolutely or relative to the largest, are ignored.
 _CURVED = 1e-3
-#: Starts of the search for directions that satisfy the forms, and the residual at which one does.
+#: Random starts of the search for directions that satisfy the forms, and the residual at which the iteration stops.
 _STARTS, _SATISFIED = 24, 1e-7
-#: Steps along such directions; where one does not arrive, the next may.
+#: Step sizes along such directions, tried in turn.
 _BRANCH_STEPS = (0.06, 0.02)
-#: The two steps of the chords.
+#: Two lengths of chords.
 _CHORDS = (0.05, 0.0125)
-#: What a pose may leave open near a branch that is singular throughout, where numbers are rounded.
+#: Additional gap allowed in a rounded model, near a branch on which every pose is singular.
 _ON_BRANCH = 1e-7
-#: Singular values of an exact model that count in a projection: there also small ones lead to the branch.
+#: Relative cutoff of singular values when an exact model is projected: there small ones also lead to the branch.
 _COUNTED = 1e-8
-#: Columns of a block up to which its branches are searched: beyond, the work grows with the cube.
+#: Largest number of columns of a block for which branches are searched: the work grows with its cube.
 _SEARCHED = 400
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class Branch:
-    """One of the sets of poses that meet at a pose.
+    """One of the branches of closed poses that meet at a pose.
 
     Parameters
     ----------
     dof : int
-        Its dimension: the mobility of the block on it.
+        Dimension of the branch: the mobility of the block on it.
     rates : tuple of str
-        Joint rates that move along it.
+        Joint rates that are nonzero along it.
     """
 
     dof: int
@@ -97,19 +99,20 @@ class BlockMobility:
     Parameters
     ----------
     constraints : tuple of str
-        Of the block.
+        Names of the constraints in the block.
     infinitesimal : int
         Freedoms to first order.
     finite : int or None
-        Freedoms of motion: the largest dimension of a branch; None where the block is too large to decide.
+        Freedoms of motion: the largest dimension of a branch; None if the block is too large to decide.
     branches : tuple of Branch
-        None where all freedoms are of motion, and where the pose is isolated.
+        Empty if the pose is isolated or the block is undecided.
     shaky : int
-        Freedoms that are infinitesimal only: no branch has them.
+        Number of freedoms that are only infinitesimal: no branch has them.
     shaky_rates : tuple of str
         Joint rates that are free to first order only.
     held_rates : tuple of str
-        As few of them as take these freedoms when they are held; none where others move with them.
+        A smallest set of these rates that removes the shaky freedoms when fixed; empty if no rate is free only
+        to first order.
     """
 
     constraints: tuple[str, ...]
@@ -121,7 +124,7 @@ class BlockMobility:
     held_rates: tuple[str, ...] = ()
 
     def shaky_joints(self, mech: Mechanism) -> tuple[str, ...]:
-        """Return the joints of the rates that are free to first order only."""
+        """Return the joints whose rates are free to first order only."""
         joints = {name: j.pair.name for j in mech.tree.joints if j.pair for name in mech.qd_names[j.qd]}
         return tuple(dict.fromkeys(joints[rate] for rate in self.shaky_rates if rate in joints))
 
@@ -134,11 +137,11 @@ class Mobility:
     Parameters
     ----------
     infinitesimal : int
-        Columns less rank.
+        Columns minus rank.
     finite : int or None
-        Freedoms of motion; None where a large block is not decided.
+        Freedoms of motion; None if a large block is undecided.
     blocks : tuple of BlockMobility
-        Those in which both differ, or that are not decided.
+        The blocks in which the two differ, or that are undecided.
     """
 
     infinitesimal: int
@@ -147,7 +150,7 @@ class Mobility:
 
     @property
     def words(self) -> str:
-        """Both numbers where they differ."""
+        """Both numbers in words, or one if they are equal."""
         if self.finite is None:
             return f"mobility {self.infinitesimal} to first order"
         if self.finite == self.infinitesimal:
@@ -168,16 +171,16 @@ class Mobility:
 
 
 def finite_mobility(view: View, infinitesimal: int, *, seed: int = 0) -> Mobility:
-    """Return which of the infinitesimal freedoms of a closed pose are freedoms of motion.
+    """Return the mobility at a closed pose: the infinitesimal freedoms, and those that are freedoms of motion.
 
     Parameters
     ----------
     view : View
         The mechanism at a closed pose.
     infinitesimal : int
-        Columns less rank there.
+        Columns minus rank at the pose.
     seed : int
-        Of the directions.
+        Random seed for the directions.
     """
     candidates = [b for b in view.blocks if b.redundancy and b.reduced.shape[1] > b.rank]
     small = [b for b in candidates if b.elimination is None]
@@ -200,7 +203,7 @@ def finite_mobility(view: View, infinitesimal: int, *, seed: int = 0) -> Mobilit
 
 
 def _all_free(loops: LoopEquations, rng: np.random.Generator) -> list[bool]:
-    """Return of each block whether the poses near fill ker J: random steps along it succeed."""
+    """Return for each block True if the nearby poses fill ker J, that is, random steps along it succeed."""
     free = np.ones(loops.count, dtype=bool)
     if not loops.alike:
         return [True] * loops.count
@@ -228,14 +231,14 @@ class _Chart:
     J : (n, r, f) array
         Their Jacobians.
     Phi : (n, r) array
-        What is open at the pose.
+        Residuals at the pose.
 
     Attributes
     ----------
     k : int
         Number of freedoms.
     freedoms, across : (n, k, f) and (n, f − k, f) array
-        Orthonormal rows.
+        Orthonormal bases, one vector per row.
     """
 
     def __init__(self, own: AlikeBlocks, J: Array, Phi: Array, tolerance: float) -> None:
@@ -245,20 +248,20 @@ class _Chart:
         rank = int((sigma[0] > tolerance * first[0]).sum()) if own.rank is None else own.rank
         self.across, self.freedoms = Vt[:, :rank], Vt[:, rank:]
         self.k = J.shape[2] - rank
-        # what the rank decision takes for zero
+        # the largest singular value that the rank decision treats as zero
         self._zero = sigma[:, rank:].max(axis=1, initial=0.0)
         self._open = np.abs(Phi).max(axis=1, initial=0.0)
         self._tolerance = tolerance
 
     @property
     def rounded(self) -> bool:
-        """Whether the numbers of a block contradict one another."""
+        """True if the numbers of a block are rounded, so that its rows contradict one another."""
         return bool((np.maximum(self._zero, self._open) > _ROUNDED).any())
 
     def allowed(self, size: float) -> Array:
-        """Return the gap (n,) after a step of a size that is none of the mechanism but of its numbers."""
+        """Return the largest gap (n,) after a step of a given size that rounding can explain."""
         rounded = np.maximum(self._zero, self._open) > _ROUNDED
-        # a small step tells what rounding does to second order from nothing else
+        # with a small step, this allowance would also hide a true gap
         second = _GAPS * self._tolerance * size**2 if size >= _STEPS[0] else 0.0
         return np.asarray(_GAPS * (self._open + self._zero * size) + _EXACT + np.where(rounded, second, 0.0))
 
@@ -269,7 +272,7 @@ class _Chart:
 
 
 def _closed_across(loops: LoopEquations, charts: Sequence[_Chart], starts: Sequence[Array]) -> list[Array]:
-    """Return the gaps (D, n) that directions across the freedoms leave after steps (D, n, f) along them."""
+    """Return the gaps (D, n) after steps (D, n, f) along the freedoms and Newton corrections across them."""
     D, blocks = len(starts[0]), [chart.own for chart in charts]
     Q = loops.advanced(np.repeat(loops.q[None], D, axis=0), blocks, starts)
     least = [np.full((D, len(chart.J)), np.inf) for chart in charts]
@@ -295,7 +298,10 @@ def _closed_across(loops: LoopEquations, charts: Sequence[_Chart], starts: Seque
 
 
 def _large_is_free(loops: LoopEquations, rng: np.random.Generator) -> bool:
-    """Return whether the poses near fill ker J of one large block; the steps across it are those of the start."""
+    """Return True if the nearby poses fill ker J of one large block.
+
+    The corrections use the Jacobian at the start throughout.
+    """
     if not loops.alike:
         return True
     (own,) = loops.alike
@@ -328,7 +334,7 @@ def _large_is_free(loops: LoopEquations, rng: np.random.Generator) -> bool:
 
 
 def _searched(view: View, ranked: RankedBlock, rng: np.random.Generator) -> BlockMobility:
-    """Return the branches that meet at the pose of a block whose freedoms are not all of motion."""
+    """Return the mobility of a block whose freedoms are not all freedoms of motion, from the branches at its pose."""
     names = ranked.block.constraints
     loops = LoopEquations(view, [ranked])
     (own,) = loops.alike
@@ -340,7 +346,7 @@ def _searched(view: View, ranked: RankedBlock, rng: np.random.Generator) -> Bloc
         return BlockMobility(names, infinitesimal, None)
     spaces = _branches(local, chart, rng)
     K = chart.freedoms[0]
-    # along branches, as seen in ker J
+    # tangents of the branches, in coordinates of ker J
     spanned = np.vstack([T @ K.T for T in spaces]) if spaces else np.zeros((0, chart.k))
     _, sigma, Vt = np.linalg.svd(spanned)
     count = int((sigma > 0.3).sum())
@@ -367,7 +373,10 @@ class _Local:
         self.rate_names = [names[k] for k in strongest]
 
     def chart(self, q: Array, rank: int | None = -1) -> _Chart:
-        """Return the freedoms at a pose q (nq,), at the rank decided before unless another one is given."""
+        """Return the freedoms at a pose q (nq,).
+
+        The rank is the one decided before (-1), a given one, or counted from the singular values (None).
+        """
         values, Phi = self.loops.at(q[None])
         own = self.own if rank == -1 else replace(self.own, rank=rank)
         return _Chart(own, own.dense(values)[0], Phi[0][own.rows], self.loops.tolerance)
@@ -383,7 +392,7 @@ class _Local:
         return np.asarray(self.loops.at(Q)[1][:, self.own.rows[0]])
 
     def projected(self, q: Array, v: Array, rounded: bool) -> tuple[Array, Array, float]:
-        """Return the closed pose (nq,) after a step v (f,) from q (nq,), the way there (f,), and what is left open."""
+        """Step by v (f,) from q (nq,) and close the loops; return the pose (nq,), the total step (f,) and the gap."""
         at, way, best = self.stepped(q, v), np.array(v), np.inf
         found = at, way
         for _ in range(_PROJECTIONS):
@@ -405,13 +414,13 @@ class _Local:
 
 
 def _branches(local: _Local, chart: _Chart, rng: np.random.Generator) -> list[Array]:
-    """Return orthonormal tangents (d, f) of each branch that leaves the pose; none where it is isolated."""
+    """Return orthonormal tangents (d, f) of each branch through the pose; none if it is isolated."""
     found: list[Array] = []
     forms = _second_order(local, chart)
     for v in _directions(forms, chart.k, rng):
         along = v @ chart.freedoms[0]
         for sign in (1.0, -1.0):
-            # what leaves along a branch that is known is on it
+            # a direction tangent to a known branch leads to that branch
             if any(_within(along[None], T) for T in found):
                 break
             for size in _BRANCH_STEPS:
@@ -423,12 +432,12 @@ def _branches(local: _Local, chart: _Chart, rng: np.random.Generator) -> list[Ar
                     if len(T) and not any(_same(T, other) for other in found):
                         found.append(T)
                     break
-    # what lies in a larger branch is none of its own
+    # drop tangent spaces contained in that of a larger branch
     return [T for T in found if not any(len(other) > len(T) and _within(T, other) for other in found)]
 
 
 def _second_order(local: _Local, chart: _Chart) -> Array:
-    """Return independent forms (s, k, k) zᵀ H(v, v) on the freedoms, for the self-stresses z of the loops."""
+    """Return the independent forms zᵀ H(v, v) as matrices (s, k, k) on the freedoms, z the self-stresses."""
     k, e = chart.k, _DIFFERENCE
     U, _, _ = np.linalg.svd(chart.J[0])
     Z = U[:, chart.J.shape[2] - k :]
@@ -453,7 +462,7 @@ def _second_order(local: _Local, chart: _Chart) -> Array:
 
 
 def _directions(forms: Array, k: int, rng: np.random.Generator) -> list[Array]:
-    """Return unit directions (k,) along which all forms (s, k, k) vanish; none where a combination is definite."""
+    """Return unit directions (k,) along which all forms (s, k, k) vanish; none if a combination is definite."""
     if not len(forms):
         return [v / np.linalg.norm(v) for v in rng.normal(size=(_STARTS if k > 1 else 1, k))]
     if k == 1 or _definite(forms):
@@ -474,7 +483,7 @@ def _directions(forms: Array, k: int, rng: np.random.Generator) -> list[Array]:
 
 
 def _definite(forms: Array) -> bool:
-    """Return whether a combination of forms (s, k, k) is definite: that self-stress stiffens the pose."""
+    """Return True if a combination of forms (s, k, k) is definite: that self-stress stiffens the pose."""
     for sign in (1.0, -1.0):
         weights = sign * np.trace(forms, axis1=1, axis2=2)
         for _ in range(200):
@@ -504,7 +513,7 @@ def _tangent(local: _Local, q: Array, rng: np.random.Generator) -> Array:
 
 
 def _chords(local: _Local, chart: _Chart, q: Array, rng: np.random.Generator) -> Array:
-    """Return the directions (d, f) of chords of a branch from its pose q (nq,), where it is singular throughout."""
+    """Return tangents (d, f) of a branch at its pose q (nq,) from chords, for a branch that is singular throughout."""
     spreads = []
     directions = rng.normal(size=(2 * chart.k + 2, chart.k)) @ chart.freedoms[0]
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
@@ -515,24 +524,24 @@ def _chords(local: _Local, chart: _Chart, q: Array, rng: np.random.Generator) ->
         _, sigma, Vt = np.linalg.svd(ways / size)
         spreads.append((np.pad(sigma, (0, directions.shape[1] - len(sigma))), Vt))
     (coarse, _), (fine, Vt) = spreads
-    # the chord of a freedom is as long as the step, curvature adds its square
+    # along a freedom the chord scales with the step, while curvature scales with its square
     return np.asarray(Vt[: int(((fine > 0.5 * coarse) & (fine > 0.1)).sum())])
 
 
 def _same(T: Array, other: Array) -> bool:
-    """Return whether tangents T (d, f) and ``other`` (e, f) span the same space."""
+    """Return True if tangents T (d, f) and ``other`` (e, f) span the same space."""
     return len(T) == len(other) and _within(T, other)
 
 
 def _within(T: Array, other: Array) -> bool:
-    """Return whether tangents T (d, f) are in the span of ``other`` (e, f), as far as curved branches show it."""
+    """Return True if tangents T (d, f) are in the span of ``other`` (e, f), with a margin for curved branches."""
     return bool(np.linalg.norm(T - (T @ other.T) @ other, axis=1).max(initial=0.0) < 0.2)
 
 
 def _infinitesimal_in(
     view: View, ranked: RankedBlock, loops: LoopEquations, own: AlikeBlocks
 ) -> Callable[[Array], int]:
-    """Return a function that counts the freedoms in directions (d, f) that no wheel or edge forbids."""
+    """Return a function that counts the freedoms in the span of directions (d, f) that no nonholonomic row forbids."""
     names = set(ranked.block.constraints)
     rolling = [p for p in view.mech.pfaffians if p.name in names and p.nonholonomic]
     if not rolling:
@@ -552,7 +561,7 @@ def _infinitesimal_in(
 
 
 def _moving(T: Array, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the rates that move along tangents T (d, f)."""
+    """Return the rates that are nonzero along tangents T (d, f)."""
     size = np.linalg.norm(T, axis=0)
     return tuple(dict.fromkeys(names[int(k)] for k in np.flatnonzero(size > 0.1 * size.max(initial=0.0))))
 
@@ -560,9 +569,10 @@ def _moving(T: Array, names: Sequence[str]) -> tuple[str, ...]:
 def _only_first_order(
     K: Array, along: Array, only: Array, names: Sequence[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the rates of freedoms K (k, f) that stay ``along`` (d, f) all branches, and those that hold them.
+    """Return the rates free in K (k, f) but zero ``along`` (d, f) all branches, and those of them to fix.
 
-    Where none stays, the first are as many as tell the directions ``only`` (k - d, f), which no branch has.
+    Fixing the second set removes the directions ``only`` (k - d, f), which no branch has. If no rate is zero along
+    all branches, the first set is the pivot rates of ``only``, and the second is empty.
     """
     free, moving = np.linalg.norm(K, axis=0), np.linalg.norm(along, axis=0)
     fixed = np.flatnonzero((free > 0.05 * free.max()) & (moving < 0.15 * free))

@@ -1,7 +1,7 @@
 """Remedies: replace few pairs by less restrictive ones so that p = 0 with the same mobility.
 
 Releasing p rows removes all redundancy exactly when these rows of Z form a nonsingular block
-(docs/theory.md). The proof by re-analysis is the caller's.
+(docs/theory.md). Each remedy is proved by a second analysis.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, listed, one_line_repr
 
-#: First choices that are tried, times p: larger blocks get fewer.
+#: Number of initial options tried, times p: larger blocks get fewer.
 _EFFORT = 360
-#: Ways that are offered.
+#: Maximum number of remedies offered.
 OFFERED = 3
-#: Ways that are tried for one block.
+#: Maximum number of sets of changes tried for one block.
 _TRIED = 30
-#: Of more blocks than this the cures are first proved all together, not each for itself before.
+#: With more blocks than this, the changes of all blocks are first proved together, without a proof for each block.
 _MANY = 30
 _IN_SPACE = 6
 
 
 def any_type(pair: Pair, type: str) -> bool:
-    """Allow every pair of the catalogue."""
+    """Allow every type of the catalogue."""
     return True
 
 
 @dataclass(frozen=True)
 class Change:
-    """One pair to retype: its old and new type, and the new axis in axes of P where it turns."""
+    """One pair to retype: its old and new type, and the new axis in axes of P if it changes."""
 
     constraint: str
     old: str
@@ -60,7 +60,7 @@ class Change:
 @one_line_repr
 @dataclass(frozen=True)
 class Remedy:
-    """Changes after which less is redundant and what could move can move (proved by analysis).
+    """Changes that reduce the redundancy and keep the mobility (proved by analysis).
 
     Only blocks that no change of passive pairs can cure stay redundant.
 
@@ -69,7 +69,7 @@ class Remedy:
     dof : int
         Mobility after the changes.
     restores : tuple of str
-        Joints with a function that the loops lock, and that can move after the changes.
+        Joints with a role that the loops lock and that can move after the changes.
     """
 
     changes: tuple[Change, ...]
@@ -84,21 +84,21 @@ class Remedy:
 
     @property
     def proof(self) -> str:
-        """What the analysis after the changes shows."""
+        """Results of the analysis after the changes, in words."""
         freed = f"; {listed(self.restores, 4)} can move again" if self.restores else ""
         return f"{counted(self.degree_of_redundancy, 'redundant constraint')}, mobility {self.dof}{freed}"
 
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A pair that could be made weaker, but for what it does: one phrase each."""
+    """A pair that could be made weaker if it had no role; one phrase for each role."""
 
     constraint: str
     duties: tuple[str, ...]
 
 
 def at_singular_pose(singular: bool) -> str:
-    """Return where a remedy is proved: not at a singular pose, whose own redundancy no change of types removes."""
+    """Return the qualification of a remedy at a singular pose: no change of types removes the redundancy there."""
     return (
         ", at the poses around this singular one; at it some stays, so start from another pose"
         if singular
@@ -107,7 +107,7 @@ def at_singular_pose(singular: bool) -> str:
 
 
 def no_remedy(obstacles: Sequence[Obstacle]) -> str:
-    """Return why there is no remedy, without a full stop."""
+    """Return the reason why there is no remedy, without a full stop."""
     names = "; ".join(f"{o.constraint!r} has {' and '.join(o.duties)}" for o in obstacles)
     return f"no change of passive joints and closures alone removes the redundancy: {names}"
 
@@ -115,20 +115,20 @@ def no_remedy(obstacles: Sequence[Obstacle]) -> str:
 def candidate_changes(
     mech: Mechanism, poses: BodyPoses, s: StressedBlock, kept: Container[str], allowed: Allowed = any_type
 ) -> Iterator[tuple[Change, ...]]:
-    """Yield sets of changes that may release one block: fewest pairs first, then closures, then simple ones.
+    """Yield sets of changes that may release one block: fewest pairs first, then fewest tree pairs, then cheapest.
 
     Parameters
     ----------
     kept : container of str
-        Pairs that stay as they are.
+        Pairs that must not change.
     allowed : callable
-        Whether a pair may become of a type.
+        Predicate: may this pair be changed to this type?
     """
     yield from _of_block(mech, s, _turns(mech, poses, s), kept, allowed)
 
 
 def _turns(mech: Mechanism, poses: BodyPoses, s: StressedBlock) -> dict[str, float]:
-    """Return by how much the pairs of a block that turn about their own axis have turned, rad."""
+    """Return the present angles of the pairs of a block that rotate about their z axis, rad."""
     own = (mech.pair_by_name.get(name) for name in s.ranked.block.constraints)
     return {p.name: _turn(mech, p, poses) for p in own if p is not None and p.kind.free[-1:] == ("rz",)}
 
@@ -136,9 +136,9 @@ def _turns(mech: Mechanism, poses: BodyPoses, s: StressedBlock) -> dict[str, flo
 def single_closures(
     mech: Mechanism, poses: BodyPoses, s: StressedBlock, kept: Container[str], allowed: Allowed = any_type
 ) -> Iterator[tuple[Change, ...]]:
-    """Yield every weaker type of every closure of a block, the simplest first.
+    """Yield every weaker type of every closure of a block, the cheapest first.
 
-    In a plane some rows have vanished, so that what a catalogue pair would release is found by trial.
+    In a plane some rows vanish, so the released rows cannot be read off the catalogue; the caller has to try.
     """
     closures = [
         pair
@@ -162,7 +162,7 @@ def changeable(
     names: Container[str],
     allowed: Allowed = any_type,
 ) -> tuple[str, ...]:
-    """Return which of some pairs of a block could release self-stresses by a weaker type."""
+    """Return those of the named pairs of a block that could release self-stresses with a weaker type."""
     found = (option.replacement.pair for option in options_of(mech, s, _turns(mech, poses, s), (), allowed))
     return tuple(dict.fromkeys(name for name in found if name in names))
 
@@ -187,13 +187,13 @@ def _of_block(
     kept: Container[str],
     allowed: Allowed,
 ) -> Iterator[tuple[Change, ...]]:
-    """Yield ways to release one block: three that differ in kind where possible, then all others."""
+    """Yield sets of changes that release one block: three that differ in type if possible, then all others."""
     options = sorted(options_of(mech, s, turns, kept, allowed), key=lambda option: option.order)
     starts = options[: max(OFFERED, _EFFORT // s.ranked.redundancy)]
     different: dict[frozenset[tuple[str, str, str]], tuple[Replacement, ...]] = {}
     for start in starts:
         if way := completed(s, start, options):
-            # from two starts the same may follow, in another order
+            # two starts may give the same set in another order
             different.setdefault(frozenset((o.pair, o.type, str(o.axis)) for o in way), way)
     found = sorted(
         different.values(),
@@ -205,12 +205,12 @@ def _of_block(
 
 
 def _of_tree(mech: Mechanism, way: Sequence[Replacement]) -> int:
-    """Return how many pairs of a way are no stated closures: the tree had better stay as it was drawn."""
+    """Return the number of changed pairs that are not closures: changes of the tree are better avoided."""
     return sum(not mech.pair_by_name[option.pair].closure for option in way)
 
 
 def _varied(ways: Sequence[tuple[Replacement, ...]]) -> list[tuple[Replacement, ...]]:
-    """Return three ways that differ in kind where possible, else in the pairs they change."""
+    """Return three sets of changes that differ in types if possible, else in the pairs they change."""
     kinds: dict[tuple[str, ...], tuple[Replacement, ...]] = {}
     places: dict[tuple[str, ...], tuple[Replacement, ...]] = {}
     for way in ways:
@@ -236,12 +236,12 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-# Remedies that a second analysis confirms: no redundancy, freedoms of motion and drives unchanged.
+# Remedies proved by a second analysis: no redundancy, freedoms of motion and drives unchanged.
 
 
 @dataclass(frozen=True)
 class Cures:
-    """What to change, and what stands in the way where nothing can be changed."""
+    """Remedies, and the obstacles where there is none."""
 
     remedies: tuple[Remedy, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
@@ -256,22 +256,24 @@ def proved_cures(
 ) -> Cures:
     """Return the proved remedies of a mechanism.
 
-    After the changes nothing is redundant any more at the generic pose, as many rows fewer as were redundant
-    before, also with all joints held that have something to do; and the given pose has not become singular.
-    Then all freedoms to first order are freedoms of motion, so those of a block must have been so before: of a
-    block with others, such as a strut, no weaker pairs could make but a mechanism. It is only changed where the
-    other freedoms are those of joints that have something to do: the loop locks these, and gets them back.
+    The proof requires that after the changes no row is redundant at the generic pose; that exactly as many rows
+    were released as were redundant, so that the mobility is unchanged; that the mobility with all joints of
+    ``kept`` fixed is also unchanged; and that the given pose has not become singular.
+
+    After such a change all freedoms to first order are freedoms of motion. So a block that has others before,
+    such as a strut, would turn into a mechanism; it is left unchanged, unless these freedoms belong to joints
+    with a role: such joints are locked by the loop, and the remedy restores them.
 
     Parameters
     ----------
     view, here : View
         At the generic pose and at the given one.
     kept : mapping of pair name to phrases
-        What the joints do that are not passive: driven, braked, limited or locked, they stay as they are.
+        Roles of the joints that are not passive (driven, braked, limited or locked); these are not changed.
     allowed : callable
-        Whether a pair may become of a type: a format or a workshop may have few.
+        Predicate: may this pair be changed to this type? A format or a workshop may offer few types.
     mobility : Mobility, optional
-        At the given pose, if it is known.
+        At the given pose, if already computed.
     """
     if not view.redundancy:
         return Cures()
@@ -290,7 +292,10 @@ def proved_cures(
 def _not_of_motion(
     view: View, here: View, kept: Mapping[str, tuple[str, ...]], mobility: Mobility | None
 ) -> tuple[frozenset[tuple[str, ...]], tuple[str, ...]]:
-    """Return blocks with freedoms that are not of motion, and the joints of ``kept`` that others lock."""
+    """Return the blocks to leave unchanged, and the joints of ``kept`` that loops lock.
+
+    The former have freedoms that are only infinitesimal, none of them in a joint of ``kept``.
+    """
     mobility = mobility or finite_mobility(here, _mobility(here))
     if mobility.blocks and view is not here:
         mobility = finite_mobility(view, _mobility(view))
@@ -312,13 +317,13 @@ def _cured_blocks(
     apart: Sequence[RankedBlock],
     allowed: Allowed,
 ) -> Cures:
-    """Return the proved remedies of some blocks; those ``apart`` stay as they are."""
+    """Return the proved remedies of some blocks; the blocks ``apart`` are left unchanged."""
     cured = partial(_cured, view, here, kept, stressed, allowed=allowed, apart=apart)
     candidates = partial(_candidates, allowed=allowed)
     if len(stressed) > _MANY and (cures := cured(candidates)).remedies:
         return cures
     if len(stressed) == 1:
-        # to prove the block for itself and the mechanism would be the same twice
+        # with a single block, a proof for the block alone would repeat that for the mechanism
         cures = cured(candidates)
         if len(cures.remedies) == OFFERED:
             return cures
@@ -334,7 +339,7 @@ def _cured(
     allowed: Allowed,
     apart: Sequence[RankedBlock],
 ) -> Cures:
-    """Return the proof for the first candidates of all blocks."""
+    """Return the remedies proved from the first candidates of all blocks, and the obstacles of blocks without any."""
     ways: list[list[tuple[Change, ...]]] = []
     left = list(apart)
     obstacles: list[Obstacle] = []
@@ -360,18 +365,18 @@ def _candidates(
 def _proof_of_block(
     view: View, s: StressedBlock, kept: Container[str], allowed: Allowed
 ) -> Iterator[tuple[Change, ...]]:
-    """Yield the changes that cure a block for itself."""
+    """Yield the changes that cure a block considered alone."""
     for changes in islice(_candidates(view, s, kept, allowed), _TRIED):
         if _cures(view, s.ranked, changes):
             yield changes
 
 
 def _cures(view: View, ranked: RankedBlock, changes: Sequence[Change]) -> bool:
-    """Return whether changes take the redundancy of a block and leave its mobility."""
+    """Return True if changes remove the redundancy of a block and keep its mobility."""
     try:
         mech = apply_changes(view.mech, changes)
     except (UnknownName, BrokenModel):
-        # a coupling, a drive or a lock names a freedom that the new type has not
+        # a coupling, a drive or a lock names a freedom that the new type does not have
         return False
     (after,) = rank_blocks(mech, view.poses, view.columns, view.tolerance, blocks=(ranked.block,))
     released = len(ranked.reduced.labels) - len(after.reduced.labels)
@@ -381,7 +386,7 @@ def _cures(view: View, ranked: RankedBlock, changes: Sequence[Change]) -> bool:
 def _obstacles(
     view: View, s: StressedBlock, kept: Mapping[str, tuple[str, ...]], allowed: Allowed
 ) -> Iterator[Obstacle]:
-    """Yield the joints without whose duties a block could be cured."""
+    """Yield the joints whose roles alone prevent that a block is cured."""
     if kept and next(_proof_of_block(view, s, (), allowed), None) is not None:
         for name in changeable(view.mech, view.poses, s, kept, allowed):
             yield Obstacle(name, kept[name])
@@ -394,14 +399,14 @@ def _proved(
     left: int,
     kept: Mapping[str, tuple[str, ...]],
 ) -> Iterator[Remedy]:
-    """Yield the ways of all blocks together that pass the proof."""
+    """Yield the combined changes of all blocks that pass the proof."""
     rows, mobility = _rows(view), _held_mobility(view, kept)
     bound = here.redundancy - view.redundancy + left
     for k in range(min(OFFERED, max(len(own) for own in ways))):
         changes = tuple(chain.from_iterable(own[min(k, len(own) - 1)] for own in ways))
         after = _changed(view, changes)
         released = rows - _rows(after)
-        # as many rows fewer as were redundant: rank, and with it the mobility, is what it was
+        # the rows released are as many as were redundant, so the rank and the mobility are unchanged
         if after.redundancy != left or released != view.redundancy - left:
             continue
         there = after if here is view else _changed(here, changes)
@@ -411,13 +416,13 @@ def _proved(
 
 
 def _changed(view: View, changes: Sequence[Change]) -> View:
-    """Return the view of a changed mechanism: its pairs have other coordinates for the same body poses."""
+    """Return the view of the changed mechanism at the same body poses, with new pair coordinates."""
     mech = apply_changes(view.mech, changes)
     return replace(view, mech=mech, q=coordinates_of(mech, view.poses))
 
 
 def _held_mobility(view: View, kept: Mapping[str, tuple[str, ...]]) -> int:
-    """Return the mobility with all joints held that have something to do: what no drive or brake decides."""
+    """Return the mobility with all joints of ``kept`` locked: the freedoms that no drive or brake determines."""
     mech, taken = view.mech, {c.name for c in view.mech.constraints()}
     locks = tuple(
         Lock(pair.name)
@@ -436,18 +441,19 @@ def _rows(view: View) -> int:
     return sum(len(components) for components in view.row_labels.values())
 
 
-# Loops that lock: a closure that is stronger than the real joint takes all motion of its loop.
+# Locked loops: a closure stronger than the real joint removes all motion of its loop.
 
-#: Pairs of a loop for which a closure is sought: of more it is a truss, or the search too long.
+#: Largest number of constraints of a loop for which a weaker closure is sought: a larger one is a truss, or the
+#: search takes too long.
 _LONGEST_LOOP = 40
-#: What a closure may be instead, from strong to weak.
+#: Types that may replace a closure, from strong to weak.
 _WEAKER = {"fixed": ("revolute", "spherical"), "revolute": ("universal", "spherical")}
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class Freeing:
-    """A weaker closure with which a locked loop moves, proved by its finite mobility.
+    """A weaker closure that lets a locked loop move, proved by its finite mobility.
 
     Parameters
     ----------
@@ -466,20 +472,20 @@ def freeing_change(
     groups: Mapping[str, frozenset[str]],
     allowed: Allowed = any_type,
 ) -> Freeing | None:
-    """Return the strongest closure with which a loop that has no mobility moves; None where it is a structure.
+    """Return the strongest of the weaker closures that let a locked loop move; None if the loop is a structure.
 
     Parameters
     ----------
     here : View
-        At the pose that is judged.
+        At the pose examined.
     constraints : sequence of str
-        Those of the loop.
+        Constraints of the loop.
     finite : int
-        The mobility in fact before the change.
+        Finite mobility of the mechanism before the change.
     groups : mapping of body name to frozenset of str
-        The bodies that are rigid with each, as of :func:`~mbplugin.model.mechanism.kinematics.rigid_groups`.
+        The bodies rigidly connected to each, from :func:`~mbplugin.model.mechanism.kinematics.rigid_groups`.
     allowed : callable
-        Whether a pair may become of a type.
+        Predicate: may this pair be changed to this type?
     """
     if len(constraints) > _LONGEST_LOOP:
         return None
@@ -496,7 +502,7 @@ def freeing_change(
 
 
 def _alone(here: View, constraints: frozenset[str], groups: Mapping[str, frozenset[str]]) -> View:
-    """Return the view of some constraints with the bodies they join, and what is rigid with these."""
+    """Return a view of only some constraints, the bodies they join, and the bodies rigidly connected to these."""
     mech = here.mech
     joined = {body for pair in mech.pairs if pair.name in constraints for body in pair.bodies}
     joined |= {pfaffian.body for pfaffian in mech.pfaffians if pfaffian.name in constraints}
@@ -523,10 +529,10 @@ def _alone(here: View, constraints: frozenset[str], groups: Mapping[str, frozens
 
 
 def _weaker_closures(here: View, constraints: Sequence[str]) -> Iterator[Change]:
-    """Yield weaker types of the closures of a loop, the strongest first, about the axes of its hinges."""
+    """Yield weaker types of the closures of a loop, the strongest first, with axes taken from its hinges."""
     mech, poses = here.mech, here.poses
     pairs = [mech.pair_by_name[name] for name in constraints if name in mech.pair_by_name]
-    # what a coupling, a drive or a lock names keeps its freedoms
+    # a pair named by a coupling, a drive or a lock must keep its freedoms
     named = {term.joint for coupling in mech.couplings for term in coupling.terms}
     named |= {driver.joint for driver in mech.drivers} | {lock.joint for lock in mech.locks}
     axes_W = _axes_of([p for p in pairs if p.type in ("revolute", "continuous")], mech, poses)
@@ -543,13 +549,13 @@ def _weaker_closures(here: View, constraints: Sequence[str]) -> Iterator[Change]
                 R_WP = (poses.of(mech.body_index[pair.body_a]) @ pair.X_AP).R
                 x, y, z = (float(a) for a in np.round(R_WP.T @ axis_W, 12) + 0.0)
                 if new == "universal" and abs(z) > 1 - 1e-6:
-                    # its other axis is the hinge itself
+                    # the first axis of the universal joint is already the hinge
                     continue
                 yield Change(pair.name, pair.type, new, (x, y, z))
 
 
 def _axes_of(hinges: Sequence[Pair], mech: Mechanism, poses: BodyPoses) -> list[Array]:
-    """Return the directions (3,) of some hinges in world axes, each once."""
+    """Return the distinct axis directions (3,) of some hinges, world axes."""
     found: list[Array] = []
     for pair in hinges:
         axis = (poses.of(mech.body_index[pair.body_b]) @ pair.X_BS).R[:, 2]

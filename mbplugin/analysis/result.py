@@ -27,24 +27,24 @@ from mbplugin.rendering import Result
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult
 
-# Three different uniqueness tests for the reactions of a group of constraints.
+# Different uniqueness tests for the reactions of a group of constraints.
 
 
 @dataclass(frozen=True)
 class GroupVerdict:
-    """What is unique about a group.
+    """Uniqueness of the reactions of a group of constraints, in four senses.
 
     Parameters
     ----------
     reaction : str
-        Body by body: ``unique`` iff C_Xᵀ Z_X = 0.
+        The wrench of the group on each body: ``unique`` iff C_Xᵀ Z_X = 0.
     components_unique : bool
-        Every multiplier of the group.
+        True if every multiplier of the group is unique.
     assembly_effect_unique : bool or None
-        The effect of ground joints on the otherwise assembled mechanism (pekal2024 (27)); None where
+        Uniqueness of the effect of ground joints on the otherwise assembled mechanism (pekal2024 (27)); None if
         a member does not touch the ground.
     resultant_unique : bool
-        The sum of its wrenches at one point, the foundation load for example.
+        Uniqueness of the sum of the wrenches at one point, for example the foundation load.
     """
 
     members: tuple[str, ...]
@@ -57,12 +57,12 @@ class GroupVerdict:
 def group_verdict(
     mech: Mechanism, poses: BodyPoses, stressed: Sequence[StressedBlock], members: Sequence[str]
 ) -> GroupVerdict:
-    """Answer the three questions for a group of constraints.
+    """Apply the uniqueness tests to a group of constraints.
 
     Raises
     ------
     UnknownName
-        A member that is no constraint.
+        A member is not a constraint.
     """
     known = {c.name: c for c in mech.constraints()}
     for name in members:
@@ -87,7 +87,10 @@ def _body_by_body(s: StressedBlock, poses: BodyPoses, members: Sequence[str]) ->
 
 
 def _resultant(mech: Mechanism, s: StressedBlock, poses: BodyPoses, members: Sequence[str]) -> bool:
-    """Sum the wrenches on the successors, or on the other body where the successor is the ground."""
+    """Return True if the sum of the wrenches is unique.
+
+    Wrenches are those on the successors, or on the predecessor if the successor is the ground.
+    """
     total = np.zeros((6, s.Z.shape[1]))
     for name in members:
         constraint = next(c for c in mech.constraints() if c.name == name)
@@ -98,8 +101,8 @@ def _resultant(mech: Mechanism, s: StressedBlock, poses: BodyPoses, members: Seq
 
 
 def _assembly_effect(mech: Mechanism, s: StressedBlock, poses: BodyPoses, members: Sequence[str]) -> bool:
-    """Project the group's wrenches on the motions that all joints off the ground allow."""
-    # here, because linting a robot without loops needs no scipy, which takes long to import
+    """Return True if the group's wrenches vanish on the motions that all joints not touching the ground allow."""
+    # imported here because linting a robot without loops needs no scipy, which is slow to import
     import scipy.linalg
 
     known = {c.name: c for c in mech.constraints()}
@@ -113,7 +116,7 @@ def _assembly_effect(mech: Mechanism, s: StressedBlock, poses: BodyPoses, member
 
 
 def _body_wrenches(s: StressedBlock, poses: BodyPoses, members: Sequence[str]) -> dict[int, Array]:
-    """Return the scaled wrenches that the group's self-stresses put on each body, at one point."""
+    """Return the scaled wrenches that the group's self-stresses exert on each body, at a common point."""
     wrenches: dict[int, Array] = {}
     start = 0
     for r in s.ranked.reduced.rows:
@@ -140,19 +143,19 @@ def _dense(rows: Sequence[Rows], poses: BodyPoses, s: StressedBlock, bodies: lis
     return C
 
 
-# Bodies that may stay rigid in a model with correct reactions (pekal2024 §4: flexible-body advice).
+# Bodies that may stay rigid in a model with correct reactions (advice on flexible bodies, pekal2024 §4).
 
 
 @dataclass(frozen=True)
 class BodyVerdict:
-    """Whether a body may stay rigid in a hybrid model: every reaction on it is unique."""
+    """Verdict on a body of a hybrid model: it may stay rigid if every reaction on it is unique."""
 
     name: str
     may_stay_rigid: bool
 
 
 def body_verdicts(mech: Mechanism, verdicts: Sequence[ConstraintVerdict]) -> tuple[BodyVerdict, ...]:
-    """Return the verdict of every body; what is welded to the world is ground, not a body."""
+    """Return the verdict of every body; bodies welded to the world count as ground and may stay rigid."""
     tying = {v.name for v in verdicts if v.components and v.name in mech.pair_by_name}
     flexible = {body for v in verdicts if not v.unique for body in _touched(mech, v)}
     flexible -= {WORLD, *welded_bodies(mech, tying)}
@@ -186,15 +189,15 @@ class Analysis(Result):
     dof, gruebler : int
         n − rank and n − rows: mobility to first order, and Grübler's.
     finite_dof : int or None
-        Mobility in fact, the dimension of the set of poses; None where a large block is not decided.
+        Finite mobility, the dimension of the set of poses; None if a large block is undecided.
     mobility : Mobility
-        Both, and the blocks in which they differ, with their branches and the freedoms that are only infinitesimal.
+        First-order and finite mobility, and the blocks in which they differ, with branches and infinitesimal freedoms.
     degree_of_redundancy, structural_redundancy : int
         p at this pose, and at the generic pose.
     samples : int
         Number of sampled poses for the latter; 0 if nothing is redundant or a block is large.
     sigma_r, sigma_r_plus_1 : float or None
-        The smallest nonzero relative singular value over all blocks, and the largest one that is taken as
+        The smallest nonzero relative singular value over all blocks, and the largest one treated as
         zero; None if there is none.
     plateaus : tuple of Plateau
     characteristic_length : float or None
@@ -203,11 +206,11 @@ class Analysis(Result):
     constraints, groups, bodies : tuple
     blocks : tuple of RankedBlock
     dca : DcaResult or None
-        The divide-and-conquer test, if it is the method.
+        Result of the divide-and-conquer test, if it is the method.
     self_stresses, remedies : tuple
-        In words; computed at the first use.
+        Computed at first use.
     obstacles : tuple of Obstacle
-        Joints whose function (drive, brake, limit, …) prevents a remedy.
+        Joints whose role (drive, brake, limit, …) prevents a remedy.
     """
 
     mechanism: Mechanism
@@ -261,13 +264,13 @@ class Analysis(Result):
 
     @cached_property
     def mobility(self) -> Mobility:
-        """Mobility to first order and in fact."""
+        """First-order and finite mobility."""
         with without_collections():
             return self._find_mobility()
 
     @property
     def finite_dof(self) -> int | None:
-        """Mobility in fact: the dimension of the set of poses; None where a large block is not decided."""
+        """Finite mobility: the dimension of the set of poses; None if a large block is undecided."""
         return self.mobility.finite
 
     @cached_property
@@ -278,12 +281,12 @@ class Analysis(Result):
 
     @property
     def remedies(self) -> tuple[Remedy, ...]:
-        """What to change, each way with its proof."""
+        """Alternative sets of changes, each with its proof."""
         return self._cures.remedies
 
     @property
     def obstacles(self) -> tuple[Obstacle, ...]:
-        """Joints that could be made weaker, but for what they do."""
+        """Joints that could be made weaker if they had no role."""
         return self._cures.obstacles
 
     @property
@@ -308,7 +311,7 @@ class Analysis(Result):
 
     @property
     def singular_pose(self) -> bool:
-        """Whether the rank is lower here than at poses around it."""
+        """True if the rank is lower here than at nearby poses."""
         return self.degree_of_redundancy > self.structural_redundancy
 
     @property
@@ -324,7 +327,7 @@ class Analysis(Result):
 
     @property
     def sigma_r_plus_1(self) -> float | None:
-        """Largest relative singular value that is taken as zero."""
+        """Largest relative singular value treated as zero."""
         values = [b.sigma_next for b in self.blocks if b.redundancy]
         return max(values) if values else None
 

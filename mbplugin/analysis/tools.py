@@ -1,7 +1,7 @@
-"""The uniqueness tools behind one contract: the non-unique reactions of a block.
+"""The uniqueness tools, with a common signature: each finds the non-unique reactions of a block.
 
-A tool takes a reduced block, its degree of redundancy p (decided beforehand and the same for all tools)
-and the size below which an entry of a unit self-stress is zero. It returns a :class:`RowVerdict`.
+A tool takes a reduced block, its degree of redundancy p (decided beforehand, so the same for all tools)
+and the size below which an entry of a unit self-stress counts as zero. It returns a :class:`RowVerdict`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mbplugin.model.spatial import AnyArray, Array
 
 
 def uniqueness_by_rank(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
-    """Judge every row and every constraint of a block by what its removal does to the rank.
+    """Judge every row and every constraint of a block by the ranks of the row itself and of all others.
 
-    The excess of rank C_X + rank C_Y over rank C is the dimension that X and the rest share, the
-    dimension of X's indeterminate reaction. Ranks of parts are counted in the gap of the whole C, whose
-    rank was decided beforehand.
+    The excess of rank C_X + rank C_Y over rank C is the dimension of the intersection of the row spaces of X and
+    the rest Y, which is the dimension of X's indeterminate reaction. The threshold for the ranks of parts lies in
+    the gap between the singular values of the whole C, whose rank was decided beforehand.
     """
     C = reduced.dense()
     rank = len(C) - redundancy
@@ -45,9 +45,9 @@ def uniqueness_by_rank(reduced: ReducedBlock, redundancy: int, zero: float) -> R
 
 
 def gap_threshold(C: Array, rank: int, rounding: float) -> float:
-    """Return a bound in the middle of the gap between the singular values of C (m, n) that count and the rest.
+    """Return the geometric mean of the singular values of C (m, n) on both sides of the gap below number ``rank``.
 
-    ``rounding`` is what the smallest of them may be by rounding, in units of it beside the largest.
+    ``rounding`` is the size of rounding errors, in machine epsilons relative to the largest singular value.
     """
     sigma = np.linalg.svd(C, compute_uv=False)
     floor = rounding * np.finfo(float).eps * float(sigma[0])
@@ -56,7 +56,7 @@ def gap_threshold(C: Array, rank: int, rounding: float) -> float:
 
 
 def rank_above(C: Array, threshold: float) -> int:
-    """Return how many singular values of C (m, n) exceed a threshold."""
+    """Return the number of singular values of C (m, n) above a threshold."""
     return int((np.linalg.svd(C, compute_uv=False) > threshold).sum()) if C.size else 0
 
 
@@ -64,12 +64,12 @@ def rank_above(C: Array, threshold: float) -> int:
 
 
 def uniqueness_by_null_space(reduced: ReducedBlock, redundancy: int, zero: float) -> RowVerdict:
-    """Judge every row of a block from the weights with which others replace the dependent rows."""
+    """Judge every row of a block from the dependent rows, written as combinations of the independent ones."""
     return from_left_null_basis(reduced, left_null_basis_by_elimination(reduced.J, redundancy), zero)
 
 
 def left_null_basis_by_elimination(J: Array, redundancy: int) -> Array:
-    """Return a basis (k, p) of the left null space of J (k, f): a vector for each dependent row."""
+    """Return a basis (k, p) of the left null space of J (k, f): one vector for each dependent row."""
     order = pivot_order(J.T)
     independent, dependent = order[: len(J) - redundancy], order[len(J) - redundancy :]
     mu = np.zeros((len(J), redundancy))
@@ -123,7 +123,7 @@ class RowVerdict:
 
 
 def from_self_stresses(reduced: ReducedBlock, Z: Array, zero: float) -> RowVerdict:
-    """Read the verdict off self-stresses Z (m, s): a basis, or at least six random ones.
+    """Return the verdict from self-stresses Z (m, s): a basis, or at least six random ones.
 
     A row is unique iff it is zero in Z; the rank of a constraint's rows is the dimension of its
     indeterminate reaction. A random vector of the left null space is zero in a row exactly when that
@@ -144,14 +144,14 @@ def from_self_stresses(reduced: ReducedBlock, Z: Array, zero: float) -> RowVerdi
 
 
 def from_left_null_basis(reduced: ReducedBlock, mu: Array, zero: float) -> RowVerdict:
-    """Carry a left null basis mu (k, p) of J by statics to all rows, and read the verdict off it."""
+    """Extend a left null basis mu (k, p) of J to all rows by statics, and return the verdict from it."""
     Z = np.linalg.qr(reduced.self_stresses(mu))[0]
     return from_self_stresses(reduced, np.asarray(Z), zero)
 
 
 Tool = Callable[[ReducedBlock, int, float], RowVerdict]
 
-#: By the name of the option ``method``.
+#: Tools by the value of the option ``method``.
 TOOLS: dict[str, Tool] = {
     "qr": uniqueness_by_qr,
     "svd": uniqueness_by_svd,

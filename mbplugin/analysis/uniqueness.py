@@ -1,4 +1,4 @@
-"""Which reactions are unique, read off the left null space (wojtyra2013 (21)–(27))."""
+"""Uniqueness of reactions, determined from the left null space (wojtyra2013 (21)–(27))."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ _WORDS = {
     "normal": "distance from the plane",
 }
 Directions = tuple[tuple[float, float, float], ...]
-#: Decimals of a coordinate of a direction; the rest is rounding.
+#: Number of decimals kept in coordinates of directions; the rest is rounding.
 _DIGITS = 12
 #: Random self-stresses drawn from a large block; at least as many as a constraint has rows.
 _DRAWN = 8
-#: Self-stresses of a large block that share closing rows are written together, up to so many.
+#: Maximum number of self-stresses of a large block that are described together; they share closing rows.
 _TOGETHER = 300
 
 
-# Descriptions of self-stress states: the loop, the motion restrained twice, the loaded constraints.
+# Descriptions of self-stress states: the loop, the motion that is restrained twice, the loaded constraints.
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,15 @@ class SelfStress:
     Parameters
     ----------
     constraints : tuple of str
-        Who carries it.
+        The loaded constraints.
     text : str
-        In words.
+        Description in words.
     loop : str
-        The bodies of the loop in their order, where the loaded constraints form one; else empty.
+        The bodies of the loop in order, if the loaded constraints form one; else empty.
     restrains : str
-        The motion that is restrained twice, ``rotation about x``.
+        The motion that is restrained twice, for example ``rotation about x``.
     closed_by : str
-        The constraint that restrains it once more.
+        The constraint that restrains it redundantly.
     """
 
     constraints: tuple[str, ...]
@@ -80,9 +80,9 @@ class SelfStress:
 
 
 def self_stresses(mech: Mechanism, stressed: Sequence[StressedBlock]) -> tuple[SelfStress, ...]:
-    """Return p self-stress states, chosen so that each misfits one component of a closing constraint.
+    """Return p self-stress states, each loading exactly one pivot component of a closing constraint.
 
-    Of a large block those that share a closing constraint with very many others are left out.
+    In large blocks, groups of more than ``_TOGETHER`` states that share closing constraints are truncated.
     """
     return tuple(stress for s in stressed for stress in _of_block(mech, s))
 
@@ -104,10 +104,9 @@ def _of_block(mech: Mechanism, s: StressedBlock) -> list[SelfStress]:
 
 
 def _one_misfit_each(s: StressedBlock, rows: AnyArray, Z: Array) -> tuple[Array, list[int]]:
-    """Return a basis of the self-stresses Z (n, p) in some ``rows`` (n,) with one closing component each.
+    """Return a basis of the self-stresses Z (n, p) with one closing component each, and its indices in ``rows`` (n,).
 
-    And the places of these among the rows. Rows of J determine the rest by statics, so there are always pivots
-    among them.
+    The closing rows (those of J) determine the other rows by statics, so they always contain p pivots.
     """
     closing = int(np.searchsorted(rows, len(s.ranked.reduced.labels) - s.ranked.reduced.shape[0]))
     order = pivot_order(Z[closing:].T)
@@ -132,7 +131,7 @@ def _described(
 
 
 def _loop(left: list[tuple[str, str]]) -> str:
-    """Return the bodies in the order of the loop, where those of the loaded constraints form one."""
+    """Return the bodies in the order of the loop, or an empty string if the constraints do not form a loop."""
     start, here = left.pop(0)
     path = [start, here]
     while left:
@@ -145,10 +144,10 @@ def _loop(left: list[tuple[str, str]]) -> str:
     return "–".join(path[:-1]) if path[-1] == start and len(path) > 2 else ""
 
 
-# Directions in space that the rigid model does not determine in a joint, independent of its frame's x and y.
+# Directions of the forces and moments in a joint that the rigid model leaves open, in world axes.
 #
-# The rotation of a joint frame about a free axis is arbitrary, and with it the directions tx and ty. The span
-# of the forces, and of the moments at the joint's point, that a self-stress can cause in the joint is not.
+# The rotation of a joint frame about a free axis is arbitrary, and so are its directions tx and ty. The span of
+# the forces that self-stresses cause in the joint does not depend on it, nor does that of the moments at its point.
 
 
 def joint_point(mech: Mechanism, poses: BodyPoses, pair: Pair) -> Array:
@@ -165,19 +164,19 @@ def joint_place(mech: Mechanism, poses: BodyPoses, pair: Pair) -> tuple[Array, A
 def rows_in_world(mech: Mechanism, poses: BodyPoses, pair: Pair, rows: Rows) -> Array:
     """Return rows (k, 6) on the relative twist [v; ω] at the joint's point, world axes.
 
-    Transposed they take multipliers to the wrench on the successor there.
+    The transpose maps multipliers to the wrench on the successor at that point.
 
     Parameters
     ----------
     rows : Rows
-        Of the pair, or of a drive or lock in its joint.
+        Rows of the pair, or of a drive or lock in its joint.
     """
     body, entry = _row_entry(mech, pair, rows)
     return shift_rows(entry, poses.p_WC[body] - joint_point(mech, poses, pair))
 
 
 def _row_entry(mech: Mechanism, pair: Pair, rows: Rows) -> tuple[int, Array]:
-    """Return a body of a pair, and ``rows`` on its twist, (k, 6), with the sign of the successor."""
+    """Return a moving body of a pair, and ``rows`` on its twist, (k, 6), with the sign for the successor."""
     index = mech.body_index
     body, sign = (index[pair.body_b], 1.0) if index[pair.body_b] >= 0 else (index[pair.body_a], -1.0)
     return body, sign * dict(rows.entries)[body]
@@ -189,22 +188,25 @@ def open_directions(wrenches: Array, zero: float) -> tuple[Directions, Direction
     Parameters
     ----------
     wrenches : (6, p) array
-        What each self-stress puts into the joint, of unit size.
+        Wrenches of unit self-stresses on the joint.
     zero : float
-        Size below which a component is rounding.
+        Singular values up to this size are rounding.
     """
     force, moment = _bases(wrenches.reshape(2, 3, -1), zero)
     return force, moment
 
 
 def _bases(vectors: Array, zero: float) -> list[Directions]:
-    """Return a basis of each span of ``vectors`` (n, 3, p) that only depends on the span: of 2 its normal decides."""
-    # with fewer vectors than dimensions the decomposition would have no normal
+    """Return a basis of the span of each of ``vectors`` (n, 3, p) that depends only on the span.
+
+    In a plane the basis is constructed from the normal.
+    """
+    # with fewer than three vectors the decomposition would not contain the normal
     padded = np.pad(vectors, ((0, 0), (0, 0), (0, max(0, 3 - vectors.shape[2]))))
     U, sigma, _ = np.linalg.svd(padded, full_matrices=False)
     rank = (sigma > zero).sum(axis=1)
     along, normal = _without_sign(U[:, :, 0]), _without_sign(U[:, :, 2])
-    # the world axis that lies nearest to the plane, projected on it
+    # the world axis closest to the plane, projected onto it
     axis = np.eye(3)[np.argmin(np.round(np.abs(normal), 6), axis=1)]
     first = axis - (axis * normal).sum(axis=1, keepdims=True) * normal
     first = _without_sign(first / np.linalg.norm(first, axis=1, keepdims=True))
@@ -215,14 +217,14 @@ def _bases(vectors: Array, zero: float) -> list[Directions]:
 
 
 def _without_sign(directions: Array) -> Array:
-    """Return unit vectors, ``directions`` (n, 3), whose largest coordinates, the first of equal ones, are positive."""
+    """Return unit vectors ``directions`` (n, 3), signed so that the (first) largest coordinate is positive."""
     largest = np.argmax(np.round(np.abs(directions), 6), axis=1)
     signs = np.sign(np.take_along_axis(directions, largest[:, None], axis=1))
     return np.asarray(directions * signs)
 
 
 def _tuples(directions: Array) -> Directions:
-    """Return unit vectors, ``directions`` (n, 3), without rounding and without negative zeros."""
+    """Return unit vectors ``directions`` (n, 3) as tuples, rounded and without negative zeros."""
     return tuple((x, y, z) for x, y, z in (np.round(directions, _DIGITS) + 0.0).tolist())
 
 
@@ -232,7 +234,7 @@ def with_open_directions(
     stressed: Sequence[StressedBlock],
     verdicts: Sequence[ConstraintVerdict],
 ) -> tuple[ConstraintVerdict, ...]:
-    """Return the verdicts on pairs with the directions that they leave open."""
+    """Return the verdicts, those on pairs with their open directions."""
     found: dict[str, tuple[Directions, Directions]] = {
         v.name: ((), ()) for v in verdicts if v.unique and v.name in mech.pair_by_name
     }
@@ -248,7 +250,7 @@ def with_open_directions(
 def _directions_of_block(
     mech: Mechanism, poses: BodyPoses, s: StressedBlock, names: Container[str]
 ) -> dict[str, tuple[Directions, Directions]]:
-    """Return the open forces and moments of some pairs of a block, computed together."""
+    """Return the directions of open forces and moments of some pairs of a block, computed together."""
     stresses = s.ranked.reduced.scale[:, None] * s.Z
     members = [rows for rows in s.ranked.reduced.rows if rows.constraint in names]
     if not members:
@@ -271,9 +273,9 @@ def unit_wrenches(at_joint: Array, scale: Array, length: float) -> Array:
     Parameters
     ----------
     at_joint : (k, 6) array
-        Rows on the twist of the joint's point, world axes.
+        Rows on the twist at the joint's point, world axes.
     scale : (k,) array
-        Of the multipliers.
+        Scales of the multipliers.
     length : float
         The characteristic length, m.
     """
@@ -281,13 +283,13 @@ def unit_wrenches(at_joint: Array, scale: Array, length: float) -> Array:
 
 
 def _sizes(length: float) -> Array:
-    """Return the factors (6,) that make forces moments per characteristic length (m)."""
+    """Return the factors (6,) that scale forces by the characteristic length (m), and moments by one."""
     return np.array([length] * 3 + [1.0] * 3)
 
 
 @dataclass(frozen=True)
 class ComponentVerdict:
-    """Whether one reaction component is determined by the rigid model; None where undecided."""
+    """Uniqueness of one reaction component in the rigid model; None if undecided."""
 
     name: str
     unique: bool | None
@@ -296,7 +298,7 @@ class ComponentVerdict:
 @one_line_repr
 @dataclass(frozen=True)
 class ConstraintVerdict:
-    """What the rigid model says about the reaction of one constraint.
+    """Uniqueness of the reaction of one constraint in the rigid model.
 
     Parameters
     ----------
@@ -305,15 +307,15 @@ class ConstraintVerdict:
     reaction : str
         ``unique``, ``non-unique`` or ``undecided``.
     indeterminate_dim : int or None
-        Dimension of the family of possible reactions; None where the method does not tell.
+        Dimension of the family of possible reactions; None if the method does not determine it.
     open_force, open_moment : tuple of (x, y, z) or None
         Orthonormal directions, world axes, that span the open forces, and the open moments at the
-        joint's point (the origin of S); none where the reaction is unique. They do not depend on how
-        the joint frame is turned about a free axis, as the components do. None for what is no pair,
-        and where the method does not tell.
+        joint's point (the origin of S); empty if the reaction is unique. Unlike the components, they do not
+        depend on the rotation of the joint frame about a free axis. None for constraints other than pairs,
+        and if the method does not determine them.
     B_norm : float or None
-        Frobenius norm of B_X (wojtyra2013 (27)), lengths in characteristic lengths: 0 where the reaction is
-        unique. None where the method does not tell.
+        Frobenius norm of B_X (wojtyra2013 (27)), lengths in characteristic lengths: 0 if the reaction is
+        unique. None if the method does not determine it.
     """
 
     name: str
@@ -330,7 +332,7 @@ class ConstraintVerdict:
 
     @property
     def unique(self) -> bool:
-        """Whether the whole reaction is unique."""
+        """True if the whole reaction is unique."""
         return self.reaction == "unique"
 
 
@@ -341,8 +343,8 @@ class StressedBlock:
     Parameters
     ----------
     Z : (m, p) array
-        Orthonormal basis, rows as in ``ranked.reduced.labels``; of a large block some random
-        self-stresses instead, of largest entry one.
+        Orthonormal basis, rows as in ``ranked.reduced.labels``; for a large block, random
+        self-stresses with a largest entry of one.
     """
 
     ranked: RankedBlock
@@ -350,7 +352,7 @@ class StressedBlock:
 
     @property
     def complete(self) -> bool:
-        """Whether Z is a basis."""
+        """True if Z is a basis."""
         return self.ranked.elimination is None
 
     @cached_property
@@ -369,7 +371,7 @@ class StressedBlock:
         return np.vstack(parts) if parts else np.zeros((0, self.Z.shape[1]))
 
     def parts(self) -> Iterator[tuple[AnyArray, Array]]:
-        """Yield the rows (n,) and the self-stresses (n, s) of parts that share no closing row with others."""
+        """Yield the row indices (n,) and self-stresses (n, s) of independent parts: parts share no closing rows."""
         if self.complete:
             yield np.arange(len(self.Z)), self.Z
             return
@@ -392,7 +394,7 @@ def stress(blocks: Iterable[RankedBlock]) -> tuple[StressedBlock, ...]:
 
 
 def _self_stresses(ranked: RankedBlock) -> Array:
-    """Return a basis (m, p) of the scaled self-stresses, or random ones of a large block."""
+    """Return a basis (m, p) of the scaled self-stresses; for a large block, random self-stresses."""
     p = ranked.redundancy
     if ranked.elimination is None:
         return block_null_space(ranked.reduced, p)
@@ -407,14 +409,14 @@ def constraint_verdicts(
     components: dict[str, tuple[str, ...]],
     method: str = "svd",
 ) -> tuple[ConstraintVerdict, ...]:
-    """Return the verdict of every constraint; what lies in no redundant block is unique.
+    """Return the verdict of every constraint; constraints in no redundant block are unique.
 
     Parameters
     ----------
     components : dict of constraint name to row labels
-        In the view of the analysis, space or plane.
+        Labels of the rows in the view of the analysis, space or plane.
     method : str
-        The tool; a large block is judged from random self-stresses whatever the tool.
+        The tool; large blocks are always judged from random self-stresses.
     """
     unique: dict[str, list[bool]] = {}
     dims: dict[str, int] = {}
@@ -431,7 +433,7 @@ def constraint_verdicts(
 
 def _judged(s: StressedBlock, method: str) -> RowVerdict:
     if s.complete:
-        # the divide-and-conquer test judges the whole mechanism; until then any tool will do
+        # the divide-and-conquer test later judges the whole mechanism; here any tool will do
         return TOOLS.get(method, TOOLS["svd"])(s.ranked.reduced, s.ranked.redundancy, s.ranked.zero)
     return from_self_stresses(s.ranked.reduced, s.Z, s.ranked.zero)
 
@@ -455,12 +457,12 @@ def _verdict(
 
 @lru_cache(maxsize=256)
 def _components(labels: tuple[str, ...], flags: tuple[bool, ...]) -> tuple[ComponentVerdict, ...]:
-    """Return the verdicts on components; those of a thousand hinges are the same."""
+    """Return the verdicts on components, cached because those of a thousand hinges are the same."""
     return tuple(ComponentVerdict(c, u) for c, u in zip(labels, flags, strict=True))
 
 
 def kind_of(constraint: Constraint) -> ConstraintKind:
-    """Return pair, closure, coupling, driver, lock or pfaffian."""
+    """Return the kind of a constraint: pair, closure, coupling, driver, lock or pfaffian."""
     if isinstance(constraint, Pair):
         return "closure" if constraint.closure else "pair"
     kinds: dict[type, ConstraintKind] = {Coupling: "coupling", Driver: "driver", Lock: "lock"}
@@ -468,14 +470,14 @@ def kind_of(constraint: Constraint) -> ConstraintKind:
 
 
 def type_of(constraint: Constraint) -> str:
-    """Return the type as the reports name it."""
+    """Return the type of a constraint as named in reports."""
     if isinstance(constraint, Driver | Lock):
         return kind_of(constraint)
     return constraint.type
 
 
 def bodies_of(mech: Mechanism, constraint: Constraint) -> tuple[str, str]:
-    """Return predecessor and successor (of the first joint, for a coupling)."""
+    """Return the predecessor and successor of a constraint (those of the first joint, for a coupling)."""
     match constraint:
         case Pair():
             pair = constraint

@@ -1,1 +1,1 @@
-"""Closures that a simulator can hold: where loops are cut, what closes them, and how far they drift."""
+"""Loop closures that a simulator supports: cuts of the loops, closure types, and drift."""

@@ -1,4 +1,4 @@
-"""The cut of every loop, and the weakest closures with p = 0 that a format holds, proved by re-analysis."""
+"""The cut of every loop, and the weakest closures with p = 0 that a format supports, proved by re-analysis."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from mbplugin.writers.copies import copied, is_of_format, loops_unstated
 from mbplugin.writers.written import Loss, Written, states_freedom
 from mbplugin.writers.xml_text import NoCopy
 
-#: Numbers of single precision, and of a few digits, are the same.
+#: Relative difference up to which numbers rounded to single precision or a few digits are equal.
 _ROUNDED = 1e-5
-#: What files state of a freedom.
+#: Attributes of a freedom that files state, with their names in messages.
 _OF_FREEDOM = {
     "lower": "limits",
     "upper": "limits",
@@ -54,28 +54,28 @@ _OF_FREEDOM = {
     "jerk": "jerk limits",
     "load_friction": "friction per load",
 }
-#: What is written is read again: the module that reads it, its package and its extra.
+#: Needed to read a written file back: module, package and extra.
 _READERS = {"mjcf": ("mujoco", "mujoco", "mjcf"), "usd": ("pxr", "usd-core", "usd")}
-#: The finding of parts of a file that are not read, and how it calls actuators of an MJCF file.
+#: Codes of findings on parts of a file that are not read, and the phrase in them for actuators of an MJCF file.
 _NOT_READ, _OF_ACTUATORS = ("MB113", "MB153"), " in <actuator>"
-#: Why something is not read, and the kind of loss that it is; other settings of one program are none.
+#: Reason for not reading something, and the kind of loss; other program-specific settings are no loss.
 _KINDS_OF_UNREAD: dict[str, LossKind] = {SHAPE.why: "shape", TOUCH.why: "contact", OF_GAZEBO.why: "contact"}
 _EVERY = frozenset(COST)
-#: The cut of the file stays unless the criterion of another one is larger by this factor.
+#: The cut of the file is retained unless the criterion of another one is larger by this factor.
 _CLEARLY_BETTER = 1.25
-#: Other cuts that are tried where redundancy is left.
+#: Maximum number of other cuts tried if redundancy remains.
 _OTHER_CUTS = 60
 _IN_SPACE = tuple(range(6))
-#: Bodies with less than this fraction of the largest mass count as without.
+#: Bodies with less than this fraction of the largest mass count as massless.
 _DUST = 1e-6
-#: Duties of a joint besides limits, which say nothing of a drive.
+#: Role of a joint with limits, which do not indicate a drive.
 _LIMITS = "limits"
-#: An effort limit stands for a drive only where the model names no drive itself.
+#: Role of a joint with an effort limit, which counts as a drive only if the model names no drive.
 _EFFORT = "effort"
 _NAMED = frozenset({"drive", "actuator", "driver"})
 
 
-# ``close``: the model of a file with closures that another format holds, and the proof.
+# ``close``: write a model with closures that another format supports, and prove them.
 
 
 @checked
@@ -89,32 +89,33 @@ def close(
     driven: Iterable[str] | None = None,
     measure_drift: bool = True,
 ) -> Closing:
-    """Write a model in another format, its loops closed by the weakest constraints that keep its mobility.
+    """Write a model in another format, with loops closed by the weakest constraints that keep its mobility.
 
     Parameters
     ----------
     model : path, PyBullet client, Scene or Mechanism
     to : "mjcf", "sdf", "urdf", "usd" or "scene"
     q : mapping or vector, optional
-        Joint coordinates of the pose that is written, rad and m; loops are closed first.
+        Joint coordinates of the written pose, rad and m; loops are closed first.
     tolerance : float, optional
-        Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
+        Relative rank tolerance; default: the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     samples : int, optional
-        Sampled poses that distinguish redundancy from a singular pose.
+        Number of sampled poses that distinguish redundancy from a singular pose.
     driven : iterable of str, optional
-        Joints that stay in the tree, patterns with ``*`` and ``?`` among them; default: those with a drive, a brake, a
-        coupling, a spring or a lock, and those with an effort limit where the model names no drive.
+        Joints that stay in the tree; patterns with ``*`` and ``?`` are allowed. Default: joints with a drive, a
+        brake, a coupling, a spring or a lock, and joints with an effort limit if the model names no drive.
     measure_drift : bool
-        Run the mechanism for two seconds in MuJoCo and PyBullet, before and after.
+        Simulate the mechanism before and after: the drift for two seconds in MuJoCo and PyBullet, and the motion
+        under commands in MuJoCo.
 
     Raises
     ------
     MissingDependency
-        The package that reads the written model again is not installed.
+        The package that reads the written model back is not installed.
     BadUsage
-        A format that there is not, a model without bodies, or a constraint that the format does not hold.
+        Unknown format, a model without bodies, or a constraint that the format does not support.
     UnknownName
-        A driven joint that there is not.
+        Unknown driven joint.
     CannotClose
         The loops cannot be closed.
     """
@@ -128,7 +129,7 @@ def close(
     _require_reader(to)
     scene = as_scene(model_of(model))
     if to == "mjcf":
-        # MuJoCo itself reads a URDF like this, and refuses free bodies without mass, as the roots of most arms are
+        # MuJoCo fixes the base of a URDF too; and it rejects free massless bodies, such as the roots of most arms
         scene = bolted_down(scene)
     rank = rank_tolerance(scene, tolerance)
     samples = option_of(scene, "samples", DEFAULT_SAMPLES) if samples is None else samples
@@ -142,7 +143,7 @@ def close(
         written = replace(written, anew=str(reason), losses=(*written.losses, *_unread(scene)))
         back = read_back(written)
     if to == "urdf" or written.copy_of:
-        # neither has the closed pose, but coordinates that mean the same
+        # neither contains the closed pose, but their coordinates have the same meaning
         known = dict(zip(choice.mechanism.q_names, choice.q.tolist(), strict=True))
         back = with_coordinates(back, {name: known[name] for name in back.mechanism.q_names if name in known})
     written = replace(written, losses=(*written.losses, *_unsaid(scene.mechanism, back.mechanism, written)))
@@ -175,13 +176,13 @@ def close(
 
 
 def _loose(scene: Scene, to: str) -> str:
-    """Return the root of an arm that moves freely in the written file, since its own does not say what holds it."""
+    """Return the root of an arm that moves freely in the written file because the model states no base; or ""."""
     fixed = bolted_down(scene).mechanism.assumed_fixed if to not in ("mjcf", "urdf") else ()
     return fixed[0] if fixed and not scene.mechanism.assumed_fixed else ""
 
 
 def _copied(ask: Ask, to: str, *, asked: bool) -> tuple[Choice, Written, Scene]:
-    """Return closures in the place of those of the file, its copy with them, and what is read of that."""
+    """Return closures in place of those of the file, the copy of the file with them, and the scene read back."""
     if asked:
         raise NoCopy("another pose than its own was asked for")
     if not is_of_format(ask.scene, to):
@@ -192,19 +193,19 @@ def _copied(ask: Ask, to: str, *, asked: bool) -> tuple[Choice, Written, Scene]:
 
 
 def _at(scene: Scene, choice: Choice) -> Scene:
-    """Return a scene with the closures that were chosen, at the closed pose."""
+    """Return a scene with the chosen closures, at the closed pose."""
     state = State(choice.q, np.zeros(len(choice.mechanism.qd_names)))
     return replace(scene, mechanism=choice.mechanism, state=state)
 
 
 def _require_reader(to: str) -> None:
-    """Refuse before anything is computed a format that this machine cannot read again."""
+    """Reject early a format that cannot be read back because its package is not installed."""
     if to in _READERS and find_spec(_READERS[to][0]) is None:
         raise MissingDependency.of(f"checking the {to.upper()} that is written", *_READERS[to][1:])
 
 
 def _driven(scene: Scene, names: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the joints that stay in the tree; those that couplings, drivers and locks name always do."""
+    """Return the joints that stay in the tree; with stated names, also those of couplings, drivers and locks."""
     if names is None:
         return driven_joints(scene)
     joints = [pair.name for pair in scene.mechanism.pairs]
@@ -226,7 +227,7 @@ def _closures(mech: Mechanism, choice: Choice) -> Iterable[LoopClosure]:
 
 
 def _unsaid(mech: Mechanism, back: Mechanism, written: Written) -> Iterator[Loss]:
-    """Yield what joints of a model state and the written file, read again, does not, as far as no clause says so."""
+    """Yield the joint properties missing in the written file when read back, unless already listed as left out."""
     found: dict[str, list[Freedom]] = {}
     for pair in back.pairs:
         # the freedoms of one joint may be written as several joints
@@ -253,7 +254,7 @@ def _unsaid(mech: Mechanism, back: Mechanism, written: Written) -> Iterator[Loss
 
 
 def _unread(scene: Scene) -> Iterator[Loss]:
-    """Yield what a file says and no reader takes; actuators of an MJCF file are told by their laws."""
+    """Yield the parts of a file that no reader uses; actuators of an MJCF file are reported elsewhere."""
     for defect in scene.defects:
         if defect.code in _NOT_READ and _OF_ACTUATORS not in defect.message:
             kinds: list[LossKind] = [kind for why, kind in _KINDS_OF_UNREAD.items() if why in defect.message]
@@ -262,12 +263,12 @@ def _unread(scene: Scene) -> Iterator[Loss]:
 
 
 def _identifier(name: str) -> str:
-    """Return a name as USD writes it."""
+    """Return a name as a USD identifier."""
     return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
 def _verdict(mech: Mechanism, q: Array, tolerance: float, samples: int, driven: tuple[str, ...]) -> Verdict:
-    """Return the analysis of a pose q (nq,)."""
+    """Return the redundancy and mobility of a mechanism at a pose q (nq,)."""
     found = analyze_mechanism(mech, q, tolerance=tolerance, samples=samples)
     locked = {lock.joint for lock in mech.locks}
     held = [p.name for p in mech.pairs if p.name in driven and p.kind.free and p.name not in locked]
@@ -279,25 +280,25 @@ def _verdict(mech: Mechanism, q: Array, tolerance: float, samples: int, driven: 
     return Verdict(found.degree_of_redundancy, found.structural_redundancy, *dofs)
 
 
-# What each format holds of closures and joints, as far as remedies may choose it.
+# Types of closures and joints that each format supports, as far as remedies may choose them.
 
 
 @dataclass(frozen=True)
 class Holding:
-    """The types that a format has.
+    """The types that a format supports.
 
     Parameters
     ----------
     closures : frozenset of str
-        For closures.
+        Types for closures.
     joints : frozenset of str
-        For joints of the tree.
+        Types for joints of the tree.
     in_parts : bool
-        Whether a closure of any other type is held by a part of a body that is welded to the rest.
+        True if a closure of any other type can be replaced by a joint to a part of a body that is welded to the rest.
     bare_closures : bool
-        Whether closures have no limits, drive, damping and friction.
+        True if closures cannot have limits, drives, damping and friction.
     several : bool
-        Whether joints of several freedoms have them; balls never do.
+        True if joints with several freedoms can have these; spherical joints never can.
     """
 
     closures: frozenset[str]
@@ -307,17 +308,17 @@ class Holding:
     several: bool = False
 
     def holds(self, pair: Pair) -> bool:
-        """Return whether the format has a closure of the type of a pair, without parts of bodies."""
+        """Return True if the format has a closure of the type of a pair, without parts of bodies."""
         return pair.type in self.closures
 
     def states(self, pair: Pair) -> bool:
-        """Return whether the format has a place for limits, a drive, damping and friction of a pair."""
+        """Return True if the format can state limits, a drive, damping and friction of a pair."""
         if pair.closure and (self.bare_closures or (self.in_parts and self.holds(pair))):
             return False
         return len(pair.kind.free) == 1 or (self.several and pair.type != "spherical")
 
     def lost(self, before: Mechanism, after: Mechanism) -> tuple[str, ...]:
-        """Return the pairs of which the format does not keep what one of its freedoms has, once types are changed."""
+        """Return the pairs for which, after changes of types, the format cannot state the properties of a freedom."""
         names = []
         for pair in before.pairs:
             stated = [freedom for freedom in pair.freedoms if freedom != Freedom()]
@@ -328,7 +329,7 @@ class Holding:
         return tuple(names)
 
 
-#: By format. A scene has every type; closures of a URDF are those of ``<loop_joint>``.
+#: Supported types by format. A scene has every type; closures of a URDF are those of ``<loop_joint>``.
 HOLDINGS: Mapping[str, Holding] = {
     "scene": Holding(_EVERY | {"fixed", "continuous", "screw", "distance"}, _EVERY, bare_closures=True),
     "sdf": Holding(
@@ -348,24 +349,24 @@ HOLDINGS: Mapping[str, Holding] = {
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A mechanism with other closures.
+    """A mechanism with the chosen closures.
 
     Parameters
     ----------
     mechanism : Mechanism
-        What closes its loops is marked as closure.
+        Mechanism in which the pairs that close loops are marked as closures.
     q : (nq,) array
         The same pose in its coordinates, rad and m.
     cuts : tuple of Cut
-        One per loop.
+        One for each loop.
     changes : tuple of Change
-        Of types, after the cuts.
+        Changes of types, after the cuts.
     left : int
-        Redundant constraints that are left.
+        Number of remaining redundant constraints.
     reason : str
-        Why redundancy is left; empty where none is.
+        Reason why redundancy remains; empty if none does.
     driven : tuple of str
-        Joints that have to stay in the tree.
+        Joints that must stay in the tree.
     """
 
     mechanism: Mechanism
@@ -378,15 +379,15 @@ class Choice:
 
 
 def driven_joints(scene: Scene) -> tuple[str, ...]:
-    """Return the joints that a drive, a brake, a coupling, a spring or a lock acts on.
+    """Return the joints on which a drive, a brake, a coupling, a spring or a lock acts.
 
-    An effort limit counts as a drive where the model names none: in many files every joint has one.
+    An effort limit counts as a drive only if the model names no drive: in many files every joint has one.
     """
     return tuple(name for name, own in _duties(scene).items() if any(duty.kind != _LIMITS for duty in own))
 
 
 def _duties(scene: Scene) -> dict[str, tuple[Duty, ...]]:
-    """Return the roles of joints; an effort limit is none where the model names drives."""
+    """Return the roles of joints; an effort limit is not a role if the model names drives."""
     found = duties(scene)
     if any(duty.kind in _NAMED for own in found.values() for duty in own):
         found = {name: tuple(duty for duty in own if duty.kind != _EFFORT) for name, own in found.items()}
@@ -395,7 +396,7 @@ def _duties(scene: Scene) -> dict[str, tuple[Duty, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Ask:
-    """What closures are chosen for.
+    """Request for a choice of closures.
 
     Parameters
     ----------
@@ -403,11 +404,11 @@ class Ask:
     q : (nq,) array
         A closed pose, rad and m.
     holding : Holding
-        What the format has.
+        Types that the format supports.
     tolerance : float
         Relative rank tolerance.
     samples : int
-        Sampled poses that distinguish redundancy from a singular pose.
+        Number of sampled poses that distinguish redundancy from a singular pose.
     driven : tuple of str
         Joints that stay in the tree.
     """
@@ -421,22 +422,23 @@ class Ask:
 
     @property
     def at(self) -> _Pose:
-        """Where and how mechanisms with different cuts are analyzed."""
+        """Pose and settings for the analysis of mechanisms with different cuts."""
         return _Pose(forward(self.scene.mechanism, self.q), self.holding, self.tolerance, self.samples)
 
 
 def choose(ask: Ask) -> Choice:
-    """Return the mechanism of a scene with the closures that a format holds, at a closed pose.
+    """Return the mechanism of a scene with closures that a format supports, at a closed pose.
 
-    Each loop is cut where nothing is lost that a joint states, then where the format has the closure, else where the
-    projective criterion is the largest, never at a driven joint if another one is left. Then closures become weaker
-    until nothing is redundant: of types that the format has, then of any type, and last together with passive joints
-    of the tree. Where that does not suffice, loops are cut elsewhere.
+    Each loop is cut where no stated property of a joint is lost; of such pairs, where the format has the closure
+    type; of these, where the projective criterion is the largest. A driven joint is cut only if no other is left.
+    Then closures are weakened until nothing is redundant: first with types that the format has, then with any type
+    if the format can replace it by body parts. If redundancy remains, or a property is lost, loops are cut
+    elsewhere. Last, passive joints of the tree are changed too.
     """
     scene, driven, at = ask.scene, ask.driven, ask.at
     found, mech, cuts = _closed_alone(scene, ask.q, at, driven, moving=False)
     if found.left:
-        # what is welded in the file cannot become one of the weak pairs of the catalogue that a hinge beside it can
+        # a fixed pair may lack the weak replacements that a hinge in the same loop has, so avoid cuts at fixed pairs
         again = _closed_alone(scene, ask.q, at, driven, moving=True)
         found, mech, cuts = again if again[0].fault < found.fault else (found, mech, cuts)
     if found.left:
@@ -450,16 +452,16 @@ def choose(ask: Ask) -> Choice:
 
 @dataclass(frozen=True)
 class Excluded:
-    """The joints at which loops are best cut where an articulation has to be a tree.
+    """The joints at which loops are best cut if an articulation must be a tree.
 
     Parameters
     ----------
     joints : tuple of str
-        One per loop, in the order of the closures of the model.
+        One for each loop, in the order of the closures of the model.
     types : tuple of str
-        What closes each loop with the least redundancy.
+        Closure types with the least redundancy.
     suffices : bool
-        Whether these types alone leave no redundant constraint.
+        True if these types alone leave no redundant constraint.
     """
 
     joints: tuple[str, ...]
@@ -468,7 +470,7 @@ class Excluded:
 
 
 def excluded_joints(scene: Scene) -> Excluded:
-    """Return the joints to exclude from an articulation: passive ones that state nothing, if there are any.
+    """Return the joints to exclude from an articulation: passive ones without stated properties, if possible.
 
     Raises
     ------
@@ -485,12 +487,12 @@ def excluded_joints(scene: Scene) -> Excluded:
 
 
 def choose_in_place(ask: Ask) -> Choice:
-    """Return the mechanism of a scene with weaker closures where it has closures.
+    """Return the mechanism of a scene with its present closures weakened, without moving cuts.
 
     Raises
     ------
     NoCopy
-        A loop that has to be cut elsewhere, or that leaves less redundancy there.
+        A loop must be cut elsewhere, or has less redundancy when cut elsewhere.
     """
     mech = ask.scene.mechanism
     for pair in mech.tree.cut:
@@ -524,7 +526,7 @@ def _choice(ask: Ask, mech: Mechanism, cuts: tuple[Cut, ...], found: _Weakened) 
 
 @dataclass(frozen=True, eq=False)
 class _Pose:
-    """Where and how mechanisms with different cuts are analyzed."""
+    """Pose and settings for the analysis of mechanisms with different cuts."""
 
     poses: BodyPoses
     holding: Holding
@@ -534,7 +536,7 @@ class _Pose:
 
 @dataclass(frozen=True)
 class _Weakened:
-    """Changes of types, the redundancy that they leave, how many pairs lose something, and why redundancy is left."""
+    """Changes of types, the remaining redundancy with its reason, and the number of pairs that lose properties."""
 
     changes: tuple[Change, ...] = ()
     left: int = 0
@@ -543,14 +545,14 @@ class _Weakened:
 
     @property
     def fault(self) -> tuple[int, int]:
-        """The redundancy that is left, then the pairs that lose limits, a drive, damping or friction."""
+        """Sort key: remaining redundancy, then the number of pairs that lose limits, a drive, damping or friction."""
         return self.left, self.lost
 
 
 def _weakened(
     scene: Scene, mech: Mechanism, at: _Pose, driven: tuple[str, ...], stages: Sequence[Allowed]
 ) -> _Weakened:
-    """Return the weakest types with which least is redundant, of equal ones those that lose least."""
+    """Return the changes of types with the least remaining redundancy, and of these the ones that lose least."""
     view = View(mech, coordinates_of(mech, at.poses), _IN_SPACE, at.tolerance)
     structural, generic_q, _ = generic_pose(view, view.blocks, at.samples, 0)
     best = _Weakened(left=structural, lost=len(at.holding.lost(scene.mechanism, mech)))
@@ -571,7 +573,7 @@ def _weakened(
 def _closed_alone(
     scene: Scene, q: Array, at: _Pose, driven: tuple[str, ...], *, moving: bool
 ) -> tuple[_Weakened, Mechanism, tuple[Cut, ...]]:
-    """Return the weakest closures alone, and the cuts, at a closed pose q (nq,)."""
+    """Return the best changes of closures alone, the mechanism and the cuts, at a closed pose q (nq,)."""
     mech, cuts = _with_best_cuts(scene.mechanism, q, at.holding, frozenset(driven), moving=moving)
     return _cut_elsewhere(scene, mech, cuts, at, driven)
 
@@ -579,9 +581,9 @@ def _closed_alone(
 def _cut_elsewhere(
     scene: Scene, mech: Mechanism, cuts: tuple[Cut, ...], at: _Pose, driven: tuple[str, ...]
 ) -> tuple[_Weakened, Mechanism, tuple[Cut, ...]]:
-    """Return the weakest closures alone, and the cuts.
+    """Return the best changes of closures alone, the mechanism and the cuts.
 
-    While something is redundant, or is lost that another cut keeps, one loop more is cut elsewhere.
+    While a constraint is redundant, or a property is lost that another cut keeps, one more loop is cut elsewhere.
     """
     alone = tuple(_closures_alone(at.holding))
     found = _weakened(scene, mech, at, driven, alone)
@@ -605,9 +607,9 @@ def _cut_elsewhere(
 def _other_cuts(
     mech: Mechanism, at: _Pose, driven: frozenset[str], *, keeping: bool
 ) -> Iterator[tuple[Mechanism, Cut]]:
-    """Yield the mechanism with one loop cut elsewhere, and that cut: first where nothing is lost.
+    """Yield mechanisms with one loop cut elsewhere, each with the cut; cuts that lose least come first.
 
-    With ``keeping``, only cuts that lose less than the present one and leave no end without mass.
+    With ``keeping``, only cuts that lose less than the present one and leave no massless end.
     """
     q = coordinates_of(mech, at.poses)
     options = [
@@ -624,7 +626,7 @@ def _other_cuts(
 
 
 def _loss(pair: Pair, holding: Holding) -> int:
-    """Return 0 for a pair that states nothing, 1 where a closure of the format keeps what it states, 2 where not."""
+    """Return 0 for a pair without stated properties, 1 if a closure of the format can state them, else 2."""
     if not states_freedom(pair):
         return 0
     return 1 if holding.states(replace(pair, closure=True)) else 2
@@ -633,9 +635,9 @@ def _loss(pair: Pair, holding: Holding) -> int:
 def _with_best_cuts(
     mech: Mechanism, q: Array, holding: Holding, driven: frozenset[str], *, moving: bool
 ) -> tuple[Mechanism, tuple[Cut, ...]]:
-    """Return the mechanism cut at the best pair of every loop, all cut pairs marked; q (nq,) is a closed pose.
+    """Return the mechanism cut at the best pair of every loop, with all cuts marked; q (nq,) is a closed pose.
 
-    With ``moving``, loops are cut at fixed pairs only where nothing else is left.
+    With ``moving``, loops are cut at fixed pairs only if there is no other option.
     """
     cuts = []
     poses = forward(mech, q)
@@ -656,7 +658,7 @@ def _with_best_cuts(
 def _merit(
     mech: Mechanism, pair: Pair, cut: Cut, present: Pair, holding: Holding, driven: frozenset[str]
 ) -> tuple[bool, bool, int, bool, float]:
-    """Return how good a cut is: passive, no end without mass, nothing lost, of a type of the format, the criterion."""
+    """Return the merit of a cut: passive, no massless end, least loss, type of the format, projective criterion."""
     bonus = _CLEARLY_BETTER if pair is present else 1.0
     carried = not _hangs_without_mass(cut_at(mech, present, pair), pair)
     kept = -_loss(pair, holding)
@@ -664,7 +666,7 @@ def _merit(
 
 
 def _hangs_without_mass(mech: Mechanism, closure: Pair) -> bool:
-    """Return whether an end of a closure moves on the tree and carries next to no mass: no engine can hold it there."""
+    """Return True if an end of a closure is movable and nearly massless, which no engine can simulate."""
     mass = {body.name: body.mass for body in mech.bodies}
     least = _DUST * max(mass.values(), default=0.0)
     for joint in reversed(mech.tree.joints):
@@ -680,7 +682,7 @@ def _hangs_without_mass(mech: Mechanism, closure: Pair) -> bool:
 
 
 def _kept(scene: Scene, mech: Mechanism, driven: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    """Return the roles of joints that keep their type; the limits of a closure keep none."""
+    """Return the roles of joints that must keep their type; a closure may change despite limits."""
     closures = {pair.name for pair in mech.pairs if pair.closure}
     own = {
         name: [d.text for d in found if name in driven or d.kind == _LIMITS]
@@ -691,14 +693,14 @@ def _kept(scene: Scene, mech: Mechanism, driven: tuple[str, ...]) -> Mapping[str
 
 
 def _closures_alone(holding: Holding) -> Iterator[Allowed]:
-    """Yield what may become of closures: types that the format has, then those that parts of bodies hold."""
+    """Yield the allowed types of closures: types that the format has, then those made of body parts."""
     yield lambda pair, type: pair.closure and type in holding.closures
     if holding.in_parts:
         yield lambda pair, type: pair.closure
 
 
 def _with_joints(holding: Holding) -> Allowed:
-    """Return the types that closures and joints of the tree may take together."""
+    """Return the allowed types if closures and joints of the tree change together."""
     closures = holding.joints | holding.closures if holding.in_parts else holding.closures
     return lambda pair, type: type in (closures if pair.closure else holding.joints)
 

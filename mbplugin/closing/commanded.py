@@ -1,4 +1,4 @@
-"""The same commands given to a model and to the file that was written of it: how far apart they move."""
+"""Comparison of the motions of a model and of the file written from it under the same commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from mbplugin.writers import write
 from mbplugin.writers.copies import is_as_in_file, is_of_format, source_text
 from mbplugin.writers.written import Renamed, Written
 
-#: Of the motion and of each command, s.
+#: Durations of the motion and of each command, s.
 DURATION, _HOLD = 0.5, 0.05
 #: MuJoCo's steps, s: the shorter one is taken where the longer one leaves a difference, whose error is of first order.
 _STEPS = (5e-4, 1.25e-4, 3.125e-5)
@@ -34,15 +34,16 @@ _BULLET, _BULLET_ITERATIONS = "pybullet", 100
 _NONE_IN_COMMON = "the two have no body with mass in common"
 #: Of the random commands.
 SEED = 7
-#: What a torque does to the joint alone, rad/s² and m/s², where no actuator takes a command.
+#: Largest acceleration that a command or torque may cause in a joint, rad/s² and m/s².
 _ACCELERATION = 20.0
-#: Inverse inertia of a joint that moves nothing, 1/(kg·m²) and 1/kg.
+#: Lower bound of the inverse inertia at a joint, 1/(kg·m²) and 1/kg.
 _LEAST = 1e-12
-#: Both models get the same closures: how soft an author has made them is no mechanics. Their time is in steps.
+#: Both models get equally stiff closures, since the softness in a file is a solver setting, not mechanics. The time
+#: constant is in steps.
 _SOFT, _SOLIMP = 10, (0.9999, 0.9999, 0.001, 0.5, 2.0)
-#: A pose of the file counts as the closed one up to this, rad and m.
+#: The pose of a file is the closed one if it differs by no more than this, rad and m.
 _SAME_POSE = 1e-6
-#: Warnings with which MuJoCo gives up a motion and begins it anew.
+#: Warnings after which MuJoCo resets a diverged motion.
 _GAVE_UP = ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC")
 _WRITTEN = 1 << 30
 _LIMITS = Limits(
@@ -56,28 +57,28 @@ _LIMITS = Limits(
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Commanded:
-    """How far apart a model and the file written of it are after the same commands.
+    """Difference between a model and the file written from it after the same commands.
 
     Parameters
     ----------
     engine, version : str
     driven : tuple of str
-        The actuators that get commands, or the joints that get torques where there are none.
+        The actuators that get commands, or the joints that get torques if there are no actuators.
     kind : "command", "torque" or "none"
-        Of what they get; nothing is driven that both models do not have.
+        Kind of the input; only actuators or joints that both models have are driven.
     angle, distance : float
-        Largest differences of orientations and places of bodies at the end, rad and m.
+        Largest differences in orientation and displacement of bodies at the end, rad and m.
     body : str
-        The body with the largest one.
+        The body with the largest difference.
     moved : float
-        The largest way that a body of the model has gone, m; small where nothing moves.
+        Largest displacement of a body of the model, m; small if nothing moves.
     duration : float
-        s.
+        Duration of the motion, s.
     seed : int
     step : float
-        Of MuJoCo, s.
+        Step of MuJoCo, s.
     reason : str
-        Why there is no answer; empty with one.
+        Reason why there is no result; empty if there is one.
     """
 
     engine: str
@@ -97,24 +98,24 @@ class Commanded:
 def commanded(
     scene: Scene, closed: Array, written: Written, target: Scene, back: Scene, driven: Sequence[str]
 ) -> Commanded:
-    """Return how far a model and its written file move apart in MuJoCo under the same seeded commands.
+    """Compare the motions of a model and of its written file in MuJoCo under the same seeded commands.
 
-    Contacts do not act, all closures are equally hard, and arms without a stated base stand on the ground. An MJCF
-    file whose loops close at its pose is taken as it is; any other model is written as MJCF.
+    Contacts do not act, all closures are equally stiff, and arms without a stated base are fixed to the ground. An
+    MJCF file whose loops close at its pose is used unchanged; any other model is written as MJCF.
 
     Parameters
     ----------
     scene : Scene
-        As it was read.
+        The scene as read.
     closed : (nq,) array
         Its closed pose, rad and m.
     written : Written
     target : Scene
-        What was written, at the closed pose.
+        The written scene, at the closed pose.
     back : Scene
-        What is read of it.
+        The written file, read back.
     driven : sequence of str
-        Joints that get torques where no actuator takes commands.
+        Joints that get torques if there are no actuators.
     """
     if find_spec("mujoco") is None:
         return Commanded("MuJoCo", reason="MuJoCo is not installed (pip install 'mbplugin[mjcf]')")
@@ -127,11 +128,11 @@ def commanded(
 
 
 def _model(scene: Scene, closed: Array, written: Written) -> tuple[str, Request]:
-    """Return the MJCF of a model at a closed pose ``closed`` (nq,), and where names of files in it count from."""
-    # a free body that an equality carries is where the equality holds, not where the file has it
+    """Return the MJCF of a model at a closed pose ``closed`` (nq,), with the request that resolves its file names."""
+    # a free body carried by an equality was moved to where the equality holds, away from its pose in the file
     carried = any(defect.code == "MB119" for defect in scene.defects)
     same_pose = not carried and np.allclose(scene.state.q, closed, rtol=0.0, atol=_SAME_POSE)
-    # a copy is known to be its file, and has the pose of it, whatever that is
+    # a copy is known to be that of its file, and has the pose of the file
     is_file = same_pose and is_of_format(scene, "mjcf") and is_as_in_file(scene)
     if (copied := written.copy_of if written.format == "mjcf" else None) or is_file:
         request = copied or scene.request
@@ -157,11 +158,11 @@ def _read_back(written: Written, target: Scene, back: Scene) -> Scene:
     known = dict(zip(target.mechanism.q_names, target.state.q.tolist(), strict=True))
     mech = back.mechanism
     start = dict(zip(mech.q_names, back.state.q.tolist(), strict=True))
-    # formats without a pose have coordinates that mean the same
+    # URDF states no pose, but its coordinates have the same meaning
     q = np.array(
         [known.get(name, start[name]) if written.format == "urdf" else start[name] for name in mech.q_names]
     )
-    # what is taken to hold the model holds the written file as well, whose base is stated in some formats
+    # the assumption on the base of the model also applies to the written file, although some formats state a base
     back = replace(back, state=State(q, np.zeros(len(mech.qd_names))), base_open=target.base_open)
     return bolted_down(back)
 
@@ -308,7 +309,7 @@ def moved_apart(
     Parameters
     ----------
     ours, theirs : tuple of str and Request
-        Text and where it comes from.
+        Text and its origin.
     driven : tuple of str
         Joints that get torques where no actuator takes commands.
     renamed : pair of mappings
@@ -367,7 +368,7 @@ def _moved_apart(
 
 
 def _make_comparable(mujoco: Any, model: Any, step: float) -> None:
-    """Give a model the step, the integrator and the closures of every other one, and no contacts."""
+    """Set a common step, integrator, solver and closure stiffness in a model, and disable contacts."""
     model.opt.timestep = step
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
@@ -383,7 +384,7 @@ def _drive(
     driven: Sequence[str],
     renamed: Mapping[str, str],
 ) -> tuple[list[str], str, Callable[[Array], None]]:
-    """Return what both models have that is driven, of which kind, and what gives them numbers from −1 to 1."""
+    """Return the common driven elements, their kind, and a function that applies inputs from −1 to 1 to both models."""
     from mbplugin.readers.mjcf.reader import actuator_names
 
     numbers = [{name: k for k, name in enumerate(actuator_names(mujoco, model))} for model in models]
@@ -413,14 +414,14 @@ def _drive(
 
 
 def _command(model: Any, k: int) -> int:
-    """Return where the first command of an actuator stands among all commands."""
+    """Return the index of the first command of an actuator among all commands."""
     return int(model.actuator_ctrladr[k]) if hasattr(model, "actuator_ctrladr") else k
 
 
 def _commands(mujoco: Any, model: Any, data: Any, numbers: Sequence[int]) -> tuple[Array, Array]:
-    """Return commands without a force and by how much they vary, (n,) each, within their ranges.
+    """Return the commands of zero force and the amplitudes about them, (n,) each, within their ranges.
 
-    They vary so that no joint is accelerated by more than a robot can.
+    Amplitudes are limited so that joint accelerations stay realistic for a robot.
     """
     limited = np.array([bool(model.actuator_ctrllimited[k]) for k in numbers])
     ranges = np.where(limited[:, None], model.actuator_ctrlrange[list(numbers)], (-1.0, 1.0))
@@ -446,7 +447,7 @@ def _commands(mujoco: Any, model: Any, data: Any, numbers: Sequence[int]) -> tup
 
 
 def _dofs(mujoco: Any, model: Any) -> dict[str, int]:
-    """Return where the rate of each hinge and slide with a name stands."""
+    """Return the index of the rate of each named hinge and slide."""
     single = (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE))
     return {
         model.joint(j).name: int(model.jnt_dofadr[j])
@@ -476,18 +477,18 @@ def _common_bodies(
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """Orientations (n, 3, 3) and centres of mass (n, 3), m, of all bodies: formats differ in where link frames are."""
+    """Orientations (n, 3, 3) and centres of mass (n, 3), m, of all bodies; link frames differ between formats."""
 
     R: Array
     p: Array
 
     @classmethod
     def of(cls, data: Any) -> _Placed:
-        """Return where the bodies of a model are."""
+        """Return the present placement of all bodies of a model."""
         return cls(data.xmat.reshape(-1, 3, 3).copy(), data.xipos.copy())
 
     def way(self, end: _Placed, body: int) -> tuple[Array, Array]:
-        """Return by which rotation (3, 3) and displacement (3,) a body has moved."""
+        """Return the rotation (3, 3) and displacement (3,) of a body from here to ``end``."""
         return end.R[body] @ self.R[body].T, end.p[body] - self.p[body]
 
 

@@ -1,4 +1,4 @@
-"""Drift in all engines: every engine in a process of its own, with limits of time and memory."""
+"""Drift of closures in all engines: each engine runs in its own process, with limits of time and memory."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from mbplugin.writers import write
 
 ENGINE = "MuJoCo"
 BULLET_ENGINE = "PyBullet"
-#: Its default, s.
+#: Default step of PyBullet, s.
 _STEP = 1 / 240
-#: Of the motion, s.
+#: Duration of the motion, s.
 DURATION = 2.0
-#: A loop that opens by more than this fraction of the largest arm has come apart.
+#: A loop has come apart if it opens by more than this fraction of the largest arm.
 _APART = 0.1
 _LIMITS = Limits(
     seconds=120.0,
@@ -41,7 +41,7 @@ _LIMITS = Limits(
     written=1 << 30,
     purpose=Purpose("computed", "the drift of the closures", "a model that takes less", "simplify it"),
 )
-#: Whether driven joints move freely or stand still.
+#: Driven joints move freely or are locked.
 Drives = Literal["free", "held"]
 
 
@@ -49,11 +49,11 @@ Drives = Literal["free", "held"]
 
 
 def mujoco_drift(task: Task) -> Drift:
-    """Return the drift of the closures of a task in MuJoCo; call it in a process of its own."""
+    """Return the drift of the closures of a task in MuJoCo; call it in a separate process."""
     import mujoco
 
     version = str(mujoco.__version__)
-    # else it writes them into a file of the working folder
+    # otherwise MuJoCo writes warnings to a file in the working folder
     mujoco.set_mju_user_warning(lambda _: None)
     try:
         model = mujoco.MjModel.from_xml_string(task.text)
@@ -65,7 +65,7 @@ def mujoco_drift(task: Task) -> Drift:
     step = float(model.opt.timestep)
     for k in range(round(task.duration / step)):
         mujoco.mj_step(model, data)
-        # it begins anew where it diverges
+        # MuJoCo resets the state when the motion diverges
         if any(data.warning[int(kind)].number for kind in _diverged(mujoco)):
             return Drift(ENGINE, version, step, k * step, reason=f"MuJoCo diverges at {k * step:.3g} s")
         for track, equality in zip(tracks, equalities, strict=True):
@@ -75,20 +75,20 @@ def mujoco_drift(task: Task) -> Drift:
 
 
 def _diverged(mujoco: Any) -> tuple[Any, ...]:
-    """Return the warnings with which MuJoCo gives up a motion."""
+    """Return the warnings after which MuJoCo resets a diverged motion."""
     kinds = mujoco.mjtWarning
     return kinds.mjWARN_BADQPOS, kinds.mjWARN_BADQVEL, kinds.mjWARN_BADQACC
 
 
 def _equality(mujoco: Any, model: Any, closure: str) -> int:
-    """Return the equality of a closure: its own, or the weld of the part of a body that it carries."""
+    """Return the index of the equality of a closure: its own, or the weld of the body part that stands for it."""
     names = [mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_EQUALITY, i) or "" for i in range(model.neq)]
     own = [i for i, name in enumerate(names) if name == closure or name.endswith(f"_at_{closure}_weld")]
     return own[0]
 
 
 def _force(mujoco: Any, data: Any, equality: int) -> Array:
-    """Return the force (3,) of an equality, N: its first three rows, along axes that it has."""
+    """Return the force (3,) of an equality, N: its first (up to) three rows, along the axes of the equality."""
     rows = np.flatnonzero(
         (data.efc_type[: data.nefc] == int(mujoco.mjtConstraint.mjCNSTR_EQUALITY))
         & (data.efc_id[: data.nefc] == equality)
@@ -107,7 +107,7 @@ def _pose(data: Any, body: str) -> Pose:
 
 
 def bullet_drift(task: Task) -> Drift:
-    """Return the drift of the closures of a task in PyBullet; call it in a process of its own."""
+    """Return the drift of the closures of a task in PyBullet; call it in a separate process."""
     version = importlib.metadata.version("pybullet")
     with session() as (bullet, client):
         built = build(task.mech, client, task.q)
@@ -132,14 +132,14 @@ def bullet_drift(task: Task) -> Drift:
 
 
 def _ties(built: Built, closure: str) -> tuple[int, ...]:
-    """Return the constraints of a closure: its own, or the one that holds both halves of a body."""
+    """Return the constraints of a closure: its own, or the one that joins the two halves of a body."""
     if closure in built.ties:
         return built.ties[closure]
     return next(ids for name, ids in built.ties.items() if name.endswith(f" at {closure} held"))
 
 
 def _bullet_force(built: Built, ties: tuple[int, ...]) -> Array:
-    """Return the force (3,) of some constraints together, N, world axes but for their signs."""
+    """Return the total force (3,) of some constraints, N, world axes up to signs."""
     states = [built.bullet.getConstraintState(tie, physicsClientId=built.client) for tie in ties]
     return np.asarray(np.sum([np.array(state[:3], dtype=float) for state in states], axis=0))
 
@@ -153,15 +153,15 @@ def _bullet_pose(built: Built, body: str) -> Pose:
 
 @dataclass(frozen=True)
 class ClosureDrift:
-    """One closure over a motion.
+    """Drift of one closure during a motion.
 
     Parameters
     ----------
     name, type : str
     gap, turn : float
-        Largest violation of what it holds, m and rad.
+        Largest violation of its constraints, m and rad.
     force, noise : float
-        Root mean square of its force, and of the part of it that is white noise, N.
+        Root mean square of its force, and of the white-noise part of the force, N.
     """
 
     name: str
@@ -175,18 +175,18 @@ class ClosureDrift:
 @one_line_repr
 @dataclass(frozen=True)
 class Drift:
-    """All closures of a mechanism in one engine.
+    """Drift of all closures of a mechanism in one engine.
 
     Parameters
     ----------
     engine, version : str
     step : float
-        Of the engine, s.
+        Step of the engine, s.
     duration : float
-        s.
+        Duration of the motion, s.
     closures : tuple of ClosureDrift
     reason : str
-        Why the engine has no answer; empty with one.
+        Reason why the engine gives no result; empty if it does.
     """
 
     engine: str
@@ -214,19 +214,19 @@ class Drift:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What every engine is given: a mechanism on the ground without limits, at a closed pose and at rest.
+    """The task for every engine: a mechanism with fixed base and without limits, at rest at a closed pose.
 
     Parameters
     ----------
     mech : Mechanism
     q : (nq,) array
-        rad, m.
+        Joint coordinates of the pose, rad, m.
     closures : tuple of str
-        Those that are measured.
+        The closures to measure.
     text : str
-        The same as MJCF.
+        The mechanism as MJCF.
     duration : float
-        s.
+        Duration of the motion, s.
     """
 
     mech: Mechanism
@@ -238,7 +238,7 @@ class Task:
 
 @dataclass(eq=False)
 class Track:
-    """The violations and forces of one closure while a motion goes on."""
+    """Records the violations and forces of one closure during a motion."""
 
     pair: Pair
     gap: float = 0.0
@@ -246,7 +246,7 @@ class Track:
     forces: list[Array] = field(default_factory=list)
 
     def add(self, X_WA: Pose, X_WB: Pose, force: Array) -> None:
-        """Take a step: the poses of both bodies, and the force (3,) of the closure in any fixed order, N."""
+        """Record a step: the poses of both bodies, and the force (3,) of the closure, N, in any fixed axes."""
         gap, turn = violations(self.pair, (X_WA @ self.pair.X_AP).inverse() @ X_WB @ self.pair.X_BS)
         self.gap, self.turn = max(self.gap, gap), max(self.turn, turn)
         self.forces.append(force)
@@ -259,7 +259,7 @@ class Track:
 
 
 def violations(pair: Pair, X_PS: Pose) -> tuple[float, float]:
-    """Return by how much a pose violates what a pair holds: a distance, m, and an angle, rad."""
+    """Return the violation of the constraints of a pair at a pose: a distance, m, and an angle, rad."""
     kind = pair.kind
     if pair.type == "distance":
         return abs(float(np.linalg.norm(X_PS.p)) - pair.length), 0.0
@@ -279,9 +279,9 @@ def violations(pair: Pair, X_PS: Pose) -> tuple[float, float]:
 
 
 def white_noise(values: Array) -> float:
-    """Return the root mean square of the white noise in ``values`` (n, k), rows in time, from second differences.
+    """Return the root mean square of the white noise in ``values`` (n, k), one row per step, from second differences.
 
-    A smooth signal has none; of independent values with the variance s² it is s, summed over the columns.
+    It is zero for a smooth signal, and s for independent values of variance s², with variances added over columns.
     """
     if len(values) < 3:
         return 0.0
@@ -292,13 +292,14 @@ def white_noise(values: Array) -> float:
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Drifts:
-    """The same motion with two sets of closures.
+    """Drift in the same motion with two sets of closures.
 
     Parameters
     ----------
     drives : "free" or "held"
+        Driven joints move freely, or are locked.
     before, after : tuple of Drift
-        One per engine.
+        One for each engine.
     """
 
     drives: Drives
@@ -314,9 +315,9 @@ def drifts(
 ) -> Drifts:
     """Return the drift of the closures of two mechanisms in every engine.
 
-    They start at rest at closed poses q (nq,) and move under gravity; free bases stand still, and limits, friction
-    and drives do not act, so that the forces are those of the closures. Where that comes apart in an engine, as
-    robots do that fall through a singular pose, driven joints stand still as well.
+    They start at rest at closed poses q (nq,) and move under gravity. Free bases are fixed, and limits, friction
+    and drives do not act, so that the forces are those of the closures. If a loop comes apart in an engine, as
+    in robots that fall through a singular pose, the motion is repeated with locked driven joints.
     """
     found = _of_both("free", before, after, (), duration)
     length = max(before[0].largest_arm, after[0].largest_arm)
@@ -344,13 +345,13 @@ def _drift(mech: Mechanism, q: Array, held: Collection[str], duration: float) ->
 
 
 def _task(mech: Mechanism, q: Array, held: Collection[str], duration: float) -> Task | str:
-    """Return the task for the engines from a closed pose q (nq,), or the reason why there is none."""
+    """Return the task for the engines at a closed pose q (nq,), or the reason why there is none."""
     poses = forward(mech, q)
     passive = [replace(p, freedoms=tuple(Freedom(damping=f.damping) for f in p.freedoms)) for p in mech.pairs]
     mech = replace(mech, pairs=tuple(passive), drivers=(), locks=(), pfaffians=())
     mech = with_fixed_roots(mech, {b.name: poses.of(i) for i, b in enumerate(mech.bodies)})
     still = _can_be_held(mech, held)
-    # between joints that stand still nothing is coupled any more
+    # couplings between locked joints only are dropped
     moving = tuple(c for c in mech.couplings if not {term.joint for term in c.terms} <= set(still))
     mech = replace(mech, couplings=moving)
     mech = with_fixed(mech, poses, [Lock(name) for name in still])
@@ -366,7 +367,7 @@ def _task(mech: Mechanism, q: Array, held: Collection[str], duration: float) -> 
 
 
 def _can_be_held(mech: Mechanism, held: Collection[str]) -> list[str]:
-    """Return the driven joints that stand still: not those that a coupling lets move others."""
+    """Return the driven joints to lock: all but those coupled to joints that are not locked."""
     coupled = [{term.joint for term in coupling.terms} for coupling in mech.couplings]
     leading = {name for joints in coupled if not joints <= set(held) for name in joints}
     return [p.name for p in mech.pairs if p.name in held and p.kind.free and p.name not in leading]
@@ -380,7 +381,7 @@ def _ask(task: Task, engine: str, function: Callable[[Task], Drift], package: st
     except MbPluginError as error:
         return Drift(engine, reason=str(error))
     except RuntimeError as error:
-        # what an engine raises, with the traceback of its process; anything else is a fault of our own
+        # an exception of the engine, with the traceback of its process; any other exception is a bug here
         last = str(error).rstrip().rpartition("\n")[2].strip()
         if not last.startswith(_OF_ENGINES):
             raise
@@ -388,9 +389,9 @@ def _ask(task: Task, engine: str, function: Callable[[Task], Drift], package: st
     return answer
 
 
-#: How the exceptions of engines begin.
+#: Prefixes of the exceptions of engines.
 _OF_ENGINES = ("pybullet.error", "mujoco.FatalError")
-#: Engine, function and what it imports.
+#: Engine, function, imported package, and how to install it.
 _ENGINES = (
     ("MuJoCo", mujoco_drift, "mujoco", "pip install 'mbplugin[mjcf]'"),
     ("PyBullet", bullet_drift, "pybullet", "pip install 'mbplugin[bullet]'"),

@@ -1,4 +1,4 @@
-"""The result of ``close``: the file, the closures that were chosen, and what proves them."""
+"""The result of ``close``: the file, the chosen closures, and their proof."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _DRIVES = {
 }
 
 
-# What a conversion takes for granted, one sentence each.
+# Assumptions of a conversion, one sentence each.
 
 
 def assumptions_of(found: Closing) -> Iterator[str]:
@@ -64,7 +64,7 @@ def assumptions_of(found: Closing) -> Iterator[str]:
         )
 
 
-# Where to cut a loop: the pair without which the projective criterion is the largest.
+# The cut of a loop: at the pair for which the projective criterion is the largest.
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class Cut:
     Parameters
     ----------
     pair : str
-        Where it is cut.
+        The cut pair.
     instead_of : str
-        The pair of the same loop that is cut now.
+        The pair of the same loop that is cut at present.
     independence : float
-        Of the best independent joint rates, 0 to 1; for one freedom the largest cos²αᵢ. Zero where
-        something would hang on the tree without mass.
+        Independence of the best independent joint rates, 0 to 1; for one freedom the largest cos²αᵢ. Zero if
+        the cut would leave a massless body moving on the tree.
     coordinates : tuple of str
-        Those rates.
+        These rates.
     """
 
     pair: str
@@ -91,7 +91,7 @@ class Cut:
 
 
 def rank_cuts(model: ModelSource, q: JointValues = None) -> tuple[Cut, ...]:
-    """Return every way to cut one loop elsewhere, or where it is, the best first (blajer1994 §3).
+    """Return all cuts of each loop, including the present one, the best first (blajer1994 §3).
 
     Parameters
     ----------
@@ -115,20 +115,20 @@ def rank_cuts(model: ModelSource, q: JointValues = None) -> tuple[Cut, ...]:
 
 
 def loop_pairs(mech: Mechanism, closure: Pair) -> tuple[Pair, ...]:
-    """Return the tree pairs of the loop that a cut pair closes."""
+    """Return the tree pairs of the loop closed by a cut pair."""
     sides = [[joint.pair for joint in mech.tree.way_in(body) if joint.pair] for body in closure.bodies]
     common = {pair.name for pair in sides[0]} & {pair.name for pair in sides[1]}
     return tuple(pair for side in sides for pair in side if pair.name not in common)
 
 
 def cut_at(mech: Mechanism, present: Pair, pair: Pair) -> Mechanism:
-    """Return the mechanism with the loop that ``present`` closes cut at another pair of it."""
+    """Return the mechanism with the loop closed by ``present`` cut at another of its pairs."""
     cut = {c.name for c in mech.tree.cut} - {present.name} | {pair.name}
     return replace(mech, pairs=tuple(replace(p, closure=p.name in cut) for p in mech.pairs))
 
 
 def evaluated(mech: Mechanism, q: Array, present: Pair, pair: Pair) -> Cut:
-    """Return a loop cut at another pair, at q (nq,)."""
+    """Return the cut of a loop at another pair, evaluated at q (nq,)."""
     changed = cut_at(mech, present, pair)
     pose = coordinates_of(changed, forward(mech, q))
     try:
@@ -143,16 +143,16 @@ def evaluated(mech: Mechanism, q: Array, present: Pair, pair: Pair) -> Cut:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an analysis finds of a mechanism, at sampled poses.
+    """Redundancy and mobility of a mechanism.
 
     Parameters
     ----------
     degree_of_redundancy, structural_redundancy : int
         At the closed pose, and at a generic one.
     dof : int
-        Freedoms of motion; those to first order where a large block is not decided.
+        Finite mobility; first-order mobility if a large block is undecided.
     held_dof : int
-        With all driven joints held: what no drive decides.
+        Mobility with all driven joints locked: the freedoms that no drive determines.
     """
 
     degree_of_redundancy: int
@@ -164,7 +164,7 @@ class Verdict:
 @one_line_repr
 @dataclass(frozen=True)
 class LoopClosure:
-    """What closes one loop of the file that was written.
+    """The pair that closes one loop in the written file.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class LoopClosure:
     was : str
         The type of this pair in the model.
     cut : Cut
-        Where the loop is cut, and instead of what.
+        The cut of the loop, with the previously cut pair.
     """
 
     name: str
@@ -185,32 +185,32 @@ class LoopClosure:
 
 @dataclass(frozen=True, eq=False)
 class Closing(Result):
-    """A model with closures that a format holds.
+    """A model written with closures that the format supports.
 
     Parameters
     ----------
     mechanism : Mechanism
-        What was written, before parts of bodies stand for closures.
+        The written mechanism, before closures are replaced by parts of bodies.
     state : State
         The closed pose, rad and m, at rest.
     written : Written
     closures : tuple of LoopClosure
     changes : tuple of Change
-        Of pairs of the tree, where closures alone do not suffice.
+        Changes of tree pairs, if changed closures alone do not suffice.
     before, after : Verdict
-        Of the model, and of the file that was written as it is read again.
+        Verdicts on the model, and on the written file when read back.
     driven : tuple of str
         Joints that stay in the tree.
     reason : str
-        Why constraints are still redundant; empty where none is.
+        Reason why constraints are still redundant; empty if none is.
     drift : Drifts
-        With the closures of the model and with those that were written; empty where it was not computed.
+        Drift with the closures of the model and with the written ones; empty if not computed.
     tolerance : float
         Relative rank tolerance.
     planar : str, optional
         The plane in which the scene is analyzed, although the closures are chosen in space.
     loose : str
-        The root of an arm that moves freely, since nothing states its base; empty where there is none.
+        Root of an arm that moves freely because no base is stated; empty if there is none.
     commanded : Commanded, optional
         How far the model and the written file move apart in MuJoCo under the same commands; None where that was not
         computed.
@@ -249,17 +249,17 @@ class Closing(Result):
 
     @property
     def text(self) -> str:
-        """The file."""
+        """The text of the file."""
         return self.written.text
 
     @property
     def proved(self) -> bool:
-        """Whether the file, read again, has no redundant constraint and the mobility of the model."""
+        """True if the file, read back, has no redundant constraint and the mobility of the model."""
         return not self.after.structural_redundancy and self.keeps_mobility
 
     @property
     def keeps_mobility(self) -> bool:
-        """Whether the file has the mobility of the model, also with all driven joints held."""
+        """True if the file has the mobility of the model, also with all driven joints locked."""
         return (self.after.dof, self.after.held_dof) == (self.before.dof, self.before.held_dof)
 
     @property
@@ -269,9 +269,9 @@ class Closing(Result):
 
     @property
     def strays(self) -> bool:
-        """Whether the written file moves in another way under the same commands, and no loss explains it.
+        """True if the written file moves differently under the same commands, and no loss explains it.
 
-        A model with redundant constraints may move in another way without them, where it does not fit exactly.
+        Always False for a model with redundant constraints: with misfits, it may move differently without them.
         """
         found = next((one for one in self.motions if not one.reason), None)
         if found is None or self.before.structural_redundancy:
@@ -280,5 +280,5 @@ class Closing(Result):
         return not lost and max(found.angle, found.distance) > FOLLOWS
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
-        """Return the writers of the model, by ending; files of other endings hold the result."""
+        """Return the writers of the model by file ending; files with other endings get the result itself."""
         return {ENDINGS[self.format]: self.written.write}

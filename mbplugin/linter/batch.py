@@ -1,4 +1,4 @@
-"""Many files: each is linted separately, so that an error in one does not stop the others."""
+"""Linting of many files: each is linted separately, so that an error in one does not stop the others."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from mbplugin.processes.foreign import require_possible
 from mbplugin.readers.common.paths import real_path
 
 UNUSABLE, UNREADABLE, CRASHED, UNUSED, NOT_LINTED = "MB900", "MB901", "MB912", "MB913", "MB915"
-#: More processes than these cannot be waited for together on Windows.
+#: Windows can wait for at most this many processes at once.
 _MOST_ON_WINDOWS = 61
-#: A process takes as long to start as some files take to lint.
+#: Starting a process takes as long as linting about this many files.
 _FILES_PER_PROCESS = 4
 
 
 def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
-    """Lint one file as its settings and some options of ``lint`` say.
+    """Lint one file with its settings and some options of ``lint``.
 
     Raises
     ------
     BadUsage
-        A request that cannot be meant.
+        The request is invalid.
     """
     settings = target.settings
     if os.path.isdir(target.file):  # noqa: PTH112
@@ -57,7 +57,7 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
         )
     except BadUsage:
         raise
-    # a bug: it is reported, with its traceback, and the other files are linted
+    # a bug: report it with its traceback, and lint the other files
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return without_verdict(target, CRASHED, reason, {"traceback": traceback.format_exc()})
@@ -65,9 +65,9 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
 
 
 def with_skipped(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
-    """Return the reports with notes for files that nobody named, and that are no models or parts of others.
+    """Return the reports, with notes instead of errors for files found by searching that are not complete models.
 
-    Where that leaves no verdict at all, each says why it has none: a run that linted nothing has not passed.
+    If that would leave no verdict at all, the errors remain: a run that linted nothing has not passed.
     """
     models = {real_path(file): r.source for r in reports if r.scene for file in r.scene.files}
     seen = [
@@ -78,12 +78,12 @@ def with_skipped(reports: Sequence[Report], targets: Sequence[Target]) -> list[R
 
 
 def skipped(report: Report, model: str = "") -> Report:
-    """Return the report of a file that nobody named: skipped where it is not a complete model.
+    """Return the report of a file found by searching, marked as skipped if it is not a complete model.
 
     Parameters
     ----------
     model : str
-        The file that includes it, if one does: then any error is a reason to skip it.
+        The file that includes it, if any; if set and the file could not be read, any error is a reason to skip it.
     """
     included = bool(model) and report.scene is None
     found = [f for f in report.findings if f.evidence.get(FRAGMENT) or (included and _unusable(f))]
@@ -98,7 +98,7 @@ def _unusable(finding: Finding) -> bool:
 
 
 def lint_one_of_many(target: Target, options: Mapping[str, Any]) -> Report:
-    """Lint one file; a request that cannot be meant for it, but may be for others, is a finding."""
+    """Lint one file; an invalid request becomes a finding, since it may be valid for other files."""
     try:
         return lint_target(target, options)
     except BadUsage as error:
@@ -108,21 +108,21 @@ def lint_one_of_many(target: Target, options: Mapping[str, Any]) -> Report:
 def without_verdict(
     target: Target, code: str, reason: str, evidence: Mapping[str, Any] | None = None
 ) -> Report:
-    """Return the report of a file of which nothing is known."""
+    """Return the report of a file that could not be linted."""
     rule = find_rule(code)
     finding = replace(rule.finding(f"{target.file}: {reason}.", evidence=evidence), file=target.file)
     return Report(target.file, (finding,), None, None, target.settings.fail_on)
 
 
 def not_linted(target: Target, seconds: float) -> Report:
-    """Return the report of a file that was not linted within the time of its run, s."""
+    """Return the report of a file that was not linted within the time limit of the run, s."""
     return without_verdict(target, NOT_LINTED, f"not linted, the time of this run is over ({seconds:g} s)")
 
 
 def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) -> list[Report]:
-    """Return the reports with the waivers that match nothing.
+    """Return the reports with findings for unused waivers.
 
-    Those of several files are in a report of their configuration, at the end; those of one file in its own.
+    For several files they are in a report on the configuration, at the end; for a single file, in its own report.
     """
     labelled = list(reports)
     last = {target.settings.file: target for target in targets}
@@ -137,7 +137,7 @@ def with_unused_ignores(reports: Sequence[Report], targets: Sequence[Target]) ->
 
 
 def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Finding]:
-    """Yield the ignores in force for a target that match nothing in the reports."""
+    """Yield findings for the ignores of a target's configuration that match nothing in the reports."""
     settings, rule = target.settings, find_rule(UNUSED)
     if not settings.selection.includes(rule):
         return
@@ -154,11 +154,11 @@ def unused_ignores(target: Target, reports: Sequence[Report]) -> Iterator[Findin
             )
 
 
-# Several files, one after the other or in processes side by side.
+# Several files, one after the other or in parallel processes.
 
 
 def cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores available to this process."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -170,23 +170,23 @@ def lint_targets(
     jobs: int | None = None,
     max_seconds: float | None = None,
 ) -> Iterator[Report]:
-    """Yield the reports of files in their order.
+    """Yield the reports of files in order.
 
     Parameters
     ----------
     targets : sequence of Target
     options : mapping
-        Of ``lint``, the same for every file.
+        Options of ``lint``, the same for every file.
     jobs : int, optional
-        How many processes; as many as there are cores, but none that would not be worth its start.
+        Number of processes; default: the number of cores, but fewer for few files.
     max_seconds : float, optional
-        What all files may take together, s. What is being linted then is ended, and reported as not linted
-        as are those that were not reached (MB915).
+        Time limit for all files together, s. Files being linted at that time are aborted; these, and those not yet
+        started, are reported as not linted (MB915).
 
     Raises
     ------
     BadUsage
-        More processes than can be started, or a request that cannot be meant, where there is one file.
+        More processes than can be started, or an invalid request with a single file.
     """
     workers = require_possible(jobs) if jobs else min(cores(), len(targets) // _FILES_PER_PROCESS)
     if sys.platform == "win32":
@@ -219,9 +219,9 @@ def _in_parallel(
 
 
 def lint_and_send(target: Target, options: Mapping[str, Any]) -> Report:
-    """Return the report of :func:`lint_one_of_many` as another process gets it, without the documents.
+    """Return the report of :func:`lint_one_of_many` without the documents, for another process.
 
-    They are for the rules, and to send them takes a fifth of the time of a lint.
+    Only rules need the documents, and sending them takes a fifth of the time of a lint.
     """
     report = lint_one_of_many(target, options)
     return replace(report, scene=report.scene and replace(report.scene, documents=()))

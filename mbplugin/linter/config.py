@@ -1,4 +1,4 @@
-"""The settings that apply to a file: the defaults, a configuration, the command line."""
+"""The settings for a file, from the defaults, a configuration and the command line."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ class Settings:
     Parameters
     ----------
     select, ignore, extend_select : tuple of str
-        Codes or their beginnings, as in :class:`Selection`.
+        Codes or prefixes of codes, as in :class:`Selection`.
     targets : tuple of str
-        Simulators that shall load the models.
+        Simulators that must be able to load the models.
     fail_on : "error", "warning" or "note"
-        From which severity on the exit code is 1.
+        Lowest severity for which the exit code is 1.
     tolerance : float or None
-        Relative rank tolerance of scenes that state none; None is ``DEFAULT_TOLERANCE``.
+        Relative rank tolerance for scenes that state none; None is ``DEFAULT_TOLERANCE``.
     misfit_limit : float or None
-        Largest joint force by a misfit of 0.1 mm, N, of scenes that state none; None is no limit.
+        Largest joint force due to a misfit of 0.1 mm, N, for scenes that state none; None is no limit.
     package_dirs : tuple of str
         Folders in which ``package://`` and relative names are looked up, absolute.
     exclude : tuple of str
-        Patterns of absolute paths that are passed over where a folder is searched.
+        Patterns of absolute paths that are skipped when a folder is searched.
     scenes : mapping of str to str
-        Robot to the scene that is linted in its place, both absolute.
+        Maps a robot file to the scene that is linted in its place, both absolute.
     ignores : tuple of Ignore
     xacro_unsafe : bool
-        Expand xacro as the program does; only a configuration that the caller named can say so.
+        Expand xacro as the program does; only a configuration named by the caller can enable it.
     xacro_arguments : mapping of str to mapping
-        Pattern of absolute paths to the names and values of xacro's arguments in those files.
+        Maps a pattern of absolute paths to the names and values of xacro's arguments in those files.
     xacro_args : mapping of str to str
         Names and values of xacro's arguments in every file.
     units : Units
-        Of numbers in options that state none, and of texts; not of a lint.
+        Units of numbers in options without units, and of texts; not used by a lint.
     file : str
-        The configuration; empty where there is none.
+        The configuration; empty if there is none.
     origins : mapping of str to str
-        Where each setting comes from, ``file:line``; what it does not name is a default.
+        Origin of each setting, ``file:line``; settings not listed are defaults.
     """
 
     select: tuple[str, ...] = ()
@@ -74,12 +74,12 @@ class Settings:
 
     @property
     def selection(self) -> Selection:
-        """Which rules run."""
+        """The selected rules."""
         return Selection(self.select, self.ignore, self.extend_select)
 
     @property
     def values(self) -> dict[str, tuple[Any, str]]:
-        """Value and origin of each setting, by the name it has in a configuration."""
+        """Value and origin of each setting, by its name in a configuration."""
         apart = ("file", "origins", "ignores", "units", "xacro_unsafe", "xacro_arguments", "xacro_args")
         names = [f.name for f in fields(self) if f.name not in apart]
         found: dict[str, tuple[Any, str]] = {
@@ -93,16 +93,16 @@ class Settings:
         return {**found, "xacro": (xacro, self.origins.get("xacro_unsafe", DEFAULT))}
 
     def xacro_args_of(self, file: str) -> dict[str, str]:
-        """Return the arguments of a xacro file: those that later patterns and the command line state win."""
+        """Return the arguments of a xacro file; later patterns and the command line take precedence."""
         path, stated = real_path(file).as_posix(), dict[str, str]()
         for pattern, values in self.xacro_arguments.items():
             stated |= values if fnmatchcase(path, pattern) else {}
         return {**stated, **self.xacro_args}
 
     def overridden(self, requested: Mapping[str, Any]) -> Settings:
-        """Return the settings with those of a command line, where it states any.
+        """Return the settings overridden by those stated on a command line.
 
-        Codes that are ignored or added and package folders add up, the others replace.
+        Values of ``ignore``, ``extend_select`` and ``package_dirs`` are added, the others replace.
         """
         stated = {name: value for name, value in requested.items() if value not in (None, (), {})}
         for name in ("ignore", "extend_select", "package_dirs"):

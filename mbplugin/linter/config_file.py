@@ -1,4 +1,4 @@
-"""The values of a configuration: validated, made absolute, each with the line it comes from."""
+"""The values of a configuration: validated, with absolute paths and the line of each value."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from mbplugin.model.enumerations import Simulator
 from mbplugin.readers.common.paths import real_path
 from mbplugin.readers.scene_file.schema import TOML_HEADER
 
-#: Not blank, and without the null that no name of a file holds.
+#: Text that is not blank, and without null characters, which file names cannot contain.
 Text = Annotated[str, Field(pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]
 _KEY = re.compile(r"^\s*[\"']?([A-Za-z0-9_-]+)[\"']?\s*[.=]")
 
 
 def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, named: bool = False) -> Settings:
-    """Return the settings that the tables of a configuration state.
+    """Return the settings stated in the tables of a configuration.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
     data : mapping
     lines : ConfigLines
     named : bool
-        Whether the caller named the file. One that is found beside a model comes from where the model
-        comes from, and allows it nothing.
+        True if the caller named the file. A configuration found beside a model has the same origin as the model,
+        so it cannot grant permissions.
 
     Raises
     ------
     BadUsage
-        The first thing that does not follow the schema, with its line.
+        The configuration does not follow the schema; the message names the first violation with its line.
     """
     config = _validated(path, data, lines)
     folder = real_path(path).parent
@@ -51,7 +51,7 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
         return (folder / name).as_posix()
 
     def pattern(text: str) -> str:
-        # the folder may have a name with brackets, which mean something in a pattern
+        # the folder name may contain brackets, which are special characters in patterns
         return f"{glob.escape(folder.as_posix())}/{text}"
 
     if not named:
@@ -95,17 +95,17 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
 
 
 def _argument(value: str | bool | int | float) -> str:
-    """Return a value as xacro's command line takes it."""
+    """Return a value in the syntax of xacro's command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _require_own_folders(folder: Path, names: Sequence[str], where: str) -> None:
-    """Refuse folders outside of the repository: models read files from them.
+    """Reject folders outside the repository, because models read files from these folders.
 
     Raises
     ------
     BadUsage
-        With the first one.
+        A folder is outside; the message names the first one.
     """
     around = (folder, *folder.parents)
     root = next((candidate for candidate in around if (candidate / ".git").exists()), folder)
@@ -120,7 +120,7 @@ def _require_own_folders(folder: Path, names: Sequence[str], where: str) -> None
 
 
 def _origins(data: Mapping[str, Any], where: Callable[..., str], named: bool) -> dict[str, str]:
-    """Return where each setting is written, by the name of its field."""
+    """Return the location of each setting in the file, by the name of its field."""
     found = {name: where(key) for key, name in _keys().items() if key in data and key != "xacro"}
     if "xacro" in data:
         ignored = "unsafe" in data["xacro"] and not named
@@ -129,7 +129,7 @@ def _origins(data: Mapping[str, Any], where: Callable[..., str], named: bool) ->
 
 
 def _keys() -> dict[str, str]:
-    """Return the fields of the settings by the keys that set them."""
+    """Return the fields of the settings by their keys in the file."""
     return {field.alias or name: name for name, field in ConfigFile.model_fields.items()}
 
 
@@ -143,7 +143,7 @@ def _validated(path: Path, data: Mapping[str, Any], lines: ConfigLines) -> Confi
         return ConfigFile.model_validate(data)
     except ValidationError as error:
         failure = error.errors(include_url=False)[0]
-        # the tags of the union are ours, not the file's
+        # the tags of the union are not part of the file
         place = tuple(part for part in failure["loc"] if part not in ("code", "table"))
         raise _sentence(_where(path, lines, place), place, failure) from None
 
@@ -270,14 +270,14 @@ class ConfigFile(Table):
 
 @dataclass(frozen=True)
 class ConfigLines:
-    """Lines from 1; 0 where a line is not known.
+    """Line numbers of settings, from 1; 0 if unknown.
 
     Parameters
     ----------
     keys : mapping of str to int
-        Of the top keys of the configuration.
+        Lines of the top-level keys of the configuration.
     tables : mapping of str to list of int
-        Of the headers ``[[waive]]`` and ``[[ignore]]``, by their key.
+        Lines of the headers ``[[waive]]`` and ``[[ignore]]``, by key.
     """
 
     keys: Mapping[str, int]
@@ -285,7 +285,7 @@ class ConfigLines:
 
     @classmethod
     def of(cls, text: str, table: Sequence[str] = ()) -> ConfigLines:
-        """Return the lines of a text; ``table`` is the one that holds the configuration."""
+        """Return the lines of the settings in a text; ``table`` is the table that contains the configuration."""
         keys: dict[str, int] = {}
         tables: dict[str, list[int]] = {}
         inside: tuple[str, ...] = ()
@@ -302,7 +302,7 @@ class ConfigLines:
         return cls(keys, tables)
 
     def of_table(self, key: str, index: int) -> int:
-        """Return the line of a waiver; that of the whole list where it is written as one."""
+        """Return the line of a waiver; if the waivers are written as a list, the line of the list."""
         lines = self.tables.get(key, ())
         return lines[index] if index < len(lines) else self.keys.get(key, 0)
 

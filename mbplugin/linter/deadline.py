@@ -1,4 +1,4 @@
-"""The time of a whole run: what is being linted when it is over is ended, and the rest is not begun."""
+"""Time limit of a whole run: when it is reached, the lint in progress is aborted and no further file is started."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from types import FrameType
 from typing import TypeVar
 
 T = TypeVar("T")
-#: What lints may take together, s.
+#: Default time limit of a run, s.
 MAX_SECONDS = 900.0
-#: How much later a process is ended in which compiled code does not let itself be interrupted, s.
+#: Delay after which a process whose compiled code does not react to the interrupt is ended, s.
 GRACE = 10.0
-#: No other part of a lint uses it: rules have an alarm of their own.
+#: Signal that no other part of a lint uses: rules have a separate alarm.
 _SIGNAL = getattr(signal, "SIGVTALRM", signal.SIGINT)
 
 
 class OutOfTime(KeyboardInterrupt):
-    """The time of the run is over: what ends for Ctrl-C ends for this."""
+    """The time of the run is over; a KeyboardInterrupt, so that it ends whatever Ctrl-C ends."""
 
 
 class Deadline:
-    """The end of a run, from now on.
+    """Time limit of a run that starts now.
 
     Parameters
     ----------
     seconds : float or None
-        None for a run without an end.
+        None for a run without a time limit.
     """
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
         self._end = None if seconds is None else monotonic() + seconds
-        #: What is being linted and may be interrupted; empty for nothing.
+        #: File being linted, which may be interrupted; empty if there is none.
         self._file = ""
 
     @property
     def left(self) -> float | None:
-        """What is left, s, not less than zero; None without an end."""
+        """Remaining time, s, not less than zero; None without a time limit."""
         return None if self._end is None else max(0.0, self._end - monotonic())
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is left."""
+        """True if no time remains."""
         return self.left == 0.0
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Let a thread watch the time during a block, in which :meth:`run` is interrupted."""
+        """Watch the time in a thread during a block, and interrupt :meth:`run` when it is over."""
         if self.left is None or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -69,7 +69,7 @@ class Deadline:
             signal.signal(_SIGNAL, before)
 
     def run(self, file: str, function: Callable[[], T]) -> T | None:
-        """Return the result of a function for a file; None where the time runs out first."""
+        """Return the result of a function for a file; None if the time runs out first."""
         if self.passed:
             return None
         try:
@@ -88,7 +88,7 @@ class Deadline:
             raise KeyboardInterrupt
 
     def _watch(self, done: threading.Event) -> None:
-        """Interrupt the main thread at the end, and end the process where it does not let itself be."""
+        """Interrupt the main thread when the time is over; end the process if the thread does not react."""
         if done.wait(self.left):
             return
         if sys.platform == "win32":

@@ -9,13 +9,13 @@ from typing import Any, Literal
 from mbplugin.phrases import one_line, shortened
 
 Severity = Literal["error", "warning", "note"]
-#: From mild to severe.
+#: In order of increasing severity.
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
-#: Characters of a message and of the sentence of its help: what an annotation of a pull request shows.
+#: Maximum number of characters of a message and of its help sentence: what a pull-request annotation displays.
 LONGEST = 300
-#: Where the full text of a message is kept that had to be shortened.
+#: Key of the evidence with the full text of a shortened message.
 FULL_MESSAGE = "full_message"
-#: Key of the evidence with all elements of a finding that is about several: one per file and rule.
+#: Key of the evidence with all elements of a finding about several elements.
 ELEMENTS = "elements"
 
 
@@ -29,16 +29,16 @@ class Finding:
         ``MB201`` and ``redundant-constraints``.
     severity : "error", "warning" or "note"
     message : str
-        One sentence of at most 300 characters: what is the matter. A longer one, of long names for example,
-        is shortened, and is in the evidence in full as ``full_message``.
+        The problem, in one sentence of at most 300 characters. A longer one, for example with long names,
+        is shortened; the evidence then has the full text as ``full_message``.
     element : str
-        The body, pair or model it is about.
+        The body, pair or model concerned.
     file, line : str, int
-        Where it was written; empty and 0 where it was not (a live client).
+        Location of the element in the file; empty and 0 if there is none (a live client).
     evidence : mapping
         Numbers, with their units in the keys.
     help : str
-        What to do.
+        Advice on what to do.
     """
 
     code: str
@@ -53,7 +53,7 @@ class Finding:
 
     @property
     def elements(self) -> tuple[str, ...]:
-        """All elements that the finding is about, of which ``element`` is the first."""
+        """All elements that the finding is about; ``element`` is the first."""
         return tuple(self.evidence.get(ELEMENTS, ())) or (self.element,)
 
     def __post_init__(self) -> None:

@@ -1,6 +1,6 @@
-"""Which rules exist: those of ``linter/rules``, and those of plugins.
+"""All existing rules: those of ``linter/rules``, and those of plugins.
 
-A rule is a class with a code in a module there: see :class:`mbplugin.linter.rule.Rule`. Nothing registers it.
+A rule is a class with a code in a module there: see :class:`mbplugin.linter.rule.Rule`. It needs no registration.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _CODE = re.compile(r"[A-Z]+[0-9]{3,}")
 
 @cache
 def built_in_rules() -> tuple[Rule, ...]:
-    """Return the rules of ``linter/rules``, by code."""
+    """Return the rules of ``linter/rules``, sorted by code."""
     return tuple(sorted((made() for made in _classes()), key=lambda rule: rule.code))
 
 
 def _classes() -> Iterator[type[Rule]]:
-    """Yield the classes in ``linter/rules`` that have a code; those without are bases of others."""
+    """Yield the classes in ``linter/rules`` that have a code; classes without one are base classes."""
     for module in pkgutil.iter_modules(rule_package.__path__):
         found = importlib.import_module(f"{rule_package.__name__}.{module.name}")
         for made in vars(found).values():
@@ -51,22 +51,22 @@ def _plugins() -> tuple[tuple[Rule, ...], tuple[BrokenPlugin, ...]]:
 
 @checked
 def rules() -> tuple[Rule, ...]:
-    """Return every rule by code, first those that come with mbplugin."""
+    """Return all rules sorted by code, those that come with mbplugin first."""
     return (*built_in_rules(), *sorted(_plugins()[0], key=lambda rule: rule.code))
 
 
 def is_built_in(rule: Rule) -> bool:
-    """Return whether a rule comes with mbplugin."""
+    """Return True if a rule comes with mbplugin."""
     return any(rule is own for own in built_in_rules())
 
 
 def broken_plugins() -> tuple[BrokenPlugin, ...]:
-    """Return the plugins that announce a rule and provide none."""
+    """Return the plugins that announce a rule but do not provide it."""
     return _plugins()[1]
 
 
 def rules_about(words: str) -> tuple[Rule, ...]:
-    """Return the rules whose name or documentation has all of some words, those with it in their names first."""
+    """Return the rules whose name or documentation contains all given words, matches in names first."""
     wanted = words.lower().split()
     named = [rule for rule in rules() if all(word in rule.name for word in wanted)]
     other = [rule for rule in rules() if all(word in rule.documentation.lower() for word in wanted)]
@@ -74,7 +74,7 @@ def rules_about(words: str) -> tuple[Rule, ...]:
 
 
 def named_rule(code: str) -> Rule | None:
-    """Return a rule by code or name, or None; plug-ins are looked at last."""
+    """Return a rule by code or name, or None; rules of plugins are searched last."""
     for rule in _own_first():
         if code.upper() == rule.code or code.lower() == rule.name:
             return rule
@@ -111,7 +111,7 @@ def find_rule(code: str | int) -> Rule:
 
 @dataclass(frozen=True)
 class BrokenPlugin:
-    """An entry point that gives no rule: its name, its distribution, and why."""
+    """An entry point that provides no rule: its name, its distribution, and the reason."""
 
     name: str
     distribution: str
@@ -119,12 +119,12 @@ class BrokenPlugin:
 
 
 def plugin_rules(taken: Collection[str]) -> tuple[tuple[Rule, ...], tuple[BrokenPlugin, ...]]:
-    """Return the announced rules, and the announcements that hold no rule.
+    """Return the announced rules, and the entry points that provide no rule.
 
     Parameters
     ----------
     taken : collection of str
-        The codes that a rule of a plugin cannot have.
+        Codes that a plugin's rule cannot use.
     """
     if not rules_are_announced():
         return (), ()
@@ -138,7 +138,7 @@ def plugin_rules(taken: Collection[str]) -> tuple[tuple[Rule, ...], tuple[Broken
                 _check_contract(rule, codes)
         except KeyboardInterrupt:
             raise
-        # an import may fail in any way, also by sys.exit, and one broken plugin must not stop a team's lint
+        # an import may fail in any way, even with sys.exit, and one broken plugin must not stop the lint
         except BaseException as error:
             broken.append(BrokenPlugin(visible(entry.name), _distribution(entry), _failure(error)))
             continue
@@ -148,10 +148,10 @@ def plugin_rules(taken: Collection[str]) -> tuple[tuple[Rule, ...], tuple[Broken
 
 
 def text_of(error: BaseException) -> str:
-    """Return the message of a foreign error, in one line that escapes what does not print."""
+    """Return the message of a foreign error in one line, with unprintable characters escaped."""
     try:
         text = " ".join(str(error).split())
-    # its __str__ is somebody else's too
+    # __str__ is foreign code, too
     except Exception:
         text = ""
     return visible(text)
@@ -184,7 +184,7 @@ def _check_contract(rule: Rule, taken: Collection[str]) -> None:
         raise ValueError("the rule has no name or no docstring")
 
 
-# Which rules run: all that are on by default, or those that the user selects.
+# Selection of rules: all that are on by default, or those that the user selects.
 
 
 @dataclass(frozen=True)
@@ -194,11 +194,11 @@ class Selection:
     Parameters
     ----------
     select : tuple of str
-        Only these; where it is empty, all rules that are on by default.
+        Only these rules; if empty, all rules that are on by default.
     ignore : tuple of str
-        Not these, whatever selects them.
+        Rules that do not run, even if selected.
     extend_select : tuple of str
-        These too: the way to switch on a rule that is off by default.
+        Additional rules; switches on rules that are off by default.
     """
 
     select: tuple[str, ...] = ()
@@ -206,7 +206,7 @@ class Selection:
     extend_select: tuple[str, ...] = ()
 
     def includes(self, rule: Rule) -> bool:
-        """Return whether a rule runs."""
+        """Return True if a rule runs."""
         by_default = not self.select and not rule.opt_in
         chosen = by_default or _begins(rule.code, (*self.select, *self.extend_select))
         return chosen and not _begins(rule.code, self.ignore)

@@ -16,19 +16,19 @@ from mbplugin.rendering import Result
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
 
-# Findings about parts that a reader skipped: the reader has the facts, the rule its severity.
+# Findings about parts that a reader skipped: the reader supplies the facts, the rule the severity.
 
 
 def defects_noted(rule: Rule, scene: Scene, help: str) -> Iterator[Finding]:
-    """Yield a finding per defect that carries the code of a rule.
+    """Yield a finding for each defect with the code of a rule.
 
     Parameters
     ----------
     rule : Rule
-        Its severity is that of a defect that states none of its own.
+        Its severity applies to defects that state none.
     scene : Scene
     help : str
-        What to do, where the defect's evidence has no ``toml`` to paste.
+        Advice on what to do; a ``toml`` text in the evidence of the defect is appended.
     """
     for defect in scene.defects:
         if defect.code == rule.code:
@@ -48,22 +48,22 @@ def defects_noted(rule: Rule, scene: Scene, help: str) -> Iterator[Finding]:
 class Rule(Result, ABC):
     """Base of every rule; subclass it to write one of your own.
 
-    1. ``code`` is capital letters and at least three digits, ``ACME101``. ``MB`` is taken. A code means
-       one thing for ever: the code of a removed rule is not used again.
-    2. ``name`` says the same in kebab-case, ``payload-not-stated``.
-    3. ``severity`` is that of its findings, unless a finding says otherwise: "error" means wrong numbers
-       downstream, "warning" something to decide about, "note" a hint.
+    1. ``code`` is capital letters and at least three digits, for example ``ACME101``. ``MB`` is reserved. The
+       meaning of a code never changes: the code of a removed rule is not reused.
+    2. ``name`` is a name in kebab-case, for example ``payload-not-stated``.
+    3. ``severity`` applies to all findings that state no other: "error" means wrong numbers downstream,
+       "warning" a decision for the user, "note" a hint.
     4. The docstring of the class is the documentation: its first paragraph is the summary, its section
-       ``Remedy`` the help of findings that give none.
-    5. ``check(scene, analysis)`` yields findings, best made by ``self.finding``. ``analysis`` is None
-       where the model could be read but not analyzed; ``scene.origin`` is empty for a live client.
-    6. ``check`` depends on its arguments only, and prints nothing: files are linted in several processes,
-       in any order. The evidence of a finding is plain numbers, texts, lists and mappings.
-    7. What ``check`` raises, ``SystemExit`` too, is reported as MB911 with the name of the rule, and the
-       other rules run. Texts of findings are shown on one line each, with escapes for what does not print.
-    8. A distribution announces its rules, one entry point each, in the group ``mbplugin.rules``; an entry
-       point is the class, without arguments to its constructor, or an instance.
-    9. ``opt_in = True`` makes a rule off by default: it runs where the user selects it.
+       ``Remedy`` the help of findings without their own.
+    5. ``check(scene, analysis)`` yields findings, preferably made with ``self.finding``. ``analysis`` is None
+       if the model could be read but not analyzed; ``scene.origin`` is empty for a live client.
+    6. ``check`` depends only on its arguments and prints nothing: files are linted in several processes,
+       in any order. The evidence of a finding consists of plain numbers, texts, lists and mappings.
+    7. Exceptions from ``check``, including ``SystemExit``, are reported as MB911 with the name of the rule, and the
+       other rules run. Each text of a finding is printed on one line, with unprintable characters escaped.
+    8. A distribution announces each rule with an entry point in the group ``mbplugin.rules``; the entry
+       point is the class, whose constructor takes no arguments, or an instance.
+    9. ``opt_in = True`` switches a rule off by default: it runs only if the user selects it.
     """
 
     code: str
@@ -76,19 +76,19 @@ class Rule(Result, ABC):
 
     @abstractmethod
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield what is wrong.
+        """Yield a finding for each problem.
 
         Parameters
         ----------
         scene : Scene
-            The model as it was read.
+            The model as read.
         analysis : Analysis or None
             None where the model could not be analyzed.
         """
 
     @property
     def documentation(self) -> str:
-        """What the rule does, why it matters, an example, the remedy, references."""
+        """The full text: what the rule does, why it matters, an example, the remedy, references."""
         return inspect.getdoc(type(self)) or ""
 
     @property
@@ -117,15 +117,15 @@ class Rule(Result, ABC):
         Parameters
         ----------
         message : str
-            One sentence without a line break: what is the matter.
+            The problem, in one sentence without a line break.
         element : str
-            The body, pair or model it is about.
+            The body, pair or model concerned.
         origin : Origin, optional
-            Where that was written, as ``scene.origin`` has it.
+            Location of the element in the file, from ``scene.origin``.
         evidence : mapping, optional
             Numbers, with their units in the keys.
         help : str
-            What to do; the remedy of the documentation where nothing is given.
+            Advice on what to do; by default the remedy of the documentation.
         severity : "error", "warning" or "note", optional
         """
         file, line = (origin.file, origin.line) if origin else ("", 0)
@@ -152,27 +152,27 @@ def make_finding(
     evidence: dict[str, Any] | None = None,
     help: str = "",
 ) -> Finding:
-    """Return a finding of a rule, without help where none is given."""
+    """Return a finding of a rule; without ``help`` it has none."""
     file, line = (origin.file, origin.line) if origin else ("", 0)
     return Finding(rule.code, rule.name, severity, message, element, file, line, evidence or {}, help)
 
 
-# The place of a finding in a file; elements of a live client have none.
+# Locations of findings in a file; elements of a live client have none.
 
 
 def body_place(scene: Scene, body: str, *parts: str) -> Origin | None:
-    """Return where a part of a body was written, the first one that was; else the body itself."""
+    """Return the location of the first of some parts of a body that is in the file; else that of the body."""
     places = (scene.origin.get(("body", body, part)) for part in (*parts, ""))
     return next((place for place in places if place is not None), None)
 
 
 def constraint_place(scene: Scene, name: str) -> Origin | None:
-    """Return where a constraint was written."""
+    """Return the location of a constraint in the file."""
     return scene.origin.get(("constraint", name, ""))
 
 
 def model_place(scene: Scene, part: str = "") -> Origin | None:
-    """Return where the model, or an option of its scene, was written; at least the file."""
+    """Return the location of an option of the scene; else that of the model, else the file."""
     for key in (("model", scene.mechanism.name, part), ("model", scene.mechanism.name, "")):
         if key in scene.origin:
             return scene.origin[key]
@@ -180,5 +180,5 @@ def model_place(scene: Scene, part: str = "") -> Origin | None:
 
 
 def listed(names: Sequence[str], most: int = 8, room: int = 150) -> str:
-    """Return names in one phrase as short as a message needs; see :func:`mbplugin.phrases.listed`."""
+    """Return names in one phrase short enough for a message; see :func:`mbplugin.phrases.listed`."""
     return phrases.listed(names, most, room)

@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.misfit import LoopMisfits, RemedyConsequences
     from mbplugin.joint_reactions.misfit_response import MisfitEffect
 
-#: In the evidence of an error: the file is not a complete model.
+#: Key in the evidence of an error: the file is not a complete model.
 FRAGMENT = "fragment"
 FAILED_RULE = "MB911"
-#: Rules that were stopped, and what is said of them: many files would wait for them many times.
+#: Codes of stopped rules with their messages; these are not run again, so that only one file waits for them.
 _STOPPED: dict[str, str] = {}
 
 
@@ -59,14 +59,14 @@ class Ignore:
     Parameters
     ----------
     rule : str
-        The code.
+        Code of the rule.
     element : str
         The body, pair or model, or a pattern (``*_wheel_joint``).
     reason : str
     files : str
-        The files it is for, absolute; a pattern, whose ``*`` stands for slashes too.
+        Absolute pattern of the files it applies to; ``*`` also matches slashes.
     config, line : str, int
-        Where it was written.
+        Location of the waiver.
     """
 
     rule: str
@@ -77,34 +77,34 @@ class Ignore:
     line: int = 0
 
     def is_for(self, report: Report) -> bool:
-        """Return whether the ignore is for the file of a report, or for one that it names."""
+        """Return True if the ignore applies to the source of a report, or to a file of its scene."""
         files = (report.source, *(report.scene.files if report.scene else ()))
-        # which may be none: <stdin>
+        # the source may not be a file: <stdin>
         return any(fnmatchcase(real_path(file).as_posix(), self.files) for file in files)
 
     def matches(self, finding: Finding, element: str) -> bool:
-        """Return whether the waiver is about one of the elements of a finding."""
-        # a name may hold the brackets that mean something in a pattern
+        """Return True if the waiver applies to a finding about ``element``."""
+        # compare names first, since a name may contain brackets, which are special in patterns
         named = element == self.element or fnmatchcase(element, self.element)
         return named and finding.code == self.rule
 
 
 @dataclass(frozen=True)
 class Suppressed:
-    """A finding that is not reported, and the ignore that says why."""
+    """A finding that is not reported, and the ignore with the reason."""
 
     finding: Finding
     ignore: Ignore
 
 
 def suppress(report: Report, ignores: Sequence[Ignore]) -> Report:
-    """Return the report without the findings that are ignored; unusable input is always reported."""
+    """Return the report without the ignored findings; unusable input is always reported."""
     mine = [ignore for ignore in ignores if ignore.is_for(report)]
     kept: list[Finding] = []
     suppressed: list[Suppressed] = []
     for finding in report.findings:
         found = [next((w for w in mine if w.matches(finding, e)), None) for e in finding.elements]
-        # a finding about several elements is reported while one of them is not waived
+        # a finding about several elements is reported unless all of them are waived
         if None in found or finding.code.startswith("MB9"):
             kept.append(finding)
         else:
@@ -113,21 +113,21 @@ def suppress(report: Report, ignores: Sequence[Ignore]) -> Report:
 
 
 def unused(ignores: Sequence[Ignore], reports: Sequence[Report]) -> list[Ignore]:
-    """Return the ignores that match nothing in any report, as far as the reports can tell."""
+    """Return the ignores that match nothing in any report, except where a file could not be analyzed."""
     used = {suppressed.ignore for report in reports for suppressed in report.suppressed}
     left = [ignore for ignore in ignores if ignore not in used and _judged(ignore, reports)]
     return [ignore for ignore in left if not any(_in_part(ignore, report) for report in reports)]
 
 
 def _in_part(ignore: Ignore, report: Report) -> bool:
-    """Return whether an ignore is about one element of a finding that is reported for its other ones."""
+    """Return True if an ignore matches one element of a finding that is still reported for its other elements."""
     several = (finding for finding in report.findings if len(finding.elements) > 1)
     return ignore.is_for(report) and any(ignore.matches(f, e) for f in several for e in f.elements)
 
 
 def _judged(ignore: Ignore, reports: Sequence[Report]) -> bool:
     mine = [report for report in reports if ignore.is_for(report)]
-    # in a file that could not be analyzed there may be the finding that the ignore is about
+    # in a file that could not be analyzed, the ignored finding may have been missed
     return bool(mine) and all(report.analysis is not None for report in mine)
 
 
@@ -149,7 +149,7 @@ class Report(Result):
     suppressed : tuple of Suppressed
         Findings that the configuration ignores, each with its reason.
     skipped : bool
-        The file was found, not named, and is not a complete model or a part of another one: it has no verdict.
+        True if the file was found by searching and is not a complete model, or is part of another one: no verdict.
     """
 
     source: str
@@ -177,7 +177,7 @@ class Report(Result):
         return self.findings[index]
 
     def __bool__(self) -> bool:
-        """Return True: a report without findings is a report."""
+        """Return True, also for a report without findings."""
         return True
 
     @property
@@ -189,7 +189,7 @@ class Report(Result):
 
     @cached_property
     def misfits(self) -> tuple[LoopMisfits, ...]:
-        """What misfits of closing constraints cost, loop by loop; computed when it is asked for."""
+        """Effects of misfits of the closing constraints, loop by loop; computed at first use."""
         from mbplugin.joint_reactions.misfit import loop_misfits
 
         if self.scene is None or self.analysis is None:
@@ -198,7 +198,7 @@ class Report(Result):
 
     @cached_property
     def consequences(self) -> RemedyConsequences | None:
-        """What remedies do to the loads that misfits cause; computed when it is asked for."""
+        """Effects of the remedies on the loads due to misfits; computed at first use."""
         from mbplugin.joint_reactions.misfit import consequences_of, response_at
 
         if self.scene is None or self.analysis is None:
@@ -210,7 +210,7 @@ class Report(Result):
 
     @cached_property
     def rounding(self) -> MisfitEffect | None:
-        """What the rounded angles that a rule reports cost together; computed when it is asked for."""
+        """Combined effect of the rounded angles that a rule reports; computed at first use."""
         if self.scene is None or self.analysis is None:
             return None
         from mbplugin.linter.checks.snapping import made_by_rounding, read_as_meant
@@ -226,7 +226,7 @@ class Report(Result):
         return rounding_effect(written, *meant, tolerance=self.analysis.tolerance, planar=planar)
 
     def fails(self, finding: Finding) -> bool:
-        """Return whether a finding is at or above ``fail_on``."""
+        """Return True if a finding is at or above ``fail_on``."""
         return SEVERITIES.index(finding.severity) >= SEVERITIES.index(self.fail_on)
 
 
@@ -267,8 +267,8 @@ def lint(
     select, ignore, extend_select : sequence of str
         Codes, or prefixes of codes such as ``MB2``. ``extend_select`` adds rules that are off by default.
     targets : sequence of str
-        Simulators that shall load the model, beside those of the scene: "mujoco", "isaac", "gazebo", "drake",
-        "pybullet".
+        Simulators that must be able to load the model, in addition to those of the scene: "mujoco", "isaac",
+        "gazebo", "drake", "pybullet".
     fail_on : "error", "warning" or "note"
         Lowest severity for which ``exit_code`` is 1.
     snap_angles : bool
@@ -280,9 +280,9 @@ def lint(
     default_tolerance : float, optional
         The relative rank tolerance if neither the call nor the scene states one.
     misfit_limit : float, optional
-        Largest joint force by a misfit of 0.1 mm, N, if the scene states none (MB206).
+        Largest joint force due to a misfit of 0.1 mm, N, if the scene states none (MB206).
     xacro_unsafe : bool
-        Expand xacro as the program does, whatever it runs or reads.
+        Expand xacro as the program does, without restrictions on what it runs or reads.
     xacro_args : mapping of str to str, optional
         Values of xacro's arguments.
 
@@ -320,7 +320,7 @@ def lint(
         except ContradictedState as error:
             if not error.of_file:
                 raise
-            # that a file's own pose is none is a finding, about the nearest one
+            # a contradictory pose in a file is a finding: analyze the nearest consistent pose instead
             analysis = request(replace(judged, state=replace(judged.state, given=frozenset())))
     except BadUsage:
         raise
@@ -333,12 +333,12 @@ def lint(
 
 
 def _require_known_codes(scene: Scene) -> None:
-    """Refuse a scene of which ``[lint]`` names codes that no rule has.
+    """Reject a scene in which ``[lint]`` names unknown codes.
 
     Raises
     ------
     BadScene
-        With the closest rule.
+        A code is unknown; the message suggests the closest rule.
     """
     stated = scene.options
     try:
@@ -360,7 +360,7 @@ def _findings(scene: Scene, analysis: Analysis | None, selection: Selection) -> 
 
 
 def by_severity(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return findings in the order of a report: the most severe first, then by code."""
+    """Return findings sorted as in a report: the most severe first, then by code."""
     return tuple(sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), f.code)))
 
 
@@ -417,7 +417,7 @@ def _name(source: ModelSource) -> str:
 
 
 def _as_finding(error: MbPluginError, source: str, scene: Scene | None) -> Finding:
-    """Return unusable input as a finding; ``where`` is file:line when the error knows it."""
+    """Return a finding for unusable input; ``where`` of the error may be file:line."""
     rule = find_rule(error.code)
     file, _, line = error.where.rpartition(":")
     known = bool(file) and line.isdigit()
@@ -438,17 +438,17 @@ def _as_finding(error: MbPluginError, source: str, scene: Scene | None) -> Findi
 
 
 def _quoted_constraint(error: MbPluginError, scene: Scene) -> tuple[str, Origin | None]:
-    """Return the constraint that an error names, and where it was written: mechanics know no files."""
+    """Return the constraint named in an error, and its location, since errors of the mechanics state no file."""
     quoted = (c.name for c in scene.mechanism.constraints() if repr(c.name) in error.what)
     name = next(quoted, "")
     return name, scene.origin.get(("constraint", name, ""))
 
 
-# Rules applied to a scene: one that raises becomes a finding, and the others run.
+# Rules applied to a scene: an exception of a rule becomes a finding, and the other rules run.
 
 
 def apply_rules(scene: Scene, analysis: Analysis | None, selection: Selection) -> Iterator[Finding]:
-    """Yield the findings of the selected rules, and MB911 for what is no working rule."""
+    """Yield the findings of the selected rules, and MB911 for each rule that does not work."""
     for rule in rules():
         if selection.includes(rule):
             yield from _applied(rule, scene, analysis)
@@ -468,7 +468,7 @@ def _applied(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Findin
     try:
         with running(f"the rule {rule.code} {rule.name}"):
             return [_cleaned(finding) for finding in _found(rule, scene, analysis)]
-    # its alarm may ring at any line of it, also of the last one
+    # the alarm may go off at any line of the block, including the last one
     except RuleTookTooLong as error:
         _STOPPED[rule.code] = f"{error} for an earlier file, and not run again"
         return [_failure(rule, str(error), traceback.format_exc())]
@@ -481,7 +481,7 @@ def _found(rule: Rule, scene: Scene, analysis: Analysis | None) -> list[Finding]
         raise
     except MissingDependency as error:
         return [find_rule(error.code).finding(str(error), element=rule.name)]
-    # rules are other people's code too, and may end by sys.exit
+    # rules may be foreign code, which may even call sys.exit
     except BaseException as error:
         if isinstance(error, MemoryError) and rule_seconds() is not None:
             return [_failure(rule, f"it needs more than {RULE_MEMORY >> 30} GiB of memory")]
@@ -498,7 +498,7 @@ def _failure(rule: Rule, reason: str, trace: str = "") -> Finding:
 
 
 def _cleaned(finding: Finding) -> Finding:
-    """Return a finding of somebody else's rule with texts of one line each, like names of a file."""
+    """Return a finding of a foreign rule with each text made printable on one line."""
     return replace(
         finding,
         message=visible(finding.message),
@@ -508,7 +508,7 @@ def _cleaned(finding: Finding) -> Finding:
 
 
 def _checked(rule: Rule, finding: object) -> Finding:
-    """Return the finding; a contract that is broken later breaks the whole report."""
+    """Return the finding if it satisfies the contract of rules; later it would break the whole report."""
     if not isinstance(finding, Finding):
         raise TypeError(f"it yielded {type(finding).__name__}, not a Finding")
     texts = {name: getattr(finding, name) for name in ("message", "element", "file", "help")}
@@ -519,11 +519,11 @@ def _checked(rule: Rule, finding: object) -> Finding:
     return finding
 
 
-# Codes as people write them, none of which may be a misspelling.
+# Codes stated by users, checked for misspellings.
 
 
 def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[str, ...]:
-    """Return codes or beginnings of codes in capitals; names of rules become their codes.
+    """Return codes or prefixes of codes in capitals, with names of rules replaced by codes.
 
     Parameters
     ----------
@@ -535,7 +535,7 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
     Raises
     ------
     BadUsage
-        No rule has a code that begins so, or this name.
+        No rule has this name, or a code with this prefix.
     """
     stated = [text.strip() for text in texts]
     if not stated:
@@ -555,7 +555,7 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
 
 
 def rule_code(text: str, said_by: str, where: str) -> str:
-    """Return the code of a rule that is named by its code or its name.
+    """Return the code of a rule given by code or name.
 
     Raises
     ------

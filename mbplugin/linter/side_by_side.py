@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from mbplugin.linter.targets import Target
 
 
-#: Lints one file; it is found by its name in the process, after that has been prepared.
+#: Lints one file; the process imports it by name, after the process is prepared.
 Work = Callable[["Target", Mapping[str, Any]], "Report"]
 
 
 @dataclass(frozen=True)
 class NoReport:
-    """Why a file has no report: its process failed, or (no reason) the time was over before."""
+    """A file without a report: its process failed, or (empty reason) the time ran out before."""
 
     reason: str = ""
 
@@ -38,9 +38,9 @@ class NoReport:
 def side_by_side(
     targets: Sequence[Target], options: Mapping[str, Any], work: Work, workers: int, deadline: Deadline
 ) -> Iterator[Report | NoReport]:
-    """Yield the reports of files in their order, from so many processes; options of ``lint``.
+    """Yield the reports of files in order, linted in ``workers`` processes with ``options`` of ``lint``.
 
-    At the deadline the processes are ended; what they have not linted by then has no report.
+    At the deadline the processes are killed; files not linted by then have no report.
     """
     left = list(targets)
     while left:
@@ -51,24 +51,24 @@ def side_by_side(
             try:
                 for future in futures:
                     if not wait([future], deadline.left).done:
-                        # from now on only what is there already
+                        # from now on only finished results are returned
                         _end(pool)
                     yield _result(future, deadline)
                     done += 1
             except BrokenProcessPool:
                 pass
-            # who leaves early waits for nobody; at the end all are waited for, or Python's own exit may
-            # wake a thread of the pool that is closing its pipe
+            # after an exception do not wait for the processes; without one the pool waits for all, since otherwise
+            # Python's exit may wake a thread of the pool that is closing its pipe
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        # one file ended its process and the pool with it; most likely one of those that were under way
+        # a file killed its process and thereby the pool: lint those that were in progress alone
         yield from (_alone(target, options, work, deadline) for target in left[done : done + workers])
         left = left[done + workers :]
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
-    """End the processes of a pool, which would not end before their files are linted."""
+    """Kill the processes of a pool, which would otherwise finish linting their files first."""
     for process in list((pool._processes or {}).values()):
         process.kill()
 
@@ -80,7 +80,7 @@ def _result(future: Future[Report], deadline: Deadline) -> Report | NoReport:
         if deadline.passed:
             return NoReport()
         raise
-    # a report that cannot be sent, made by somebody's rule
+    # a report that cannot be pickled, because of a foreign rule
     except Exception as error:
         return NoReport(f"{type(error).__name__}: {error}")
 
@@ -101,8 +101,8 @@ def _alone(target: Target, options: Mapping[str, Any], work: Work, deadline: Dea
 
 def _pool(workers: int) -> ProcessPoolExecutor:
     here = Path.cwd()
-    # forking a process whose linear algebra has threads is not safe everywhere
-    # its queues start a process, which looks after semaphores
+    # spawn, because forking a process with threads in its linear algebra is not safe everywhere
+    # isolated, because the queues of the pool start a process that tracks semaphores
     with isolated_starts():
         return ProcessPoolExecutor(
             workers,
@@ -114,19 +114,19 @@ def _pool(workers: int) -> ProcessPoolExecutor:
 
 @contextlib.contextmanager
 def _starting() -> Iterator[None]:
-    """Start processes in this block: isolated from the working folder, and not to be interrupted yet.
+    """Start processes in this block, isolated from the working folder and with interrupts blocked.
 
-    Interrupts are held back here until the block ends, and in a process until it is prepared: one that
-    is interrupted while it starts would print a traceback.
+    Interrupts are blocked here until the block ends, and in a new process until it is prepared: a process
+    interrupted while starting would print a traceback.
     """
     with isolated_starts(), interrupts_held():
         yield
 
 
 def _start(folder: str, seconds: float | None) -> None:
-    """Prepare a process: set its folder, let an interrupt end it without a message, and use one core.
+    """Prepare a process: set its folder, let interrupts end it without a message, and use one core.
 
-    Rules of plug-ins may take these seconds each, where there is a limit.
+    ``seconds`` is the time limit of each plugin rule, or None.
     """
     os.chdir(folder)
     ignore_local_settings()
@@ -135,6 +135,6 @@ def _start(folder: str, seconds: float | None) -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    # read when numpy is imported, which no import of this module has done
+    # numpy reads these variables when imported; no import of this module has imported it yet
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = "1"

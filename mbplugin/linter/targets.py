@@ -1,4 +1,4 @@
-"""The files to lint: files, folders and patterns, each file with its settings."""
+"""The files to lint, from files, folders and patterns, each with its settings."""
 
 from __future__ import annotations
 
@@ -31,40 +31,40 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-#: What is linted in folders whatever it holds, and collected by pytest.
+#: Endings of files in folders that are always linted, and collected by pytest.
 ENDINGS = (".urdf", ".sdf", ".world", ".scene.toml")
-#: What is linted where its content is that of a model.
+#: Endings of files in folders that are linted if their content is a model.
 BY_CONTENT = (".xacro", ".xml", ".mjcf", ".usda")
-#: The schema without which a USD layer has no mechanism.
+#: A USD layer without this schema contains no mechanism.
 _RIGID = "PhysicsRigidBodyAPI"
-#: Characters of a file that are looked at for that.
+#: Number of bytes of a file searched for its content.
 _HEAD = 2_000_000
 _MACRO = re.compile(r"<xacro:macro\b.*?</xacro:macro\s*>", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-#: Elements that make a part of a robot, or call a macro that may.
+#: Elements that define a part of a robot, or call a macro that may.
 _MAKES = re.compile(
     r"<(?:link|model|world|xacro:(?!include\b|property\b|arg\b|macro\b|if\b|unless\b|insert_block\b))"
 )
 _SEMANTICS = (".srdf.xacro", ".ros2_control.xacro", ".gazebo.xacro", ".transmission.xacro")
 NAME, SHARED_NAME = "mbplugin.toml", "pyproject.toml"
-#: Bytes of a configuration.
+#: Maximum size of a configuration, bytes.
 _LONGEST = 2_000_000
 _TABLE = ("tool", "mbplugin")
-#: Why files of a folder are skipped.
+#: Reasons for skipping files of a folder.
 MACROS = "xacro files that only define macros or properties"
 OUTSIDE = "links that lead out of the repository"
 DESCRIBED = "models of scenes that are linted"
-#: The run, the code and the element: numbers and lines may change, the finding stays the same.
+#: Known findings by source, code and element: numbers and lines may change without making a finding new.
 Known = Counter[tuple[str, str, str]]
-#: What assembling moves less is rounding, rad or m.
+#: Smaller changes of coordinates by assembling are rounding, rad or m.
 _STILL = 1e-12
 
 
 @dataclass(frozen=True)
 class Target:
-    """One run: a file, its content where it does not come from the file, and what is in force for it.
+    """One run: a file, its content if not read from the file, and its settings.
 
-    ``searched`` says that nobody named the file: it was found in a folder or by a pattern.
+    ``searched`` is True if the file was not named but found in a folder or by a pattern.
     """
 
     file: str
@@ -79,24 +79,24 @@ def targets(
     config: Path | None = None,
     skipped: list[tuple[str, str]] | None = None,
 ) -> list[Target]:
-    """Return the runs of FILE arguments, in their order; what is found in folders, once.
+    """Return the runs for FILE arguments, in order; files found by searching appear once.
 
     Parameters
     ----------
     files : iterable of str
-        Files, folders (searched for models, hidden ones passed over) and patterns. What stands for
-        nothing stays as it is, so that its run says so.
+        Files, folders (searched for models, except hidden folders) and patterns. Arguments that match
+        nothing are returned unchanged, so that their run reports it.
     requested : mapping, optional
-        Settings that go before those of the configuration, as in ``Settings.overridden``.
+        Settings that override those of the configuration, as in ``Settings.overridden``.
     config : Path, optional
-        The configuration of all files, instead of the one that is nearest to each.
+        The configuration for all files, instead of the one nearest to each.
     skipped : list of (str, str), optional
-        Takes the files of folders that are not linted, and why.
+        Receives the files of folders that are not linted, with reasons.
 
     Raises
     ------
     BadUsage
-        A configuration that does not follow the schema.
+        A configuration does not follow the schema.
     """
     settings_for = settings_finder() if config is None else _always(named_settings(config))
     found: list[Target] = []
@@ -107,7 +107,7 @@ def targets(
             target = target_of(file, settings_for(Path(file)).overridden(requested or {}))
             target = replace(target, searched=file != name)
             place = os.path.abspath(target.file)  # noqa: PTH100
-            # a scene that stands for a robot is linted once, also where both are named
+            # a scene that replaces a robot is linted once, even if both are named
             if place not in seen or (target.file == name and place not in mapped):
                 found.append(target)
             seen.add(place)
@@ -121,18 +121,18 @@ def _always(settings: Settings) -> Callable[[Path], Settings]:
 
 
 def target_of(file: str, settings: Settings) -> Target:
-    """Return the run of one file, or of the scene that the settings name for it."""
+    """Return the run for one file, or for the scene that replaces it in the settings."""
     scene = settings.scenes.get(real_path(file).as_posix())
     return Target(_seen_from_here(scene) if scene else file, settings)
 
 
 def is_model(path: str) -> bool:
-    """Return whether a file is one that folders are searched for."""
+    """Return True if a file would be linted when found in a folder."""
     return is_candidate(path) and why_skipped(path) is None
 
 
 def excluded(path: Path, settings: Settings) -> bool:
-    """Return whether the configuration passes over a file that nobody named."""
+    """Return True if the configuration excludes a file found by searching."""
     text = real_path(path).as_posix()
     return any(fnmatchcase(text, pattern) for pattern in settings.exclude)
 
@@ -152,7 +152,7 @@ def _expanded(
         searched = str(Path(re.split(r"[*?[]", name, maxsplit=1)[0] + "x").parent)
     else:
         return [name]
-    # a name that no file can have has no repository either
+    # return early: a name that is no valid path has no repository
     if not found:
         return [name]
     linted = []
@@ -174,13 +174,13 @@ def _expanded(
 
 
 def _described(scenes: Iterable[str]) -> set[Path]:
-    """Return the files of the models of scenes: each is one robot with its scene, and is linted there."""
+    """Return the model files of scenes; such a robot is linted with its scene."""
     found = set()
     for scene in scenes:
         try:
             models = tomllib.loads(_head(scene)).get("model", [])
         except (tomllib.TOMLDecodeError, RecursionError):
-            # its own run says what is wrong with it
+            # linting the scene will report the error
             continue
         for model in models if isinstance(models, list) else ():
             name = model.get("file") if isinstance(model, dict) else None
@@ -193,7 +193,7 @@ def _below(folder: str) -> Iterator[str]:
     for path, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         found = (os.path.normpath(Path(path) / name) for name in sorted(names) if is_candidate(name))
-        # a pipe waits for its writer, and a link in a circle leads nowhere
+        # isfile skips pipes, which would block, and circular links
         yield from (file for file in found if os.path.isfile(file))  # noqa: PTH113
 
 
@@ -202,21 +202,23 @@ def _seen_from_here(file: str) -> str:
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
 
-# Which files of a folder are linted: models of every format; what only other models use is skipped.
+# Selection of files in a folder: models of every format; files only used by other models are skipped.
 
 
 def is_candidate(name: str) -> bool:
-    """Return whether a file may be linted by its name."""
+    """Return True if the ending of a file is one that may be linted."""
     return name.lower().endswith((*ENDINGS, *BY_CONTENT))
 
 
 def why_skipped(path: str) -> str | None:
-    """Return why a file of a folder is not linted: a reason, empty where there is none to state; else None.
+    """Return the reason why a file of a folder is not linted; None if it is linted.
+
+    The reason is empty if it need not be reported.
 
     Parameters
     ----------
     path : str
-        A file with a name for which :func:`is_candidate` holds.
+        A file for which :func:`is_candidate` is True.
     """
     name = path.lower()
     if name.endswith(ENDINGS):
@@ -234,13 +236,13 @@ def why_skipped(path: str) -> str | None:
 
 
 def _only_includes(text: str) -> bool:
-    """Return whether a xacro file joins others, and defines nothing for others."""
+    """Return True if a xacro file includes others and defines no macros."""
     return "<xacro:include" in text and "<xacro:macro" not in text
 
 
 def _head(path: str) -> str:
     try:
-        # a pipe would wait for its writer
+        # reading a pipe would block
         if not os.path.isfile(path):  # noqa: PTH113
             return ""
         with Path(path).open("rb") as stream:
@@ -250,7 +252,7 @@ def _head(path: str) -> str:
 
 
 def skipped_line(skipped: Iterable[tuple[str, str]]) -> str:
-    """Return the line that states which files of the folders were skipped, and why; empty for none.
+    """Return a line about the skipped files of folders, with reasons; empty if there are none.
 
     Parameters
     ----------
@@ -267,22 +269,22 @@ def skipped_line(skipped: Iterable[tuple[str, str]]) -> str:
     return f"skipped: {'; '.join(parts)}" if parts else ""
 
 
-# The baseline: the JSON of an earlier lint, whose findings are not reported again.
+# The baseline: the JSON report of an earlier lint, whose findings are not reported again.
 
 
 def read_baseline(path: Path, violation: Callable[[Any], str]) -> Known:
-    """Return how often each finding is in the JSON of a lint.
+    """Return the count of each finding in the JSON report of a lint.
 
     Parameters
     ----------
     path : Path
     violation : callable
-        Returns the first place at which a document is not what its schema says; empty for none.
+        Returns the first location at which a document violates its schema; empty if there is none.
 
     Raises
     ------
     BadUsage
-        The file is not what ``mbplugin lint --output-format json`` writes.
+        The file was not written by ``mbplugin lint --output-format json``.
     """
     try:
         document = parse_json(read_bounded(path))
@@ -323,7 +325,7 @@ def _new(report: Report, finding: Finding, left: Known) -> bool:
     keys = [_key(report.source, finding.code, element) for element in finding.elements]
     if finding.code.startswith("MB9") or not all(left[key] for key in keys):
         return True
-    # five of them are new where the baseline holds four
+    # count down, so that the fifth equal finding is new if the baseline has four
     left.subtract(keys)
     return False
 
@@ -332,7 +334,7 @@ def _key(source: Any, code: Any, element: Any) -> tuple[str, str, str]:
     return seen_from(Path.cwd(), str(source)), str(code), str(element)
 
 
-# The scene that states the closed pose of a model, whose own format states none.
+# A scene with the closed pose of a model whose format cannot state one.
 
 
 def closed_scene(report: Report, target: Path) -> str:
@@ -341,14 +343,14 @@ def closed_scene(report: Report, target: Path) -> str:
     Parameters
     ----------
     report : Report
-        Of a URDF, xacro, SDF or MJCF file.
+        Report on a URDF, xacro, SDF or MJCF file.
     target : Path
-        Where the scene will be; the model is named relative to its folder.
+        Path of the scene; the model is named relative to its folder.
 
     Raises
     ------
     BadUsage
-        The report is of a scene, of stdin or of a client, or its loops were not closed.
+        The report is on a scene, stdin or a client, or its loops were not closed.
     """
     scene, analysis = report.scene, report.analysis
     if not target.name.endswith(".toml"):
@@ -362,7 +364,7 @@ def closed_scene(report: Report, target: Path) -> str:
             where=report.source,
             remedy="store the closed pose (evidence q in the JSON) in [state] of the scene",
         )
-    # TOML strings are written as JSON strings are
+    # JSON strings are valid TOML strings
     file = seen_from(target.absolute().parent, request.path)
     lines = ["[[model]]", f"file = {json.dumps(file)}"]
     if request.base is not None:
@@ -376,22 +378,22 @@ def closed_scene(report: Report, target: Path) -> str:
     return "\n".join([*lines, *(["", "[state.q]", *pose] if pose else [])]) + "\n"
 
 
-# The configuration of a file: the nearest ``mbplugin.toml`` or ``[tool.mbplugin]`` upwards.
+# The configuration of a file: the nearest ``mbplugin.toml`` or ``[tool.mbplugin]`` in its folder or above.
 
 
 def settings_for(path: Path) -> Settings:
-    """Return the settings in force for a file or folder, which need not exist.
+    """Return the settings for a file or folder, which need not exist.
 
     Raises
     ------
     BadUsage
-        A configuration that cannot be read or does not follow the schema, with its line.
+        A configuration cannot be read or does not follow the schema; the message states its line.
     """
     return settings_finder()(path)
 
 
 def settings_finder() -> Callable[[Path], Settings]:
-    """Return :func:`settings_for` for many files: it reads each configuration once."""
+    """Return a version of :func:`settings_for` for many files, which reads each configuration once."""
 
     @cache
     def of_folder(folder: Path) -> Settings:
@@ -417,12 +419,12 @@ def settings_finder() -> Callable[[Path], Settings]:
 
 
 def named_settings(path: Path) -> Settings:
-    """Return the settings of a configuration that the caller names.
+    """Return the settings of a configuration named by the caller.
 
     Raises
     ------
     BadUsage
-        It cannot be read, holds no settings or does not follow the schema.
+        It cannot be read, contains no settings or does not follow the schema.
     """
     settings = read_config(path, named=True)
     if settings is None:
@@ -431,14 +433,14 @@ def named_settings(path: Path) -> Settings:
 
 
 def read_config(path: Path, *, named: bool = False) -> Settings | None:
-    """Return the settings of a configuration; None where a ``pyproject.toml`` holds none.
+    """Return the settings of a configuration; None if a ``pyproject.toml`` contains none.
 
-    ``named`` says that the caller named it; a configuration that was found allows a model nothing.
+    ``named`` is True if the caller named it; a configuration found by searching cannot grant permissions.
 
     Raises
     ------
     BadUsage
-        It cannot be read or does not follow the schema, with its line.
+        It cannot be read or does not follow the schema; the message states the line.
     """
     try:
         text = read_bounded(path, _LONGEST).decode("utf-8")
@@ -447,7 +449,7 @@ def read_config(path: Path, *, named: bool = False) -> Settings | None:
     except UnicodeDecodeError as error:
         raise BadUsage(f"the configuration cannot be read ({error})", where=str(path)) from None
     shared = path.name == SHARED_NAME
-    if shared and "mbplugin" not in text:  # other tools' business, and most often quite long
+    if shared and "mbplugin" not in text:  # skip parsing a long file that only configures other tools
         return None
     data = _parsed(text, path)
     for key in _TABLE if shared else ():
@@ -465,7 +467,7 @@ def _parsed(text: str, path: Path) -> Any:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        # a list and tables of one name are one key for TOML
+        # in TOML a list and tables of the same name are a duplicate key
         both = "[[ignore]]" in text and re.search(r"^\s*ignore\s*=", text, re.MULTILINE)
         remedy = "rename the tables [[ignore]] to [[waive]]" if both else ""
         raise BadUsage(f"the configuration is no TOML: {error}", where=str(path), remedy=remedy) from None

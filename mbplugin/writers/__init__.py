@@ -1,4 +1,4 @@
-"""Mechanisms to files: one writer per format, each with the clauses that say what the format cannot hold."""
+"""Writers of model files, one for each format; each reports what the format cannot state."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def write(model: Scene | Mechanism, to: str, q: Array | None = None) -> Written:
     Raises
     ------
     BadUsage
-        A format that there is not, a name that the format cannot write, or a constraint without which the rest
-        would be another mechanism.
+        Unknown format, a name that the format cannot write, or an unsupported constraint whose omission would
+        change the mechanism.
     """
     if to not in FORMATS:
         raise BadUsage(f"the format is {to!r}", expected=f"one of {', '.join(FORMATS)}")
@@ -41,12 +41,12 @@ def write(model: Scene | Mechanism, to: str, q: Array | None = None) -> Written:
 
 
 def read_back(written: Written) -> Scene:
-    """Return what is read of a text that was written, where the names of files in it count from.
+    """Read a written text back, with file names resolved from the folder of ``names_from``.
 
     Raises
     ------
     MbPluginError
-        What the reader of the format raises.
+        Any error of the reader of the format.
     """
     name, source = f"written{ENDINGS[written.format]}", written.names_from
     if source is None:

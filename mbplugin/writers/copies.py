@@ -1,9 +1,9 @@
-"""The file of a model itself, in which only what its closures need is changed.
+"""Copies of a model's file, in which only the closures are changed.
 
-A model that stays in its format keeps all that its file has: comments, defaults, sensors, materials, names and their
-order. Only elements that hold a closure are replaced, and parts of bodies added. What was changed is read again and
-compared with the model; where it is not the same, or the change is no local one, the file is written anew, and the
-result says why.
+A model that stays in its format keeps all contents of its file: comments, defaults, sensors, materials, names and
+their order. Only elements of closures are replaced, and parts of bodies added. The changed text is read back and
+compared with the model; if it differs, or if the change is not local, the file is written anew, and the result
+states the reason.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ from mbplugin.writers.xml_text import Edited, NoCopy, XmlText
 _IN_ARTICULATION = "MB129"
 #: Formats whose files are copied.
 _COPIED = ("mjcf", "urdf", "sdf", "usd")
-#: Numbers of a copy and of its file, relative and in SI units.
+#: Tolerance for numbers of a copy and of its file, relative and in SI units.
 _SAME = 1e-9
-#: What a scene has besides its mechanism; a copy has as many of each.
+#: Parts of a scene besides its mechanism; a copy must have equally many of each.
 _PARTS = ("loads", "payloads", "brakes", "ramps", "springs", "stiffness", "locks", "holds", "actuators")
 
 
 def is_of_format(scene: Scene, to: str) -> bool:
-    """Return whether a scene was read from a file of a format."""
+    """Return True if a scene was read from a file of a format."""
     request = scene.request
     return to in _COPIED and request is not None and request.text is None and format_name(request) == to
 
 
 def copied(scene: Scene, target: Scene, to: str) -> tuple[Written, Scene]:
-    """Return the file of a scene with the closures of another mechanism, and what is read of it.
+    """Return the file of a scene with the closures of another mechanism, and the scene read back from it.
 
     Parameters
     ----------
     scene : Scene
-        As it was read, from a file of the format.
+        The scene as read from a file of the format.
     target : Scene
-        The same with other types of closures, at a closed pose.
+        The same scene with other types of closures, at a closed pose.
     to : str
-        The format that is written.
+        The format to write.
 
     Raises
     ------
     NoCopy
-        A change that is no local one, or a model that is not that of its file.
+        A change is not local, or the model differs from its file.
     """
     request = scene.request
     assert request is not None
@@ -79,7 +79,13 @@ def copied(scene: Scene, target: Scene, to: str) -> tuple[Written, Scene]:
 
 
 def _read_as_stated(scene: Scene, text: str) -> Scene:
-    """Return what the text of a file says by itself, where that is the scene."""
+    """Return the scene read from the text of a file without reading options; it must equal the given scene.
+
+    Raises
+    ------
+    NoCopy
+        It differs.
+    """
     request = scene.request
     assert request is not None
     try:
@@ -95,7 +101,7 @@ def _read_as_stated(scene: Scene, text: str) -> Scene:
 
 
 def _with_types(text: str, scene: Scene, target: Scene, changed: tuple[Pair, ...], to: str) -> Edited:
-    """Return a text in which some pairs have the types that they have in another scene."""
+    """Return the text with the types of some pairs taken from another scene."""
     if to == "mjcf":
         from mbplugin.writers.mjcf_copy import with_closures
 
@@ -118,12 +124,12 @@ def _with_types(text: str, scene: Scene, target: Scene, changed: tuple[Pair, ...
 
 
 def _plain(request: Request) -> Request:
-    """Return a request without the options that change what a text says: a copy has its text alone."""
+    """Return a request without options that change the meaning of a text, since a copy consists of its text only."""
     return replace(request, base=None, snap_angles=False, massless="zero")
 
 
 def is_as_in_file(scene: Scene) -> bool:
-    """Return whether a scene is still that of its file: a caller may have changed it."""
+    """Return True if a scene is still that of its file; a caller may have changed it."""
     if scene.request is None or scene.request.text is not None:
         return False
     try:
@@ -161,12 +167,12 @@ def changed_pairs(before: Mechanism, after: Mechanism, unstated: Collection[str]
 
 
 def source_text(request: Request) -> str:
-    """Return the text of a file with its line ends and its byte order mark, without zeros of a C program at its end.
+    """Return the text of a file with its line ends and its byte order mark, without trailing null bytes.
 
     Raises
     ------
     NoCopy
-        A file that is not UTF-8.
+        The file is not UTF-8.
     """
     data = read_bounded(Path(request.path)).rstrip(b"\0")
     try:
@@ -176,7 +182,7 @@ def source_text(request: Request) -> str:
 
 
 def _require_same(scene: Scene, back: Scene, edited: Edited, changed: tuple[Pair, ...]) -> None:
-    """Refuse a copy that differs from its model in more than the closures that were changed."""
+    """Reject a copy that differs from its model in more than the changed closures."""
     ours, theirs = scene.mechanism, back.mechanism
     added = {*edited.parts.values()}
     bodies = [body for body in theirs.bodies if body.name.partition("#")[0] not in added]

@@ -1,7 +1,7 @@
-"""MJCF: the tree at the state's pose, closures as equalities between sites, couplings as equalities of joints.
+"""MJCF writer: the tree at the state's pose, closures as equalities of sites, couplings as equalities of joints.
 
-MuJoCo has two closures: ``<connect>`` (3 rows, a ball) and ``<weld>`` (6 rows). Any other closure is written as a part
-of one body that the pair carries and that is welded to the rest, see :mod:`mbplugin.writers.written`.
+MuJoCo has two closures: ``<connect>`` (3 rows, a ball joint) and ``<weld>`` (6 rows). For any other closure the pair
+joins a part of one body to the other body, and the part is welded to the rest, see :mod:`mbplugin.writers.written`.
 """
 
 from __future__ import annotations
@@ -39,31 +39,32 @@ from mbplugin.writers.written import (
     with_stubs,
 )
 
-#: Closures that MuJoCo has, and their elements.
+#: Types of closures that MuJoCo has, with their elements.
 EQUALITIES = {"spherical": "connect", "fixed": "weld"}
-#: MuJoCo's constraints are springs, by default so soft that a weld between slender parts gives way by degrees; these
-#: are hard, and damped within two and a half of its steps (0.002 s).
+#: MuJoCo's constraints are springs, by default so soft that a weld between slender parts yields by degrees; these
+#: are stiff, with a time constant of two and a half of its steps (0.002 s).
 _HARD = {"solref": "0.005 1", "solimp": "0.9999 0.9999 0.001 0.5 2"}
-#: Written where one side of a range has no limit; readers take it for none.
+#: Written for a missing limit on one side of a range; readers interpret it as no limit.
 _NO_LIMIT = 1e15
-#: MuJoCo's own bound, kg and kg·m².
+#: MuJoCo's lower bound, kg and kg·m².
 _LEAST_INERTIA = 1e-15
-#: By how much a moment may be larger than the sum of the others where numbers are rounded.
+#: Relative excess of a moment over the sum of the others that may be rounding.
 _ROUNDED = 1e-9
 _SIGNS = (-1.0, 1.0)
-#: Parts of a scene, the ground among them, that bits of contact can tell apart; and those of one robot.
+#: Largest number of parts of a scene, including the ground, that contact bits can distinguish; and the number of parts
+#: with a single robot.
 _MOST_PARTS, _ONE_PART = 29, 2
-#: MuJoCo refuses a mesh whose volume is nearly as small, m³.
+#: Meshes below this volume are written as shells, since MuJoCo rejects volumes nearly this small, m³.
 _LEAST_VOLUME = 1e-13
 
 
 def mjcf_text(scene: Scene) -> Written:
-    """Return the MJCF of a scene: joint coordinates are those of the scene, the default pose is its state.
+    """Return the MJCF of a scene, with the same joint coordinates; the default pose is its state.
 
     Raises
     ------
     BadUsage
-        A closure that neither an equality nor a part of a body can hold, or a body that moves without inertia.
+        A closure cannot be written as an equality or with a part of a body, or a moving body has no inertia.
     """
     made = mjcf_document(scene)
     return Written("mjcf", document_text(made.root), made.held, made.losses, names_from=made.names_from)
@@ -77,12 +78,12 @@ class MjcfDocument:
     ----------
     root : Element
     held : tuple of str
-        What is written in another way than in the model, one clause each.
+        Parts of the model that are written in an equivalent form, one clause each.
     losses : tuple of Loss
     whole : WithStubs
-        The mechanism as it is written, with parts of bodies for closures that are no equalities.
+        The mechanism as written, with parts of bodies for closures that are not equalities.
     names_from : Request, optional
-        For the file from whose folder the names of meshes count.
+        Request for the file to whose folder the names of meshes are relative.
     """
 
     root: Element
@@ -93,12 +94,12 @@ class MjcfDocument:
 
 
 def mjcf_document(scene: Scene) -> MjcfDocument:
-    """Return the elements of a scene.
+    """Return the MJCF elements of a scene.
 
     Raises
     ------
     BadUsage
-        A closure that neither an equality nor a part of a body can hold, or a body that moves without inertia.
+        A closure cannot be written as an equality or with a part of a body, or a moving body has no inertia.
     """
     stubbed = stubbed_closures(scene.mechanism)
     if lost := [pair for pair in stubbed if not pair.kind.has_coordinates]:
@@ -120,7 +121,7 @@ def mjcf_document(scene: Scene) -> MjcfDocument:
 
 
 def stubbed_closures(mech: Mechanism) -> tuple[Pair, ...]:
-    """Return the closures that are written as parts of bodies."""
+    """Return the closures that are written with parts of bodies."""
     return tuple(pair for pair in mech.tree.cut if pair.type not in EQUALITIES)
 
 
@@ -131,9 +132,9 @@ class _Writing:
     Parameters
     ----------
     scene : Scene
-        With all that is no constraint.
+        Source of everything except the constraints.
     mech : Mechanism
-        Its cut pairs are spherical or fixed.
+        The mechanism to write; its cut pairs are spherical or fixed.
     q : (nq,) array
     """
 
@@ -154,11 +155,11 @@ class _Writing:
         root = element(None, "mujoco", {"model": mech.name})
         compiler = element(root, "compiler", {"angle": "radian", "autolimits": "true"})
         element(root, "option", {"gravity": row(mech.gravity)})
-        # the geoms of an MJCF file touch each other unless it says otherwise
+        # geoms read from an MJCF file may touch each other by default
         self.self_touching = is_mjcf(self.scene)
         self.solids = solids_of(self.scene, "mjcf", _standing(mech))
         if any(self.solids.of_body.values()):
-            # a body without mass has none, whatever its shapes are
+            # otherwise MuJoCo would compute masses of massless bodies from their shapes
             compiler.set("inertiafromgeom", "false")
             self._assets(root)
         poses = forward(mech, self.q)
@@ -194,7 +195,7 @@ class _Writing:
         return root
 
     def _bodies(self, world: Element, poses: BodyPoses) -> dict[str, Element]:
-        """Write all bodies, each into the body on which it hangs."""
+        """Write all bodies, each inside its parent body."""
         mech = self.mech
         elements, X_W = {WORLD: world}, {WORLD: Pose.identity()}
         waiting: dict[str, list[Motion]] = {}
@@ -225,7 +226,7 @@ class _Writing:
         return elements
 
     def _assets(self, root: Element) -> None:
-        """Write each mesh once, with its scale, under a name of its own."""
+        """Write each combination of mesh and scale once, under a unique name."""
         made = element(root, "asset")
         for own in self.solids.of_body.values():
             for solid in own:
@@ -254,14 +255,15 @@ class _Writing:
             elif not self.self_touching:
                 attributes |= self._touching(name)
             if solid.seen != solid.touches:
-                # the viewer of MuJoCo shows the second group, and hides the third
+                # MuJoCo's viewer displays group 2 and hides group 3
                 attributes["group"] = "2" if solid.seen else "3"
             element(body, "geom", attributes)
 
     def _touching(self, name: str) -> dict[str, str]:
-        """Return the bits of contact of a body: its part of the scene touches the other parts, and the ground.
+        """Return the contact bits of a body, so that its part of the scene collides with the others and the ground.
 
-        All have the first bit, which MuJoCo's geoms ask for. Each part has one more, which only the others ask for.
+        All have contype bit 0, which default geoms accept. Each part has one more contype bit, which is in the
+        conaffinity of the other parts only.
         """
         if not self.parts:
             mech, sets = self.scene.mechanism, DisjointSets[str]()
@@ -278,7 +280,7 @@ class _Writing:
         return {"contype": str(1 | own), "conaffinity": str(every & ~own)}
 
     def _joint(self, body: Element, motion: Motion, X_WL: Pose) -> None:
-        """Write a simple joint; position and axis are in the body's frame at the pose."""
+        """Write a simple joint, with position and axis in the body's frame at the pose."""
         self.motions[motion.pair, motion.component] = motion
         attributes = {"name": motion.name, "type": motion.kind}
         if motion.kind != "slide":
@@ -328,7 +330,7 @@ class _Writing:
         return sum(a.armature * a.gear_ratio**2 for a in own)
 
     def _closure(self, equality: Element, elements: Mapping[str, Element], pair: Pair) -> None:
-        """Write a closure between two sites, so that it does not depend on the pose."""
+        """Write a closure between two sites, which makes it independent of the pose."""
         sites = []
         for body, X, side in ((pair.body_a, pair.X_AP, "a"), (pair.body_b, pair.X_BS, "b")):
             sites.append(f"{pair.name}_{side}")
@@ -340,7 +342,7 @@ class _Writing:
         for pair in self.mech.pairs:
             if pair.type == "screw" and (pair.name, "rz") in self.motions:
                 names = [self.motions[pair.name, c].name for c in ("tz", "rz")]
-                # the slide is at its lead when the turn is: both count from their values at the pose
+                # slide and hinge are both measured from the pose, so their relation has no offset
                 slope = pair.lead / (2 * np.pi)
                 self._joint_row(equality, f"{pair.name}_lead", names, 0.0, slope)
                 self.held.append(f"screw {pair.name!r}: a slide and a hinge with a row between them")
@@ -365,7 +367,7 @@ class _Writing:
     def _joint_row(
         self, equality: Element, name: str, joints: list[str], offset: float, slope: float
     ) -> None:
-        """Write y − y₀ = offset + slope (x − x₀), both counted from the pose."""
+        """Write y − y₀ = offset + slope (x − x₀), with x₀ and y₀ the values at the pose."""
         attributes = {"name": name, "joint1": joints[0]}
         if len(joints) == 2:
             attributes["joint2"] = joints[1]
@@ -387,7 +389,7 @@ class _Writing:
             self._joint_row(equality, own, [motion.name], 0.0, 0.0)
 
     def _drives(self, root: Element) -> None:
-        """Write the actuators of an MJCF file with their laws, and a motor for every other drive of the scene."""
+        """Write the actuators read from an MJCF file with their laws, and motors for all other drives of the scene."""
         of_joint: dict[str, list[Motion]] = {}
         for (pair, component), motion in self.motions.items():
             if component:
@@ -417,7 +419,10 @@ class _Writing:
 
 
 def _require_inertia(mech: Mechanism) -> None:
-    """Refuse bodies that MuJoCo refuses: those that move without inertia, with nothing welded to them that has some."""
+    """Reject bodies that MuJoCo rejects.
+
+    These are moving bodies without inertia, also in bodies welded to them, and bodies with impossible moments.
+    """
     folded = _folded(mech)
     carried = {
         joint.inner for joint in mech.tree.joints if not _moves(joint) and _is_heavy(mech, joint.outer)
@@ -452,7 +457,7 @@ def _is_heavy(mech: Mechanism, name: str) -> bool:
 
 
 def _folded(mech: Mechanism) -> frozenset[str]:
-    """Return the massless bodies between two joints that MuJoCo would refuse: the next body has both joints."""
+    """Return the massless bodies between two joints, which MuJoCo rejects; the next body gets both joints."""
     outer: dict[str, list[TreeJoint]] = {}
     for joint in mech.tree.joints:
         outer.setdefault(joint.inner, []).append(joint)
@@ -480,7 +485,7 @@ def _free_name(joint: TreeJoint) -> str:
 
 
 def _placed(X: Pose) -> dict[str, str]:
-    """Return pos and quat (scalar first) of a pose; what is the default is left out."""
+    """Return pos and quat (scalar first) of a pose; an identity rotation is omitted."""
     found = {"pos": row(X.p)}
     x, y, z, w = quaternion_from_rotation(X.R)
     if (x, y, z) != (0.0, 0.0, 0.0):
@@ -489,14 +494,14 @@ def _placed(X: Pose) -> dict[str, str]:
 
 
 def _inertial(parent: Element, body: Body) -> None:
-    """Write mass and principal inertias; a body without either has none, and no shape to make them from."""
+    """Write mass and principal inertias, unless the body is massless."""
     if body.massless:
         return
     moments, axes = np.diag(body.I_C).copy(), np.eye(3)
     if (body.I_C - np.diag(moments)).any():
         moments, axes = np.linalg.eigh(body.I_C)
         axes[:, 0] *= np.linalg.det(axes)
-    # of a flat body the largest moment is the sum of the others, and MuJoCo takes none that is larger by rounding
+    # in a flat body the largest moment is the sum of the others; MuJoCo rejects one larger by rounding
     largest = int(np.argmax(moments))
     moments[largest] = min(moments[largest], float(np.delete(moments, largest).sum()))
     principal = _placed(Pose(axes, body.p_LC))
@@ -504,7 +509,7 @@ def _inertial(parent: Element, body: Body) -> None:
 
 
 def _standing(mech: Mechanism) -> frozenset[str]:
-    """Return the bodies that no joint of the tree moves."""
+    """Return the bodies fixed to the world in the tree, and the world."""
     found = {WORLD}
     for joint in mech.tree.joints:
         if joint.inner in found and not _moves(joint):
@@ -513,12 +518,12 @@ def _standing(mech: Mechanism) -> frozenset[str]:
 
 
 def _mesh_key(solid: Solid) -> tuple[object, ...]:
-    """Return what tells meshes apart: file or vertices, and scale."""
+    """Return the key of a mesh: file or vertices, and scale."""
     return solid.file or id(solid.vertices), solid.size
 
 
 def _mesh(solid: Solid) -> dict[str, str]:
-    """Return the attributes of a mesh; the format takes no volume for the inertia of one that hardly has any."""
+    """Return the attributes of a mesh; one with nearly no volume gets the inertia of a shell."""
     found = {"scale": row(solid.size)} if set(solid.size) != {1.0} else {}
     if solid.file:
         found["file"] = solid.file
@@ -532,7 +537,7 @@ def _mesh(solid: Solid) -> dict[str, str]:
 
 
 def _short(vertices: np.ndarray) -> str:
-    """Return vertices (n, 3) as text; MuJoCo has them in single precision."""
+    """Return vertices (n, 3) as text in single precision, like MuJoCo's."""
     return " ".join(f"{x:.7g}" for x in (vertices + 0.0).ravel().tolist())
 
 
@@ -544,7 +549,7 @@ def _volume(solid: Solid) -> float:
 
 
 def _sizes(solid: Solid) -> dict[str, str]:
-    """Return the size of a geom: halves of edges and lengths."""
+    """Return the size of a geom, with halved edges and lengths."""
     size = solid.size
     if solid.kind == "mesh":
         return {}

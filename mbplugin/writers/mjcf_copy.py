@@ -1,8 +1,8 @@
-"""Closures of an MJCF file changed in its own text.
+"""Changes of closures in the text of an MJCF file.
 
-An equality is replaced by the one that takes its place. Where a part of a body holds a closure, it is added as the last
-child of the body on which it hangs, the rest of that body gets its smaller inertia, and keyframes get the coordinates
-of the part. A file that is included is written out where one of this stands in it.
+An equality is replaced by the new one. If the closure needs a part of a body, the part is added as the last child of
+the body that carries it, the inertia of the shared body is reduced, and keyframes get the coordinates of the part.
+Included files that contain any of these changes are expanded in place.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from mbplugin.writers.mjcf_text import MjcfText, TextJoint
 from mbplugin.writers.written import WithStubs, motions_of, number, row, with_stubs
 from mbplugin.writers.xml_text import Edited, NoCopy
 
-#: Of an equality that is replaced; they mean the same for the new one.
+#: Attributes copied from a replaced equality, which have the same meaning for the new one.
 _KEPT = ("name", "class", "active", "solref", "solimp")
-#: What a default of the file might give a new joint, and what is stated instead.
+#: Attributes that a default of the file might give a new joint, with the neutral values to state instead.
 _PLAIN = {
     "damping": "0",
     "frictionloss": "0",
@@ -44,16 +44,17 @@ def with_closures(text: str, scene: Scene, target: Scene, changed: tuple[Pair, .
     ----------
     text : str
     scene : Scene
-        As it was read.
+        The scene as read.
     target : Scene
-        With the other types, at a closed pose.
+        The scene with the other types, at a closed pose.
     changed : tuple of Pair
         The pairs with another type.
 
     Raises
     ------
     NoCopy
-        A file whose equalities or bodies are not all elements of its own, or whose loops do not close at its pose.
+        Some equalities or bodies of the file are generated, not written as elements, or its loops do not close at
+        its pose.
     """
     assert scene.request is not None
     cut = {pair.name for pair in scene.mechanism.tree.cut}
@@ -81,13 +82,13 @@ def with_closures(text: str, scene: Scene, target: Scene, changed: tuple[Pair, .
     return Edited(model.text(), held, stubs, made.whole.shares)
 
 
-# What is changed: equalities, parts of bodies, keyframes.
+# The changes: equalities, parts of bodies, keyframes.
 
 
 def _replace_equalities(
     model: MjcfText, made: MjcfDocument, changed: Sequence[Pair], stubs: Mapping[str, str]
 ) -> None:
-    """Put new equalities in the place of the old ones, with the sites that they join."""
+    """Replace the old equalities by the new ones, and add their sites."""
     written = {str(e.get("name")): e for e in made.root.iterfind("equality/*")}
     for pair in changed:
         old = model.equality(pair.name)
@@ -105,7 +106,7 @@ def _replace_equalities(
 
 
 def _add_parts(model: MjcfText, made: MjcfDocument, stubs: Iterable[str]) -> None:
-    """Add the parts of bodies, and give the bodies that they are of what is left of their inertia."""
+    """Add the parts of bodies, and reduce the inertia of the bodies that they are taken from."""
     bodies = {str(e.get("name")): e for e in made.root.iter("body")}
     for closure, shared in made.whole.shared.items():
         stub = made.whole.stubs[closure]
@@ -114,7 +115,7 @@ def _add_parts(model: MjcfText, made: MjcfDocument, stubs: Iterable[str]) -> Non
         new = deepcopy(bodies[stub])
         for joint in new.iterfind("joint"):
             _state_all(joint, in_degrees=model.in_degrees, has_defaults=model.has_joint_defaults)
-        # of a body whose weight is carried, a part's is, too
+        # a part has the same gravity compensation as its body
         if gravcomp := model.body(shared).element.get("gravcomp"):
             new.set("gravcomp", str(gravcomp))
         parent = model.body(_owner(bodies[stub]))
@@ -131,13 +132,13 @@ def _add_parts(model: MjcfText, made: MjcfDocument, stubs: Iterable[str]) -> Non
 
 
 def _owner(element: Element) -> str:
-    """Return the name of the body in which an element stands."""
+    """Return the name of the body that contains an element."""
     parent = element.getparent()
     return WORLD if parent is None else str(parent.get("name", WORLD))
 
 
 def _state_all(joint: Element, *, in_degrees: bool, has_defaults: bool) -> None:
-    """State what defaults of the file would give a joint otherwise, in its unit of angles."""
+    """State attributes of a joint explicitly against defaults of the file, in the file's unit of angles."""
     if in_degrees and joint.get("type") == "hinge":
         joint.set("ref", number(float(np.degrees(float(joint.get("ref", 0.0))))))
     if has_defaults:
@@ -149,7 +150,7 @@ def _state_all(joint: Element, *, in_degrees: bool, has_defaults: bool) -> None:
 
 
 def _extend_keys(model: MjcfText, scene: Scene, target: Scene, whole: WithStubs) -> None:
-    """Put the coordinates of the parts of bodies into keyframes, where MuJoCo expects those of their joints."""
+    """Insert the coordinates of the parts of bodies into keyframes, at the positions of their joints."""
     keys = [
         place for place in model.places if place.tag == "key" and {"qpos", "qvel"} & {*place.element.attrib}
     ]
@@ -195,7 +196,7 @@ def _coordinates(mech: Mechanism, joints: Sequence[TextJoint], qpos: Sequence[fl
                 raise NoCopy("it has keyframes, and a free joint that the model does not have")
             xyzw = values[[4, 5, 6, 3]] / np.linalg.norm(values[3:])
             p_LC = mech.bodies[mech.body_index[joint.body]].p_LC
-            # the free joint of a root is the pose of its centre of mass
+            # the coordinates of a free root are the pose of its centre of mass
             q[edge.q] = [*(values[:3] + rotation_from_quaternion(xyzw) @ p_LC), *xyzw]
             continue
         edge = next(

@@ -1,4 +1,4 @@
-"""An MJCF model as its text: its documents, each included one where it is included, and edits of them."""
+"""The text of an MJCF model: its documents, in the order of inclusion, and edits of them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from mbplugin.readers.common.xml import Element, local_name
 from mbplugin.readers.mjcf.files import model_files
 from mbplugin.writers.xml_text import NoCopy, XmlText
 
-#: What makes bodies, joints or equalities that are no elements of their own.
+#: Elements that generate bodies, joints or equalities not written as elements.
 _MAKERS = ("replicate", "composite", "flexcomp", "attach")
 _EQUALITIES = ("connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance")
-#: Coordinates of joints; others have one.
+#: Numbers of coordinates of joints; other types have one.
 _SIZES = {"free": 7, "ball": 4}
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """An element of a model: its document, its number there, and the tags above it in the whole model."""
+    """An element of a model: its document, its index there, and the tags of its ancestors in the whole model."""
 
     document: XmlText
     at: int
@@ -34,18 +34,18 @@ class Place:
 
     @property
     def element(self) -> Element:
-        """The element itself."""
+        """The XML element."""
         return self.document.elements[self.at]
 
     @property
     def tag(self) -> str:
-        """Its name."""
+        """Tag of the element."""
         return local_name(self.element)
 
 
 @dataclass(frozen=True)
 class TextJoint:
-    """A joint of a model: its number among all elements, kind, number of coordinates, name and body."""
+    """A joint of a model: its index among all elements, kind, number of coordinates, name and body."""
 
     at: int
     kind: str
@@ -55,13 +55,13 @@ class TextJoint:
 
 
 class MjcfText:
-    """An MJCF model as its documents, and their elements in the order in which MuJoCo reads them."""
+    """The documents of an MJCF model, and their elements in the order in which MuJoCo reads them."""
 
     def __init__(self, text: str, request: Request) -> None:
         main, *included = model_files(text, request).roots
         self._folder = request.folder
         self._left = {os.path.realpath(str(root.base)): root for root in included}
-        #: What each document includes, by the number of the including element; in the order of reading.
+        #: Documents included by each document, by the index of the including element; in the order of reading.
         self._inner: dict[XmlText, dict[int, XmlText]] = {}
         self._main = XmlText(main, text)
         self.places = list(self._walk(self._main))
@@ -69,19 +69,19 @@ class MjcfText:
         self._equalities = [p for p in self.places if p.above[-1:] == ("equality",) and p.tag in _EQUALITIES]
 
     def require_own_elements(self) -> None:
-        """Refuse a model whose bodies are not all elements of its own.
+        """Reject a model with generated bodies, joints or equalities.
 
         Raises
         ------
         NoCopy
-            With what makes them.
+            There is a generating element, named in the message.
         """
         if made := [place.tag for place in self.places if place.tag in _MAKERS]:
             raise NoCopy(f"it has <{made[0]}>, which makes elements that are not in its text")
 
     @property
     def in_degrees(self) -> bool:
-        """Whether angles are written in degrees."""
+        """True if angles are written in degrees."""
         stated = [
             p.element.get("angle") for p in self.places if p.tag == "compiler" and p.element.get("angle")
         ]
@@ -89,7 +89,7 @@ class MjcfText:
 
     @property
     def has_joint_defaults(self) -> bool:
-        """Whether a default of the file may give a joint something."""
+        """True if the file has defaults for joints."""
         return any(place.tag == "joint" and "default" in place.above for place in self.places)
 
     def body(self, name: str) -> Place:
@@ -99,17 +99,20 @@ class MjcfText:
         return _named(self._bodies, name, {f"body{i}": one for i, one in enumerate(self._bodies, start=1)})
 
     def equality(self, name: str) -> Place:
-        """Return the element of an equality, which MuJoCo numbers where it has no name."""
+        """Return the element of an equality; unnamed ones are named by tag and number."""
         return _named(self._equalities, name, {f"{p.tag}{i}": p for i, p in enumerate(self._equalities)})
 
     def end_of(self, place: Place) -> int:
-        """Return the number of the first element behind those in a place."""
+        """Return the index of the first element after the descendants of an element."""
         start = self.places.index(place)
         inside = takewhile(lambda other: len(other.above) > len(place.above), self.places[start + 1 :])
         return start + 1 + sum(1 for _ in inside)
 
     def joints(self, mech: Mechanism) -> list[TextJoint]:
-        """Return the joints in the order of their coordinates; a type may come from a default, not from the element."""
+        """Return the joints in the order of their coordinates.
+
+        Types are taken from the mechanism, since they may come from a default.
+        """
         found: list[TextJoint] = []
         bodies = {p: str(p.element.get("name") or f"body{k}") for k, p in enumerate(self._bodies, start=1)}
         above: list[tuple[int, str]] = []
@@ -130,20 +133,20 @@ class MjcfText:
         return found
 
     def text(self, also: Callable[[XmlText], bool] = lambda _: False) -> str:
-        """Return the main document with all changes, and with the included ones that have some written out.
+        """Return the main document with all changes; included documents with changes are expanded.
 
         Parameters
         ----------
         also : callable
-            Whether another included document is written out, too.
+            Predicate for other included documents to expand.
         """
         self._write_out(also)
         return self._main.edited()
 
     def _walk(self, main: XmlText) -> Iterator[Place]:
-        """Yield the elements of a document and of those that it includes; the root of an included one is none.
+        """Yield the elements of a document and of those that it includes, except the roots of included documents.
 
-        Without recursion: files may include each other in a long row.
+        Iterative, because chains of included files may be long.
         """
         stack = [self._elements_of(main, ())]
         while stack:
@@ -160,7 +163,7 @@ class MjcfText:
     def _elements_of(
         self, document: XmlText, base: tuple[str, ...]
     ) -> Iterator[tuple[XmlText, int, tuple[str, ...]]]:
-        """Yield the elements of a document with the tags above them, where those above the document are ``base``."""
+        """Yield the elements of a document with the tags of their ancestors, beginning with ``base``."""
         self._inner[document] = {}
         inside: dict[Element, tuple[str, ...]] = {}
         for at, element in enumerate(document.elements):
@@ -172,7 +175,7 @@ class MjcfText:
                 yield document, at, above
 
     def _included(self, document: XmlText, element: Element) -> XmlText | None:
-        """Return the document that an element includes; each is included once."""
+        """Return the document that an element includes, or None; each document is included once."""
         if local_name(element) != "include":
             return None
         name = str(element.get("file", ""))
@@ -183,7 +186,7 @@ class MjcfText:
         return None
 
     def _write_out(self, also: Callable[[XmlText], bool]) -> None:
-        """Write included documents into those that include them, the innermost ones first."""
+        """Expand included documents in the documents that include them, the innermost ones first."""
         changed: set[XmlText] = set()
         for document, inner in reversed(self._inner.items()):
             if document.is_edited or also(document) or changed & {*inner.values()}:
@@ -193,7 +196,7 @@ class MjcfText:
                 if one in changed:
                     document.replace(at, one.edited_inside())
                 elif document in changed and document is not self._main:
-                    # a name that counted from the folder of a document that is written out
+                    # the name may be relative to the folder of a document that is expanded
                     document.set_attribute(at, "file", seen_from(self._folder, str(one.root.base)))
 
 

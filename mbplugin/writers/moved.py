@@ -1,4 +1,4 @@
-"""A copy of a file in another folder, from which the names of other files mean the same."""
+"""A copy of a file for another folder, with relative file names adapted."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from mbplugin.readers.common.paths import find, is_file, package_of
 from mbplugin.readers.common.xml import local_name, parse_xml
 from mbplugin.writers.xml_text import NoCopy, XmlText
 
-#: Folders from which names of meshes and textures count in an MJCF file.
+#: Attributes of an MJCF file with the folders of meshes and textures.
 _FOLDERS = ("meshdir", "texturedir", "assetdir")
 
 
 def for_folder(text: str, format: str, request: Request, folder: Path) -> str:
-    """Return the text of a copy for a folder, in which the names of other files mean the same.
+    """Return the text of a copy for a folder, with file names that refer to the same files.
 
     Raises
     ------
     BadUsage
-        A file whose names of others cannot be stated from there.
+        File names in the text cannot be stated relative to this folder.
     """
     own, there = request.folder, Path(os.path.realpath(folder))
     if os.path.realpath(own) == str(there):
@@ -56,7 +56,7 @@ def _moved(text: str, format: str, request: Request, folder: Path) -> str:
 def _moved_mjcf(text: str, request: Request, folder: Path) -> str:
     """Return an MJCF file for another folder.
 
-    Included files stay where they are; those whose names of others count from the folder of the model are written out.
+    Included files stay where they are; those with file names relative to the folder of the model are expanded.
     """
     from mbplugin.readers.mjcf.files import NAMING, model_files
     from mbplugin.writers.mjcf_text import MjcfText
@@ -85,7 +85,7 @@ def _moved_mjcf(text: str, request: Request, folder: Path) -> str:
 
 
 def _names_files(document: XmlText) -> bool:
-    """Return whether a document has names of files that count from the folder of the model."""
+    """Return True if a document contains file names relative to the folder of the model."""
     own = Path(str(document.root.base)).parent
     includes = [str(element.get("file", "")) for element in document.root.iter("include")]
     elements = document.root.iter("compiler", "model", "flexcomp")
@@ -95,7 +95,7 @@ def _names_files(document: XmlText) -> bool:
 
 
 def _move_folders(document: XmlText, has_files: bool, old: Path, new: Path) -> None:
-    """Let the folders of meshes and textures be the same ones, seen from another folder."""
+    """Rewrite the folders of meshes and textures relative to another folder."""
     stated: set[str] = set()
     for at, element in enumerate(document.elements):
         if local_name(element) != "compiler":
@@ -112,7 +112,7 @@ def _move_folders(document: XmlText, has_files: bool, old: Path, new: Path) -> N
 
 
 def _moved_joints(text: str, request: Request, folder: Path) -> str:
-    """Return a URDF or SDF file for another folder: relative names of meshes and models count from there."""
+    """Return a URDF or SDF file for another folder, with relative names of meshes and models adapted."""
     document = XmlText(parse_xml(text, request.path), text)
     for at, element in enumerate(document.elements):
         if local_name(element) in ("mesh", "texture"):
@@ -126,7 +126,7 @@ def _moved_joints(text: str, request: Request, folder: Path) -> str:
 
 
 def _moved_scene(text: str, request: Request, folder: Path) -> str:
-    """Return a scene that was written anew for another folder: it names meshes only, one line each."""
+    """Return a scene, written by this package, for another folder; it only names meshes, one on each line."""
 
     def moved(line: re.Match[str]) -> str:
         name = json.loads(line.group(1))
@@ -138,9 +138,9 @@ def _moved_scene(text: str, request: Request, folder: Path) -> str:
 
 
 def _seen_from(folder: Path, name: str, request: Request) -> str:
-    """Return the name of a file as seen from a folder; empty where it stays as it is.
+    """Return the name of a file relative to a folder; empty if the name need not change.
 
-    A name in a package stays where the package is found from there as well.
+    A name in a package need not change if the package is also found from the new folder.
     """
     if _is_beside(name, request):
         return seen_from(folder, str(request.folder / name))
@@ -150,7 +150,7 @@ def _seen_from(folder: Path, name: str, request: Request) -> str:
 
 
 def _is_beside(name: str, request: Request) -> bool:
-    """Return whether a name is that of a file seen from the folder of a model; too long a name is none."""
+    """Return True if a name is that of an existing file, relative to the folder of a model."""
     return (
         bool(name)
         and "://" not in name

@@ -1,4 +1,4 @@
-"""A scene file that needs no other file: bodies, pairs of every type, closures, couplings, wheels, drivers, locks."""
+"""Writer of scene files with bodies, pairs of every type, closures, couplings, wheels, drivers and locks."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from mbplugin.phrases import listed
 from mbplugin.writers.shapes import Solid, in_roles, solids_of
 from mbplugin.writers.written import Loss, Written, states_freedom, toml_number, unwritten
 
-#: What a ``[[pair]]`` of one freedom states, and the value that says nothing.
+#: Properties of a freedom that a ``[[pair]]`` can state.
 _OF_FREEDOM = ("lower", "upper", "velocity", "effort", "damping", "friction")
-#: Tables that a scene has once.
+#: Tables that occur once in a scene.
 _SINGLE = ("state.q", "state.qd", "lint")
-#: A coordinate that the poses of the bodies state to this, rad or m, is not written again.
+#: A coordinate that follows from the poses of the bodies within this, rad or m, is not written.
 _STATED = 1e-9
 
 
 def scene_text(scene: Scene) -> Written:
     """Return a scene as a ``.scene.toml`` with its bodies at the poses of its state.
 
-    All mechanics are written; drives without an entry of their own become ``[[actuator]]`` tables.
+    Losses list what is not written; drives that a file only names become ``[[actuator]]`` tables without numbers.
     """
     mech, poses = scene.mechanism, forward(scene.mechanism, scene.state.q)
     solids = solids_of(scene, "scene")
@@ -63,7 +63,7 @@ def _table(kind: str, entries: dict[str, str]) -> str:
 
 
 def _text(name: str) -> str:
-    # TOML strings are written as JSON strings are, but for the one control character that JSON leaves
+    # JSON strings are valid TOML strings, except for DEL, which JSON does not escape
     return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -76,7 +76,7 @@ def _freedoms(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _state(scene: Scene, poses: BodyPoses) -> Iterator[str]:
-    """Yield the coordinates that the poses do not state or that are held, and the rates."""
+    """Yield the tables of rates, and of coordinates that are stated or do not follow from the poses."""
     mech, state = scene.mechanism, scene.state
     stated = coordinates_of(mech, poses)
     entries = {
@@ -197,7 +197,7 @@ def _driver(driver: Driver) -> str:
 
 
 def _actuators(scene: Scene) -> Iterator[str]:
-    """Yield the drives; one that a file only names has no numbers."""
+    """Yield the tables of drives; a drive that a file only names has no numbers."""
     for actuator in scene.actuators:
         entries = {"joint": _text(actuator.joint)}
         entries |= {
@@ -214,7 +214,7 @@ def _actuators(scene: Scene) -> Iterator[str]:
 
 
 def _lint(options: LintOptions) -> Iterator[str]:
-    """Yield how the scene is analyzed."""
+    """Yield the table with the options of the analysis."""
     entries = {}
     if options.tolerance is not None:
         entries["tolerance"] = toml_number(options.tolerance)
@@ -227,7 +227,7 @@ def _lint(options: LintOptions) -> Iterator[str]:
 
 
 def _numbers_left_out(mech: Mechanism) -> Iterator[Loss]:
-    """Yield what a table of a scene cannot state: the numbers of a pair that has not one freedom, or closes a loop."""
+    """Yield the losses: properties of closures and of pairs without exactly one freedom, and motion profiles."""
     owners = [p.name for p in mech.pairs if states_freedom(p) and (p.closure or len(p.freedoms) != 1)]
     if owners:
         yield Loss("joint", f"limits, drives, damping and friction of {listed(owners)}")

@@ -1,4 +1,4 @@
-"""SDF: a model whose links stand at the state's pose, from which its joint coordinates count."""
+"""SDF writer: links are placed at the state's pose, at which joint coordinates are zero."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mbplugin.writers.written import (
     unwritten_constraints,
 )
 
-#: The joints of SDF by our types; each closes loops as well.
+#: SDF joint types by pair type; all of them can close loops.
 JOINTS = {
     "fixed": "fixed",
     "revolute": "revolute",
@@ -42,9 +42,9 @@ JOINTS = {
     "spherical": "ball",
 }
 _VERSION = "1.11"
-#: A coordinate that only rounding tells from zero, rad or m.
+#: Coordinates up to this are zero within rounding, rad or m.
 _AT_ZERO = 1e-12
-#: Of a model without a world, m/s².
+#: Gravity assumed for a model without a world, m/s².
 _GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
@@ -54,7 +54,7 @@ def sdf_text(scene: Scene) -> Written:
     Raises
     ------
     BadUsage
-        A pair that SDF does not have.
+        A pair has a type that SDF does not support.
     """
     mech = scene.mechanism
     if lost := [pair for pair in mech.pairs if pair.type not in JOINTS and pair.type != "floating"]:
@@ -68,7 +68,7 @@ def sdf_text(scene: Scene) -> Written:
     root = element(None, "sdf", {"version": _VERSION})
     parent = root
     if (mech.gravity - _GRAVITY).any():
-        # a model alone has the gravity of the simulator
+        # only a world can state gravity
         parent = element(root, "world", {"name": "world"})
         _value(parent, "gravity", row(mech.gravity))
     writing.fill(element(parent, "model", {"name": mech.name}))
@@ -77,13 +77,13 @@ def sdf_text(scene: Scene) -> Written:
 
 
 def sdf_joint(scene: Scene, pair: Pair) -> Element:
-    """Return the element of a joint of a scene, with its frame in its links."""
+    """Return the SDF element of a joint of a scene, with its pose in the child link."""
     poses = forward(scene.mechanism, scene.state.q)
     return _Writing(scene, poses, _coordinates(scene, poses), Solids()).joint(element(None, "model"), pair)
 
 
 def _coordinates(scene: Scene, poses: BodyPoses) -> dict[str, Array]:
-    """Return the coordinates of all pairs at the pose, those of cut pairs as measured; rad, m."""
+    """Return the coordinates of all pairs at the pose, those of cut pairs measured from the frames; rad, m."""
     mech = scene.mechanism
     found = {pair.name: measure(pair, relative_pose(mech, pair, poses)) for pair in mech.pairs}
     return found | {j.pair.name: scene.state.q[j.q] for j in mech.tree.joints if j.pair is not None}
@@ -96,9 +96,9 @@ class _Writing:
     Parameters
     ----------
     poses : BodyPoses
-        At the state.
+        Poses at the state.
     start : mapping of pair to (c,) array
-        Coordinates there, rad, m.
+        Coordinates at the state, rad, m.
     """
 
     scene: Scene
@@ -109,7 +109,7 @@ class _Writing:
     losses: list[Loss] = field(default_factory=list)
 
     def fill(self, model: Element) -> None:
-        """Write links, then joints: those of the tree first, since a reader takes the first ones for it."""
+        """Write links, then joints, those of the tree first, since readers build the tree from the first joints."""
         mech = self.scene.mechanism
         for i, body in enumerate(mech.bodies):
             _link(model, body, self.poses.of(i), self.solids.of_body.get(body.name, ()))
@@ -140,7 +140,7 @@ class _Writing:
         joint = element(model, "joint", {"name": pair.name, "type": JOINTS[pair.type]})
         _value(joint, "parent", pair.body_a)
         _value(joint, "child", pair.body_b)
-        # a world as the child has no frame of its own
+        # if the child is the world, the pose is relative to the model
         _pose(joint, X_WS if pair.body_b == WORLD else pair.X_BS, "__model__" if pair.body_b == WORLD else "")
         if pair.type == "screw":
             _value(joint, "screw_thread_pitch", number(pair.lead))
@@ -175,7 +175,7 @@ class _Writing:
             _value(dynamics, "spring_stiffness", number(spring.stiffness))
 
     def _mimic(self, joints: Mapping[str, Element], coupling: Coupling) -> None:
-        """Write follower = multiplier · leader + offset, in coordinates that count from the pose."""
+        """Write follower = multiplier · leader + offset, in coordinates measured from the pose."""
         pairs = self.scene.mechanism.pair_by_name
         terms = [
             t for t in coupling.terms if t.coefficient and pairs[t.joint].type not in ("fixed", "spherical")
@@ -198,7 +198,7 @@ class _Writing:
 
 
 def _limit(axis: Element, freedom: Freedom, start: float) -> None:
-    """Write limits of a coordinate that is ``start`` (rad, m) at the pose; what is not stated is unlimited."""
+    """Write the limits of a coordinate relative to its value ``start`` (rad, m) at the pose; 1e16 means no limit."""
     limit = element(axis, "limit")
     _value(limit, "lower", number(freedom.lower - start) if isfinite(freedom.lower) else "-1e16")
     _value(limit, "upper", number(freedom.upper - start) if isfinite(freedom.upper) else "1e16")

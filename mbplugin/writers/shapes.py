@@ -1,4 +1,4 @@
-"""Shapes of bodies as a format holds them: where the mesh of each is, and what has no place there."""
+"""Shapes of bodies in the form of each format: the location of meshes, and shapes that the format cannot state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mbplugin.readers import format_name
 from mbplugin.readers.meshes import LARGEST_FILE, UnusableMesh, mesh_path, read_triangles
 from mbplugin.writers.written import Loss
 
-#: The kinds of shapes of each format. A capsule of a URDF is a cylinder between two balls: ROS has no other.
+#: Kinds of shapes by format. In a URDF a capsule is written as a cylinder and two balls, since ROS has no capsule.
 _KINDS = {
     "scene": frozenset(("box", "sphere", "cylinder", "capsule", "plane", "mesh", "hull")),
     "mjcf": frozenset(("box", "sphere", "cylinder", "capsule", "plane", "mesh", "hull")),
@@ -28,45 +28,45 @@ _KINDS = {
     "urdf": frozenset(("box", "sphere", "cylinder", "capsule", "mesh")),
     "usd": frozenset(("box", "sphere", "cylinder", "capsule", "mesh")),
 }
-#: The beginning of names of meshes that each format keeps as they are.
+#: Prefix of mesh names that are written unchanged, by format.
 _KEPT = {"urdf": "package://", "sdf": "model://"}
-#: Formats that hold the triangles of a mesh themselves, where its file is of no use to them.
+#: Formats that can contain the triangles of a mesh whose file they cannot use.
 _WITH_TRIANGLES = ("mjcf", "usd")
-#: Formats whose models have no place for shapes of the ground.
+#: Formats in which a model has no shapes of the ground.
 _WITHOUT_GROUND = ("sdf", "usd")
-#: Vertices of all meshes that are written into one file: some tens of megabytes.
+#: Maximum number of vertices of all meshes written into one file: some tens of megabytes.
 _MOST_VERTICES = 400_000
-#: MuJoCo's own bound on the triangles of a mesh in an STL file.
+#: MuJoCo's bound on the triangles of a mesh in an STL file.
 _MOST_IN_STL = 200_000
-#: Of a mesh, in MuJoCo.
+#: Minimum number of vertices of a mesh in MuJoCo.
 _LEAST_VERTICES = 4
-#: A mesh that is flatter than this has no hull, relative to its size.
+#: A mesh flatter than this, relative to its size, has no hull.
 _FLAT = 1e-6
 Triangles = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """A shape as it is written.
+    """A shape in the form in which it is written.
 
     Parameters
     ----------
     seen, touches : bool
-        What the shape is there for.
+        Roles of the shape: visual and collision.
     kind : str
-        As of :class:`mbplugin.model.scene.Shape`; ``mesh`` with a file or with triangles.
+        As in :class:`mbplugin.model.scene.Shape`; ``mesh`` with a file or with triangles.
     size : tuple of float
-        m; scale factors for a mesh.
+        Dimensions, m; scale factors for a mesh.
     X_LS : Pose
-        In the frame of the link.
+        Pose in the link frame.
     rgba : tuple of float
-        Colour and opacity, 0 to 1; empty where none is stated.
+        Colour and opacity, 0 to 1; empty if none is stated.
     file : str
-        Of a mesh, seen from the folder of the model; empty where it is written as triangles.
+        File of a mesh, relative to the folder of the model; empty if the triangles are written.
     vertices : (n, 3) array, optional
-        In the unit of the mesh, before its scale, where it was read.
+        Vertices in the unit of the mesh, before scaling, if the mesh was read.
     faces : (m, 3) array of int, optional
-        Corners of its triangles; the hull of points has none.
+        Vertex indices of the triangles; None for the hull of points.
     """
 
     seen: bool
@@ -81,7 +81,7 @@ class Solid:
 
 
 def in_roles(solids: Iterable[Solid]) -> Iterator[tuple[Literal["visual", "collision"], Solid]]:
-    """Yield what is seen and then what touches, for formats in which these are two elements."""
+    """Yield the visual shapes and then the collision shapes, for formats in which these are separate elements."""
     known = tuple(solids)
     yield from (("visual", solid) for solid in known if solid.seen)
     yield from (("collision", solid) for solid in known if solid.touches)
@@ -89,14 +89,14 @@ def in_roles(solids: Iterable[Solid]) -> Iterator[tuple[Literal["visual", "colli
 
 @dataclass(eq=False)
 class Solids:
-    """The shapes of a scene as one format holds them.
+    """The shapes of a scene in the form of one format.
 
     Parameters
     ----------
     of_body : dict of body name to tuple of Solid
     losses : list of Loss
     held : list of str
-        What is written in another way, one clause each.
+        Shapes that are written in an equivalent form, one clause each.
     """
 
     of_body: dict[str, tuple[Solid, ...]] = field(default_factory=dict)
@@ -105,22 +105,22 @@ class Solids:
 
     @property
     def touches(self) -> bool:
-        """Whether some shape is there for contact."""
+        """True if there is a collision shape."""
         return any(solid.touches for own in self.of_body.values() for solid in own)
 
     def names_from(self, scene: Scene) -> Request | None:
-        """Return for which file the names of meshes count from its folder; None where there are none."""
+        """Return the request of the file to whose folder mesh names are relative; None if there are no names."""
         named = any(solid.file for own in self.of_body.values() for solid in own)
         return scene.request if named else None
 
 
 def solids_of(scene: Scene, format: str, standing: Collection[str] | None = None) -> Solids:
-    """Return the shapes of a scene as a format holds them.
+    """Return the shapes of a scene in the form of a format.
 
     Parameters
     ----------
     scene : Scene
-    format : "mjcf", "sdf", "urdf" or "usd"
+    format : "mjcf", "sdf", "urdf", "usd" or "scene"
     standing : collection of str, optional
         The bodies that may have planes; default: all.
     """
@@ -146,26 +146,26 @@ def solids_of(scene: Scene, format: str, standing: Collection[str] | None = None
 
 
 def is_mjcf(scene: Scene) -> bool:
-    """Return whether a scene was read from an MJCF file, which is looked into: ask once."""
+    """Return True if a scene was read from an MJCF file; call it once, since it opens the file."""
     try:
         return scene.request is not None and format_name(scene.request) == "mjcf"
     except MbPluginError:
-        # the file is gone since
+        # the file was deleted since
         return False
 
 
 @dataclass(eq=False)
 class _Reading:
-    """What was found of meshes so far: each file is read once.
+    """Conversion of the shapes of a scene, with meshes cached so that each file is read once.
 
     Parameters
     ----------
     lost : dict of str to list of str
-        Why shapes are lost, and those of which bodies.
+        Reasons why shapes are lost, with the bodies concerned.
     written_out : dict of str to None
         Names of meshes that are written as triangles.
     not_found : dict of str to None
-        Names of meshes without a file here, which are written as they are.
+        Names of meshes whose file is not found, which are written unchanged.
     """
 
     scene: Scene
@@ -178,7 +178,7 @@ class _Reading:
     _count: int = 0
 
     def solids(self, body: str, shape: Shape) -> Iterator[Solid]:
-        """Yield a shape as the format has it: one solid, or several for a capsule of a URDF."""
+        """Yield a shape in the form of the format: one solid, or several for a capsule in a URDF."""
         size, rgba, touches = shape.size, shape.rgba, shape.role == "collision"
         roles = (shape.seen or not touches, touches)
         problem = self._problem(body, shape)
@@ -203,7 +203,7 @@ class _Reading:
             names.append(body)
 
     def _problem(self, body: str, shape: Shape) -> str:
-        """Return why a shape has no place in the format; empty where it has one."""
+        """Return the reason why the format cannot state a shape; empty if it can."""
         if shape.kind not in _KINDS[self.format]:
             return f"a {shape.kind}, which is not written as {self.format.upper()}"
         if shape.kind == "plane" and self.standing is not None and body not in self.standing:
@@ -252,9 +252,9 @@ class _Reading:
         yield Solid(*roles, "mesh", scale, shape.X_LS, shape.rgba, "", *found)
 
     def _triangles_of(self, shape: Shape, path: str | None) -> tuple[Array, Triangles] | str:
-        """Return the vertices and triangles of a mesh, or why it is not written."""
+        """Return the vertices and triangles of a mesh, or the reason why it is not written."""
         if shape.triangles is not None:
-            # told apart by the array, which lives as long as the scene
+            # the id of the array is a valid key, since the array exists as long as the scene
             key = str(id(shape.triangles[0]))
             if key not in self._triangles:
                 self._triangles[key] = self._checked(*shape.triangles, counts=True)
@@ -270,7 +270,7 @@ class _Reading:
         return f"the mesh {shape.mesh!r} {found}" if isinstance(found, str) else found
 
     def _read(self, path: str) -> tuple[Array, Triangles] | str:
-        """Return the vertices and triangles of a mesh, or why it cannot be written."""
+        """Return the vertices and triangles of a mesh file, or the reason why it cannot be written."""
         try:
             vertices, faces = read_triangles(path, LARGEST_FILE)
         except UnusableMesh as error:
@@ -278,7 +278,7 @@ class _Reading:
         return self._checked(vertices, faces, counts=not (self.format == "mjcf" and _is_for_mujoco(path)))
 
     def _checked(self, vertices: Array, faces: Triangles, *, counts: bool) -> tuple[Array, Triangles] | str:
-        """Return triangles, ``faces`` (m, 3), and their ``vertices`` (n, 3), or what is wrong with them."""
+        """Return ``vertices`` (n, 3) and triangles ``faces`` (m, 3), or the reason why they cannot be written."""
         if not len(faces):
             return "has no triangle"
         if self.format == "mjcf" and len(vertices) < _LEAST_VERTICES:
@@ -290,7 +290,7 @@ class _Reading:
 
 
 def _is_for_mujoco(path: str) -> bool:
-    """Return whether MuJoCo reads a mesh file: OBJ, and binary STL up to a number of triangles."""
+    """Return True if MuJoCo reads a mesh file: OBJ, or binary STL with a limited number of triangles."""
     kind = Path(path).suffix.lower()
     if kind == ".obj":
         return True
@@ -302,7 +302,7 @@ def _is_for_mujoco(path: str) -> bool:
 
 
 def _is_flat(vertices: Array) -> bool:
-    """Return whether vertices (n, 3) lie in a plane, on a line or in a point."""
+    """Return True if vertices (n, 3) are coplanar, collinear or coincident."""
     centred = vertices - vertices.mean(axis=0)
     spread = np.linalg.svd(centred, compute_uv=False) if len(vertices) > 3 else np.zeros(3)
     return bool(spread[-1] <= _FLAT * spread[0])

@@ -1,6 +1,6 @@
-"""URDF: a tree whose link frames are at their joints, and what closes its loops beside it.
+"""URDF writer: a tree with link frames at the joints, and additional elements that close its loops.
 
-Loops are ``<loop_joint>`` elements, which Isaac Sim and mbplugin read, or ``<drake:ball_constraint>``.
+Closures are written as ``<loop_joint>`` elements, which Isaac Sim and mbplugin read.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from mbplugin.writers.written import (
     unwritten_constraints,
 )
 
-#: The joints of URDF; ``spherical`` is PyBullet's addition.
+#: Joint types of URDF; ``spherical`` is an extension of PyBullet.
 JOINTS = ("fixed", "revolute", "continuous", "prismatic", "planar", "spherical", "floating")
-#: Closures of ``<loop_joint>``.
+#: Closure types of ``<loop_joint>``.
 LOOP_JOINTS = (
     *("fixed", "revolute", "continuous", "prismatic", "cylindrical", "universal", "spherical", "planar"),
     *("point-on-line", "point-on-plane"),
 )
 _DEFAULT_GRAVITY = np.array([0.0, 0.0, -9.81])
-#: Stands for no limit where a URDF must state one.
+#: Written instead of a missing limit if a URDF must state one.
 _NO_LIMIT = 1e16
 
 
 def urdf_text(scene: Scene) -> Written:
-    """Return the URDF of a scene; joint coordinates are those of the scene.
+    """Return the URDF of a scene, with the same joint coordinates.
 
     Raises
     ------
     BadUsage
-        Several roots, or a joint or a closure that URDF does not have.
+        Several roots, or a joint or closure type that URDF does not have.
     """
     mech = scene.mechanism
     _require_tree(mech)
@@ -75,7 +75,7 @@ def urdf_text(scene: Scene) -> Written:
 
 
 def _require_tree(mech: Mechanism) -> None:
-    """Refuse what a URDF cannot hold."""
+    """Reject models with several roots or unsupported joints or closures."""
     roots = [
         j.outer
         for j in mech.tree.joints
@@ -104,7 +104,7 @@ def _require_tree(mech: Mechanism) -> None:
 
 
 def _link_frames(mech: Mechanism) -> dict[str, Pose]:
-    """Return X_LN of the frame N that a URDF gives to each link: that of its joint on the side of the link."""
+    """Return X_LN of the URDF frame N of each link, which is the frame of its joint on the link's side."""
     found = {}
     for joint in mech.tree.joints:
         if joint.pair is not None:
@@ -147,14 +147,14 @@ def _shape(link: Element, role: str, solid: Solid, X_NL: Pose) -> None:
         sizes = dict(zip(("radius", "length"), map(number, solid.size), strict=False))
         element(geometry, solid.kind, sizes)
     if solid.rgba and role == "visual":
-        # materials of one name are one in a URDF
+        # in a URDF materials with the same name are identical, so name them by colour
         material = element(made, "material", {"name": "rgba_" + "_".join(f"{x:.4g}" for x in solid.rgba)})
         element(material, "color", {"rgba": row(solid.rgba)})
 
 
 @dataclass(eq=False)
 class _Writing:
-    """One document under construction: the joints, and what is said about them."""
+    """One document under construction: the joints, and the notes about them."""
 
     scene: Scene
     frames: Mapping[str, Pose]
@@ -167,14 +167,14 @@ class _Writing:
         return self.frames.get(body, Pose.identity()).inverse() @ X
 
     def joint(self, root: Element, joint: TreeJoint, pair: Pair) -> None:
-        """Write a joint of the tree, from its inner link to its outer one."""
+        """Write a joint of the tree, with the inner link as parent and the outer one as child."""
         inner = pair.X_BS if joint.reversed else pair.X_AP
         made = element(root, "joint", {"name": pair.name, "type": self._type(pair)})
         _origin(made, "origin", self._in_link(joint.inner, inner))
         element(made, "parent", {"link": joint.inner})
         element(made, "child", {"link": joint.outer})
         if pair.type in ("revolute", "continuous", "prismatic", "planar"):
-            # from the other side, the same coordinate goes the other way
+            # a reversed joint has the opposite axis, so that its coordinate stays the same
             element(made, "axis", {"xyz": row((0.0, 0.0, -1.0 if joint.reversed else 1.0))})
         if len(pair.freedoms) == 1:
             self._freedom(made, pair, pair.freedoms[0])
@@ -185,7 +185,7 @@ class _Writing:
         self._mimic(made, pair)
 
     def _type(self, pair: Pair) -> str:
-        """Return the type: a revolute joint without limits is continuous in a URDF."""
+        """Return the URDF type: a revolute joint without limits is continuous."""
         return "continuous" if pair.type == "revolute" and not limited(pair.freedoms[0]) else pair.type
 
     def _freedom(self, made: Element, pair: Pair, freedom: Freedom) -> None:
@@ -196,7 +196,7 @@ class _Writing:
             "velocity": freedom.velocity,
         }
         if limited(freedom) or pair.type == "prismatic":
-            # readers take what such a joint does not state for zero
+            # readers interpret missing limits of such joints as zero
             unlimited = [key for key, value in stated.items() if not isfinite(value)]
             stated |= {key: -_NO_LIMIT if key == "lower" else _NO_LIMIT for key in unlimited}
             if unlimited:
@@ -222,14 +222,14 @@ class _Writing:
             return
 
     def closure(self, root: Element, pair: Pair) -> None:
-        """Write a loop: both sides in their links."""
+        """Write a closure, with both frames relative to their links."""
         frames = [self._in_link(body, X) for body, X in ((pair.body_a, pair.X_AP), (pair.body_b, pair.X_BS))]
         root.append(loop_joint(pair, *frames))
         if any(freedom != Freedom() for freedom in pair.freedoms):
             self.losses.append(Loss("joint", f"limits, drive, damping and friction of closure {pair.name!r}"))
 
     def say_the_rest(self) -> None:
-        """Note what URDF has no place for, and what it states of joints without a limit."""
+        """Note what URDF cannot state, and the large limits written for joints without limits."""
         by_keys: dict[str, list[str]] = {}
         for name, keys in self.unlimited.items():
             by_keys.setdefault(listed(keys), []).append(name)
@@ -259,7 +259,7 @@ class _Writing:
 
 
 def loop_joint(pair: Pair, X_AJ: Pose, X_BJ: Pose) -> Element:
-    """Return the element of a closure with its frames in the links of a URDF."""
+    """Return the element of a closure, with its frames relative to the URDF links."""
     made = element(None, "loop_joint", {"name": pair.name, "type": pair.type})
     for tag, body, X in (("link1", pair.body_a, X_AJ), ("link2", pair.body_b, X_BJ)):
         element(made, tag, {"link": body, "xyz": row(X.p), "rpy": row(rpy_from_rotation(X.R))})
@@ -269,7 +269,7 @@ def loop_joint(pair: Pair, X_AJ: Pose, X_BJ: Pose) -> Element:
 
 
 def _is_mimic(mech: Mechanism, terms: tuple[Term, ...]) -> bool:
-    """Return whether a coupling is between two joints of one freedom in the tree."""
+    """Return True if a coupling is between two joints of the tree with one freedom each."""
     return len(terms) == 2 and all(
         t.coefficient
         and t.joint in mech.tree.joint_of_pair

@@ -1,7 +1,7 @@
-"""USD: a stage with UsdPhysics, bodies at the state's pose, closures as joints outside of the articulation.
+"""USD writer: a stage with UsdPhysics, bodies at the state's pose, closures as joints outside the articulation.
 
-Frames of joints are prims of their own, with double precision; masses, centres of mass, inertias and limits have the
-single precision of UsdPhysics. The text needs no package; reading it does.
+Joint frames are separate prims with double precision; masses, centres of mass, inertias and limits have the single
+precision of UsdPhysics. Writing the text needs no USD package; reading it does.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _HEAD = """#usda 1.0
     upAxis = "Z"
 )
 """
-#: Prims of shapes, and their attributes of size.
+#: Prims of shapes, with their size attributes.
 _GPRIMS = {
     "box": ("Cube", ("size",)),
     "sphere": ("Sphere", ("radius",)),
     "cylinder": ("Cylinder", ("radius", "height")),
     "capsule": ("Capsule", ("radius", "height")),
 }
-#: Prims of the model that are no body.
+#: Prims of the model that are not bodies.
 _JOINTS, _GROUND = "joints", "ground_frames"
 
 
@@ -58,7 +58,7 @@ def usd_text(scene: Scene) -> Written:
     Raises
     ------
     BadUsage
-        A screw, which UsdPhysics does not have.
+        There is a screw, which UsdPhysics does not support.
     """
     mech = scene.mechanism
     if lost := [pair for pair in mech.pairs if pair.type == "screw"]:
@@ -74,7 +74,7 @@ def usd_text(scene: Scene) -> Written:
 
 
 def _prim_names(scene: Scene) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the prim of every body and of every pair; a prim's name is an identifier."""
+    """Return the prim names of all bodies and of all pairs; prim names are identifiers."""
     mech = scene.mechanism
     bodies = _identifiers([body.name for body in mech.bodies], {_JOINTS, _GROUND, WORLD})
     return bodies, _identifiers([pair.name for pair in mech.pairs], set())
@@ -163,7 +163,7 @@ class _Writing:
         yield "    }"
 
     def _frames(self, body: str) -> Iterator[str]:
-        """Yield the joint frames on a body: the attributes of a joint have single precision only."""
+        """Yield the joint frames on a body as prims, since attributes of a joint have only single precision."""
         for pair in self.scene.mechanism.pairs:
             for owner, X, side in ((pair.body_a, pair.X_AP, 0), (pair.body_b, pair.X_BS, 1)):
                 if owner == body and pair.type != "floating":
@@ -202,7 +202,7 @@ class _Writing:
         yield "        }"
 
     def _drive(self, pair: Pair, freedom: Freedom) -> str:
-        """Return the instance of the drive of a joint; empty where it has none."""
+        """Return the instance name of the drive of a joint; empty if it has none."""
         if len(pair.freedoms) != 1 or pair.closure:
             return ""
         driven = pair.name in self.scene.actuated or (isfinite(freedom.effort) and freedom.effort > 0)
@@ -252,7 +252,10 @@ class _Writing:
                 return
 
     def _is_mimic(self, coupling: Coupling) -> bool:
-        """Return whether a coupling is the first one of a joint by another one of its kind."""
+        """Return True if a coupling can be written as a mimic.
+
+        It must be the first with this follower, and couple two single-freedom joints, both rotating or both sliding.
+        """
         mech, terms = self.scene.mechanism, coupling.terms
         first = next(c for c in mech.couplings if c.terms[0].joint == terms[0].joint)
         return (
@@ -263,7 +266,7 @@ class _Writing:
         )
 
     def _note(self) -> None:
-        """Note renamed parts, and what the stage has no place for."""
+        """Note renamed parts, and what the stage cannot state."""
         mech = self.scene.mechanism
         both = [*self.bodies.items(), *self.joints.items()]
         if renamed := [f"{name!r} as {plain}" for name, plain in both if name != plain]:
@@ -285,7 +288,7 @@ class _Writing:
 
 
 def _gravity(gravity: Array, robot: str) -> Iterator[str]:
-    """Yield a physics scene with the gravity (3,), m/s², under a name that the robot does not have."""
+    """Yield a physics scene with the gravity (3,), m/s², under a name different from the robot's."""
     name = "physics" if robot != "physics" else "physics_scene"
     size = float(np.linalg.norm(gravity))
     direction = gravity / size if size else np.array([0.0, 0.0, -1.0])
@@ -298,7 +301,7 @@ def _gravity(gravity: Array, robot: str) -> Iterator[str]:
 
 
 def _solids(scene: Scene) -> Solids:
-    """Return the shapes; those for contact of a body without mass would give it one."""
+    """Return the shapes, without collision shapes of massless bodies, from which USD would compute a mass."""
     solids = solids_of(scene, "usd")
     for body in scene.mechanism.bodies:
         own = solids.of_body.get(body.name, ())
@@ -310,7 +313,7 @@ def _solids(scene: Scene) -> Solids:
 
 
 def _shape(solid: Solid, name: str) -> Iterator[str]:
-    """Yield the prim of a shape; a mesh that moves touches with its hull, as in most simulators."""
+    """Yield the prim of a shape; a mesh collides as its convex hull, as in most simulators."""
     schemas = []
     if solid.touches:
         schemas = ["PhysicsCollisionAPI"] + ["PhysicsMeshCollisionAPI"] * (solid.kind == "mesh")

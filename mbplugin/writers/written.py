@@ -1,4 +1,4 @@
-"""A model as text of another format, how it is held there, and what that format has no place for."""
+"""The result of a writer: the text, notes on equivalent forms, and losses; with helpers common to all writers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring, Pose, axis_of, is_turn
 from mbplugin.phrases import counted, listed, one_line
 
-#: The ending of the files of each format.
+#: File ending of each format.
 ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
-#: Fields of a scene, the kind of their loss, and what one entry is called.
+#: Fields of a scene, with the kind of their loss and the noun for one entry.
 _NOUNS: dict[str, tuple[LossKind, str]] = {
     "loads": ("scene", "load"),
     "payloads": ("scene", "payload"),
@@ -47,7 +47,7 @@ Kind = Literal["slide", "hinge", "ball"]
 
 @dataclass(frozen=True)
 class Loss:
-    """Something of a model that the written file does not have: its kind, and one clause."""
+    """A part of a model missing in the written file: its kind, and one clause."""
 
     kind: LossKind
     text: str
@@ -64,17 +64,17 @@ class Written:
     Parameters
     ----------
     format : str
-        ``mjcf`` or ``scene``.
+        ``mjcf``, ``sdf``, ``urdf``, ``usd`` or ``scene``.
     text : str
-        The file.
+        Text of the file.
     held : tuple of str
-        What is written in another way than in the model, one clause each; the motion is the same.
+        Parts of the model that are written in an equivalent form, with the same motion, one clause each.
     losses : tuple of Loss
-        What the format has no place for.
+        Parts of the model that the format cannot state.
     copy_of : Request, optional
-        For the file of which this is a copy; None where the model was written anew.
+        Request for the file of which this is a copy; None if the model was written anew.
     names_from : Request, optional
-        For the file from whose folder the names of other files in the text count; None where there are no such names.
+        Request for the file to whose folder other file names in the text are relative; None if there are no names.
     anew : str
         Why the file of a model that stays in its format is no copy, a clause.
     renamed : pair of mappings
@@ -92,7 +92,7 @@ class Written:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What the format has no place for, one clause each."""
+        """Parts of the model that the format cannot state, one clause each."""
         return tuple(loss.text for loss in self.losses)
 
     def __repr__(self) -> str:
@@ -103,12 +103,12 @@ class Written:
         return one_line(self, self.format, facts)
 
     def save(self, path: str | Path) -> None:
-        """Write the text to a file, whole or not at all.
+        """Write the text to a file, completely or not at all.
 
         Raises
         ------
         BadUsage
-            The ending of another format, or a file that cannot be written.
+            The ending is that of another format, or the file cannot be written.
         """
         ending = ENDINGS[self.format]
         if not Path(path).name.endswith(ending):
@@ -120,12 +120,12 @@ class Written:
             self.write(temporary)
 
     def write(self, path: Path) -> None:
-        """Write the text to a file of any name.
+        """Write the text to a file with any name.
 
         Raises
         ------
         BadUsage
-            Names of other files in the text cannot be stated from the folder of this one.
+            Names of other files in the text cannot be stated relative to the folder of this file.
         """
         text = self.text
         if self.names_from is not None:
@@ -135,11 +135,11 @@ class Written:
         path.write_text(text, encoding="utf-8", newline="")
 
 
-# What a scene states besides bodies and joints, as clauses for formats that have no place for it.
+# Losses: parts of a scene besides bodies and joints that a format cannot state.
 
 
 def unwritten(scene: Scene, written: Collection[str] = ()) -> Iterator[Loss]:
-    """Yield a loss per field of a scene that is not empty and that the writer does not write."""
+    """Yield a loss for each nonempty part of a scene not in ``written``, the fields that the writer handles."""
     for field, (kind, noun) in _NOUNS.items():
         number = len(getattr(scene, field))
         if number and field not in written:
@@ -156,7 +156,7 @@ def unwritten(scene: Scene, written: Collection[str] = ()) -> Iterator[Loss]:
 
 
 def unwritten_constraints(mech: Mechanism, written: Collection[str] = ()) -> Iterator[Loss]:
-    """Yield a loss per kind of constraint that is no pair and that the writer does not write."""
+    """Yield a loss for each kind of constraint, other than pairs, not in ``written``."""
     for field, noun in (
         ("couplings", "coupling"),
         ("drivers", "driver"),
@@ -170,19 +170,19 @@ def unwritten_constraints(mech: Mechanism, written: Collection[str] = ()) -> Ite
 
 
 def springs_between_points(scene: Scene) -> Iterator[Loss]:
-    """Yield a loss for the springs between points, where only those on joints can be written."""
+    """Yield a loss for springs between points, for formats with joint springs only."""
     between = [spring.label for spring in scene.springs if not isinstance(spring, JointSpring)]
     if between:
         yield Loss("spring", f"{counted(len(between), 'spring')} between points: {listed(between)}")
 
 
 def states_freedom(pair: Pair) -> bool:
-    """Return whether a pair has limits, a drive, damping or friction."""
+    """Return True if a pair has limits, a drive, damping or friction."""
     return any(freedom != Freedom() for freedom in pair.freedoms)
 
 
 def limited(freedom: Freedom) -> bool:
-    """Return whether a freedom has a limit on either side."""
+    """Return True if a freedom has a limit on either side."""
     return isfinite(freedom.lower) or isfinite(freedom.upper)
 
 
@@ -195,25 +195,25 @@ def number(value: float) -> str:
 
 
 def toml_number(value: float) -> str:
-    """Return the same with a point or an exponent, since TOML tells integers and floats apart."""
+    """Return the same text, but always with a point or an exponent, since TOML distinguishes integers from floats."""
     return repr(float(value) + 0.0)
 
 
 def row(values: Iterable[float]) -> str:
-    """Return floats separated by blanks, as XML attributes list them."""
+    """Return floats separated by blanks, as in XML attributes."""
     return " ".join(number(value) for value in values)
 
 
-# XML elements and their text; a name that XML cannot hold is refused in one sentence.
+# XML elements and their text; names with characters that XML does not allow are rejected.
 
 
 def element(parent: Element | None, tag: str, attributes: Mapping[str, str] | None = None) -> Element:
-    """Return a new element, the last one of its parent; the root has none.
+    """Return a new element, appended to its parent; without a parent it is a root.
 
     Raises
     ------
     BadUsage
-        An attribute with a character that XML does not have.
+        An attribute contains a character that XML does not allow.
     """
     made = etree.Element(tag) if parent is None else etree.SubElement(parent, tag)
     for key, value in (attributes or {}).items():
@@ -227,31 +227,30 @@ def element(parent: Element | None, tag: str, attributes: Mapping[str, str] | No
 
 
 def document_text(root: Element) -> str:
-    """Return a document with one element per line."""
+    """Return a document as text with one element on each line."""
     etree.indent(root)
     return etree.tostring(root, encoding="unicode") + "\n"
 
 
-# Closures of any type in formats that only weld or connect: a part of one body, welded to the rest.
+# Closures of any type in formats with only welds and connects: a closure joins a part of one body, welded to the rest.
 #
-# The part has a share of the body's mass and inertia about the same centre, and hangs on the other body by
-# the pair
-# itself. With the weld, both parts move as the body did: the rows, the motion and the forces are the same.
+# The part has a share of the body's mass and inertia about the same centre, and is connected to the other body by
+# the pair itself. With the weld, both parts move like the original body: rows, motion and forces are the same.
 
 
 @dataclass(frozen=True, eq=False)
 class WithStubs:
-    """A mechanism in which parts of bodies hold closures.
+    """A mechanism in which closures are replaced by tree joints to parts of bodies (stubs).
 
     Parameters
     ----------
     mechanism : Mechanism
     state : State
-        The same pose, at rest.
+        The state at the same pose; rates of new joints are zero.
     shared : mapping of closure name to str
-        The body of which a part holds each closure.
+        The body from which the part for each closure is taken.
     shares : mapping of body name to float
-        Which part of its mass a body keeps.
+        Fraction of its mass that a body retains.
     stubs : mapping of closure name to str
         The name of each part.
     """
@@ -264,7 +263,7 @@ class WithStubs:
 
 
 def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> WithStubs:
-    """Return the mechanism in which each of some cut pairs carries a part of a body, and its state.
+    """Replace some cut pairs by tree joints to parts of bodies; return the mechanism and its state.
 
     Raises
     ------
@@ -288,7 +287,7 @@ def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> WithS
         bodies.append(replace(_share(mech.bodies[mech.body_index[body]], 1 + count[body]), name=stub))
         body_a, body_b = (stub if end == body else end for end in pair.bodies)
         pairs.append(replace(pair, closure=False, body_a=body_a, body_b=body_b))
-        # at the centre of mass, where its six rows hardly depend on each other in a soft solver
+        # weld at the centre of mass, where the six rows are almost uncoupled in a soft solver
         X_LC = Pose(np.eye(3), mech.bodies[mech.body_index[body]].p_LC)
         welds.append(Pair(f"{stub}_weld", "fixed", body, stub, X_LC, X_LC, closure=True))
     whole = replace(mech, bodies=tuple(bodies), pairs=(*pairs, *welds))
@@ -297,7 +296,7 @@ def with_stubs(mech: Mechanism, state: State, closures: Sequence[Pair]) -> WithS
 
 
 def _stub_names(mech: Mechanism, shared: Mapping[str, str]) -> dict[str, str]:
-    """Return a name for the part of each closure that no body has, and whose weld no constraint has."""
+    """Return a name for the part of each closure that is unique, also for the weld of the part."""
     taken = {*mech.body_index, *mech.pair_by_name}
     found = {}
     for closure, body in shared.items():
@@ -310,7 +309,7 @@ def _stub_names(mech: Mechanism, shared: Mapping[str, str]) -> dict[str, str]:
 
 
 def _shared(mech: Mechanism, pair: Pair, ground: frozenset[str]) -> str:
-    """Return the body of a closure that gives a share of its mass: one that moves, the successor first."""
+    """Return the body of a closure that shares its mass: preferably a moving one, and the successor."""
     massive = [
         name
         for name in (pair.body_b, pair.body_a)
@@ -330,7 +329,7 @@ def _share(body: Body, parts: int) -> Body:
 
 
 def _state(mech: Mechanism, whole: Mechanism, state: State, shared: dict[str, str]) -> State:
-    """Return the state of the whole at the same poses; rates of what is new are zero."""
+    """Return the state of the whole mechanism at the same poses; rates of new joints are zero."""
     poses = forward(mech, state.q)
     at = [mech.body_index[b.name] for b in mech.bodies] + [mech.body_index[b] for b in shared.values()]
     q = coordinates_of(whole, BodyPoses(poses.R_WL[at], poses.p_WL[at], poses.p_WC[at]))
@@ -340,24 +339,24 @@ def _state(mech: Mechanism, whole: Mechanism, state: State, shared: dict[str, st
     return replace(state, q=q, qd=np.array([rates.get(name, 0.0) for name in whole.qd_names]))
 
 
-# The freedoms of a tree joint as slides, hinges and balls in a row, as formats with simple joints write them.
+# The freedoms of a tree joint as a series of slides, hinges and balls, for formats with simple joints.
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """One simple joint of a row, counted from the inner body to the outer one.
+    """One simple joint in a series from the inner body to the outer one.
 
     Parameters
     ----------
     name : str
-        That of the pair where it has one freedom, else ``pair.component``.
+        Name of the pair for a ball or a pair with one freedom, else ``pair.component``.
     pair, component : str
-        What it is of; the component of a ball is empty.
+        The pair and its component; empty component for a ball.
     kind : "slide", "hinge" or "ball"
     axis_W, point_W : (3,) array
         Direction, and a point of the axis or the centre (m), in the world at the pose.
     value : float
-        Coordinate at the pose, rad or m; of a ball it is 0.
+        Coordinate at the pose, rad or m; 0 for a ball.
     freedom : Freedom
         Limits, damping and friction.
     """
@@ -375,7 +374,7 @@ class Motion:
 def motions_of(mech: Mechanism, joint: TreeJoint, q: Array, poses: BodyPoses) -> tuple[Motion, ...]:
     """Return the simple joints of a tree joint at a pose q (nq,), in the order in which they move the outer body.
 
-    A screw is a slide and a hinge; the row that ties them is the caller's.
+    A screw becomes a slide and a hinge; the caller has to add the row that couples them.
     """
     pair = joint.pair
     if pair is None or not pair.kind.free:
@@ -398,7 +397,7 @@ def motions_of(mech: Mechanism, joint: TreeJoint, q: Array, poses: BodyPoses) ->
 def _steps(pair: Pair, values: Array) -> list[tuple[str, float, Freedom]]:
     """Return component, value and freedom of every simple joint from P to S at coordinates ``values`` (c,).
 
-    Three turns of a ball are one.
+    The three rotations of a ball are one joint.
     """
     free, freedoms = pair.kind.free, pair.freedoms
     if has_quaternion(pair.type):

@@ -1,4 +1,4 @@
-"""XML changed in its own text: where each element stands, and edits that leave everything else as it is."""
+"""Edits of XML in its text: the position of each element, and changes that leave everything else untouched."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)
 
 
 class NoCopy(Exception):
-    """A file that cannot be copied with other closures; the text is the reason, one clause."""
+    """A file cannot be copied with other closures; the message is the reason, one clause."""
 
 
 @dataclass(frozen=True)
 class Edited:
-    """A text with other closures.
+    """A text with changed closures.
 
     Parameters
     ----------
     text : str
     held : tuple of str
-        What is held in another way than in the model, one clause each.
+        Parts of the model that are written in an equivalent form, one clause each.
     parts : mapping of closure name to str
-        The parts of bodies that hold closures.
+        The body part used for each closure that needs one.
     shares : mapping of body name to float
-        Which part of its mass a body keeps.
+        Fraction of its mass that a body retains.
     """
 
     text: str
@@ -41,7 +41,7 @@ class Edited:
 
 @dataclass(frozen=True)
 class Span:
-    """Where an element stands in a text: its start tag, what is in it, its end tag."""
+    """Position of an element in a text: its start tag, its content, its end tag."""
 
     start: int
     open_end: int
@@ -50,22 +50,22 @@ class Span:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the start tag is also the end."""
+        """True if the element is a single empty tag."""
         return self.open_end == self.end
 
 
 @dataclass(eq=False)
 class XmlText:
-    """A document as text and as elements, and what is to be changed in it.
+    """A document as text and as elements, with pending edits.
 
     Parameters
     ----------
     root : Element
     text : str
     elements : list of Element
-        In the order of their start tags.
+        Elements in the order of their start tags.
     spans : list of Span
-        Of each of them.
+        Position of each element.
     """
 
     root: Element
@@ -82,16 +82,16 @@ class XmlText:
 
     @property
     def is_edited(self) -> bool:
-        """Whether anything is to be changed."""
+        """True if there are pending edits."""
         return bool(self._edits)
 
     def find(self, tag: str, name: str) -> int:
-        """Return the number of the one element with a tag and a name.
+        """Return the index of the only element with a tag and a name.
 
         Raises
         ------
         NoCopy
-            None, or several.
+            There is none, or there are several.
         """
         found = [
             at for at, one in enumerate(self.elements) if local_name(one) == tag and one.get("name") == name
@@ -101,21 +101,21 @@ class XmlText:
         return found[0]
 
     def replace(self, at: int, new: str) -> None:
-        """Put a text in the place of an element."""
+        """Replace an element by a text."""
         self._edits.append((self.spans[at].start, self.spans[at].end, new))
 
     def replace_in_line(self, at: int, new: Element) -> None:
-        """Put an element in the place of another one."""
+        """Replace an element by another one, with the same indent."""
         lines = indented(new, self._indent(at))
         self.replace(at, lines.lstrip())
 
     def set_attribute(self, at: int, name: str, value: str) -> None:
-        """Change an attribute that an element has.
+        """Change an existing attribute of an element.
 
         Raises
         ------
         NoCopy
-            An attribute that is not in the text.
+            The attribute is not in the text.
         """
         span = self.spans[at]
         tag = self.text[span.start : span.open_end]
@@ -126,12 +126,12 @@ class XmlText:
         self._edits.append((start, end, quoteattr(value)))
 
     def set_text(self, at: int, value: str) -> None:
-        """Change the text of an element that has no other elements."""
+        """Change the text of an element without children."""
         span = self.spans[at]
         self._edits.append((span.open_end, span.close_start, escape(value)))
 
     def add_first(self, at: int, new: Element) -> None:
-        """Add an element as the first one of another."""
+        """Add an element as the first child of another."""
         span = self.spans[at]
         if span.is_empty:
             self.add_last(at, new)
@@ -140,7 +140,7 @@ class XmlText:
         self._edits.append((span.open_end, span.open_end, f"\n{indented(new, indent)}"))
 
     def add_last(self, at: int, *new: Element) -> None:
-        """Add elements behind those of another."""
+        """Add elements as the last children of another."""
         span, indent = self.spans[at], self._indent(at)
         inner = "".join(f"\n{indented(one, indent + '  ')}" for one in new)
         if span.is_empty:
@@ -148,23 +148,23 @@ class XmlText:
             name = tag[1:].split("/")[0].split()[0].rstrip(">")
             self._edits.append((span.end - 2, span.end, f">{inner}\n{indent}</{name}>"))
             return
-        # behind what is last, in front of the line break and the blanks of the end tag
+        # insert after the last content, before the line break and the indent of the end tag
         inside = self.text[span.open_end : span.close_start]
         at_end = span.open_end + len(inside.rstrip())
         tail = "" if "\n" in inside[len(inside.rstrip()) :] else f"\n{indent}"
         self._edits.append((at_end, at_end, inner + tail))
 
     def edited(self) -> str:
-        """Return the text with all changes.
+        """Return the text with all edits applied.
 
         Raises
         ------
         NoCopy
-            Two changes of the same part.
+            Two edits overlap.
         """
         parts, position = [], 0
         windows = "\r\n" in self.text
-        # of several changes at one place the first one comes first
+        # the sort is stable: edits at the same position stay in order
         for start, end, new in sorted(self._edits, key=lambda edit: edit[0]):
             if start < position:
                 raise NoCopy("two of its closures change the same element")
@@ -173,7 +173,7 @@ class XmlText:
         return "".join((*parts, self.text[position:]))
 
     def edited_inside(self) -> str:
-        """Return what is in the root element, with all changes."""
+        """Return the content of the root element with all edits applied."""
         text = self.edited()
         span = next(_spans(text))
         return text[span.open_end : span.close_start].strip()
@@ -185,14 +185,14 @@ class XmlText:
 
 
 def indented(element: Element, indent: str) -> str:
-    """Return an element as text, each line of it with an indent."""
+    """Return an element as text with every line indented."""
     etree.indent(element)
     lines = etree.tostring(element, encoding="unicode", with_tail=False).splitlines()
     return "\n".join(indent + line for line in lines)
 
 
 def _spans(text: str) -> Iterator[Span]:
-    """Yield where the elements of a text stand, in the order of their start tags."""
+    """Return the positions of the elements of a text, in the order of their start tags."""
     found: list[list[int]] = []
     opened: list[int] = []
     for match in _TAG.finditer(without_comments(text)):

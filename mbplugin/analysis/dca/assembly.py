@@ -15,7 +15,7 @@ from mbplugin.analysis.dca.propagation import Joint, singular_U
 from mbplugin.model.mechanism.mechanism import Body
 from mbplugin.model.spatial import AnyArray, Array, skew
 
-#: Label, bodies, and joints at the handles that are left.
+#: Label, bodies, and the joints at the remaining handles.
 Part = tuple[str, tuple[int, ...], tuple[str, ...]]
 _Floats = TypeVar("_Floats")
 #: U counts as singular above this condition number.
@@ -24,14 +24,14 @@ _SINGULAR = 1e14
 
 # Square roots of inverse inertias, Φ = F Fᵀ: the same assembly without cancellation.
 #
-# The inverse inertia of n bodies falls as n⁻³ while each elimination (7) subtracts numbers of the size of
-# a single body's, so a long chain loses the digits on which the rank of G depends. In its root nothing is
-# subtracted: a joint removes the columns of F that would move what it holds.
+# The inverse inertia of n bodies falls as n⁻³, while each elimination (7) subtracts numbers of the size of a
+# single body's inverse inertia, so a long chain loses the digits on which the rank of G depends. With the root
+# nothing is subtracted: a joint removes the directions in the columns of F that it forbids.
 
 
 @dataclass(frozen=True, eq=False)
 class FloatingRoot:
-    """A body or subassembly that floats, with a root of its inverse inertia.
+    """A floating body or subassembly, with a root of its inverse inertia.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class FloatingRoot:
 
 
 def join_roots(label: str, i: FloatingRoot, j: FloatingRoot, joint: Joint) -> FloatingRoot:
-    """Return the subassembly that a joint makes of two parts.
+    """Return the subassembly of two parts connected by a joint.
 
-    With B the rows that the joint forbids, (7) is Φ = F (1 − B⁺B) Fᵀ: F times a basis of B's null space.
+    With B the motions that the joint forbids, (7) is Φ = F (1 − B⁺B) Fᵀ: multiply F by a basis of B's null space.
     """
     d = len(joint.T)
     rest_i = tuple(name for name in i.handles if name != joint.name)
@@ -65,20 +65,20 @@ def join_roots(label: str, i: FloatingRoot, j: FloatingRoot, joint: Joint) -> Fl
         )
     )
     if F.shape[1] > len(F):
-        # an orthogonal factor on the right changes nothing
+        # F may be multiplied by an orthogonal matrix from the right: F Fᵀ stays the same
         F = scipy.linalg.qr(F.T, mode="r")[0][: len(F)].T if len(F) else np.zeros((0, 0))
     return FloatingRoot(rest_i + rest_j, F)
 
 
 @dataclass(frozen=True, eq=False)
 class ScaledRoot:
-    """A root A of G without units, with rows of unit length, and its spectrum.
+    """A dimensionless root A of G with rows of unit length, and its spectrum.
 
     Parameters
     ----------
     A : (m, c) array
     size : (m,) array
-        What multiplies a multiplier here to give the joint's own, without units.
+        Factors from multipliers of A to the joint's own dimensionless multipliers.
     relative : (m,) array
         Decreasing singular values, the first one being 1.
     """
@@ -88,19 +88,19 @@ class ScaledRoot:
     relative: Array
 
     def rank(self, tolerance: float) -> int:
-        """Return how many singular values exceed a relative tolerance."""
+        """Return the number of singular values above a relative tolerance."""
         return int((self.relative > tolerance).sum())
 
 
 def scaled_root(joints_scaled: Sequence[Joint], assembly: FloatingRoot) -> ScaledRoot:
-    """Return the matrix on which rank is decided.
+    """Return the matrix on which the rank is decided.
 
     Parameters
     ----------
     joints_scaled : sequence of Joint
-        The ground joints in the order of the columns, without units.
+        The ground joints in the order of the columns, dimensionless.
     assembly : FloatingRoot
-        Without units, of unit inertias: the best conditioned of all that lead to one null space.
+        Dimensionless, with unit inertias: all inertias give the same null space, these the best conditioning.
     """
     handles = handle_indices(assembly.handles, [j.name for j in joints_scaled], len(joints_scaled[0].T))
     A = force_subspaces(joints_scaled).T @ assembly.F[handles]
@@ -114,7 +114,7 @@ def scaled_root(joints_scaled: Sequence[Joint], assembly: FloatingRoot) -> Scale
 
 def force_subspaces(joints: Sequence[Joint]) -> Array:
     """Return T (6 k, m) of k joints, block diagonal (pekal2024 (52)): wrenches on the assembly per multiplier."""
-    # where the assembly's body is the predecessor it takes the multipliers with the opposite sign
+    # multipliers act with the opposite sign if the assembly's body is the predecessor
     blocks = [joint.sign(joint.moving[0]) * joint.T for joint in joints]
     return np.asarray(scipy.linalg.block_diag(*blocks))
 
@@ -126,13 +126,13 @@ class Node:
     Parameters
     ----------
     label : str
-        Its number in parentheses, for the paper's circle; bodies are counted first.
+        Its number in parentheses (circled in the paper); numbering starts after the bodies.
     left, right : str
         Labels of its parts: names of bodies, numbers of subassemblies.
     joint : str
         The joint between them, eliminated here.
     handles : tuple of str
-        The joints at the nonempty handles that are left.
+        The joints at the remaining nonempty handles.
     """
 
     label: str
@@ -145,12 +145,12 @@ class Node:
 
 @dataclass(frozen=True)
 class AssemblyTree:
-    """How the bodies become one assembly, or one per group of bodies that only the ground ties.
+    """Assembly of the bodies into one complete assembly for each group that is connected without the ground.
 
     Parameters
     ----------
     nodes : tuple of Node
-        Leaves first; a part comes before what it is part of.
+        Leaves first; parts come before the subassemblies that contain them.
     roots : tuple of (str, tuple of int, tuple of str)
         Label, bodies and ground joints of every complete assembly, in the order of its first body.
     """
@@ -168,7 +168,7 @@ class AssemblyTree:
         return {body: tuple(nodes) for body, nodes in found.items()}
 
     def nodes_of(self, root: Part) -> tuple[Node, ...]:
-        """Return the subassemblies of a complete assembly, a part before what it is part of."""
+        """Return the subassemblies of a complete assembly, parts before the subassemblies that contain them."""
         return self._nodes_of.get(root[1][0], ())
 
 
@@ -177,17 +177,17 @@ def assembly_tree(
 ) -> AssemblyTree:
     """Return a shallow binary tree: in every round, each part is joined to one neighbour at most.
 
-    A part with three or more neighbours is only joined to those that have no other. So two bodies at
-    most of any part touch its neighbours, and what these feel of it does not grow with it.
+    A part with three or more neighbours is only joined to neighbours that have no others. So at most two bodies
+    of any part touch its neighbours, and the size of its inverse inertia does not grow with the part.
 
     Parameters
     ----------
     names, handles : sequences
-        Of all bodies.
+        Names and handles of all bodies.
     joints : sequence of Joint
         Without welds.
     floating : sequence of int
-        The bodies that are not ground.
+        Indices of the bodies that are not ground.
     """
     parts: dict[int, Part] = {k: (names[k], (k,), handles[k]) for k in floating}
     owner = list(range(len(names)))
@@ -230,16 +230,16 @@ def accumulate(
     joints: Mapping[str, Joint],
     join: Callable[[str, _Floats, _Floats, Joint], _Floats],
 ) -> _Floats:
-    """Return a complete assembly: the main pass, from the leaves.
+    """Return a complete assembly: the main pass, from the leaves to the root.
 
     Parameters
     ----------
     nodes : sequence of Node
-        Of this assembly, a part before what it is part of.
+        Nodes of this assembly, parts before the subassemblies that contain them.
     bodies : mapping of body to its part
-        All of the assembly.
+        All bodies of the assembly.
     join : callable
-        What makes one part of two: (label, part of the predecessor, of the successor, joint).
+        Joins two parts: (label, part of the predecessor, part of the successor, joint).
     """
     at = dict(bodies)
     owner = {body: body for body in bodies}
@@ -258,7 +258,7 @@ def accumulate(
 
 @dataclass(frozen=True, eq=False)
 class Floating:
-    """A body, or several made one, that floats and can be touched at its handles:  a = Φ f + b.
+    """A floating body or subassembly with the equations of its handles:  a = Φ f + b.
 
     Parameters
     ----------
@@ -293,8 +293,8 @@ def unit_inertia(length: float) -> Array:
 def inverse_inertia(body: Body, R_WL: Array, length: float) -> Array:
     """Return the inverse inertia of a body at its centre of mass, world axes, (6, 6); R_WL (3, 3).
 
-    Massless bodies, and inertias that no body has, are replaced by 1 kg with the characteristic
-    length for a radius of gyration: Φ must exist, but the verdict does not depend on it. With V the
+    Massless bodies, and inertias that are not positive definite, are replaced by 1 kg with the characteristic
+    length as radius of gyration: Φ must exist, but the verdict does not depend on it. With V the
     motions that the tree leaves free, G = (TᵀV)(VᵀMV)⁻¹(TᵀV)ᵀ, whose null space is that of (TᵀV)ᵀ
     for every positive definite M.
     """
@@ -310,7 +310,7 @@ def inverse_inertia(body: Body, R_WL: Array, length: float) -> Array:
 def floating_body(
     name: str, handles: Sequence[str], arms_W: Sequence[Array], inverse: Array, columns: tuple[int, ...]
 ) -> Floating:
-    """Return a body with its inverse inertia between all its handles.
+    """Return a body with its inverse inertia at all its handles.
 
     Parameters
     ----------
@@ -319,10 +319,10 @@ def floating_body(
     inverse : (6, 6) array
         Inverse inertia at the centre of mass, world axes.
     columns : tuple of int
-        Twist columns that the body can move in.
+        Twist columns in which the body can move.
     """
     inside = list(columns)
-    # what leaves the plane neither moves nor loads: the plane's own block is the inertia there
+    # out-of-plane motion is prevented, so restrict the inertia to the plane before inverting it
     restricted = np.linalg.inv(np.linalg.inv(inverse)[np.ix_(inside, inside)])
     X = to_handles(arms_W, columns)
     return Floating(name, tuple(handles), X @ restricted @ X.T)
@@ -340,7 +340,7 @@ def to_handles(arms_W: Sequence[Array], columns: tuple[int, ...]) -> Array:
 
 
 def join(label: str, i: Floating, j: Floating, joint: Joint) -> Floating:
-    """Return the subassembly that a joint makes of two floating parts (pekal2024 (7)).
+    """Return the subassembly of two floating parts connected by a joint (pekal2024 (7)).
 
     The handles of i other than the joint's are the paper's handle 1 of i, those of j its handle 2.
 
@@ -353,7 +353,7 @@ def join(label: str, i: Floating, j: Floating, joint: Joint) -> Floating:
 
 
 def assembled(label: str, i: Floating, j: Floating, joint: Joint, W: Array) -> Floating:
-    """Return the subassembly that a joint makes of two floating parts, with the W (d, d) between them."""
+    """Return the subassembly of two floating parts connected by a joint, given the matrix W (d, d) of the joint."""
     rest_i, i1, i2 = rest_and_joint(i, joint)
     rest_j, j2, j1 = rest_and_joint(j, joint)
     n = len(i1)
@@ -366,15 +366,14 @@ def assembled(label: str, i: Floating, j: Floating, joint: Joint, W: Array) -> F
 
 
 def rest_and_joint(part: Floating, joint: Joint) -> tuple[tuple[str, ...], AnyArray, AnyArray]:
-    """Return the other handles of a part, and the indices in Φ of these and of the joint's own."""
+    """Return the other handles of a part, and the indices in Φ of these and of the joint's handle."""
     d = len(joint.T)
     rest = tuple(name for name in part.handles if name != joint.name)
     return rest, part.at(rest, d), part.at((joint.name,), d)
 
 
 def interaction(i: Floating, j: Floating, joint: Joint) -> Array:
-    """Return W (d, d) between two parts, which gives the joint's reaction from the accelerations that it must
-    prevent.
+    """Return W (d, d) of a joint between two parts: it maps the accelerations to prevent to the joint's reaction.
 
     Raises
     ------

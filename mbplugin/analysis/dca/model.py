@@ -42,30 +42,30 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, forward, ground_welds
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 
-# What counts as the ground: the world, and the bodies welded to it.
+# The ground consists of the world and the bodies welded to it.
 #
-# A base that one fixed pair holds to the world does not move, so a loop through it is a loop through the
-# ground. Its weld is no part of G: it takes the sum of what the joints on the base bring.
+# A base fixed to the world by one pair does not move, so a loop through it is a loop through the ground.
+# Its weld is not part of G: its reaction is the sum of the reactions of the joints on the base.
 
 
 def welds(mech: Mechanism, rows: Sequence[Rows]) -> dict[str, int]:
-    """Return the fixed pairs that make a body part of the ground, and that body, from the world outwards.
+    """Return the fixed pairs that make a body part of the ground, with that body, from the world outwards.
 
-    A body that the ground also holds in another way stays a body: then the weld is one of several
-    joints between which its reaction can split.
+    A body that has another connection to the ground remains a body: then its weld is one of several
+    joints that share the load.
 
     Parameters
     ----------
     rows : sequence of Rows
-        Of the pairs; those without rows tie nothing.
+        Rows of the pairs; pairs without rows connect nothing.
     """
     return ground_welds(mech, {r.constraint for r in rows if r.components})
 
 
 def only_ties(mech: Mechanism, rows: Sequence[Rows]) -> frozenset[str]:
-    """Return the pairs that alone tie a group of bodies to the world.
+    """Return the pairs that are the only connection of a group of bodies to the world.
 
-    What they carry has nothing to be shared with, whatever loops lie beyond (pekal2024 §2.2).
+    Their reactions are unique, whatever loops the group contains (pekal2024 §2.2).
     """
     groups: DisjointSets[int] = DisjointSets()
     ties: list[tuple[str, int]] = []
@@ -94,15 +94,15 @@ class DcaModel:
     length : float
         Characteristic length, m.
     rows : tuple of Rows
-        Of the pairs, in this view.
+        Rows of the pairs, in this view.
     welded : mapping of str to int
-        The fixed pairs that make a body part of the ground, from the world outwards, and these bodies.
+        The fixed pairs that make a body part of the ground, from the world outwards, with these bodies.
     joints_scaled, welds_scaled : tuple of Joint
-        With all lengths divided by ``length``: the joints without welds, and the welds.
+        The joints without welds, and the welds, with all lengths divided by ``length``.
     only_ties : frozenset of str
-        Pairs that alone tie a group of bodies to the world.
+        Pairs that are the only connection of a group of bodies to the world.
     handles : tuple of tuples of str
-        The nonempty handles of every body, those at welds included.
+        The nonempty handles of every body, including those at welds.
     """
 
     mechanism: Mechanism
@@ -139,7 +139,7 @@ class DcaModel:
 
     @cached_property
     def joint_scaled(self) -> dict[str, Joint]:
-        """Each joint and weld by name, without units."""
+        """Each joint and weld by name, dimensionless."""
         return {joint.name: joint for joint in (*self.joints_scaled, *self.welds_scaled)}
 
     @cached_property
@@ -148,17 +148,17 @@ class DcaModel:
         return _floating(self.mechanism, self.welded)
 
     def connections(self, tolerance: float) -> tuple[GroundConnection, ...]:
-        """Return the multi-joint connections to the ground, ranks decided at a tolerance.
+        """Return the multi-joint connections to the ground, with their ranks at a relative tolerance.
 
         Raises
         ------
         DcaNotApplicable
-            A joint that cannot be eliminated.
+            A joint cannot be eliminated.
         """
         several = [root for root in self.tree.roots if len(root[2]) > 1]
         if several:
             for root in self.tree.roots:
-                # whether a joint can be eliminated does not depend on what the ground holds
+                # assemble without ground handles to check that every joint can be eliminated
                 self._assembly(root, self._inner)
         return tuple(self._connection(root, tolerance) for root in several)
 
@@ -188,7 +188,7 @@ class DcaModel:
         )
 
     def _is_large(self, root: Part) -> bool:
-        """Return whether the root of G of an assembly has more entries than its singular values may take."""
+        """Return True if the root of G of an assembly is too large for a dense singular value decomposition."""
         _, bodies, ground = root
         rows = sum(len(self.joint[name].components) for name in ground)
         held = sum(len(self.joint[node.joint].components) for node in self.tree.nodes_of(root))
@@ -206,7 +206,7 @@ class DcaModel:
         )
 
     def _scaled_root(self, root: Part) -> ScaledRoot:
-        """Return the root of G of an assembly, without units, of unit inertias."""
+        """Return the dimensionless root of G of an assembly, with unit inertias."""
         _, own_bodies, ground = root
         bodies = {}
         for k in own_bodies:
@@ -227,7 +227,7 @@ class DcaModel:
         return tuple(tuple(name for name in own if name not in grounded) for own in self.handles)
 
     def _assembly(self, root: Part, handles: Sequence[tuple[str, ...]]) -> Floating:
-        """Return a complete assembly, SI, with the mechanism's masses, between some handles of its bodies."""
+        """Return a complete assembly, SI, with the mechanism's masses, for some handles of its bodies."""
         bodies = {}
         for k in root[1]:
             body, p_WC, own = self.mechanism.bodies[k], self.poses.p_WC[k], handles[k]
@@ -250,7 +250,7 @@ def dca_model(mech: Mechanism, q: Array, columns: tuple[int, ...]) -> DcaModel:
     Raises
     ------
     DcaNotApplicable
-        A loop that does not pass through the ground.
+        A loop does not pass through the ground.
     """
     poses = forward(mech, q)
     names = frozenset(pair.name for pair in mech.pairs)
@@ -294,20 +294,20 @@ class GroundConnection:
     assembly : str
         Label of the assembly.
     joints : tuple of str
-        In file order.
+        The ground joints in file order.
     labels : tuple of (str, str)
         (joint, component) of every column of G.
     unit : (m,) array
         A multiplier in N or N·m is ``unit`` times its value in A, up to a common factor.
     relative : (m,) array
-        Singular values of A over the first. Of a large connection what its subassemblies found, against
-        a row of A.
+        Singular values of A divided by the first. For a large connection, the singular values found in its
+        subassemblies, relative to a row of A.
     supports : Supports or None
-        Of a large connection, whose rank its subassemblies decided.
+        Eliminated ground joints of a large connection, whose rank is decided in its subassemblies.
     at_ground : callable
-        Returns Φ₁₁ and T, which no verdict needs.
+        Returns Φ₁₁ and T; not needed for verdicts.
     root : callable
-        Returns A, which the verdict on a large connection does without.
+        Returns A; not needed for the verdict on a large connection.
     """
 
     assembly: str
@@ -326,7 +326,7 @@ class GroundConnection:
 
     @property
     def Phi_11(self) -> Array:
-        """Inverse inertia of the assembly at its l ground handles, SI, the mechanism's own masses, (d·l, d·l)."""
+        """Inverse inertia of the assembly at its l ground handles, SI, with the mechanism's masses, (d·l, d·l)."""
         return self._at_ground[0]
 
     @property
@@ -336,10 +336,10 @@ class GroundConnection:
 
     @cached_property
     def A(self) -> Array:
-        """A root of G without units, of unit inertias, with rows of unit length, (m, c).
+        """A dimensionless root of G with unit inertias and rows of unit length, (m, c).
 
-        Here rank is decided and the null space found. No row is short by nature, since an assembly that
-        floats yields to every wrench.
+        It determines the rank and the null space. No row has zero length before scaling, since every wrench
+        accelerates a floating assembly.
         """
         return _read_only(self.root())
 
@@ -359,12 +359,12 @@ class GroundConnection:
 
     @property
     def redundancy(self) -> int:
-        """Degree of redundancy of the assembly on its ground joints."""
+        """Degree of redundancy of the ground joints of the assembly."""
         return len(self.labels) - self.rank
 
     @cached_property
     def G_scaled(self) -> Array:
-        """G without units, A Aᵀ, for the numerical tools, (m, m)."""
+        """Dimensionless G = A Aᵀ for the numerical tools, (m, m)."""
         return _read_only(self.A @ self.A.T)
 
     @cached_property
@@ -382,13 +382,13 @@ class GroundConnection:
 
     @property
     def zero(self) -> float:
-        """Size below which an entry of ``N_scaled`` is zero."""
+        """Size below which an entry of ``N_scaled`` counts as zero."""
         beyond = float(self.relative[self.rank]) if self.redundancy else 0.0
         return min(LOADED, max(1e-9, 10.0 * beyond / min(1.0, self._sigma_r)))
 
     @cached_property
     def _null_rows(self) -> dict[str, Array]:
-        """What the null space has at each joint, (k, c): its rows up to a rotation of its columns."""
+        """Rows (k, c) of the null space at each joint, up to a rotation of its columns."""
         if self.supports is None:
             return {joint: self.N_scaled[columns] for joint, columns in self.columns.items()}
         by_row = {
@@ -403,7 +403,7 @@ class GroundConnection:
 
     @cached_property
     def zero_rows(self) -> AnyArray:
-        """Which rows of the null space are zero, (m,)."""
+        """True for the rows of the null space that are zero, (m,)."""
         norms = [np.linalg.norm(self._null_rows[joint], axis=1) for joint in self.joints]
         return np.asarray(np.concatenate(norms) <= self.zero)
 
@@ -414,7 +414,7 @@ class GroundConnection:
 
     @property
     def zero_in_G(self) -> float:
-        """The same for a null space that is computed from G, whose rounding weighs as its square."""
+        """``zero`` for a null space computed from G, whose singular values, and so rounding errors, are squared."""
         rounding = float(np.finfo(float).eps) * len(self.labels)
         return max(self.zero, 10.0 * rounding / self._sigma_r**2)
 
@@ -424,7 +424,7 @@ class GroundConnection:
 
 
 def null_loads(connection: GroundConnection, joints_scaled: Mapping[str, Joint]) -> list[Load]:
-    """Return the wrenches (d, p) that the null space puts on the assembly, without units."""
+    """Return the dimensionless wrenches (d, p) of the null space on the assembly."""
     units = connection.unit / np.concatenate([joints_scaled[name].unit for name in connection.joints])
     multipliers = connection.N_scaled * units[:, None]
     loads: list[Load] = []
@@ -436,6 +436,6 @@ def null_loads(connection: GroundConnection, joints_scaled: Mapping[str, Joint])
 
 
 def _read_only(array: Array) -> Array:
-    """Return array (...,), of any shape, which can no longer be written to."""
+    """Make an array (...,) of any shape read-only, and return it."""
     array.setflags(write=False)
     return array

@@ -1,10 +1,10 @@
-"""Steps 1–8: propagation of the results at the ground from body to body (pekal2024 §3.5).
+"""Steps 1–8: propagation of the verdicts at the ground from body to body (pekal2024 §3.5).
 
-Four numerical tools that decide which columns of G have unique multipliers (pekal2024 §3.1–3.4).
+Also the four numerical tools that decide which columns of G have unique multipliers (pekal2024 §3.1–3.4).
 
-A tool takes G (m, m), its rank r, groups of columns and the size below which an entry of a unit null
-vector is zero. It returns one :class:`GroupUniqueness` per group. The rank is decided beforehand and
-the same for all tools.
+A tool takes G (m, m), its rank r, groups of columns, and the size below which an entry of a unit null
+vector counts as zero. It returns one :class:`GroupUniqueness` per group. The rank is decided beforehand, so
+it is the same for all tools.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 
-#: Every precondition in the order of the checks, with the sentence that the trace prints.
+#: Preconditions in the order of the checks, with the sentences printed in the trace.
 PRECONDITIONS = {
     "tolerance": "the tolerance can be told from rounding in G",
     "holonomic": "all constraints are holonomic",
@@ -42,7 +42,7 @@ PRECONDITIONS = {
     "nonsingular U": "U is nonsingular at every elimination",
     "nonsingular pose": "the pose is not singular",
 }
-#: G holds the closure rows squared, so rounding of 1e-16 looks like 1e-8 in them.
+#: G contains the closure rows squared, so rounding of 1e-16 corresponds to 1e-8 in the rows.
 SMALLEST_TOLERANCE = 1e-6
 _QR = "use method qr (or svd, nullspace)"
 Columns = Sequence[int]
@@ -52,16 +52,16 @@ Columns = Sequence[int]
 
 
 class DcaNotApplicable(BadUsage):
-    """A mechanism, pose or tolerance that the divide-and-conquer test does not cover.
+    """The divide-and-conquer test does not cover this mechanism, pose or tolerance.
 
     Parameters
     ----------
     precondition : str
-        The key of ``PRECONDITIONS`` that fails.
+        Key in ``PRECONDITIONS`` of the failed precondition.
     what : str
-        What fails it, without a full stop.
+        Reason for the failure, without a full stop.
     remedy : str
-        What applies instead.
+        Alternative that applies.
     elements : tuple of str
         The pairs or bodies concerned.
     """
@@ -76,14 +76,14 @@ class DcaNotApplicable(BadUsage):
 
 
 def require_decidable(tolerance: float) -> None:
-    """Refuse a tolerance outside (0, 1), or one at which rounding in G would decide.
+    """Reject a tolerance outside (0, 1), or one so small that rounding in G would decide the rank.
 
     Raises
     ------
     BadUsage
-        A number that is no relative tolerance.
+        The tolerance is outside (0, 1).
     DcaNotApplicable
-        A tolerance below ``SMALLEST_TOLERANCE``.
+        The tolerance is below ``SMALLEST_TOLERANCE``.
     """
     require_tolerance(tolerance)
     if tolerance < SMALLEST_TOLERANCE:
@@ -96,14 +96,14 @@ def require_decidable(tolerance: float) -> None:
 
 
 def require_pairs_only(mech: Mechanism) -> None:
-    """Refuse nonholonomic rows, couplings, drivers and locks.
+    """Reject nonholonomic rows, pfaffians, couplings, drivers, locks and load-dependent friction.
 
-    Dry friction that does not depend on the load is an applied force; it leaves a pair ideal.
+    A pair with dry friction that does not depend on the load is still ideal: such friction is an applied force.
 
     Raises
     ------
     DcaNotApplicable
-        Names them.
+        There are such elements; the message names them.
     """
     rolling = [p for p in mech.pfaffians if p.nonholonomic]
     if rolling:
@@ -136,7 +136,7 @@ def require_pairs_only(mech: Mechanism) -> None:
 
 
 def require_ground_loops(mech: Mechanism, joints: Sequence[Joint]) -> None:
-    """Refuse a loop, or a second joint between two bodies, that does not pass through the ground."""
+    """Reject a loop, or a second joint between two bodies, that does not pass through the ground."""
     groups: DisjointSets[int] = DisjointSets()
     edges: list[tuple[int, int, str]] = []
     for joint in joints:
@@ -160,7 +160,7 @@ def _internal_loop(mech: Mechanism, loop: tuple[str, ...], a: int, b: int) -> Dc
 
 
 def _path(neighbours: dict[int, list[tuple[int, str]]], start: int, end: int) -> tuple[str, ...]:
-    """Return the joints on the way from one body to another in a forest."""
+    """Return the joints on the path from one body to another in a forest."""
     came = {outer: (inner, joint) for inner, outer, joint in breadth_first(neighbours, start, set())}
     path = []
     while end != start:
@@ -170,12 +170,12 @@ def _path(neighbours: dict[int, list[tuple[int, str]]], start: int, end: int) ->
 
 
 def singular_U(joint: str) -> DcaNotApplicable:
-    """Return the refusal of an elimination whose U cannot be inverted (pekal2024 (7))."""
+    """Return the error for an elimination with a singular U (pekal2024 (7))."""
     return DcaNotApplicable("nonsingular U", f"U is singular at pair {joint!r}", _QR, (joint,))
 
 
 def singular_pose(joints: tuple[str, ...], here: int, generic: int) -> DcaNotApplicable:
-    """Return the refusal of a pose at which G has a lower rank than at poses around it."""
+    """Return the error for a pose at which G has a lower rank than at nearby poses."""
     return DcaNotApplicable(
         "nonsingular pose",
         f"the pose is singular: G of ground joints {_listed(joints)} has rank {here} here and "
@@ -191,16 +191,16 @@ def _listed(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Decision:
-    """One reaction decided.
+    """Decision on the uniqueness of one reaction.
 
     Parameters
     ----------
     step : int
-        2, 4 or 6 of the paper's algorithm.
+        Step 2, 4 or 6 of the paper's algorithm.
     execution : int
-        How often step 6 has run, from 1; 0 in the other steps.
+        Number of the execution of step 6, from 1; 0 in the other steps.
     body : str
-        The body whose balance tells, or the label of an assembly.
+        The body whose balance decides, or the label of an assembly.
     """
 
     step: int
@@ -212,14 +212,14 @@ class Decision:
 
 @dataclass(frozen=True)
 class Propagation:
-    """All decisions in their order, and where they end.
+    """All decisions in order, and the bodies at which they stop.
 
     Parameters
     ----------
     unique : dict of joint to bool
-        What is decided.
+        Verdicts on the decided joints.
     stalled : tuple of str
-        Bodies at which the steps stop: three or more loaded handles, an undecided one among them.
+        Bodies at which the steps stop: three or more handles not known to be unique, at least one undecided.
     """
 
     decisions: tuple[Decision, ...]
@@ -228,7 +228,7 @@ class Propagation:
 
     @property
     def executions(self) -> int:
-        """How often step 6 has run with a result."""
+        """Number of executions of step 6 that decided a reaction."""
         return max((d.execution for d in self.decisions), default=0)
 
 
@@ -237,8 +237,8 @@ def propagate(
 ) -> Propagation:
     """Run steps 3 to 8 from the decisions of step 2.
 
-    A unique reaction is a known load on its body, so a body with two handles that are not known to
-    be unique is as good as the paper's body with two handles: both are unique or both are not.
+    A unique reaction is a known load on its body. So a body with two handles not known to be unique is
+    equivalent to the paper's body with two handles: both are unique or both are not.
     """
     decisions = list(at_ground)
     unique = {d.joint: d.unique for d in at_ground}
@@ -247,7 +247,7 @@ def propagate(
             decisions.append(Decision(4, 0, name, own[0], True))
             unique[own[0]] = True
     execution = 1
-    # the list is complete before anything is noted, so a body knows what was known when it began
+    # complete the list before recording, so that each execution uses only the verdicts known at its start
     while new := list(_step_6(bodies, handles, unique, execution)):
         for decision in new:
             if decision.joint not in unique:
@@ -265,7 +265,7 @@ def propagate(
 def _step_6(
     bodies: Sequence[str], handles: Sequence[Sequence[str]], known: Mapping[str, bool], execution: int
 ) -> Iterator[Decision]:
-    """Yield what the balance of single bodies tells about their last unknown reaction."""
+    """Yield decisions on the last unknown reaction of a body, from the balance of the body."""
     for name, own in zip(bodies, handles, strict=True):
         unknown = [h for h in own if h not in known]
         arbitrary = sum(not known[h] for h in own if h in known)
@@ -278,25 +278,25 @@ def _step_6(
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A pair as the divide-and-conquer algorithm sees it: one handle on each of its bodies.
+    """A pair in the divide-and-conquer algorithm: one handle on each of its bodies.
 
-    Both handles lie at the origin of the successor frame, in world axes. A vector has d = 6 entries
+    Both handles are at the origin of the successor frame, in world axes. A vector has d = 6 entries
     in space and 3 in a plane.
 
     Parameters
     ----------
     body_a, body_b : int
-        Predecessor and successor; −1 is the ground, bodies welded to it included.
+        Predecessor and successor; −1 is the ground, including bodies welded to it.
     support : int
-        The welded body on the side of the ground; −1 where that is the world, or no side is ground.
+        The welded body on the ground side; −1 if that is the world, or if neither side is ground.
     components : tuple of str
         Labels of its k multipliers.
     point_W : (3,) array
-        The handles.
+        Position of the handles.
     T : (d, k) array
         Wrench on the successor at the handle per multiplier (pekal2024 (18)).
     unit : (k,) array
-        A multiplier in N or N·m is ``unit`` times its value here, up to a factor common to all.
+        A multiplier in N or N·m is ``unit`` times its value here, up to a common factor.
     """
 
     name: str
@@ -311,22 +311,22 @@ class Joint:
     @cached_property
     def S(self) -> Array:
         """Motion subspace, orthogonal to T (pekal2024 (19)), (d, d − k)."""
-        # the left singular vectors beyond those of T span what T does no work on
+        # the remaining left singular vectors of T span the motions on which its forces do no work
         return np.asarray(np.linalg.svd(self.T)[0][:, self.T.shape[1] :])
 
     @property
     def grounded(self) -> bool:
-        """Whether it ties a body to the ground."""
+        """True if the joint connects a body to the ground."""
         return self.body_a < 0 or self.body_b < 0
 
     @property
     def moving(self) -> tuple[int, ...]:
-        """Its bodies that are not ground."""
+        """The bodies of the joint that are not ground."""
         return tuple(body for body in (self.body_a, self.body_b) if body >= 0)
 
     @property
     def touched(self) -> tuple[int, ...]:
-        """All bodies that its reaction loads, those welded to the ground included."""
+        """All bodies that its reaction loads, including a body welded to the ground."""
         return (*self.moving, self.support) if self.support >= 0 else self.moving
 
     def sign(self, body: int) -> float:
@@ -342,16 +342,16 @@ def joint_handles(
     length: float,
     welded: Mapping[str, int],
 ) -> tuple[Joint, ...]:
-    """Return the joints of all pairs that constrain anything, in file order; welds keep their bodies.
+    """Return the joints of all pairs with rows, in file order; welds keep their bodies.
 
     Parameters
     ----------
     rows : sequence of Rows
-        Of the pairs, in the view of the analysis.
+        Rows of the pairs, in the view of the analysis.
     columns : tuple of int
         Twist columns of that view.
     length : float
-        All lengths are divided by it; 1 leaves SI units.
+        All lengths are divided by it; 1 keeps SI units.
     welded : mapping of pair name to int
         Fixed pairs that make a body part of the ground.
     """
@@ -363,7 +363,7 @@ def joint_handles(
 
 
 def _on_ground(joint: Joint, ground: frozenset[int]) -> Joint:
-    """Return the joint with bodies that are welded to the ground counted as ground."""
+    """Return the joint with bodies welded to the ground replaced by the ground."""
     support = next((body for body in (joint.body_a, joint.body_b) if body in ground), -1)
     if support < 0:
         return joint
@@ -376,7 +376,7 @@ def _joint(
 ) -> Joint:
     body_a, body_b = mech.body_index[pair.body_a], mech.body_index[pair.body_b]
     point = poses.of(body_b).apply(pair.X_BS.p)
-    # the rows act on the relative twist, so either body's entry tells them; the ground has none
+    # the rows act on the relative twist, so the entry of either body suffices; the ground has no entry
     body, entry = rows.entries[0]
     sign = 1.0 if body == body_b else -1.0
     unit = row_scale(rows, length)
@@ -395,22 +395,22 @@ def handles_of_bodies(bodies: int, joints: Sequence[Joint]) -> tuple[tuple[str, 
     return tuple(tuple(names) for names in handles)
 
 
-# Beyond the paper: the null space of G carried through the tree by statics, which decides every joint.
+# Beyond the paper: propagate the null space of G through the tree by statics, which decides every joint.
 #
-# Null multipliers of the ground joints load the assembly without moving it. So each joint of the tree
+# Null multipliers of the ground joints load the assembly without accelerating it. So each joint of the tree
 # carries the sum of the wrenches on the bodies beyond it.
 
 
 @dataclass(frozen=True, eq=False)
 class NullReaction:
-    """What null loads put on one joint.
+    """Reaction of one joint to null loads.
 
     Parameters
     ----------
     multipliers : (k, p) array
-        Without units; p null loads of unit length.
+        Dimensionless multipliers, for p null loads of unit length.
     zero : (p,) array
-        Size below which they are zero, in proportion to what the loads could give in any direction.
+        Size below which they count as zero, in proportion to the largest possible effect of the loads.
     """
 
     multipliers: Array
@@ -422,7 +422,7 @@ class NullReaction:
         return NullReaction(multipliers, np.concatenate((self.zero, other.zero)))
 
     def components_unique(self) -> tuple[bool, ...]:
-        """Return which multipliers no null load changes."""
+        """Return True for each multiplier that no null load changes."""
         return tuple(bool(u) for u in np.linalg.norm(self.multipliers / self.zero, axis=1) <= 1.0)
 
     def dimension(self) -> int:
@@ -430,29 +430,29 @@ class NullReaction:
         return int((np.linalg.svd(self.multipliers / self.zero, compute_uv=False) > 1.0).sum())
 
 
-#: A null load: the body it acts on, the joint at whose handle, and the wrenches (d, p).
+#: A null load: the body it acts on, the joint at whose handle it acts, and the wrenches (d, p).
 Load = tuple[int, Joint, Array]
 
 
-#: A joint with the body on the near side, and the one beyond it.
+#: A joint with the body on the side of the root, and the body beyond the joint.
 Edge = tuple[Joint, int, int]
 
 
 def carry(
     edges: Sequence[Edge], loads: Sequence[Load], columns: tuple[int, ...], zero: float
 ) -> dict[str, NullReaction]:
-    """Return the loads that null loads put on the joints of a tree.
+    """Return the reactions of the joints of a tree to null loads.
 
     Parameters
     ----------
     edges : sequence of (Joint, int, int)
-        From the leaves to the root, without units.
+        From the leaves to the root, dimensionless.
     loads : sequence of (int, Joint, (d, p) array)
-        On bodies of the tree; one at least.
+        Loads on bodies of the tree; at least one.
     columns : tuple of int
         Twist columns of the view.
     zero : float
-        Size below which an entry of a unit null load is zero.
+        Size below which an entry of a unit null load counts as zero.
     """
     center = np.mean([joint.point_W for _, joint, _ in loads], axis=0)
     force: dict[int, Array] = {}
@@ -472,7 +472,7 @@ def carry(
     for joint, inner, outer in edges:
         F, largest = force.get(outer, nothing), size.get(outer, 0.0)
         F_handle = shift_rows(F.T, center - joint.point_W).T[list(columns)]
-        # the joint holds the bodies beyond it in balance
+        # the joint balances the loads on the bodies beyond it
         solved = np.linalg.lstsq(joint.sign(outer) * joint.T, -F_handle, rcond=None)[0]
         balance = np.asarray(solved, dtype=float)
         bound = zero * max(largest, 1.0) * (1.0 + _arm(joint, center))
@@ -482,12 +482,12 @@ def carry(
 
 
 def _arm(joint: Joint, center: Array) -> float:
-    """Return the distance of a joint from ``center`` (3,), m."""
+    """Return the distance of a joint from ``center`` (3,), in the length unit of both."""
     return float(np.linalg.norm(joint.point_W - center))
 
 
 def edges_of(bodies: Sequence[int], joints: Sequence[Joint]) -> list[Edge]:
-    """Return the joints of the tree of some bodies, from the leaves to the first body."""
+    """Return the edges of the tree of some bodies, from the leaves to the root, which is the first body."""
     members = set(bodies)
     own = (joint for joint in joints if not joint.grounded and joint.body_a in members)
     neighbours = adjacency(bodies, ((joint.body_a, joint.body_b, joint) for joint in own))
@@ -497,14 +497,14 @@ def edges_of(bodies: Sequence[int], joints: Sequence[Joint]) -> list[Edge]:
 
 @dataclass(frozen=True)
 class GroupUniqueness:
-    """What a tool says about a group of reactions.
+    """Verdict of a tool on a group of reactions.
 
     Parameters
     ----------
     assembly_effect_unique : bool
-        Its effect on the otherwise assembled mechanism.
+        Uniqueness of its effect on the otherwise assembled mechanism.
     components_unique : bool
-        Every single multiplier of it: the second step of the tool.
+        Uniqueness of every single multiplier: the second step of the tool.
     """
 
     assembly_effect_unique: bool
@@ -513,14 +513,14 @@ class GroupUniqueness:
 
 @dataclass(frozen=True)
 class GroupRanks:
-    """Ranks of the tested and of the remaining columns of G beside its own (pekal2024 (26)).
+    """Ranks of the tested columns, of the remaining columns and of the whole of G (pekal2024 (26)).
 
     Parameters
     ----------
     columns : int
-        Of the group: ``tested`` is full if it is as large.
+        Number of columns of the group: G_T has full rank if ``tested`` equals it.
     tested, remaining, whole : int
-        Of G_T, G_R and G.
+        Ranks of G_T, G_R and G.
     """
 
     columns: int
@@ -530,12 +530,12 @@ class GroupRanks:
 
     @property
     def excess(self) -> int:
-        """What the group and the rest share: zero where the effect of the group is unique (pekal2024 (27))."""
+        """Dimension shared by the group and the rest: zero if the effect of the group is unique (pekal2024 (27))."""
         return self.tested + self.remaining - self.whole
 
     @property
     def full(self) -> bool:
-        """Whether G_T has full rank."""
+        """True if G_T has full rank."""
         return self.tested == self.columns
 
 
@@ -552,7 +552,7 @@ def rank_comparison(
 
 
 def group_ranks(G: Array, rank: int, groups: Sequence[Columns]) -> tuple[GroupRanks, ...]:
-    """Return the ranks that groups of columns of G (m, m) have, counted in the gap of the whole G."""
+    """Return the ranks of groups of columns of G (m, m), with a threshold in the gap of the whole G."""
     threshold = gap_threshold(G, rank, 1.0)
     return tuple(
         GroupRanks(
@@ -578,7 +578,7 @@ def svd(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[Gr
 def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> tuple[GroupUniqueness, ...]:
     """Test G_T N_T = 0, and the rows of N for the components (pekal2024 (45)–(51)).
 
-    N comes from the columns of G that others can replace, each with the weights that replace it.
+    N is found by elimination: each dependent column of G gives one vector, with its weights in the independent ones.
     """
     N: Array = np.linalg.qr(left_null_basis_by_elimination(G.T, len(G) - rank))[0]
 
@@ -589,7 +589,7 @@ def null_space(G: Array, rank: int, groups: Sequence[Columns], zero: float) -> t
     return tuple(row_uniqueness(columns) for columns in groups)
 
 
-#: The tools by the name that the option ``method`` gives their counterparts on the whole matrix.
+#: The tools, named like their counterparts for the whole matrix in the option ``method``.
 TOOLS: dict[str, Tool] = {
     "rank": rank_comparison,
     "qr": pivoted_qr,
@@ -613,5 +613,5 @@ def _by_directions(
 
 
 def _vanishes(B: Array, G: Array, zero: float) -> bool:
-    """Return whether B (m, p) is zero beside G."""
+    """Return True if B (m, p) is zero relative to G."""
     return float(np.abs(B).max(initial=0.0)) <= zero * float(np.abs(G).max(initial=1.0))

@@ -1,10 +1,10 @@
 """Rank and null space of a large multi-joint connection to the ground, subassembly by subassembly.
 
-The rows of the ground joints go up the binary tree with the motions of the bodies. Where a motion is
-hidden from the neighbours, the rows are rotated so that few of them resist it (they are independent) and
-the rest do not; the rest goes on. Rows that resist nothing any more are redundant. So every subassembly
-hands on no more rows than it has shown motions, the work on each is bounded, and rank is decided where
-it is local. The null space goes down the same tree.
+The rows of the ground joints are passed up the binary tree with the motions of the bodies. At motions hidden
+from the neighbours, the rows are rotated so that a few of them resist these motions (these are independent) and
+the others do not; the others are passed on. Rows that resist no motion any more are redundant. So no subassembly
+passes on more rows than it has shown motions, the work on each is bounded, and the rank is decided locally. The
+null space is computed down the same tree.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from mbplugin.analysis.dca.assembly import to_handles
 from mbplugin.analysis.dca.propagation import Joint
 from mbplugin.model.spatial import AnyArray, Array
 
-#: The twist (d, c) of a body per shown motion, with the number of its open joints.
+#: For each body, its twist (d, c) per shown motion, and the number of its open joints.
 _Open = dict[int, tuple[Array, int]]
-#: Which rows (k,) these are, and their values (k, c) in some motions.
+#: Indices (k,) of rows, and their values (k, c) in some motions.
 _Rows = tuple[AnyArray, Array]
 
 
@@ -36,21 +36,21 @@ def ground_supports(
     columns: tuple[int, ...],
     tolerance: float,
 ) -> tuple[Supports, Array]:
-    """Return the ground joints of an assembly, eliminated, and what makes their rows unit ones (m,).
+    """Return the eliminated ground joints of an assembly, and the factors (m,) that give their rows unit length.
 
     Parameters
     ----------
     ground, inner : sequences of Joint
-        Without units; those to the ground in the order of their rows, those between the bodies in the
+        Dimensionless joints: those to the ground in the order of their rows, those between bodies in the
         order of their elimination.
     bodies : sequence of int
-        Of the assembly.
+        Bodies of the assembly.
     centers_W : (n, 3) array
-        Centres of mass of all bodies, without units, world axes.
+        Centres of mass of all bodies, dimensionless, world axes.
     columns : tuple of int
         Twist columns of the view.
     tolerance : float
-        What is larger, against a row of unit length, counts.
+        Singular values above it count, relative to a row of unit length.
     """
     to_joint = {
         (body, joint.name): to_handles([joint.point_W - centers_W[body]], columns)
@@ -65,12 +65,12 @@ def ground_supports(
 
 def _row(joint: Joint, to_joint: Array) -> Array:
     """Return the rows (k, d) of a ground joint in the twist of its body; ``to_joint`` (d, d)."""
-    # where the body is the predecessor it takes the multipliers with the opposite sign
+    # multipliers act with the opposite sign if the body is the predecessor
     return np.asarray(joint.sign(joint.moving[0]) * joint.T.T @ to_joint)
 
 
 def _inverse_lengths(motions: Motions, ground: Sequence[Joint], rows: Sequence[Array]) -> Array:
-    """Return one over the length (m,) of each row (k, d) in the motions of the complete assembly."""
+    """Return the inverse length (m,) of each of the rows (k, d) in the motions of the complete assembly."""
     spread = motions.spreads()
     squares = [
         np.einsum("ij,jk,ik->i", row, spread[joint.moving[0]], row)
@@ -82,7 +82,7 @@ def _inverse_lengths(motions: Motions, ground: Sequence[Joint], rows: Sequence[A
 def _by_body(
     ground: Sequence[Joint], rows: Sequence[Array], size: Array
 ) -> dict[int, tuple[AnyArray, Array]]:
-    """Return the numbers (k,) and the unit rows (k, d) of each body that the ground holds; ``size`` (m,)."""
+    """Return the row indices (k,) and the unit rows (k, d) of each body with ground joints; ``size`` (m,)."""
     found: dict[int, list[tuple[AnyArray, Array]]] = {}
     start = 0
     for joint, row in zip(ground, rows, strict=True):
@@ -95,27 +95,27 @@ def _by_body(
     }
 
 
-# Motions of the subassemblies of a binary tree, parted into those its open joints show and those they hide.
+# Motions of the subassemblies of a binary tree: those visible at the open joints (shown), and those hidden.
 #
-# A subassembly of unit inertias moves in orthonormal motions. Only as many of them as its open joints have
-# directions reach its neighbours. The others are hidden: no later joint changes them. So what is handed
-# on to the next subassembly does not grow with the number of bodies inside, whatever else holds them.
+# The motions of a subassembly with unit inertias have an orthonormal basis. At most as many of them as the open
+# joints have directions move the neighbours. The others are hidden: no later joint changes them. So the data
+# passed to the next subassembly do not grow with the number of bodies inside.
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One body, or the subassembly that one joint makes of two parts.
+    """One body, or the subassembly of two parts connected by one joint.
 
     Parameters
     ----------
     parts : tuple of int
-        Indices of the two steps that it joins; none for a body.
+        Indices of the two steps that it joins; empty for a body.
     body : int
-        The body of a step without parts; −1.
+        The body of a step without parts; else −1.
     M : (c', c) array
-        Its c orthonormal motions in the c' shown motions of its parts, or in the twist of the body.
+        Its c orthonormal motions in terms of the c' shown motions of its parts, or of the twist of the body.
     shown : int
-        How many of them, the first ones, the open joints show.
+        Number of shown motions, which come first: those visible at the open joints.
     """
 
     parts: tuple[int, ...]
@@ -126,7 +126,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Motions:
-    """The steps of one complete assembly; a part comes before what it is part of."""
+    """The steps of one complete assembly; parts come before the subassemblies that contain them."""
 
     steps: tuple[Step, ...]
 
@@ -139,7 +139,7 @@ class Motions:
             start = stop
 
     def spreads(self) -> dict[int, Array]:
-        """Return Φ (d, d) of the complete assembly at the centre of mass of every body: from the root."""
+        """Return Φ (d, d) of the complete assembly at the centre of mass of every body, computed from the root."""
         shown = {len(self.steps) - 1: np.zeros((0, 0))}
         found = {}
         for number in reversed(range(len(self.steps))):
@@ -165,7 +165,7 @@ def motions_of(
     order : sequence of Joint
         The joints between them in the order of their elimination, without units.
     to_joint : mapping of (body, joint) to (d, d) array
-        What takes the twist at the centre of mass to the joint.
+        Transforms of the twist at the centre of mass to the joint.
     d : int
         Components of a twist.
     """
@@ -190,7 +190,7 @@ def motions_of(
 
 
 def _last(merged: list[int], number: int) -> int:
-    """Return the latest subassembly that a step belongs to; the way there becomes shorter."""
+    """Return the latest subassembly that contains a step (union-find with path compression)."""
     while merged[number] != number:
         merged[number] = merged[merged[number]]
         number = merged[number]
@@ -204,7 +204,7 @@ def _joined(
     shown: tuple[int, int],
     to_joint: Mapping[tuple[int, str], Array],
 ) -> tuple[Step, _Open]:
-    """Return the subassembly of two parts, and how its bodies with open joints move."""
+    """Return the subassembly of two parts, and the motions of its bodies with open joints."""
     (at_i, _), (at_j, _) = outside[0][joint.body_a], outside[1][joint.body_b]
     forbidden = np.hstack(
         (
@@ -226,19 +226,19 @@ def _joined(
 
 
 def _null_basis(B: Array) -> Array:
-    """Return an orthonormal basis (n, n − k) of what B (k, n) of full rank takes to zero."""
+    """Return an orthonormal basis (n, n − k) of the null space of B (k, n) of full rank."""
     return np.asarray(scipy.linalg.qr(B.T, check_finite=False)[0][:, len(B) :])
 
 
 def _rest(body: int, outside: _Open, free: Array) -> _Open:
-    """Return the bodies with open joints after one joint of a body is none any more; ``free`` (c', c)."""
+    """Return the bodies with open joints after one joint of ``body`` is closed; ``free`` (c', c)."""
     left = {k: (twist @ free, number - (k == body)) for k, (twist, number) in outside.items()}
     return {k: (twist, number) for k, (twist, number) in left.items() if number}
 
 
 @dataclass(frozen=True, eq=False)
 class _Rotation:
-    """Rows (k,) of one step, and what they are after U (k, k): absorbed, handed on, redundant."""
+    """Rows (k,) of one step, rotated by U (k, k) into, in order: absorbed, passed on (live), and redundant rows."""
 
     slots: AnyArray
     U: Array
@@ -248,14 +248,14 @@ class _Rotation:
 
 @dataclass(frozen=True, eq=False)
 class Supports:
-    """The ground joints of a complete assembly, eliminated.
+    """The eliminated ground joints of a complete assembly.
 
     Parameters
     ----------
     rows : int
-        Rows of the ground joints.
+        Number of rows of the ground joints.
     kept, rejected : arrays
-        Sizes, against a row of unit length, of what counts and of what was taken for zero; decreasing.
+        Singular values that count and that were treated as zero, relative to a row of unit length; decreasing.
     """
 
     rows: int
@@ -271,7 +271,7 @@ class Supports:
 
     @property
     def sizes(self) -> Array:
-        """What counts, and behind it the largest that do not, (rows,)."""
+        """Singular values that count, followed by the largest of the rejected ones, (rows,)."""
         out = np.zeros(self.rows)
         found = np.concatenate((self.kept, self.rejected))[: self.rows]
         out[: len(found)] = found
@@ -288,9 +288,9 @@ class Supports:
         return N
 
     def null_space_by_body(self) -> list[_Rows]:
-        """Return the rows (k,) on each body, with what the null space has there, L (k, c): N Nᵀ = L Lᵀ.
+        """Return the rows (k,) on each body, with a factor L (k, c) of the null space: N Nᵀ = L Lᵀ in these rows.
 
-        The columns of L are c ≤ k combinations of all null vectors, so this costs as little as the rank.
+        The columns of L are c ≤ k combinations of all null vectors, so this is as cheap as the rank.
         """
         above: dict[int, Array] = {}
         found = []
@@ -317,12 +317,12 @@ def eliminate_supports(
     Parameters
     ----------
     supports : mapping of body to arrays (k,) and (k, d)
-        Which rows its ground joints have, and these as functions of its twist; of unit length in the motions
+        Row indices of its ground joints, and the rows on its twist; of unit length in the motions
         of the complete assembly.
     rows : int
-        How many there are on all bodies.
+        Number of rows on all bodies.
     tolerance : float
-        What is larger counts.
+        Singular values above it count.
     """
     live: dict[int, _Rows] = {}
     rotations: dict[int, _Rotation] = {}
@@ -347,7 +347,7 @@ def eliminate_supports(
 def _arriving(
     motions: Motions, number: int, supports: Mapping[int, _Rows], live: dict[int, _Rows]
 ) -> _Rows | None:
-    """Return the rows of a body, or those that the parts of a subassembly hand on, in its motions."""
+    """Return the rows of a body, or the rows passed on by the parts of a subassembly, in its motions."""
     step = motions.steps[number]
     if not step.parts:
         return supports.get(step.body)
@@ -359,16 +359,19 @@ def _arriving(
 
 
 def _independent(values: Array, tolerance: float) -> tuple[Array, Array, Array]:
-    """Return U (k, k) that rotates values (k, c) so that few rows are not zero, their sizes, and those below."""
+    """Return U (k, k), whose transpose rotates values (k, c) so that few rows are nonzero.
+
+    Also return the singular values above the tolerance, and those below.
+    """
     U, sigma, _ = np.linalg.svd(values)
     return U, sigma[sigma > tolerance], sigma[sigma <= tolerance]
 
 
 def _compressed(L: Array) -> Array:
-    """Return a matrix (k, c) with c ≤ k for L (k, n), with the same L Lᵀ."""
+    """Return a matrix (k, c), c ≤ k, with the same L Lᵀ as L (k, n)."""
     return L if L.shape[1] <= len(L) else np.asarray(np.linalg.qr(L.T, mode="r")).T
 
 
 def _decreasing(parts: Sequence[Array]) -> Array:
-    """Return all values (n,), the largest first."""
+    """Return all values (n,) in decreasing order."""
     return np.sort(np.concatenate(parts))[::-1]

@@ -1,4 +1,4 @@
-"""The steps of the test, in the order of pekal2024 §4."""
+"""The result of the divide-and-conquer test, and its trace in the order of pekal2024 §4."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import counted, listed
 
-#: Of sentences where no width is asked for.
+#: Width of sentences if no width is requested.
 _WIDTH = 100
-#: First head of the table; its cells are at least so many blanks apart.
+#: First heading of the table; cells are separated by at least two blanks.
 FIRST_HEAD = "ranks"
 _BLANKS = re.compile(r"\s{2,}")
-#: Of more names, bodies or executions than these only so many are told; the table keeps to the groups.
+#: Maximum number of names, bodies or executions listed.
 FEW = 24
-#: A connection of more joints is tested as a whole, and by groups of one verdict, only.
+#: With more joints, a connection is tested only as a whole and by groups of equal verdict, not joint by joint.
 MOST_JOINTS = 24
 
 
 def explain(result: DcaResult, width: int | None = None) -> str:
-    """Return the trace of a divide-and-conquer uniqueness test, for printing, where given for a width."""
+    """Return the printable trace of a divide-and-conquer uniqueness test, wrapped to ``width`` if given."""
     lines = [
         *_preconditions(result),
         *_assembly(result),
@@ -69,7 +69,7 @@ def _preconditions(result: DcaResult) -> Iterator[str]:
     )
     yield from title("Preconditions")
     for name, sentence in PRECONDITIONS.items():
-        # without redundancy no pose around this one can have a higher rank
+        # without redundancy no nearby pose can have a higher rank
         open_question = name == "nonsingular pose" and result.degree_of_redundancy and not result.samples
         yield f"  {'not checked' if open_question else 'holds'}: {sentence}"
 
@@ -136,7 +136,7 @@ def _step_3(result: DcaResult) -> Iterator[str]:
 
 
 def _path(result: DcaResult, decision: Decision, body: int) -> str:
-    """Return the parts of the assembly on which a ground joint acts, down to its body."""
+    """Return the subassemblies on which a ground joint acts, from the root down to its body."""
     parts = [n.label for n in result.model.tree.nodes if decision.joint in n.handles and body in n.bodies]
     arrows = " → ".join([*reversed(parts), f"body {result.mechanism.bodies[body].name}"])
     return f"{decision.joint} ({_verdict(decision.unique)}): {arrows}"
@@ -235,11 +235,11 @@ def _nothing(decided: Sequence[Decision]) -> Iterator[str]:
         yield "  nothing new"
 
 
-# What the explanation tells of one connection to the ground: rank, null space, and the four tools.
+# The part of the trace about one connection to the ground: rank, null space, and the four tools.
 
 
 def connection_lines(c: GroundConnection) -> Iterator[str]:
-    """Yield what is found at the ground joints of one assembly."""
+    """Yield the lines on the ground joints of one assembly."""
     m = len(c.labels)
     yield from text(f"{c.assembly} is held by the multi-joint connection {names_of(c.joints)}.")
     yield from _rank_of_large(c) if c.supports else _rank(c)
@@ -278,12 +278,12 @@ def _gap(values: Sequence[float] | AnyArray, rank: int, rounding: float) -> str:
     last = f"no. {rank} is {values[rank - 1]:.2e}" if rank else "none counts"
     if rank == len(values):
         return f"{last}, the last one"
-    # what is smaller is the machine's rounding, and differs from one to the next
+    # smaller values are rounding and differ between machines
     return f"{last}, no. {rank + 1} is {f'{values[rank]:.2e}' if values[rank] > rounding else f'below {rounding:.0e}'}"
 
 
 def _rows(c: GroundConnection, chosen: AnyArray) -> str:
-    """Name the chosen (m,) components, joint by joint."""
+    """Return the names of the chosen (m,) components, joint by joint."""
     parts = []
     for joint, columns in c.columns.items():
         components = [c.labels[k][1] for k in range(columns.start, columns.stop) if chosen[k]]
@@ -293,9 +293,9 @@ def _rows(c: GroundConnection, chosen: AnyArray) -> str:
 
 
 def _table(c: GroundConnection) -> Iterator[str]:
-    """Tell what each tool says of single joints, of all with one verdict, and of the whole (Table 1)."""
+    """Yield the verdicts of each tool on single joints, on all with equal verdict, and on the whole (Table 1)."""
     heads = "".join(f"{name:24}" for name in TOOLS).rstrip()
-    # of a group that is not what --group calls its reaction, which is told body by body
+    # the effect of a group is not the ``reaction`` of --group, which is judged body by body
     yield from text(
         "Tested on G, effect on the assembly / components; ranks: G_T + G_R − G, f where G_T has full rank."
     )
@@ -321,16 +321,16 @@ def _words(answer: GroupUniqueness) -> str:
 
 @dataclass(frozen=True)
 class DcaVerdict:
-    """What the test says about the reaction of one pair.
+    """Verdict of the test on the reaction of one pair.
 
     Parameters
     ----------
     reaction : str
         ``unique``, ``non-unique`` or ``undecided``.
     components : tuple of (str, bool or None)
-        Whether each component is unique; None where this method does not tell.
+        Uniqueness of each component; None if this method does not determine it.
     indeterminate_dim : int or None
-        Dimension of the family of possible reactions; None where this method does not tell.
+        Dimension of the family of possible reactions; None if this method does not determine it.
     decided_by : str
         ``step 2``, ``step 4``, ``step 6``, ``extension``, ``no rows``, or empty.
     """
@@ -344,24 +344,24 @@ class DcaVerdict:
 
 @dataclass(frozen=True, eq=False)
 class DcaResult:
-    """The divide-and-conquer uniqueness test of a mechanism at a pose.
+    """The result of the divide-and-conquer uniqueness test of a mechanism at a pose.
 
     Parameters
     ----------
     q : (nq,) array
         The closed pose.
     samples : int
-        Poses sampled to tell a singular pose.
+        Number of sampled poses to detect a singular pose.
     extended : bool
-        Whether the null space was carried through the tree where the steps stalled.
+        True if the null space was propagated through the tree.
     model : DcaModel
         Joints, handles and the binary assembly tree.
     connections : tuple of GroundConnection
-        One per assembly that has several ground joints.
+        One for each assembly with several ground joints.
     propagation : Propagation
         The paper's steps, without the extension.
     verdicts : tuple of DcaVerdict
-        One per pair, in file order.
+        One for each pair, in file order.
     """
 
     mechanism: Mechanism
@@ -407,17 +407,17 @@ class DcaResult:
 
     @property
     def degree_of_redundancy(self) -> int:
-        """Columns of G minus its rank, the p of the whole mechanism."""
+        """Columns of G minus its rank: the degree of redundancy p of the whole mechanism."""
         return sum(c.redundancy for c in self.connections)
 
     @cached_property
     def reactions(self) -> dict[str, str]:
-        """Pair name to ``unique``, ``non-unique`` or ``undecided``."""
+        """Verdict of each pair by name: ``unique``, ``non-unique`` or ``undecided``."""
         return {v.name: v.reaction for v in self.verdicts}
 
     @cached_property
     def tested(self) -> tuple[TestedGroup, ...]:
-        """Groups of ground joints with their ranks and what each tool says (pekal2024 Table 1)."""
+        """Groups of ground joints with their ranks and the verdict of each tool (pekal2024 Table 1)."""
         return tuple(group for c in self.connections for group in tested_groups(c))
 
     @property
@@ -453,9 +453,9 @@ class DcaResult:
         Raises
         ------
         UnknownName
-            A member that is no pair.
+            A member is not a pair.
         BadUsage
-            A pair that does not touch the ground, or an unknown tool.
+            A pair does not touch the ground, or the tool is unknown.
         """
         if tool not in TOOLS:
             raise BadUsage(f"the tool is {tool!r}", expected=f"one of {', '.join(TOOLS)}")
@@ -500,29 +500,29 @@ def _columns_of(connection: GroundConnection, members: Sequence[str]) -> list[in
 
 
 def _block_diagonal(blocks: Sequence[Array]) -> Array:
-    """Return blocks as one matrix (m, n), zero beside them."""
+    """Return the block-diagonal matrix (m, n) of some blocks."""
     out = scipy.linalg.block_diag(*blocks) if blocks else np.zeros((0, 0))
     out.setflags(write=False)
     return np.asarray(out)
 
 
-# Lines of the explanation: names, titles and sentences, no more of them than one reads, set for a width.
+# Lines of the trace: names, titles and sentences, limited in number and wrapped to a width.
 
 
 def names_of(names: Sequence[str]) -> str:
-    """Return names joined by commas, and how many more there are."""
+    """Return the first names joined by commas, and the number of the others."""
     return listed(names, FEW)
 
 
 def few(sentences: Sequence[str]) -> Iterator[str]:
-    """Tell the first sentences, and how many more there are."""
+    """Yield the first sentences, and a line with the number of the others."""
     for sentence in sentences[:FEW]:
         yield from text(sentence)
     yield from more(len(sentences))
 
 
 def more(number: int) -> Iterator[str]:
-    """Tell how many there are beyond the first few."""
+    """Yield a line with the number beyond the first few."""
     if number > FEW:
         yield f"  and {number - FEW} more"
 
@@ -534,14 +534,14 @@ def title(words: str) -> Iterator[str]:
 
 
 def text(sentence: str, indent: str = "") -> list[str]:
-    """Return a sentence as a line, not set yet."""
+    """Return a sentence as an indented line, not yet wrapped."""
     return [f"  {indent}{sentence}"]
 
 
 def set_lines(lines: Iterable[str], width: int | None = None) -> Iterator[str]:
-    """Yield lines no wider than ``width``, a row of the table that does not fit as a sentence.
+    """Yield lines wrapped to ``width``; a table row that does not fit becomes a sentence.
 
-    Without a width, the table stays as it is.
+    Without a width, the table is left unchanged.
     """
     heads: list[str] = []
     for line in lines:
@@ -570,19 +570,19 @@ def _wrapped(line: str, width: int) -> list[str]:
     ) or [""]
 
 
-# Groups of ground joints as the four tools test them, with the ranks that decide (pekal2024 Table 1).
+# Groups of ground joints tested by the four tools, with the ranks that decide (pekal2024 Table 1).
 
 
 @dataclass(frozen=True)
 class TestedGroup:
-    """A group of ground joints of one connection: its ranks, and what each tool says.
+    """A group of ground joints of one connection: its ranks, and the verdict of each tool.
 
     Parameters
     ----------
     answers : tuple of (tool, GroupUniqueness)
     """
 
-    #: No class of tests, whatever its name begins with.
+    #: Not a test class for pytest, despite its name.
     __test__ = False
 
     members: tuple[str, ...]
@@ -591,7 +591,7 @@ class TestedGroup:
 
 
 def tested_groups(c: GroundConnection) -> tuple[TestedGroup, ...]:
-    """Test single joints, all of one verdict, and the whole connection; a large one is not tested."""
+    """Test single joints, groups of equal verdict, and the whole connection; large connections are not tested."""
     if c.supports is not None:
         return ()
     groups = _groups(c)

@@ -45,34 +45,35 @@ def dca_uniqueness(
     Parameters
     ----------
     mech : Mechanism
-        Pairs only; all its loops close through the ground.
+        A mechanism with pairs only, in which all loops close through the ground.
     q : mapping or vector, optional
-        Joint coordinates; loops are closed from there.
+        Joint coordinates at which closing the loops starts.
     tolerance : float
-        Relative, for the rank of a root of G without units: it is of the size of the closure rows, and
-        G holds them squared.
+        Relative tolerance for the rank of a dimensionless root of G. The root scales like the closure rows,
+        while G contains them squared.
     planar : "xy", "yz" or "zx", optional
-        Look at the motion in a plane.
+        Analyze the motion in a plane.
     extended : bool
-        Where the paper's steps stall, carry the null space of G through the tree and finish.
+        If the paper's steps stall, propagate the null space of G through the tree to decide the rest.
     samples : int
-        Poses sampled to tell a singular pose; 0 takes the pose for regular, as does a large mechanism.
+        Number of sampled poses to detect a singular pose; with 0, or for a large mechanism, the pose is assumed
+        regular.
     seed : int
-        Of the samples.
+        Random seed for the samples.
 
     Returns
     -------
     DcaResult
-        Verdicts, G, its rank and null space, the order of propagation, the bodies that stall it.
+        Verdicts, G, its rank and null space, the order of propagation, and the bodies at which it stalls.
 
     Raises
     ------
     DcaNotApplicable
-        A precondition of the method does not hold; the message names it and what applies instead.
+        A precondition of the method does not hold; the message names it and an alternative.
     CannotClose
-        A loop that cannot be closed.
+        A loop cannot be closed.
     BadUsage
-        A tolerance outside (0, 1), or an unknown plane.
+        The tolerance is outside (0, 1), or the plane is unknown.
     """
     require_decidable(tolerance)
     columns = plane_columns(planar)
@@ -81,7 +82,7 @@ def dca_uniqueness(
     model = dca_model(mech, closed_q, columns)
     connections = model.connections(tolerance)
     if any(c.supports for c in connections):
-        # closing a large mechanism at sampled poses takes longer than all the rest
+        # closing a large mechanism at sampled poses takes longer than the rest of the test
         samples = 0
     _require_regular_pose(mech, closed_q, columns, connections, tolerance, samples, seed)
     bodies = [body.name for body in mech.bodies]
@@ -110,7 +111,7 @@ def _require_regular_pose(
     samples: int,
     seed: int,
 ) -> None:
-    """Refuse a pose q (nq,) at which G has a lower rank than at poses around it."""
+    """Reject a pose q (nq,) at which G has a lower rank than at nearby poses."""
     redundant = {c.joints: c for c in connections if c.redundancy}
     if not redundant or not q.size:
         return
@@ -123,7 +124,7 @@ def _require_regular_pose(
 
 
 def _step_2(model: DcaModel, connections: Sequence[GroundConnection]) -> list[Decision]:
-    """Decide the reactions between the complete assemblies and the ground, and of single ties."""
+    """Decide the reactions between the complete assemblies and the ground, and of welds that are only ties."""
     multi = {c.joints: c for c in connections}
     names = model.mechanism.bodies
     decisions = [
@@ -134,19 +135,19 @@ def _step_2(model: DcaModel, connections: Sequence[GroundConnection]) -> list[De
     for label, _, ground in model.tree.roots:
         c = multi.get(ground)
         for joint in ground:
-            # a single joint takes whatever the assembly needs, it has nothing to share it with
+            # the reaction of a single joint is unique: no other joint shares the load
             unique = c is None or bool(c.zero_rows[c.columns[joint]].all())
             decisions.append(Decision(2, 0, label, joint, unique))
     return decisions
 
 
-# Verdicts per pair, from the null space at the ground, the steps, and the extension.
+# Verdicts on pairs, from the null space at the ground, the steps, and the extension.
 
 
 def verdicts(
     model: DcaModel, connections: Sequence[GroundConnection], propagation: Propagation, extended: bool
 ) -> tuple[DcaVerdict, ...]:
-    """Return one verdict per pair, in file order."""
+    """Return one verdict for each pair, in file order."""
     steps = {d.joint: f"step {d.step}" for d in propagation.decisions}
     found = {name: _at_ground(c, name) for c in connections for name in c.joints}
     null = _null_reactions(model, connections) if extended else {}
@@ -175,7 +176,7 @@ def _at_ground(c: GroundConnection, joint: str) -> DcaVerdict:
 
 
 def _null_reactions(model: DcaModel, connections: Sequence[GroundConnection]) -> dict[str, NullReaction]:
-    """Return the null reactions of inner joints and welds; joints that carry none are left out."""
+    """Return the null reactions of inner joints and welds of redundant connections to the ground."""
     out: dict[str, NullReaction] = {}
     welds = weld_edges(model)
     for c in connections:
@@ -183,18 +184,18 @@ def _null_reactions(model: DcaModel, connections: Sequence[GroundConnection]) ->
         loads = null_loads(c, model.joint_scaled)
         out.update(carry(edges_of(bodies, model.joints_scaled), loads, model.columns, c.zero))
         for name, reaction in carry(welds, on_supports(loads), model.columns, c.zero).items():
-            # one weld may hold the ground joints of several assemblies
+            # one weld may carry the ground joints of several assemblies
             out[name] = out[name].beside(reaction) if name in out else reaction
     return out
 
 
 def on_supports(loads: Sequence[Load]) -> list[Load]:
-    """Return the null loads that an assembly puts on the ground that bears them."""
+    """Return the opposite null loads, which act on the welded bodies that support the ground joints."""
     return [(joint.support, joint, -wrenches) for _, joint, wrenches in loads]
 
 
 def weld_edges(model: DcaModel) -> list[Edge]:
-    """Return the welds with their bodies, from the outermost to the world."""
+    """Return the edges of the welds, from the outermost to the world."""
     edges = []
     for weld in model.welds_scaled:
         outer = model.welded[weld.name]
@@ -208,14 +209,14 @@ def _from_statics(
     flags = null.components_unique()
     unique = all(flags) if decided is None else decided
     if unique or all(flags):
-        # what the steps decided stands; statics that sees nothing of it tells no components
+        # the decision of the steps stands; if statics finds no null reaction, the components stay undecided
         return _plain(name, components, unique, step or "extension")
     labelled = tuple(zip(components, flags, strict=True))
     return DcaVerdict(name, "non-unique", labelled, max(1, null.dimension()), step or "extension")
 
 
 def _plain(name: str, components: Sequence[str], unique: bool | None, by: str) -> DcaVerdict:
-    """Return a verdict on a whole reaction; the rows of a pair are independent, so unique means all."""
+    """Return a verdict on a whole reaction; if it is unique, so are all components: a pair's rows are independent."""
     component_unique = True if unique else None
     reactions: dict[bool | None, Uniqueness] = {True: "unique", False: "non-unique", None: "undecided"}
     return DcaVerdict(

@@ -1,1 +1,1 @@
-"""Mechanics that several rules share."""
+"""Computations shared by several rules."""

@@ -1,4 +1,4 @@
-"""One finding for all that a rule finds in a model."""
+"""One finding for all instances of a problem in a model."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mbplugin.linter.finding import ELEMENTS, Finding, Severity
 from mbplugin.linter.rule import Rule, body_place, make_finding
 from mbplugin.model.scene import Origin, Scene
 
-#: Characters of a list in a message.
+#: Maximum number of characters of a list in a message.
 _MOST = 160
-#: Words of a name that mean the left side, and what the right side is called.
+#: Words in a name for the left side, with the corresponding words for the right side.
 _WORDS = {
     "left": "right",
     "l": "r",
@@ -29,17 +29,17 @@ _WORDS = {
     "lm": "rm",
     "ml": "mr",
 }
-#: The words of a name: capitals begin one, digits and signs part them.
+#: The words of a name: they begin with capitals, or are separated by digits and signs.
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-#: Also inside a word, as in leftfinger.
+#: Words for a side that are also recognized inside a word, as in leftfinger.
 _INSIDE = re.compile(r"left|right", re.IGNORECASE)
-#: Up to here a joint may turn, rad; and up to here people write degrees.
+#: Largest plausible joint limit, rad; and largest limit that may be meant in degrees.
 _TWO_TURNS, _DEGREES_MOST = 4 * pi, 720.0
 
 
 @dataclass(frozen=True)
 class Instance:
-    """An element that a rule reports: its name, its place, and what the message shows of it."""
+    """An element reported by a rule: its name, its location, and its text in the message."""
 
     element: str
     origin: Origin | None
@@ -56,7 +56,7 @@ def joined_finding(
     so: str = "",
     evidence: Mapping[str, Any] | None = None,
 ) -> Iterator[Finding]:
-    """Yield one finding for all instances, at the first of them; nothing where there are none.
+    """Yield one finding for all instances, located at the first one; nothing if there are none.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ def joined_finding(
     severity : Severity
     instances : sequence of Instance
     what : str
-        What is the matter, before the list.
+        The problem; precedes the list.
     help : str
     so : str
-        What follows from it, after the list.
+        The consequence; follows the list.
     evidence : mapping, optional
     """
     if not instances:
@@ -97,7 +97,7 @@ def links_finding(
     help: str,
     evidence: Mapping[str, Any],
 ) -> Finding:
-    """Return one finding about several links, at a part of the first of them.
+    """Return one finding about several links, located at a part of the first one.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def links_finding(
     links : sequence of str
     message : str
     *parts : str
-        The part of a link that is wrong, and what stands for it where that is not written.
+        The part of a link that is wrong, followed by fallbacks for its location if it is not in the file.
     help : str
     evidence : mapping
     """
@@ -124,7 +124,7 @@ def links_finding(
 
 
 def shortened(phrases: Sequence[str], most: int = _MOST) -> str:
-    """Return phrases in one text, as many of them as fit, at least one."""
+    """Return distinct phrases joined in one text, as many as fit, at least one, and the number of the others."""
     shown: list[str] = []
     for phrase in dict.fromkeys(phrases):
         if shown and sum(map(len, shown)) + len(phrase) > most:
@@ -134,13 +134,13 @@ def shortened(phrases: Sequence[str], most: int = _MOST) -> str:
     return ", ".join(shown) + (f" and {left} more" if left else "")
 
 
-# Names that differ by a side: left and right, FL and FR, l_ and r_.
+# Names that differ in the side: left and right, FL and FR, l_ and r_.
 
 
 def twins(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of names of which one is the other with the sides exchanged, the left one first.
+    """Yield the pairs of names that differ only in the side, the left one first.
 
-    A name with two sides, as ``front_rightL``, says not which of them is mirrored.
+    Names with two words for a side, such as ``front_rightL``, are skipped as ambiguous.
     """
     known = dict.fromkeys(names)
     for name in known:
@@ -150,7 +150,7 @@ def twins(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _sides(name: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of the words for a side in a name, from and to."""
+    """Yield the start and end of each word for a side in a name."""
     right = set(_WORDS.values())
     inside = [match.span() for match in _INSIDE.finditer(name)]
     yield from inside
@@ -161,25 +161,25 @@ def _sides(name: str) -> Iterator[tuple[int, int]]:
 
 
 def _exchanged(name: str, start: int, end: int) -> str:
-    """Return the name with the left side at a place made the right one; as it is where there is none."""
+    """Return the name with the word for the left side replaced by that for the right; "" if it is not a left side."""
     right = _WORDS.get(name[start:end].lower())
     return name[:start] + _like(name[start:end], right) + name[end:] if right else ""
 
 
 def _like(pattern: str, word: str) -> str:
-    """Return a word in capitals or not, as another one is."""
+    """Return a word with the capitalization of another one."""
     if pattern.isupper():
         return word.upper()
     return word.capitalize() if pattern[:1].isupper() else word
 
 
-# Angles that should be in radians and look like degrees.
+# Angles that should be in radians but look like degrees.
 
 
 def in_degrees(values: Iterable[float]) -> bool:
-    """Return whether the limits of a joint are whole degrees: one beyond two turns, none a fraction.
+    """Return True if the limits of a joint look like degrees: all are integers, and one exceeds two turns in rad.
 
-    Powers of ten stand for "no limit".
+    Powers of ten do not count as exceeding, since they stand for "no limit".
     """
     stated = [abs(float(value)) for value in values if value]
     whole = all(value <= _DEGREES_MOST and value == round(value) for value in stated)

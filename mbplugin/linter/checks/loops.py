@@ -1,7 +1,7 @@
-"""Loops that mimic joints imitate: bodies of two branches that stay together in one point.
+"""Loops imitated by mimic joints: bodies of two branches that share a common point throughout the motion.
 
-A coupled linkage has one freedom. Where two of its bodies turn against each other about a point that is
-fixed in both, a hinge could stand there without hindering the motion: the real mechanism has one.
+A coupled linkage has one freedom. If two of its bodies rotate relative to each other about a point that is
+fixed in both, a hinge at that point would not hinder the motion: the real mechanism has one there.
 """
 
 from __future__ import annotations
@@ -23,46 +23,47 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import MADE, Payload, Scene
 from mbplugin.model.spatial import AnyArray, Array, Pose, is_turn, rpy_from_rotation, skew
 
-#: Angles of the leading joint at which the linkage is looked at, rad.
+#: Angles of the leading joint at which the linkage is evaluated, rad.
 _ANGLES = (0.0, 0.15, 0.3, 0.45, 0.6)
-#: The distance that the point may move, and how far away it may be, in sizes of the linkage.
+#: Largest motion of the common point, and its largest distance, both relative to the size of the linkage.
 _STAYS, _REACH = 1e-3, 2.0
-#: How far apart frames that coincide may be, in sizes of the mechanism.
+#: Largest distance of coinciding frames, relative to the size of the mechanism.
 _MEET = 1e-3
-#: A rotation below this is none, rad; and bodies of a linkage, above which nothing is looked for.
+#: Smallest relative rotation that counts, rad; and largest number of bodies of a linkage that is searched.
 _TURNS, _MOST = 0.05, 24
-#: Axes are parallel up to this angle, rad; a direction is one of others up to this share.
+#: Axes are parallel within the first tolerance; the second is the relative tolerance for the rank of directions.
 _PARALLEL, _DEPENDENT = 1e-6, 1e-6
-#: Of what is pasted, m and rad.
+#: Decimals of the numbers to paste, m and rad.
 _DECIMALS = 10
 #: Ratio and offset (rad) of a follower.
 _Line = tuple[float, float]
-#: ``grounded`` and ``borne``: fixed to the ground, or to a mass; ``root``: a root that only a free base
-#: moves; ``moving``: it moves, and nothing that is fixed to it has mass.
+#: ``grounded``, ``borne``: fixed to the ground, or to another link with mass; ``root``: a root that moves only with a
+#: free base; ``moving``: it moves, and no other link fixed to it has mass.
 Carriage = Literal["grounded", "borne", "root", "moving"]
-#: Share of a mass below which a link does not matter.
+#: A link below this fraction of the mass of its rigid group is negligible.
 _NEGLIGIBLE = 0.01
-#: Poses that climb in each sense, sweeps over their coordinates; the best ones, which go on, and their sweeps.
+#: Hill climbing: number of starts for each sign and their sweeps over the coordinates; number of best poses retained
+#: and their further sweeps.
 _STARTS, _SWEEPS, _KEPT, _LAST = 64, 7, 12, 20
-#: Shares of a pull below which it depends on no coordinate, and by which it is larger than another.
+#: Fractions of a pull below which it does not depend on a coordinate, and below which two pulls are equal.
 _NOTHING, _EQUAL = 1e-9, 1e-9
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class MissingJoint:
-    """Two bodies that meet in one point, and the joint that is missing there.
+    """Two bodies with a common point, and the joint that is missing there.
 
     Parameters
     ----------
     body_a, body_b : str
     point : (3,) array, m, world
     type : str
-        Of the missing joint: one that leaves a planar loop without redundant constraints, else a spherical one.
+        Type of the missing joint: in a planar loop, one without redundant constraints; else spherical.
     X_AP, X_BS : Pose
-        Its frames in the frames of the links.
+        Its frames in the link frames.
     leader : str
-        The joint that leads the imitated loop; empty where nothing imitates one.
+        The leading joint of the imitated loop; empty if no loop is imitated.
     mimics : tuple of str
         Joints whose mimics it replaces.
     """
@@ -94,14 +95,14 @@ class MissingJoint:
 
 
 def imitated_loops(scene: Scene) -> Iterator[MissingJoint]:
-    """Yield the loops that the followers of a leading joint imitate, each with mimics of its own."""
+    """Yield the loops imitated by the followers of a leading joint; no mimic is replaced twice."""
     mech = scene.mechanism
     for leader, followers in _leaders(mech).items():
         yield from _loops(mech, leader, followers)
 
 
 def _leaders(mech: Mechanism) -> dict[str, dict[str, _Line]]:
-    """Return the revolute joints that lead others by a mimic, and how each follower depends on it."""
+    """Return the leading revolute joints, each with ratio and offset of its followers by mimics."""
     followed: dict[str, tuple[str, _Line]] = {}
     for coupling in mech.couplings:
         if coupling.type == "mimic" and len(coupling.terms) == 2:
@@ -121,7 +122,7 @@ def _leaders(mech: Mechanism) -> dict[str, dict[str, _Line]]:
 
 
 def _turns_alone(mech: Mechanism, joint: str) -> bool:
-    """Whether a joint is a revolute joint with a coordinate of its own; one that closes a loop has none."""
+    """Return True if a joint has the single freedom ``rz`` and is in the tree; closures have no coordinate."""
     return joint in mech.tree.joint_of_pair and mech.pair_by_name[joint].kind.free == ("rz",)
 
 
@@ -150,20 +151,20 @@ def _loops(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> Iter
             continue
         kept -= {*mimics}
         X_WA, X_WB = (motion[0].of(index[body]) for body in (a, b))
-        # both frames at one place: what the imitation is inaccurate by would keep the loop from closing
+        # put both frames at the same point: the inaccuracy of the imitation would prevent the loop from closing
         X_WP = Pose.from_xyz_axis(X_WA.apply(point), np.array([0.0, 0.0, 1.0]) if axis is None else axis)
         type = "spherical" if axis is None else "point-on-line"
         frames = (X_WA.inverse() @ X_WP, X_WB.inverse() @ X_WP)
         yield MissingJoint(a, b, X_WP.p, type, *frames, leader, mimics)
 
 
-# Frames of two branches that coincide: where a linkage was cut to make a tree of it.
+# Coinciding frames of two branches: where a linkage was cut to obtain a tree.
 
 
 def coinciding_frames(scene: Scene) -> Iterator[MissingJoint]:
-    """Yield the joints that are missing where fixed frames without mass, of two bodies that move, coincide.
+    """Yield the missing joints where two massless fixed frames of different bodies coincide.
 
-    A place with more than two frames is none where a joint was cut.
+    If more than two frames coincide, no joint was cut there.
     """
     mech, group = scene.mechanism, rigid_groups(scene.mechanism)
     poses, index = forward(mech, scene.state.q), mech.body_index
@@ -197,10 +198,10 @@ def coinciding_frames(scene: Scene) -> Iterator[MissingJoint]:
 
 
 def _couples(points: Array, distance: float) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of points (n, 3) that are within a distance of each other, m, and of no other point."""
+    """Yield the pairs of points (n, 3) within a distance, m, of each other and of no other point."""
     if len(points) < 2 or distance == 0:
         return
-    # a point and those near it are in one cell or in neighbouring ones
+    # points near each other are in the same cell or in neighbouring cells
     corners = [tuple(cell) for cell in np.floor(points / distance).tolist()]
     cells: dict[tuple[float, ...], list[int]] = {}
     for k, cell in enumerate(corners):
@@ -216,18 +217,18 @@ def _couples(points: Array, distance: float) -> Iterator[tuple[int, int]]:
 def _replaced(
     mech: Mechanism, bodies: tuple[str, str], point: Array, poses: BodyPoses, kept: set[str]
 ) -> tuple[Array | None, tuple[str, ...]]:
-    """Return the axis (3,) of a planar loop in world axes, and the mimics that a joint of two bodies replaces.
+    """Return the normal (3,) of a planar loop in world axes, and the mimics that a joint of two bodies replaces.
 
-    Of the mimics that are kept, those nearest to the joint; none where they are too few, as for a loop within others.
+    These are the mimics in ``kept`` that are nearest to the joint; none if too few are left, as in nested loops.
 
     Parameters
     ----------
     bodies : two names
-        The joint is at a point (3,) of the first, m, in its frame.
+        The joint is at ``point`` (3,) of the first body, m, in its frame.
     """
     ways = [[j for j in mech.tree.way_in(body) if j.pair is not None and j.pair.kind.free] for body in bodies]
     own = [[j for j in way if j not in other] for way, other in (ways, ways[::-1])]
-    # in turn from both ends, as they are seen from the joint that is missing
+    # alternate between both branches, starting at the missing joint
     loop = [j for pair in zip_longest(*own) for j in pair if j is not None]
     there = poses.of(mech.body_index[bodies[0]]).apply(point)
     places = [joint_axes(mech, joint, poses) for joint in loop]
@@ -246,7 +247,7 @@ def _replaced(
 
 
 def _normal(screws: list[Array]) -> Array | None:
-    """Return the normal (3,) of the plane in which joints move, given their screws (6,); None without such a plane."""
+    """Return the normal (3,) of the common plane of motion of joints with screws (6,); None if there is none."""
     turns = [S[3:] for S in screws if S[3:].any()]
     if not turns:
         return None
@@ -257,7 +258,7 @@ def _normal(screws: list[Array]) -> Array | None:
 
 
 def _rank(rates: list[Array]) -> int:
-    """Return how many directions velocities (3,) of a point have."""
+    """Return the dimension of the span of velocities (3,) of a point."""
     return int(np.linalg.matrix_rank(np.array(rates), rtol=_DEPENDENT))
 
 
@@ -277,19 +278,19 @@ def _poses(mech: Mechanism, leader: str, followers: Mapping[str, _Line], angle: 
 
 
 def _common_point(motion: list[Pose], size: float) -> Array | None:
-    """Return the point of A, (3,) m, that a point of B stays at; None where there is none.
+    """Return the point of A, (3,) m, that coincides with a fixed point of B; None if there is none.
 
     Parameters
     ----------
     motion : list of Pose
         X_AB at several angles.
     size : float
-        Of the linkage, m.
+        Size of the linkage, m.
     """
     turned = [motion[0].R.T @ X.R for X in motion[1:]]
     if max(float(np.arccos(np.clip((np.trace(R) - 1) / 2, -1, 1))) for R in turned) < _TURNS:
         return None
-    # R p_B − p_A = −t at every angle; what is free along the axis is set to the least distance
+    # R p_B − p_A = −t at every angle; along the axis, where the point is free, lstsq chooses the least distance
     rows = np.vstack([np.hstack((X.R, -np.eye(3))) for X in motion])
     known = -np.concatenate([X.p for X in motion])
     solution = np.linalg.lstsq(rows, known, rcond=1e-9)[0]
@@ -298,11 +299,11 @@ def _common_point(motion: list[Pose], size: float) -> Array | None:
     return solution[3:] if left <= _STAYS * size and near else None
 
 
-# How a link is held: by the ground, by a body with mass, or by nothing that has mass.
+# Support of a link: by the ground, by a link with mass, or by nothing with mass.
 
 
 class Carriages:
-    """How the links of a scene are held; frames and bodies that readers made count as what they are."""
+    """Support of each link of a scene, including frames and bodies made by readers."""
 
     def __init__(self, scene: Scene) -> None:
         mech = scene.mechanism
@@ -314,65 +315,64 @@ class Carriages:
         self._roots = {joint.outer for joint in mech.tree.joints if joint.pair is None}
 
     def of(self, name: str) -> Carriage:
-        """Return how a link is held; its own mass does not count."""
+        """Return the support of a link; the link's own mass does not count."""
         group = self._group[name]
         if WORLD in group:
             return "grounded"
         if any(self._mass[other] > 0 for other in group if other != name):
             return "borne"
-        # where the caller frees the base, the root moves; where nobody says it, most robots are bolted down
+        # the root moves only if the caller states a free base; by default most robots are bolted down
         freed = self._scene.request is not None and self._scene.request.base == "free"
         return "moving" if freed or not group & self._roots else "root"
 
     def heavier(self, body: Body) -> bool:
-        """Return whether the ground or a heavier body is fixed to a body."""
+        """Return True if the ground or a heavier body is rigidly connected to a body."""
         group = self._group[body.name]
         return WORLD in group or any(self._mass[other] > body.mass for other in group if other != body.name)
 
     def is_negligible(self, name: str) -> bool:
-        """Return whether a link has less than 1 % of the mass of all that fixed joints make one with it."""
+        """Return True if a link has less than 1 % of the mass of its rigid group."""
         return self._mass[name] < _NEGLIGIBLE * self._total[self._group[name]]
 
     def together(self, name: str) -> frozenset[str]:
-        """Return the links that fixed joints make one with a link."""
+        """Return the links of the rigid group of a link, itself included."""
         return self._group[name] - {WORLD}
 
 
 def states_inertial(scene: Scene, body: Body) -> bool:
-    """Return whether a body has a mass or an inertia in its file, be it zero."""
+    """Return True if a mass or an inertia of a body is stated in its file, even if zero."""
     written = any(("body", body.name, part) in scene.origin for part in ("inertial", "mass"))
     return written or not body.massless
 
 
 def is_made(scene: Scene, name: str) -> bool:
-    """Return whether a reader made a body, which no file names."""
+    """Return True if a body was made by a reader and is not in a file."""
     return ("body", name, MADE) in scene.origin
 
 
-# The poses in which gravity pulls hardest on joints of a tree.
+# Poses with the largest gravity loads on joints of a tree.
 #
-# The pull has many local maxima. In one coordinate it is A + B cos q + C sin q + D q, whose largest value is
-# known: many
-# poses climb at once, each coordinate in turn to the best value of its whole range.
+# The load has many local maxima. As a function of one coordinate it is A + B cos q + C sin q + D q, whose maximum
+# is known: many poses are improved at once, each coordinate in turn being set to its best value in the whole range.
 
 
 @dataclass(frozen=True, eq=False)
 class GravityPull:
-    """Joints of one freedom each and what they carry, as they are at a pose.
+    """Single-freedom joints and the masses that they carry, at a pose.
 
     Parameters
     ----------
     gravity : (3,) array
-        m/s².
+        Gravitational acceleration, m/s².
     S : (k, 6) array
         Twists of the joints at their ``points``, linear part first, world.
     points : (k, 3) array, m
     before : (k,) array of int
-        The joint in front of each one, −1 for none.
+        The preceding joint of each joint, −1 for none.
     mass, moment : (k,), (k, 3) array
-        Of what hangs on each joint and on none beyond it: kg; mass times place, kg·m, world.
+        Mass between each joint and the next ones, kg, and its first moment (mass times position), kg·m, world.
     low, high : (k,) array
-        Ranges of the coordinates from those of the pose, rad and m.
+        Ranges of the coordinates relative to the pose, rad and m.
     """
 
     gravity: Array
@@ -385,13 +385,13 @@ class GravityPull:
     high: Array
 
     def starts(self, count: int) -> Array:
-        """Return displacements (count, k) of poses anywhere within the ranges, the nearest one to the pose first."""
+        """Return displacements (count, k) of random poses within the ranges; the first is the nearest to the pose."""
         inner = np.random.default_rng(0).random((count - 1, len(self.low)))
         nearest = np.clip(0.0, self.low, self.high)
         return np.vstack((nearest, self.low + inner * (self.high - self.low)))
 
     def hardest(self, joints: Sequence[int]) -> Array:
-        """Return the displacements (n, k) of the poses in which gravity pulls hardest on each of n joints."""
+        """Return the displacements (n, k) of the poses with the largest gravity load on each of n joints."""
         of, count = np.array(joints), len(joints)
         sense = np.tile(np.repeat([1.0, -1.0], _STARTS), (count, 1))
         Q = np.tile(self.starts(_STARTS), (count, 2, 1))
@@ -407,8 +407,8 @@ class GravityPull:
     def _climb(self, Q: Array, sense: Array, joints: AnyArray) -> Array:
         """Set each coordinate of poses Q (n, s, k) in turn to its best value; return the pulls (n, s) on joints (n,).
 
-        ``sense`` (n, s) is the sign in which each pull is to be large. The pull on a joint is
-        g · R_front dE h: h are mass and moment of what is beyond it, moved by the joints there.
+        ``sense`` (n, s) is the sign in which each pull is maximized. The pull on a joint is g · R_front dE h,
+        where h is mass and moment of the bodies beyond it, displaced by the joints there.
         """
         R, inner = self._turned(Q), self._inner()
         pull = np.zeros(Q.shape[:2])
@@ -434,7 +434,7 @@ class GravityPull:
         return sense * pull
 
     def _inner(self) -> AnyArray:
-        """Return (k, k) whether each joint is beyond each other one."""
+        """Return a matrix (k, k), True where the joint of the row is beyond that of the column."""
         inner = np.zeros((len(self.before),) * 2, dtype=bool)
         for k, before in enumerate(self.before.tolist()):
             if before >= 0:
@@ -443,7 +443,7 @@ class GravityPull:
         return inner
 
     def _turned(self, Q: Array) -> Array:
-        """Return how far what is in front of each joint has turned at poses Q (n, s, k): (k, n, s, 3, 3)."""
+        """Return the rotations (k, n, s, 3, 3) due to the joints before each joint, at poses Q (n, s, k)."""
         A = np.array([skew(a) for a in self.S[:, 3:]])
         angle = Q[..., None, None]
         turns = np.eye(3) + np.sin(angle) * A + (1 - np.cos(angle)) * (A @ A)
@@ -461,7 +461,7 @@ class GravityPull:
         return np.stack((m * self.points[k] + along, way - along, np.cross(a, way), slide), axis=2)
 
     def _best(self, k: int, factors: Array) -> Array:
-        """Return the displacements (n, s) in the range at which factors (n, s, 4) · (1, cos q, sin q, q) is largest."""
+        """Return the displacements q (n, s) in the range that maximize factors (n, s, 4) · (1, cos q, sin q, q)."""
         low, high = self.low[k], self.high[k]
         top = low + np.mod(np.arctan2(factors[..., 2], factors[..., 1]) - low, 2 * np.pi)
         upper = factors @ (_basis(np.array(high)) - _basis(np.array(low))) > 0
@@ -473,9 +473,9 @@ class GravityPull:
 def gravity_pull(
     mech: Mechanism, payloads: Sequence[Payload], q: Array
 ) -> tuple[GravityPull, list[str], bool]:
-    """Return the pull of gravity at a pose q (nq,), the names of its joints, and whether these are all that moves.
+    """Return the gravity model at a pose q (nq,), the names of its joints, and True if no other joint moves.
 
-    Screws, coupled joints, slides without limits and joints with several freedoms stay where they are.
+    Screws, coupled joints, slides without limits and joints with several freedoms remain at their coordinates.
     """
     poses, index = forward(mech, q), mech.body_index
     coupled = {term.joint for coupling in mech.couplings for term in coupling.terms}
@@ -507,33 +507,33 @@ def gravity_pull(
 
 
 def _range(pair: Pair) -> tuple[float, float] | None:
-    """Return the values that a joint of one freedom may take, a turn at most; None where that is not known."""
+    """Return the range of a joint with one freedom, at most one turn; None if unknown."""
     low, high = pair.freedoms[0].lower, pair.freedoms[0].upper
     if pair.lead or not low < high:
         return None
     if not is_turn(pair.kind.free[0]):
         return (low, high) if np.isfinite([low, high]).all() else None
     if high - low > 2 * np.pi:
-        # the turn that is nearest to zero
+        # the turn closest to being centred at zero
         low = min(max(low, -np.pi), high - 2 * np.pi)
         high = low + 2 * np.pi
     return low, high
 
 
 def _slopes(factors: Array) -> Array:
-    """Return the factors (n, s, 4) of the derivative of a sum with ``factors``, for one without q · cos q."""
+    """Return the factors (n, s, 4) of the derivative of factors · (1, cos q, sin q, q)."""
     a, b, c, d = np.moveaxis(factors, -1, 0)
     return np.stack((d, c, -b, np.zeros_like(a)), axis=-1)
 
 
 def _basis(q: Array, slopes: Array | bool = False) -> Array:
-    """Return 1, cos q, sin q and q (…, 4), or their slopes."""
+    """Return 1, cos q, sin q and q (…, 4), or their derivatives."""
     values = np.stack((np.ones_like(q), np.cos(q), np.sin(q), q), axis=-1)
     rates = np.stack((np.zeros_like(q), -np.sin(q), np.cos(q), np.ones_like(q)), axis=-1)
     return np.where(np.asarray(slopes)[..., None], rates, values)
 
 
-# Facts of a scene that several rules need: computed once, and kept as long as the scene.
+# Values for a scene that several rules need: computed once and cached while the scene exists.
 
 
 def per_scene(function: Callable[[Scene], T]) -> Callable[[Scene], T]:
@@ -549,35 +549,35 @@ def per_scene(function: Callable[[Scene], T]) -> Callable[[Scene], T]:
     return kept
 
 
-# How far a mechanism and its bodies extend, as far as their joints say.
+# Sizes of a mechanism and its bodies, judged by the positions of joints.
 
 
 @dataclass(frozen=True, eq=False)
 class Extents:
-    """Lengths of a mechanism.
+    """Sizes of a mechanism and its bodies.
 
     Parameters
     ----------
     whole : float
-        Diagonal of the box around all joints and link frames in the pose of the file, m; 0 where all are in one place.
+        Diagonal of the box around all joints and link frames in the pose of the file, m; 0 if all coincide.
     joints : dict of body name to (n, 3) array
-        Where the joints of a body are, in its link frame, m.
+        Positions of the joints of a body in its link frame, m.
     """
 
     whole: float
     joints: dict[str, Array]
 
     def of(self, body: str) -> float:
-        """Return the largest distance between two joints of a body along the axes of its frame, m."""
+        """Return the diagonal of the box around the joints of a body, along the axes of its frame, m."""
         return float(np.linalg.norm(np.ptp(self.joints[body], axis=0))) if body in self.joints else 0.0
 
 
 def extents(scene: Scene) -> Extents:
-    """Return the lengths of a scene's mechanism."""
+    """Return the sizes of a scene's mechanism."""
     mech = scene.mechanism
     poses = forward(mech, scene.state.q)
     own: dict[str, list[Array]] = {}
-    # the frame of a link lies at its joint, that of the root where its author put it
+    # link frames are at joints, except that of the root, which is arbitrary
     points = [poses.of(k).p for k in range(len(mech.bodies))]
     for pair in mech.pairs:
         for body, X in ((pair.body_a, pair.X_AP), (pair.body_b, pair.X_BS)):

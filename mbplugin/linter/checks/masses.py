@@ -1,4 +1,4 @@
-"""Principal moments of inertia, and what is impossible about them."""
+"""Principal moments of inertia, and checks for impossible inertias."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 
 _LARGE, _SMALL = 2.0, 0.02
-#: The densest metals have 22 600 kg/m³; and the part of the ball's radius of gyration that is too small.
+#: Largest density, kg/m³ (the densest metals have 22 600 kg/m³); and the fraction of the radius of gyration of a ball
+#: of this density below which a radius is too small.
 _DENSEST, _DENSE = 25_000.0, 1 / 3
 _LINKS, _FACTOR = 3, 1.5
-#: A link with less than this part of the robot's mass is there as a frame.
+#: A link with less than this fraction of the robot's mass only serves as a frame.
 _NEGLIGIBLE = 1e-3
-#: Below this fraction of the largest moment a difference is rounding of our own rotations.
+#: Below this fraction of the largest moment a difference is rounding from rotations computed here.
 _ROUNDING = 1e-12
-#: Below this fraction of the largest moment it is rounding of the file: a lamina written with six digits.
+#: Below this fraction of the largest moment a difference is rounding in the file: a lamina written with six digits.
 _LAMINA = 1e-6
-#: Radius of gyration of a point mass, m: exporters leave 1e-20 kg·m² where they mean none.
+#: Radius of gyration of a point mass, m: exporters write 1e-20 kg·m² for a zero inertia.
 _POINT = 1e-6
 
 
@@ -33,13 +34,13 @@ _POINT = 1e-6
 
 @per_scene
 def implausible_radii(scene: Scene) -> Mapping[str, str]:
-    """Return the radii of links without a readable shape that contradict the robot, in words, in file order."""
+    """Return the implausible radii of gyration of links without a readable shape, in words, in file order."""
     around, repeated = extents(scene), {body.name for body in repeated_inertias(scene)}
     found: dict[str, str] = {}
     for body in scene.mechanism.bodies:
         if around.whole == 0 or not possible(body) or placeholder(body) or body.name in repeated:
             continue
-        # the smallest masses that numbers have would make the square of it infinite
+        # take the roots first: with the smallest representable masses the quotient would overflow
         radius = float(np.sqrt(principal_moments(body)[-1]) / np.sqrt(body.mass))
         against = _contradiction(body, radius, around)
         if against and solid_of(scene.shapes.get(body.name, ()), scene.request) is None:
@@ -48,7 +49,7 @@ def implausible_radii(scene: Scene) -> Mapping[str, str]:
 
 
 def _contradiction(body: Body, radius: float, around: Extents) -> str:
-    """Return the size that a radius of gyration (m) contradicts; empty where it fits."""
+    """Return the size that a radius of gyration (m) contradicts, in words; empty if it is plausible."""
     if radius > _LARGE * around.whole:
         return f"the mechanism {around.whole:.3g} m"
     if radius < _SMALL * around.of(body.name):
@@ -78,9 +79,9 @@ def _different(group: list[Body]) -> bool:
 
 @lru_cache(maxsize=4096)
 def principal_moments(body: Body) -> Array:
-    """Return the principal moments about the centre of mass, increasing, (3,), kg·m²; many rules ask for them."""
+    """Return the principal moments about the centre of mass, increasing, (3,), kg·m²; cached for many rules."""
     if is_diagonal(body):
-        # as written: the triangle inequality of a thin plate hangs on the last bit
+        # keep the moments as written: the triangle inequality of a thin plate depends on the last bit
         moments = np.sort(np.diag(body.I_C))
     else:
         moments = np.linalg.eigvalsh(0.5 * (body.I_C + body.I_C.T))
@@ -90,29 +91,29 @@ def principal_moments(body: Body) -> Array:
 
 
 def is_diagonal(body: Body) -> bool:
-    """Return whether the inertia is written, or happens to lie, along the link's axes."""
+    """Return True if the principal axes of the inertia are the link's axes."""
     return not (body.I_C - np.diag(np.diag(body.I_C))).any()
 
 
 def negative(body: Body) -> bool:
-    """Return whether a principal moment is negative."""
+    """Return True if a principal moment is negative."""
     return bool(principal_moments(body)[0] < -_nothing(body))
 
 
 def vanishing(body: Body) -> bool:
-    """Return whether a principal moment is zero, and none negative."""
+    """Return True if the smallest principal moment is zero."""
     return bool(abs(principal_moments(body)[0]) <= _nothing(body))
 
 
 def _nothing(body: Body) -> float:
-    """Return the moment that is that of a point mass, kg·m²."""
+    """Return the moment up to which a body is a point mass, kg·m²."""
     return max(body.mass, 0.0) * _POINT**2
 
 
 def triangle_excess(body: Body) -> float:
-    """Return by how much the largest moment exceeds the sum of the others, kg·m²; zero where it is rounding.
+    """Return the excess of the largest moment over the sum of the others, kg·m²; zero if it is rounding.
 
-    For a lamina the moments are equal to the last digit that is written.
+    For a lamina both are equal up to the last digit in the file.
     """
     smallest, middle, largest = (float(moment) for moment in principal_moments(body))
     excess = largest - smallest - middle
@@ -121,11 +122,11 @@ def triangle_excess(body: Body) -> float:
 
 
 def placeholder(body: Body) -> bool:
-    """Return whether the inertia is all ones: the identity, also turned, or ones in every entry."""
+    """Return True if the inertia is a placeholder: the identity, or ones in every entry."""
     deviations = (np.abs(body.I_C - ones).max() for ones in (np.eye(3), np.ones((3, 3))))
     return bool(min(deviations) <= _ROUNDING)
 
 
 def possible(body: Body) -> bool:
-    """Return whether mass and inertia are those of some real body."""
+    """Return True if mass and inertia are physically possible."""
     return body.mass > 0 and not (negative(body) or vanishing(body) or triangle_excess(body))

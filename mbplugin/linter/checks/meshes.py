@@ -1,4 +1,4 @@
-"""Mass properties of a mesh at density one, as sums over its triangles."""
+"""Mass properties of shapes and meshes at density one; those of meshes are sums over triangles."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from mbplugin.model.spatial import Array
 from mbplugin.readers.common.paths import looked_up
 from mbplugin.readers.meshes import UnusableMesh, mesh_extent, mesh_file, read_triangles
 
-#: Switches the kept numbers off, for this process and those that it starts.
+#: Environment variable that disables the cache, for this process and its child processes.
 OFF = "MBPLUGIN_NO_MESH_CACHE"
-#: Of the numbers that are kept; another one makes all of them be computed again.
+#: Version of the cached numbers; changing it invalidates all of them.
 _VERSION = 2
-#: Bytes of a file with kept numbers.
+#: Maximum size of a cache file, bytes.
 _LONGEST_KEPT = 100_000
-#: Vertices that are nearer to each other than this fraction of the mesh's size are one.
+#: Vertices closer to each other than this fraction of the mesh's size are merged.
 _MERGED = 1e-6
 _ODD = np.uint64(0xD6E8FEB86659FD93)
 
@@ -63,9 +63,9 @@ class Solid:
 
 
 def solid_of(shapes: Iterable[Shape], request: Request | None) -> Solid | None:
-    """Return the union of a link's collision shapes, else of its visual ones, in link axes.
+    """Return the sum of a link's collision shapes, or of its visual shapes if it has none, in link axes.
 
-    Overlaps count twice. None where there is no shape, or one that is flat, endless or unreadable.
+    Overlaps count twice. None if there is no shape, or a shape is flat, infinite or unreadable.
     """
     known = tuple(shapes)
     chosen = [s for s in known if s.role == "collision"] or [s for s in known if s.role == "visual"]
@@ -121,7 +121,7 @@ def _primitive(shape: Shape) -> Solid | None:
     elif shape.kind == "capsule":
         r, h = shape.size
         tube, ball = pi * r * r * h, 4 / 3 * pi * r**3
-        # each half ball has its centroid 3/8 r outside the tube's end
+        # the centroid of each half ball is 3/8 r outside the end of the tube
         across = tube * (3 * r * r + h * h) / 12 + ball * (0.4 * r * r + h * h / 4 + 3 / 8 * r * h)
         volume = tube + ball
         along = tube * r * r / 2 + 0.4 * ball * r * r
@@ -144,11 +144,11 @@ def _mesh(shape: Shape, request: Request | None) -> Solid | None:
     return Solid(own.volume, own.center, own.inertia, own.lower, own.upper)
 
 
-# Solids and sizes of mesh files, kept between runs: a file counts as the same by path, size and time.
+# Solids and sizes of mesh files, cached between runs; a file is identified by path, size and time.
 
 
 def solid_of_file(path: str) -> MeshSolid | None:
-    """Return the solid of a mesh file in the file's units; None where it has none or cannot be read."""
+    """Return the solid of a mesh file in the file's units; None if it has none or cannot be read."""
     numbers = _of_file("solid", path)
     if numbers is None:
         return None
@@ -157,17 +157,17 @@ def solid_of_file(path: str) -> MeshSolid | None:
 
 
 def extent_of_file(path: str) -> Array | None:
-    """Return the edges (3,) of the box around a mesh in the file's units; None as of ``mesh_extent``."""
+    """Return the edges (3,) of the bounding box of a mesh in the file's units; None where ``mesh_extent`` does."""
     return _of_file("extent", path)
 
 
 def _of_file(kind: str, path: str) -> Array | None:
-    """Return the numbers computed of a mesh file, (19,) for a solid and (3,) for an extent; once in a run."""
+    """Return the numbers computed from a mesh file, (19,) for a solid and (3,) for an extent, cached during a run."""
     return looked_up((kind, path), lambda: _current(kind, path))
 
 
 def _current(kind: str, path: str) -> Array | None:
-    """Return the numbers computed of a file as it is now, (19,) or (3,)."""
+    """Return the numbers computed from the present state of a file, (19,) or (3,)."""
     try:
         status = Path(path).stat()
     except OSError:
@@ -177,7 +177,7 @@ def _current(kind: str, path: str) -> Array | None:
 
 @lru_cache(maxsize=4096)
 def _numbers(kind: str, path: str, size: int, time: int) -> Array | None:
-    """Return the stored numbers of a file of this size and time, (19,) or (3,); computed where none are stored."""
+    """Return the numbers of a file of this size and time, (19,) or (3,), from the cache or newly computed."""
     count, compute = _COMPUTED[kind]
     folder = None if os.environ.get(OFF) else _folder()
     if folder is None:
@@ -192,9 +192,9 @@ def _numbers(kind: str, path: str, size: int, time: int) -> Array | None:
 
 
 def _solid(path: str) -> Array | None:
-    """Return the numbers (19,) of the solid in a mesh file; None where it has none."""
+    """Return the numbers (19,) of the solid in a mesh file; None if it has none."""
     try:
-        # coordinates of any size are squared and cubed; what overflows encloses nothing
+        # huge coordinates may overflow when squared and cubed; such a mesh counts as having no solid
         with np.errstate(all="ignore"):
             solid = mesh_solid(*read_triangles(path))
     except UnusableMesh:
@@ -205,7 +205,7 @@ def _solid(path: str) -> Array | None:
     return np.concatenate(parts)
 
 
-#: How many numbers are kept of a file, and what computes them.
+#: Count of the numbers cached for a file, and the function that computes them.
 _COMPUTED: dict[str, tuple[int, Callable[[str], Array | None]]] = {
     "solid": (19, _solid),
     "extent": (3, mesh_extent),
@@ -218,7 +218,7 @@ def _folder() -> Path | None:
 
 
 def _read(file: Path, key: str, count: int) -> tuple[Array | None] | None:
-    """Return the numbers that a file stores, in a tuple, as it may store that there are none; else None."""
+    """Return a tuple with the numbers in a cache file, or with None if it records that there are none; else None."""
     try:
         kept = json.loads(read_bounded(file, _LONGEST_KEPT))
         if kept["key"] != key:
@@ -228,16 +228,16 @@ def _read(file: Path, key: str, count: int) -> tuple[Array | None] | None:
         numbers = np.array(kept["numbers"], dtype=float)
         if numbers.shape != (count,) or not np.isfinite(numbers).all():
             return None
-    # a file that is not ours, cut off or of another version
+    # a foreign file, a truncated one, or one of another version
     except (UnreadableFile, ValueError, TypeError, KeyError):
         return None
     return (numbers,)
 
 
 def _store(file: Path, key: str, numbers: Array | None) -> None:
-    """Keep numbers (n,) in a file, or that there are none."""
+    """Store numbers (n,) in a cache file, or that there are none."""
     listed = None if numbers is None else numbers.tolist()
-    # a cache that cannot be written costs time, nothing else
+    # a cache that cannot be written only costs time
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=file.parent)
@@ -248,7 +248,7 @@ def _store(file: Path, key: str, numbers: Array | None) -> None:
 
 @dataclass(frozen=True, eq=False)
 class MeshSolid:
-    """What a mesh encloses, in the file's units.
+    """The solid enclosed by a mesh, in the file's units.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ class MeshSolid:
 
 
 def mesh_solid(vertices: Array, faces: NDArray[np.int64]) -> MeshSolid | None:
-    """Return the solid that triangles enclose; of their convex hull where they enclose none.
+    """Return the solid enclosed by triangles, or their convex hull if they do not enclose one.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def mesh_solid(vertices: Array, faces: NDArray[np.int64]) -> MeshSolid | None:
     Returns
     -------
     MeshSolid or None
-        None where all vertices lie in a plane.
+        None if all vertices lie in a plane.
     """
     is_used = np.zeros(len(vertices), dtype=bool)
     is_used[faces] = True
@@ -302,23 +302,22 @@ def mesh_solid(vertices: Array, faces: NDArray[np.int64]) -> MeshSolid | None:
     lower, upper = used.min(axis=0), used.max(axis=0)
     middle = 0.5 * (lower + upper)
     if is_closed(vertices, faces):
-        # about the middle of the box: far from the origin the sums would lose their digits
+        # integrate about the middle of the box: far from the origin the sums would lose digits
         found = _integrals((vertices - middle)[faces], middle)
         if found is not None:
             return MeshSolid(*found, lower, upper)
-    # STL repeats a vertex in every triangle
+    # unique, because STL repeats a vertex in every triangle
     hull = _hull_triangles(np.unique(used - middle, axis=0))
     found = None if hull is None else _integrals(hull, middle)
     return None if found is None else MeshSolid(*found, lower, upper)
 
 
 def is_closed(vertices: Array, faces: NDArray[np.int64]) -> bool:
-    """Return whether triangles (k, 3) on vertices (n, 3) go through every edge as often in both directions.
+    """Return True if triangles (k, 3) on vertices (n, 3) contain every edge equally often in both directions.
 
-    Then the sums over the triangles do not depend on the origin. Vertices count as one where they are
-    within a millionth of the size of the mesh, because STL repeats a vertex in every triangle. Each directed
-    edge has a number of 64 bits, the reverse one its negative: their sum is zero where the edges cancel,
-    and by chance once in 1.8e19 times.
+    Then the sums over the triangles do not depend on the origin. Vertices within a millionth of the size of the
+    mesh are merged, because STL repeats a vertex in every triangle. Each directed edge gets a number of 64 bits,
+    the reverse edge its negative: the sum is zero if the edges cancel, and by chance once in 1.8e19 cases.
     """
     lower, upper = vertices.min(axis=0), vertices.max(axis=0)
     grid = _MERGED * max(float(np.linalg.norm(upper - lower)), 1e-300)
@@ -330,7 +329,7 @@ def is_closed(vertices: Array, faces: NDArray[np.int64]) -> bool:
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers of 64 bits each of which depends on all bits of its argument (splitmix64)."""
+    """Return hashes of 64 bits, each of which depends on all bits of its argument (splitmix64)."""
     z = numbers + np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -338,9 +337,9 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _integrals(corners: Array, origin: Array) -> tuple[float, Array, Array] | None:
-    """Return volume, centroid and second moments, seen from ``origin`` (3,).
+    """Return the volume, the centroid and the second moments of a closed mesh; None if it has no volume.
 
-    Outward triangles have the ``corners`` (m, 3, 3).
+    ``corners`` (m, 3, 3) are those of outward triangles, relative to ``origin`` (3,).
     """
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     six = np.einsum("ij,ij->i", a, np.cross(b, c))
@@ -355,7 +354,7 @@ def _integrals(corners: Array, origin: Array) -> tuple[float, Array, Array] | No
 
 
 def _hull_triangles(points: Array) -> Array | None:
-    """Return the outward triangles (m, 3, 3) of the convex hull of ``points`` (n, 3); None where they are flat."""
+    """Return the outward triangles (m, 3, 3) of the convex hull of ``points`` (n, 3); None if they are coplanar."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:

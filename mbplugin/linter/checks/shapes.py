@@ -1,4 +1,4 @@
-"""Mass and inertia of links against those of solids of their shapes."""
+"""Mass and inertia of links compared with solids of their shapes."""
 
 from __future__ import annotations
 
@@ -23,40 +23,41 @@ from mbplugin.phrases import median
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, mesh_path, read_mesh
 
 _FACTOR = 10.0
-#: How far a moment may exceed that of all mass in the corners of the box, as shapes leave out cables and screws; and
-#: where it would fit if it were about the origin of the link. A rod about its end has 4/3.
+#: Allowed ratio of a moment to that of all mass in the corners of the box, since shapes omit cables and screws; and
+#: the lower ratio allowed if the moment would fit when taken about the link's origin. A rod about its end has 4/3.
 _CORNERS, _ABOUT_ORIGIN = 1.5, 1.2
-#: Decades of a ratio that a number holds.
+#: Number of decades of a ratio that a float can represent.
 _LARGEST = 300.0
-#: kg/m³; many models of MuJoCo state a density of 5, from which the quotient differs by rounding.
+#: Range of possible densities, kg/m³; many MuJoCo models state a density of 5, from which the quotient differs by
+#: rounding.
 _LEAST, _MOST = 5.0 * (1 - 1e-6), 25_000.0
-#: A mesh fills a tenth of the box around it or more, so up to this density of the box it is possible, kg/m³.
+#: Largest density of the bounding box that needs no further check, kg/m³: a mesh fills at least a tenth of its box.
 _BOXED = 0.1 * _MOST
-#: Spheres under a foot, at most; more of them are a body made of spheres.
+#: Maximum number of contact spheres under a foot; more of them are a body made of spheres.
 _CONTACTS = 32
-#: Smaller shapes only mark a place, m³.
+#: Smaller shapes only mark a point, m³.
 _MARKER = 2e-6
-#: A link with less than this part of the mass of all that is fixed together is there for its looks.
+#: A link below this fraction of the mass of its rigid group is only decoration.
 _NEGLIGIBLE = 0.01
-#: A link that carries others has less than this part only where a program wants some mass of every link.
+#: A link that carries others is below this fraction only if it has a dummy mass, which some programs require.
 _DUMMY = 1e-5
-#: The volume of the box around a primitive shape.
+#: The volume of the bounding box of a primitive shape.
 _BOXES: dict[str, Callable[..., float]] = {
     "box": lambda x, y, z: x * y * z,
     "sphere": lambda r: 8 * r**3,
     "cylinder": lambda r, h: 4 * r * r * h,
     "capsule": lambda r, h: 4 * r * r * (h + 2 * r),
 }
-#: A mesh this many times as large as everything else has another unit.
+#: A mesh this many times as large as the rest is in another unit.
 _LARGE = 30.0
-#: No part of a robot is smaller than this, m; and how much smaller it is than the others.
+#: A mesh is in another unit if it is smaller than this, m, and smaller than this fraction of the others.
 _TINY, _SMALL = 5e-4, 0.01
 _PRIMITIVES = ("box", "sphere", "cylinder", "capsule")
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What is stated of a link and what its shape would have; ``far`` and ``outside`` in words, or empty."""
+    """Comparison of a link's mass properties with those of its shape; ``far`` and ``outside`` in words, or empty."""
 
     body: Body
     far: str
@@ -66,7 +67,7 @@ class Comparison:
 
 @per_scene
 def compared_with_shapes(scene: Scene) -> tuple[Comparison, ...]:
-    """Return the comparisons of all links that have a shape and can move: the ground carries any inertia."""
+    """Return the comparisons of all movable links with a shape; the inertia of grounded links does not matter."""
     held = Carriages(scene)
     suspects = {odd.mesh.link for odd in meshes_in_another_unit(scene)}
     suspects |= {body.name for body in repeated_inertias(scene)} | set(impossible_densities(scene))
@@ -80,10 +81,10 @@ def compared_with_shapes(scene: Scene) -> tuple[Comparison, ...]:
 
 
 def _comparison(scene: Scene, body: Body, suspects: Collection[str], whole: float) -> Comparison | None:
-    """Return the comparison of a link with its shape; None where there is nothing to compare.
+    """Return the comparison of a link with its shape; None if there is nothing to compare.
 
-    What another rule reports of a ``suspect`` is not compared, and what explains an inertia may explain a
-    centre of mass too, unless that is far outside of the mechanism, whose size is ``whole``, m.
+    The inertia of ``suspects`` is not compared, since another rule reports them. If the inertia is wrong or
+    explained, the centre of mass is reported only if it is far outside the mechanism, whose size is ``whole``, m.
     """
     if not possible(body) or body.name not in scene.shapes:
         return None
@@ -93,7 +94,7 @@ def _comparison(scene: Scene, body: Body, suspects: Collection[str], whole: floa
     stated = principal_moments(body)
     expected = np.linalg.eigvalsh(solid.inertia) * body.mass / solid.volume
     if expected[0] <= 0:
-        # a shape so thin that rounding has eaten a moment says nothing
+        # the shape is so thin that a moment is lost to rounding
         return None
     distance, size = _outside(body, solid), float(np.linalg.norm(solid.upper - solid.lower))
     outside = f"{distance:.3g} m outside a shape of {size:.3g} m" if distance > size else ""
@@ -103,7 +104,7 @@ def _comparison(scene: Scene, body: Body, suspects: Collection[str], whole: floa
         "center_outside_m": distance,
         "shape_size_m": size,
     }
-    # another rule names inertias that nobody has measured; a centre of mass is stated all the same
+    # other rules report placeholder inertias, but the centre of mass may still be meaningful
     explained = placeholder(body) or body.name in suspects
     far = "" if explained else _far(stated, expected) or _beyond(body, scene)
     near = distance <= _FACTOR * max(size, whole)
@@ -113,11 +114,11 @@ def _comparison(scene: Scene, body: Body, suspects: Collection[str], whole: floa
 
 
 def _far(stated: AnyArray, expected: AnyArray) -> str:
-    """Return the worst of the moments in words, or nothing where all are near enough.
+    """Return the worst of the moments in words; empty if all are close enough.
 
     ``stated`` and ``expected`` (3,) are principal moments, kg·m².
     """
-    # the ratio itself may be beyond the largest number
+    # the ratio itself may overflow
     decades = np.log10(stated) - np.log10(expected)
     k = int(np.argmax(np.abs(decades)))
     size = float(abs(decades[k]))
@@ -129,14 +130,14 @@ def _far(stated: AnyArray, expected: AnyArray) -> str:
 
 
 def _beyond(body: Body, scene: Scene) -> str:
-    """Return by how much a moment exceeds that of all mass in the corners of the box; nothing where it does not.
+    """Return a phrase about a moment larger than that of all mass in the corners of the box; else empty.
 
-    About an axis of the link, nothing within the box around its shapes has more.
+    About an axis of the link, no mass distribution within the bounding box of its shapes has a larger moment.
     """
     shapes = scene.shapes[body.name]
     lower, upper = np.full(3, np.inf), np.full(3, -np.inf)
     for role in ("collision", "visual"):
-        # the visual meshes are large, and most often not needed
+        # visual meshes are large and usually not needed, so they come last
         if (solid := solid_of([shape for shape in shapes if shape.role == role], scene.request)) is not None:
             lower, upper = np.minimum(lower, solid.lower), np.maximum(upper, solid.upper)
             largest = _moments_of_corners(body.mass, upper - lower)
@@ -165,13 +166,13 @@ def _outside(body: Body, solid: Solid) -> float:
     return float(np.linalg.norm(beyond))
 
 
-# Densities that follow from the mass of a link and the volume of its shape, and that no material has.
+# Impossible densities, computed from the mass of a link and the volume of its shape.
 
 
 @per_scene
 def impossible_densities(scene: Scene) -> Mapping[str, float]:
-    """Return the densities (kg/m³) of links that no material has, in file order."""
-    # the shape is wrong there, not the mass
+    """Return the impossible densities (kg/m³) of links, in file order."""
+    # for meshes in another unit the shape is wrong, not the mass
     omitted = {odd.mesh.link for odd in meshes_in_another_unit(scene)} | _carried(scene.mechanism)
     bodies = [body for body in scene.mechanism.bodies if body.mass > 0 and body.name not in omitted]
     densities = ((body.name, _density(scene, body)) for body in bodies)
@@ -181,7 +182,7 @@ def impossible_densities(scene: Scene) -> Mapping[str, float]:
 
 
 def _carried(mech: Mechanism) -> set[str]:
-    """Return the links whose mass is negligible against that of all to which fixed pairs tie them."""
+    """Return the links whose mass is negligible relative to that of their rigid group."""
     fixed = {pair.body_b for pair in mech.pairs if pair.type == "fixed" and not pair.closure}
     group = rigid_groups(mech)
     mass = {body.name: body.mass for body in mech.bodies}
@@ -190,9 +191,9 @@ def _carried(mech: Mechanism) -> set[str]:
 
 
 def _density(scene: Scene, body: Body) -> float | None:
-    """Return the density that is nearest to a possible one among the kinds of shapes, kg/m³.
+    """Return the impossible density of a link, kg/m³, from its visual shapes if they give one, else collision shapes.
 
-    None where a shape is unknown, or one is as small as a marker.
+    None if the density for either kind of shapes is possible, or if a shape is unknown or as small as a marker.
     """
     densities = []
     for role in ("collision", "visual"):
@@ -210,7 +211,7 @@ def _density(scene: Scene, body: Body) -> float | None:
 
 
 def _are_contact_points(shapes: Sequence[Shape]) -> bool:
-    """Return whether shapes are spheres apart from each other, as under a foot: they say where it touches."""
+    """Return True if shapes are separate spheres, as under a foot, which only mark contact points."""
     if not 2 <= len(shapes) <= _CONTACTS or any(shape.kind != "sphere" for shape in shapes):
         return False
     return all(
@@ -219,14 +220,14 @@ def _are_contact_points(shapes: Sequence[Shape]) -> bool:
     )
 
 
-# The meshes that links show, each with its place in the file.
+# The meshes of links, each with its location in the file.
 
 
 @dataclass(frozen=True)
 class ShownMesh:
-    """A mesh of a link: whose it is, where it is written, how it is scaled, and its file.
+    """A mesh of a link, with its location in the model file, its shape (with scale), and the path of the mesh file.
 
-    The file is None where it is not found.
+    The path is None if the file is not found.
     """
 
     link: str
@@ -242,10 +243,10 @@ def written_solids(link: Node) -> Iterator[Node]:
             yield from geometry.children()
 
 
-# finding a file takes longer than reading its size
+# cached, because finding a file takes longer than reading its size
 @per_scene
 def shown_meshes(scene: Scene) -> tuple[ShownMesh, ...]:
-    """Return the meshes of a scene, each file once per link and scale."""
+    """Return the meshes of a scene, each file once for each link and scale."""
     return tuple(_shown(scene))
 
 
@@ -270,9 +271,9 @@ def _shown(scene: Scene) -> Iterator[ShownMesh]:
 
 
 def box_volume(scene: Scene, link: str, shapes: Sequence[Shape]) -> float | None:
-    """Return the volume of the boxes around shapes of a link together, m³.
+    """Return the total volume of the bounding boxes of shapes of a link, m³.
 
-    None where the size of one is not known without reading more than vertices, or there is none.
+    None if a size is unknown without reading more than vertices, or if there are no shapes.
     """
     paths = {(m.shape.mesh, m.shape.size): m.path for m in shown_meshes(scene) if m.link == link}
     total = 0.0
@@ -290,12 +291,12 @@ def box_volume(scene: Scene, link: str, shapes: Sequence[Shape]) -> float | None
     return total if shapes else None
 
 
-# Meshes whose size does not fit the robot around them.
+# Meshes whose size does not fit the rest of the robot.
 
 
 @dataclass(frozen=True)
 class OddMesh:
-    """A mesh, the diagonal of the box around it, and that of the robot without it, m."""
+    """A mesh, the diagonal of its bounding box, and the size of the rest of the robot, m."""
 
     mesh: ShownMesh
     size: float
@@ -323,28 +324,28 @@ def _odd(scene: Scene) -> Iterator[OddMesh]:
 
 
 def _size(mesh: ShownMesh) -> float:
-    """Return the diagonal of the box around a mesh as it is scaled, m; 0 where it is not known."""
+    """Return the diagonal of the bounding box of a scaled mesh, m; 0 if unknown."""
     edges = None if mesh.path is None else extent_of_file(mesh.path)
     scale = np.array(mesh.shape.size)
     if edges is None or scale.shape != (3,) or not scale.all():
         return 0.0
-    # edges of 1e200 m have no diagonal, and are too large anyway
+    # the diagonal of edges of 1e200 m overflows to infinity, which is too large anyway
     with np.errstate(over="ignore"):
         return float(np.linalg.norm(edges * scale))
 
 
 def _largest_primitive(scene: Scene) -> float:
-    """Return the largest dimension of the primitive shapes, m; a plane has none."""
+    """Return the largest dimension of the primitive shapes, m; planes have no size."""
     shapes = [shape for own in scene.shapes.values() for shape in own if shape.kind != "mesh"]
     return max((max(map(abs, shape.size), default=0.0) for shape in shapes), default=0.0)
 
 
-# Links whose collision shapes lie in each other, as engines with convex collision shapes see them.
+# Links with overlapping collision shapes, for engines with convex collision shapes.
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """Two links, and how deep one lies in the other, m."""
+    """Two overlapping links, and the penetration depth, m."""
 
     link_a: str
     link_b: str
@@ -354,7 +355,7 @@ class Overlap:
 def overlaps(scene: Scene, q: Array) -> Iterator[Overlap]:
     """Yield the pairs of links that overlap at coordinates q (nq,).
 
-    Links that a joint joins, rigidly joined links and pairs that an SRDF disables are passed over.
+    Skipped are links connected by a joint, links of the same rigid group, and pairs disabled in an SRDF.
     """
     from mbplugin.bullet.session import Solid, overlap_depths
 
@@ -389,7 +390,7 @@ def overlaps(scene: Scene, q: Array) -> Iterator[Overlap]:
 
 
 def _points(shape: Shape, scene: Scene) -> Array | None:
-    """Return points (n, 3) of a shape in its own axes whose hull holds it; None where it is unknown."""
+    """Return points (n, 3) of a shape in its local axes whose hull contains it; None if unknown."""
     if shape.kind in _PRIMITIVES:
         if not all(0 < length < np.inf for length in shape.size):
             return None
@@ -409,7 +410,7 @@ def _points(shape: Shape, scene: Scene) -> Array | None:
 
 
 def _hull(points: Array) -> Array | None:
-    """Return the corners (k, 3) of the convex hull of points (n, 3); None where they span no volume."""
+    """Return the corners (k, 3) of the convex hull of points (n, 3); None if they span no volume."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -419,7 +420,7 @@ def _hull(points: Array) -> Array | None:
 
 
 def _box(points: Array, X_WS: Pose) -> Array:
-    """Return lowest and highest corner (2, 3) of points (n, 3), m, world axes."""
+    """Return the lower and upper corner (2, 3) of the bounding box of points (n, 3), m, world axes."""
     placed = points @ X_WS.R.T + X_WS.p
     return np.array([placed.min(axis=0), placed.max(axis=0)])
 

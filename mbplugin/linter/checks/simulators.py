@@ -1,4 +1,4 @@
-"""What simulators do with the constraints that a file states beside its tree."""
+"""Support of simulators for the constraints that a file states in addition to its tree."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from mbplugin.readers import format_name
 from mbplugin.readers.common.paths import find, read_text
 from mbplugin.readers.common.xml import document_of, local_name, parse_xml
 
-#: What a simulator makes of a constraint that it does not apply: nothing, or it does not load the file.
+#: A simulator ignores a constraint that it does not support, or fails to load the file.
 Treatment = Literal["ignored", "an error"]
-#: By format and way to write a constraint: the simulators that do not apply it. What is not known of a
-#: simulator is not here.
+#: Simulators that do not support a constraint, by format and notation of the constraint. Simulators with unknown
+#: support are not listed.
 UNSUPPORTED: dict[tuple[str, str], dict[Simulator, Treatment]] = {
     ("urdf", "<mimic>"): {"pybullet": "ignored"},
     ("urdf", "<loop_joint>"): {
@@ -53,13 +53,13 @@ UNSUPPORTED: dict[tuple[str, str], dict[Simulator, Treatment]] = {
         "drake": "ignored",
         "pybullet": "ignored",
     },
-    # Drake reads <drake:mimic> and ignores <mimic>, Gazebo the other way round; a scene has no difference
+    # Drake reads <drake:mimic> and ignores <mimic>, Gazebo does the opposite; a scene does not distinguish them
     ("sdf", "<mimic>"): {"pybullet": "ignored"},
     ("mjcf", "<connect>"): {"pybullet": "ignored"},
     ("mjcf", "<weld>"): {"drake": "ignored", "pybullet": "ignored"},
     ("mjcf", "<equality><joint>"): {"drake": "ignored", "pybullet": "ignored"},
 }
-#: What a simulator is called.
+#: Names of the simulators.
 LABELS: dict[Simulator, str] = {
     "mujoco": "MuJoCo",
     "newton": "Newton",
@@ -69,7 +69,7 @@ LABELS: dict[Simulator, str] = {
     "pybullet": "PyBullet",
 }
 _ANY = frozenset(PAIR_TYPES) - {"floating"}
-#: Types of closures that each simulator has a constraint for; Newton with its MuJoCo solver.
+#: Types of closures that each simulator supports; Newton with its MuJoCo solver.
 CLOSURES: dict[Simulator, frozenset[str]] = {
     "mujoco": frozenset({"spherical", "fixed"}),
     "newton": frozenset({"spherical", "fixed", "revolute", "continuous"}),
@@ -78,11 +78,11 @@ CLOSURES: dict[Simulator, frozenset[str]] = {
     "drake": frozenset({"spherical", "fixed", "distance"}),
     "pybullet": frozenset({"spherical", "fixed", "prismatic", "revolute", "continuous"}),
 }
-#: Simulators that close a loop at a hinge by two points of its axis: 6 rows for 5.
+#: Simulators that close a loop at a hinge with two points of its axis: 6 rows instead of 5.
 TWO_POINTS: tuple[Simulator, ...] = ("newton", "pybullet")
-#: Simulators that solve constraints by iterations over their rows, one after the other.
+#: Simulators that solve constraints iteratively, row by row.
 ITERATIVE: tuple[Simulator, ...] = ("isaac", "gazebo", "pybullet")
-#: Formats whose files state no joint positions: loops are given at zero, closed or not.
+#: Formats whose files state no joint positions: loops are stated at zero coordinates, closed or not.
 WITHOUT_POSE = ("urdf", "xacro")
 #: Joints with one freedom that has a lower and an upper limit.
 BOUNDED = ("revolute", "prismatic")
@@ -92,7 +92,7 @@ SINGLE = (*BOUNDED, "continuous")
 
 @dataclass(frozen=True)
 class Stated:
-    """A constraint as a file states it: what it is called, how it is written, and where."""
+    """A constraint stated in a file: its name, its notation, and its location."""
 
     element: str
     written: str
@@ -125,7 +125,7 @@ def _of_urdf(element: Node) -> Iterator[Stated]:
 
 
 def _of_mechanism(scene: Scene, kind: str) -> Iterator[Stated]:
-    """Yield the constraints of an SDF or MJCF file, which has one way to write each."""
+    """Yield the constraints of an SDF or MJCF file, in which each has a single notation."""
     for coupling in scene.mechanism.couplings:
         if coupling.type == "mimic":
             written = "<mimic>" if kind == "sdf" else "<equality><joint>"
@@ -137,7 +137,7 @@ def _of_mechanism(scene: Scene, kind: str) -> Iterator[Stated]:
                 yield Stated(pair.name, written, constraint_place(scene, pair.name))
 
 
-# The format that a scene was read from, where rules depend on what it can state.
+# The format of a scene's file, for rules that depend on what a format can state.
 
 
 def format_of(scene: Scene) -> str:
@@ -146,7 +146,7 @@ def format_of(scene: Scene) -> str:
         return ""
     try:
         return format_name(scene.request)
-    # the file was there when it was read
+    # the file was deleted after it was read
     except MbPluginError:
         return ""
 
@@ -160,7 +160,7 @@ def urdf_documents(scene: Scene) -> Iterator[Document]:
 
 
 def written_joints(scene: Scene, *types: str) -> Iterator[Node]:
-    """Yield the ``<joint>`` elements, of some types or all."""
+    """Yield the ``<joint>`` elements of the given types, or all."""
     for document in urdf_documents(scene):
         for joint in document.root.children("joint", "drake:joint"):
             if not types or joint.get("type") in types:
@@ -174,13 +174,13 @@ def written_links(scene: Scene) -> Iterator[Node]:
 
 
 def number(node: Node | None, attribute: str) -> float | None:
-    """Return an attribute as a number; None where there is none, or what is written is no number."""
+    """Return an attribute as a number; None if it is missing or not a number."""
     found = numbers(node, attribute)
     return found[0] if len(found) == 1 else None
 
 
 def numbers(node: Node | None, attribute: str) -> list[float]:
-    """Return the numbers of an attribute; none where a word of it is no number."""
+    """Return the numbers of an attribute; an empty list if any word is not a number."""
     if node is None:
         return []
     try:
@@ -190,13 +190,13 @@ def numbers(node: Node | None, attribute: str) -> list[float]:
     return [] if any(isnan(value) for value in found) else found
 
 
-# The SRDF beside a URDF: groups, states and disabled pairs, as a document.
+# The SRDF next to a URDF: groups, states and disabled pairs, as a document.
 
 
 def srdf_beside(document: Document, scene: Scene) -> Document | None:
-    """Return the SRDF that has the name of a URDF and lies beside it; None where there is none.
+    """Return the SRDF with the name of a URDF in the same folder; None if there is none.
 
-    One that cannot be read is none: the program that needs it refuses it with its own message.
+    An unreadable SRDF is ignored: the program that needs it reports the error.
     """
     file = document.root.origin.file
     if scene.request is None or scene.request.text is not None or not file:

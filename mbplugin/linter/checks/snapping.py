@@ -1,4 +1,4 @@
-"""Rounded angle literals in loops, and what the loops would be with the angles that were meant."""
+"""Rounded angle literals in loops, and analysis of the loops with the intended angles."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from mbplugin.readers import reload
 from mbplugin.readers.common.xml import RoundedAngle, rounded_angle
 
 _PARTS = ("rpy", "rpy_a", "rpy_b")
-#: A singular value was made by rounding when it falls by this factor with the angles meant.
+#: A singular value is due to rounding if it falls by this factor with the intended angles.
 _FALLS = 10.0
-#: A relative singular value below this is zero; above, up to ten times the tolerance, it is suspect.
+#: Relative singular values below this are zero; above it, up to ten times the tolerance, they are suspect.
 ZERO = 1e-10
 _NEAR = 10.0
-#: Characters of the bodies of a loop, and of the motions that it restrains.
+#: Maximum number of characters for the bodies of a loop, and for the motions that it restrains.
 _LOOP, _MOTIONS = 90, 90
 
 
 @dataclass(frozen=True)
 class RoundedLiteral:
-    """One rounded angle where it was written.
+    """One rounded angle, with its location in the file.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class RoundedLiteral:
     part : str
         ``rpy``, ``rpy_a`` or ``rpy_b``.
     origin : Origin
-        Its text is the whole literal.
+        Location; its text is the whole literal.
     """
 
     angle: RoundedAngle
@@ -57,7 +57,7 @@ class RoundedLiteral:
 
 
 def rounded_literals(scene: Scene, ranked: RankedBlock) -> Iterator[RoundedLiteral]:
-    """Yield the rounded angles in the joints of a block and, where a format poses links, in its links."""
+    """Yield the rounded angles in the joints of a block and, in formats that state poses of links, in its links."""
     elements = [("constraint", name) for name in ranked.block.constraints]
     elements += [("body", name) for name in ranked.block.bodies]
     for kind, name in elements:
@@ -71,9 +71,9 @@ def rounded_literals(scene: Scene, ranked: RankedBlock) -> Iterator[RoundedLiter
 
 @lru_cache(maxsize=1)
 def made_by_rounding(scene: Scene, analysis: Analysis) -> tuple[tuple[RankedBlock, Spectrum], ...]:
-    """Return the blocks whose suspect singular values come from rounded angles, with the spectra as meant.
+    """Return the blocks whose suspect singular values come from rounded angles, with the spectra for intended angles.
 
-    Two rules ask for it, and it reads the file again.
+    Cached, because two rules need it and it reads the file again.
     """
     if scene.request is None or scene.request.snap_angles:
         return ()
@@ -91,21 +91,21 @@ def made_by_rounding(scene: Scene, analysis: Analysis) -> tuple[tuple[RankedBloc
 
 
 def largest_gap(scene: Scene, analysis: Analysis) -> tuple[RowLabel, float] | None:
-    """Return the row and the size (m, rad) of the largest gap that rounded angles make; None where there is none."""
+    """Return the row and the size (m, rad) of the largest gap due to rounded angles; None if there is none."""
     found = read_as_meant(scene, analysis)
     if found is None:
         return None
     meant, q = found
     gaps = gaps_of_rounding(scene.mechanism, meant.mechanism, q, analysis.planar or None)
-    # lengths come first: an angle has a gap of length elsewhere in the loop
+    # prefer lengths: an angle always causes a gap in length elsewhere in the loop
     return max(gaps.items(), key=lambda gap: (gap[0].component.startswith("t"), abs(gap[1])), default=None)
 
 
 @lru_cache(maxsize=1)
 def read_as_meant(scene: Scene, analysis: Analysis) -> tuple[Scene, Array] | None:
-    """Return a scene with rounded angles read as what they stand for, and its closed pose (nq,), rad and m.
+    """Return a scene with rounded angles replaced by the intended ones, and its closed pose (nq,), rad and m.
 
-    None where the file cannot be read again, or its loops cannot be closed then.
+    None if the file cannot be read again, or its loops cannot be closed with these angles.
     """
     try:
         meant = reload(scene, snap_angles=True)
@@ -119,9 +119,9 @@ def _falls(ranked: RankedBlock, meant: Spectrum, tolerance: float) -> bool:
 
 
 def as_meant(scene: Scene, analysis: Analysis, blocks: Sequence[RankedBlock]) -> list[Spectrum] | None:
-    """Return the spectra of some blocks with rounded angles read as what they stand for.
+    """Return the spectra of some blocks with rounded angles replaced by the intended ones.
 
-    None where the file cannot be read again, or its loops cannot be closed then.
+    None if the file cannot be read again, or its loops cannot be closed with these angles.
     """
     found = read_as_meant(scene, analysis)
     if found is None:
@@ -131,11 +131,11 @@ def as_meant(scene: Scene, analysis: Analysis, blocks: Sequence[RankedBlock]) ->
     return [spectrum(reduce_block(mech, poses, ranked.block, columns, q).J) for ranked in blocks]
 
 
-# The redundant blocks of an analysis, as the rules about them need them.
+# The redundant blocks of an analysis, for rules about redundancy.
 
 
 def undeclared_blocks(scene: Scene, analysis: Analysis | None) -> Iterator[RankedBlock]:
-    """Yield the redundant blocks, unless the scene declares just this degree of redundancy."""
+    """Yield the redundant blocks, unless the scene declares exactly this degree of redundancy."""
     if analysis is None or scene.options.degree_of_redundancy == analysis.degree_of_redundancy:
         return
     yield from redundant_blocks(analysis)
@@ -148,9 +148,9 @@ def redundant_blocks(analysis: Analysis) -> Iterator[RankedBlock]:
 
 @lru_cache(maxsize=1)
 def locked_loops(analysis: Analysis, balls_only: bool = False) -> tuple[tuple[RankedBlock, Freeing], ...]:
-    """Return the loops whose closures take away all motion, each with the closure that gives it back.
+    """Return the loops whose closures remove all motion, each with the weaker closure that restores it.
 
-    ``balls_only`` says that the format has no other closure than a ball joint, as MJCF has ``<connect>``.
+    With ``balls_only``, only ball joints are considered as closures, for formats like MJCF (``<connect>``).
     """
     finite = analysis.mobility.finite
     rigid = [b for b in analysis.blocks if b.rank and b.redundancy and b.reduced.shape[1] == b.rank]
@@ -168,7 +168,7 @@ def _ball(pair: Pair, type: str) -> bool:
 
 
 def non_unique(analysis: Analysis, ranked: RankedBlock) -> list[ConstraintVerdict]:
-    """Return the constraints of a block whose reactions the rigid model leaves open."""
+    """Return the verdicts on the constraints of a block with non-unique reactions."""
     members = set(ranked.block.constraints)
     return [
         verdict
@@ -178,7 +178,7 @@ def non_unique(analysis: Analysis, ranked: RankedBlock) -> list[ConstraintVerdic
 
 
 def proposed_changes(analysis: Analysis, ranked: RankedBlock) -> tuple[Change, ...]:
-    """Return the changes of the first proved remedy in a block: the one recommendation of all rules."""
+    """Return the changes of the first proved remedy in a block, which all rules recommend."""
     members = set(ranked.block.constraints)
     return tuple(
         change for r in analysis.remedies[:1] for change in r.changes if change.constraint in members
@@ -186,13 +186,13 @@ def proposed_changes(analysis: Analysis, ranked: RankedBlock) -> tuple[Change, .
 
 
 def obstacles_to(analysis: Analysis, ranked: RankedBlock) -> tuple[Obstacle, ...]:
-    """Return the joints of a block that stay as they are for what they do, where it has no remedy."""
+    """Return the joints of a block whose roles prevent a remedy."""
     members = set(ranked.block.constraints)
     return tuple(obstacle for obstacle in analysis.obstacles if obstacle.constraint in members)
 
 
 def block_place(scene: Scene, constraints: Sequence[str]) -> tuple[str, Origin | None]:
-    """Return the last stated closure among some constraints, else the last one, and its place."""
+    """Return the last closure among some constraints, or else the last constraint, and its location."""
     pairs = scene.mechanism.pair_by_name
     closing = [name for name in constraints if name in pairs and pairs[name].closure]
     element = (closing or list(constraints))[-1]
@@ -205,7 +205,7 @@ def closures_of(scene: Scene) -> frozenset[str]:
 
 
 def suspect_values(ranked: RankedBlock, tolerance: float) -> list[tuple[int, float]]:
-    """Return the places and sizes of singular values that the tolerance decides or nearly so."""
+    """Return the indices and sizes of singular values that are nonzero but not clearly above the tolerance."""
     return [
         (k, float(value))
         for k, value in enumerate(ranked.spectrum.relative)
@@ -213,11 +213,11 @@ def suspect_values(ranked: RankedBlock, tolerance: float) -> list[tuple[int, flo
     ]
 
 
-# What is redundant and what to change, in one sentence each.
+# The redundancy and the changes to make, in one sentence each.
 
 
 def redundancy_sentence(redundancy: int, stresses: Sequence[SelfStress]) -> str:
-    """Return how many constraints are redundant, and which motions of which joint are restrained twice."""
+    """Return a sentence with the number of redundant constraints and the motions that are restrained twice."""
     count = counted(redundancy, "redundant constraint")
     if not stresses:
         return count
@@ -236,16 +236,16 @@ def redundancy_sentence(redundancy: int, stresses: Sequence[SelfStress]) -> str:
 def remedy_sentence(
     changes: Sequence[Change], obstacles: Sequence[Obstacle], closures: Container[str], *, mjcf: bool
 ) -> str:
-    """Return the changes to make, as types of a scene or elements of MJCF.
+    """Return a sentence with the changes to make, as types of a scene or elements of MJCF.
 
     Parameters
     ----------
     changes, obstacles : sequence
-        Of a block.
+        Those of a block.
     closures : container of str
-        The names of the closures, which MJCF states as equalities and not as joints.
+        Names of the closures, which MJCF states as equalities, not as joints.
     mjcf : bool
-        Whether the file is MJCF.
+        True if the file is MJCF.
     """
     if changes and mjcf:
         return listed([_in_mjcf(change, change.constraint in closures) for change in changes], 4, 220)
@@ -258,7 +258,7 @@ def remedy_sentence(
 
 
 def _in_mjcf(change: Change, closure: bool) -> str:
-    """Return a change in the elements of MJCF: its closures are connect and weld, its joints add up."""
+    """Return a change in terms of MJCF: closures are connect or weld, and freedoms are added with joints."""
     name, instead = change.constraint, f"({change.new} instead of {change.old})"
     if change.new == "spherical":
         return f"make {name} a connect instead of a weld" if closure else f"make {name} a ball joint"
