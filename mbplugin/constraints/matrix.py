@@ -24,7 +24,7 @@ from mbplugin.rendering import Result
 if TYPE_CHECKING:
     import scipy.sparse
 
-#: A smaller gap is that of numbers, not of angles, m and rad.
+#: A smaller gap is floating-point rounding, not rounded angles of the file, m and rad.
 _NOTHING = 1e-12
 _COLUMN_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
 
@@ -41,15 +41,15 @@ class Spectrum:
     rows : int
         Rows of J; missing singular values are zero.
     relative : (min(k, f),) array
-        Decreasing. Where even the largest is small against one — a row of J is a unit wrench times
-        unit twists — the whole block is redundant, and one is the reference.
+        Decreasing. If even the largest is below one (a row of J is a unit wrench times unit twists), they are
+        relative to one, so that a block of small entries is redundant as a whole.
     """
 
     rows: int
     relative: Array
 
     def rank(self, tolerance: float) -> int:
-        """Return how many singular values exceed a relative tolerance."""
+        """Return the number of singular values above a relative tolerance."""
         return int((self.relative > tolerance).sum())
 
     def redundancy(self, tolerance: float) -> int:
@@ -66,7 +66,7 @@ def spectrum(J: Array) -> Spectrum:
 
 
 def block_null_space(reduced: ReducedBlock, redundancy: int) -> Array:
-    """Return an orthonormal basis (m, p) of the scaled self-stresses of a block (p decided before)."""
+    """Return an orthonormal basis (m, p) of the scaled self-stresses of a block, for a given p."""
     if redundancy == 0:
         return np.zeros((len(reduced.labels), 0))
     U = np.linalg.svd(reduced.J)[0]
@@ -87,20 +87,20 @@ def left_null_space(matrix: ConstraintMatrix, tolerance: float) -> Array:
     return np.hstack(parts) if parts else np.zeros((len(matrix.rows), 0))
 
 
-# The gaps that rounded angles of a file make in its loops.
+# Gaps in the loops of a file due to its rounded angles.
 
 
 def gaps_of_rounding(
     written: Mechanism, meant: Mechanism, q: Array, planar: str | None = None
 ) -> dict[RowLabel, float]:
-    """Return the gaps of constraints with the angles written, where the loops are closed with those meant, m and rad.
+    """Return the gaps of constraints, m and rad, with the angles as written, where the intended angles close the loops.
 
-    They offset the successor, as a misfit does. A gap that the mechanism as meant has, too, is not one of rounding.
+    They offset the successor, as a misfit does. Gaps of the intended mechanism itself are subtracted.
 
     Parameters
     ----------
     written, meant : Mechanism
-        Of the same file.
+        Mechanisms of the same file, with angles as written and as intended.
     q : (nq,) array
         The closed pose of ``meant``, rad and m.
     planar : str, optional
@@ -111,14 +111,14 @@ def gaps_of_rounding(
 
 
 def _gaps(mech: Mechanism, q: Array, planar: str | None) -> dict[RowLabel, float]:
-    """Return how far the holonomic constraints are open at q (nq,), by row, m and rad."""
+    """Return the position residual of every row at q (nq,), m and rad."""
     rows = constraint_rows(mech, q, np.zeros(len(mech.qd_names)), planar)
     return {label: gap for r in rows for label, gap in zip(r.labels, r.Phi.tolist(), strict=True)}
 
 
 @dataclass(frozen=True, eq=False)
 class ConstraintMatrix(Result):
-    """Velocity constraints  C v + b = 0  and acceleration constraints  C v̇ = Γ, row by row labelled.
+    """Velocity constraints  C v + b = 0  and acceleration constraints  C v̇ = Γ, with labelled rows.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class ConstraintMatrix(Result):
         return {".npz": self._write_arrays, ".csv": self._write_table}
 
     def _write_arrays(self, path: Path) -> None:
-        # a file that is open keeps its name, whatever its ending
+        # NumPy would append .npz to a path, but not to an open file
         with path.open("wb") as file:
             np.savez_compressed(
                 file,
@@ -189,7 +189,7 @@ def constraint_matrix(
     ----------
     mech : Mechanism
     q, qd : mapping or vector, optional
-        Joint coordinates and rates; the pose is taken as it is, loops are not closed first.
+        Joint coordinates and rates; the pose is used as given, loops are not closed first.
     planar : "xy", "yz" or "zx", optional
         Project to three coordinates per body and drop the rows that vanish there.
     """
@@ -229,7 +229,7 @@ def _assemble(
         start += k
     shape = (len(labels), width * len(mech.bodies))
     triplets = tuple(np.concatenate(part) if part else np.zeros(0) for part in (data, i, j))
-    # here, because linting builds no matrix, and scipy takes long to import
+    # imported here because SciPy is slow to import and linting builds no matrix
     import scipy.sparse
 
     C = scipy.sparse.coo_array((triplets[0], (triplets[1].astype(int), triplets[2].astype(int))), shape)

@@ -1,4 +1,4 @@
-"""Rank block by block: the spectra, the plateaus of redundancy, and the decision at the tolerance."""
+"""Rank of each block at a tolerance, the spectra, and the plateaus of redundancy."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 LOOSEST, TIGHTEST = 1e-2, 1e-12
-#: Entries of a closure Jacobian up to which its singular values are computed.
+#: Largest number of entries of a closure Jacobian for which singular values are computed.
 LARGEST_DENSE = 40_000
 #: Singular values that differ by less than this fraction are one jump of p, not two.
 _SAME_JUMP = 1e-3
-#: An entry of a unit self-stress that is larger is none of rounding, however near the rank is to another.
+#: An entry of a unit self-stress above this is never rounding, however close the rank decision is.
 LOADED = 1e-2
-#: Size of the step along the null space that leads to a sample: rad, and travels against the length.
+#: Step along the null space to a sample: rad, and travels in characteristic lengths.
 _STEP = 0.5
-#: A sample only has to be closed well enough for its rank.
+#: Convergence of a sample: it only needs to be closed well enough for its rank.
 _CONVERGED = 1e-8
 
 
@@ -41,13 +41,13 @@ _CONVERGED = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What an analysis looks at.
+    """A mechanism at a pose, in space or in a plane, at a rank tolerance.
 
     Parameters
     ----------
     q : (nq,) array
     columns : tuple of int
-        Components of a twist that count: all six, or the three of a plane.
+        Twist components of the view: all six, or the three of a plane.
     tolerance : float
         Relative rank tolerance.
     """
@@ -63,14 +63,14 @@ class View:
         return forward(self.mech, self.q)
 
     def at(self, q: Array) -> View:
-        """Return the same view of another pose."""
+        """Return the same view at another pose."""
         return self if q is self.q else replace(self, q=q)
 
     def locked(self, locks: Sequence[Lock]) -> View:
-        """Return the same view with more joints locked where they stand."""
+        """Return the same view with more joints locked at their current positions."""
         mech = replace(self.mech, locks=(*self.mech.locks, *locks))
         held = replace(self, mech=mech)
-        # locks move nothing
+        # locks do not change the pose
         vars(held)["poses"] = self.poses
         return held
 
@@ -90,7 +90,7 @@ class View:
 
     @cached_property
     def row_labels(self) -> dict[str, tuple[str, ...]]:
-        """Labels of every constraint's rows; in space they follow from its type."""
+        """Row labels of every constraint; in space they follow from its type."""
         mech = self.mech
         labels = {r.constraint: r.components for b in self.blocks for r in b.reduced.rows}
         missing = [c.name for c in mech.constraints() if c.name not in labels]
@@ -118,11 +118,11 @@ class RankedBlock:
     Parameters
     ----------
     spectrum : Spectrum
-        Singular values; of a large block the sizes of the pivots, which decide its rank locally.
+        Singular values; for a large block the sizes of the pivots, which decide its rank locally.
     tolerance : float
-        At which it was decided.
+        Tolerance of the rank decision.
     elimination : Elimination or None
-        Of a large block.
+        For a large block only.
     """
 
     reduced: ReducedBlock
@@ -138,13 +138,13 @@ class RankedBlock:
 
     @cached_property
     def local_stresses(self) -> csr_array:
-        """A basis (m, p) of the scaled self-stresses of a large block, each in the few rows that it loads."""
+        """A sparse basis (m, p) of the scaled self-stresses of a large block; each loads few rows."""
         assert self.elimination is not None
         return local_stresses(self.reduced, self.elimination)
 
     @cached_property
     def orthonormal_stresses(self) -> csr_array:
-        """An orthonormal basis (m, p) of the scaled self-stresses of a large block, as far as each reaches."""
+        """A sparse orthonormal basis (m, p) of the scaled self-stresses of a large block."""
         from mbplugin.constraints.reduction.banded import banded_factor
 
         local = self.local_stresses
@@ -157,21 +157,21 @@ class RankedBlock:
 
     @property
     def sigma_r(self) -> float:
-        """Smallest singular value that counts, relative; infinite where none does."""
+        """Smallest nonzero singular value, relative; infinite at rank zero."""
         return float(self.spectrum.relative[self.rank - 1]) if self.rank else np.inf
 
     @property
     def sigma_next(self) -> float:
-        """Largest singular value that does not count, relative."""
+        """Largest singular value taken as zero, relative; 0 if there is none."""
         rest = self.spectrum.relative[self.rank :]
         return float(rest[0]) if rest.size else 0.0
 
     @property
     def zero(self) -> float:
-        """Size below which an entry of a unit self-stress is zero.
+        """Threshold below which an entry of a unit self-stress is zero.
 
-        What the rank decision takes for zero, and what the pose leaves open, may each be in it: where
-        a loop does not close, its axes are known no better than that.
+        It allows for the singular values taken as zero and for the misfit of the pose: the axes of an open loop
+        are known no better than its gap.
         """
         unknown = max(self.sigma_next, min(self.reduced.misfit, self.tolerance))
         return min(LOADED, max(1e-9, 10.0 * unknown / min(self.sigma_r, 1.0)))
@@ -240,14 +240,14 @@ def pfaffian_rank(blocks: Sequence[RankedBlock], tolerance: float) -> int:
     return sum(spectrum(np.vstack(rows)).rank(tolerance) for rows in by_body.values())
 
 
-# Self-stresses of a large block, each in the few rows that it loads.
+# Self-stresses of a large block, stored only in the few rows that each loads.
 
 
 def local_stresses(reduced: ReducedBlock, elimination: Elimination) -> csr_array:
-    """Return a basis (m, p) of the scaled self-stresses, of columns of length one.
+    """Return a sparse basis (m, p) of the scaled self-stresses, with unit columns.
 
-    The same as :meth:`ReducedBlock.self_stresses` of all null vectors, in the entries that are not zero: a loop
-    loads its own joints, and its wrenches cancel on the bodies that carry it.
+    Same as :meth:`ReducedBlock.self_stresses` of all null vectors, but only the nonzero entries: a loop loads its
+    own joints, and its wrenches cancel on the bodies that carry it.
     """
     from scipy.sparse import csr_array
 
@@ -281,7 +281,7 @@ def local_stresses(reduced: ReducedBlock, elimination: Elimination) -> csr_array
 def sample_poses(mech: Mechanism, q: Array, count: int, *, seed: int = 0) -> Iterator[Array]:
     """Yield closed poses (nq,) near q (nq,), reached by a random step along the null space of the closures.
 
-    A pose from which no closed one is found is left out, so fewer than ``count`` may come.
+    Poses that cannot be closed are skipped, so there may be fewer than ``count``.
     """
     if not count:
         return
@@ -297,7 +297,7 @@ def sample_poses(mech: Mechanism, q: Array, count: int, *, seed: int = 0) -> Ite
 
 
 def _restrained(closure: Closure, q: Array) -> list[tuple[AnyArray, Array]]:
-    """Return an orthonormal basis, one per row, of the rates that the closures forbid at q (nq,), part by part."""
+    """Return columns and an orthonormal row basis of the rates that the closures forbid at q (nq,), for each part."""
     if not closure.constraints or not closure.mech.qd_names:
         return []
     J = closure.linearise(q)[0]
@@ -309,7 +309,7 @@ def _restrained(closure: Closure, q: Array) -> list[tuple[AnyArray, Array]]:
 
 
 def _allowed(restrained: list[tuple[AnyArray, Array]], count: int, rng: np.random.Generator) -> Array:
-    """Return random rates (nv,) of largest entry one that the closures allow."""
+    """Return random rates (nv,) that the closures allow, with largest entry one."""
     rates = rng.normal(size=count)
     for columns, basis in restrained:
         rates[columns] -= basis.T @ (basis @ rates[columns])

@@ -1,6 +1,6 @@
-"""All rows of a mechanism, or of some of its constraints, in the order of the matrix.
+"""Constraint rows of a mechanism, or of some of its constraints, in space or in a coordinate plane.
 
-The planar view: twists (x, y, φ) of one coordinate plane, and the rows that do not vanish in it.
+A planar view has twists (x, y, φ) and the rows that do not vanish in the plane.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from mbplugin.phrases import one_line_repr
 
 #: Sine of the angle between axis and normal below which the rim has no lowest point.
 _FLAT = 1e-9
-#: Columns of a twist that lie in a plane.
+#: Twist components (x, y, φ) of each plane.
 PLANES = {"xy": (0, 1, 5), "yz": (1, 2, 3), "zx": (2, 0, 4)}
 _PLANES_BY_LETTERS = {**PLANES, "yx": PLANES["xy"], "zy": PLANES["yz"], "xz": PLANES["zx"]}
-#: A row counts as vanished in the plane below this fraction of its length in space; a file's
-#: rounded angles tilt an axis by up to 1e-3 rad.
+#: A row vanishes in the plane below this fraction of its norm in space; rounded angles of a file
+#: tilt an axis by up to 1e-3 rad.
 VANISHED = 2e-3
 
 
@@ -64,7 +64,7 @@ def rows_of(
     Parameters
     ----------
     q : (nq,) array, optional
-        Tells how many turns a joint has made, for couplings and drivers.
+        Joint coordinates with full turns, for couplings and drivers.
     twists : (N, 6) array, optional
         Body twists at the centres of mass, world axes; they enter Γ only.
     """
@@ -93,7 +93,7 @@ def all_rows(
     twists: Array | None = None,
     names: Collection[str] | None = None,
 ) -> list[Rows]:
-    """Return the rows of every constraint (or the named ones), constraint by constraint.
+    """Return the rows of every constraint (or of the named ones), one :class:`Rows` each.
 
     Arrays as for :func:`rows_of`.
     """
@@ -103,7 +103,7 @@ def all_rows(
 
 # Rows of kinematic pairs: one per constrained component, in predecessor axes.
 #
-# Pairs of one type are computed together, so every array has a leading axis over pairs.
+# Pairs of one type are computed together: the leading axis of every array is over pairs.
 
 
 def pair_rows(
@@ -120,8 +120,8 @@ def pair_rows(
 def position_rows(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tuple[Array, Array]:
     """Return the position residuals of pairs of one type, and their derivatives.
 
-    The derivatives are exact at open poses too, where the rows of :func:`pair_rows` are so only for
-    distances and travels (a screw's travel aside, which is exact where its axes agree).
+    The derivatives are exact at open poses too (a screw's travel only if its axes agree); the rows of
+    :func:`pair_rows` are exact there only for distances and travels.
 
     Returns
     -------
@@ -209,10 +209,10 @@ def _distance_directions(frames: JointFrames) -> tuple[Array, Array]:
 
 
 def _residuals(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tuple[Array, Array | None]:
-    """Return the position residual of each row, (n, k), m and rad, zero where a pair is assembled.
+    """Return the position residual of each row, (n, k), m and rad; it is zero for an assembled pair.
 
-    Its gradient on the assembled pose is the row itself. Where it is a rotation vector, the second value
-    is the derivative of that by ω_PS in P, (n, 3, 3).
+    Its gradient at an assembled pose is the row itself. If it includes a rotation vector, the second value is
+    the derivative of that vector by ω_PS in P, (n, 3, 3).
     """
     d = np.einsum("nji,nj->ni", frames.R_WP, frames.p_WS - frames.p_WP)
     kind = PAIR_TYPES[pair_type]
@@ -257,7 +257,7 @@ def _tilts(z_S: Array) -> tuple[Array, Array]:
     per_sine = angle / np.where(level, 1.0, sine)
     per_sine[level & (z > 0)] = 1.0
     tilt = np.column_stack((-per_sine * y, per_sine * x, np.zeros(len(z_S))))
-    # on the far side every axis across z is a shortest way
+    # at 180° every axis perpendicular to z is equally short
     tilt[level & (z < 0), 0] = np.pi
     zero = np.zeros_like(x)
     dx, dy, dz = (np.column_stack(c) for c in ((zero, z, -y), (-z, zero, x), (y, -x, zero)))
@@ -270,10 +270,7 @@ def _tilts(z_S: Array) -> tuple[Array, Array]:
 
 
 def _screw_travel(pairs: Sequence[Pair], travel: Array, R_PS: Array) -> Array:
-    """Return the travels (n,) that belong to the screws' angles, in the turn nearest to ``travel`` (n,), m.
-
-    The angles are those of ``R_PS`` (n, 3, 3).
-    """
+    """Return the travels (n,), m, of the screw angles in ``R_PS`` (n, 3, 3), in the turn nearest ``travel`` (n,)."""
     pitch = np.array([travel_per_radian(pair) for pair in pairs])
     angle = np.arctan2(R_PS[:, 1, 0], R_PS[:, 0, 0])
     moving = pitch != 0
@@ -282,7 +279,7 @@ def _screw_travel(pairs: Sequence[Pair], travel: Array, R_PS: Array) -> Array:
     return np.asarray(pitch * (angle + 2 * np.pi * turns))
 
 
-# Rows over joint velocities: couplings, drivers and locks, written through body twists.
+# Rows on joint rates (couplings, drivers and locks), expressed in body twists.
 
 
 def coupling_rows(
@@ -344,7 +341,7 @@ def driver_rows(
 
 
 def lock_rows(mech: Mechanism, lock: Lock, poses: BodyPoses, twists: Array | None) -> Rows:
-    """Return one row per locked freedom, labelled ``…_lock``; it holds whatever pose it finds; ``twists`` (N, 6)."""
+    """Return one row per locked freedom, labelled ``…_lock``, with zero residual at any pose; ``twists`` (N, 6)."""
     pair = mech.pair_by_name[lock.joint]
     freedoms = lock.freedoms or pair.kind.free
     rates = _rate_rows(mech, pair, freedoms, poses, twists)
@@ -354,7 +351,7 @@ def lock_rows(mech: Mechanism, lock: Lock, poses: BodyPoses, twists: Array | Non
 
 
 def freedom_value(mech: Mechanism, pair: Pair, freedom: str, poses: BodyPoses, q: Array | None) -> float:
-    """Return the position of one freedom (rad or m); a tree joint's comes from q (nq,), turns included."""
+    """Return the position of one freedom (rad or m); for a tree joint from q (nq,), including full turns."""
     slot = pair.kind.free.index(freedom)
     joint = mech.tree.joint_of_pair.get(pair.name)
     if joint is not None and q is not None and len(q[joint.q]) == len(pair.kind.free):
@@ -431,7 +428,7 @@ def _knife_edge(edge: KnifeEdge, body: _BodyMotion) -> Rows:
 
 
 def _rolling(wheel: Rolling, body: _BodyMotion) -> Rows:
-    """Rows at the lowest point of the wheel's circle, which slides along the rim as it rolls."""
+    """Return the rows at the lowest point of the wheel's circle, which moves along the rim as it rolls."""
     n = unit(wheel.plane_normal)
     axis = body.X_WL.R @ unit(wheel.axis)
     if np.linalg.norm(cross(axis, n)) < _FLAT:
@@ -456,16 +453,16 @@ def _rolling(wheel: Rolling, body: _BodyMotion) -> Rows:
 
 
 def _unit(vector: Array, derivative: Array) -> tuple[Array, Array]:
-    """Return a vector (3,) made unit, and from its derivative (3,) the derivative of that."""
+    """Return the unit vector of a vector (3,), and its derivative from the vector's ``derivative`` (3,)."""
     length = float(np.sqrt(vector @ vector))
     along = vector / length
     return along, (derivative - along * (along @ derivative)) / length
 
 
 def _rows(pfaffian: Pfaffian, body: _BodyMotion, E: Array, point: Array, Gamma: Array, Phi: Array) -> Rows:
-    """Return the rows along directions E (k, 3) that the constraint has, at a point (3,) in the world, m.
+    """Return the rows of a constraint from its directions E (k, 3) at a point (3,) in the world, m.
 
-    With Gamma (k,) and Phi (k,) of these directions.
+    With Gamma (k,) and Phi (k,); directions that are not components of the constraint are left out.
     """
     all_labels = ("normal", "roll", "side")[-len(E) :]
     components = (*pfaffian.holonomic, *pfaffian.nonholonomic)
@@ -489,7 +486,7 @@ def plane_columns(planar: str | None) -> tuple[int, ...]:
     Raises
     ------
     BadUsage
-        Not a coordinate plane.
+        ``planar`` is not a coordinate plane.
     """
     if planar is None:
         return (0, 1, 2, 3, 4, 5)
@@ -499,10 +496,10 @@ def plane_columns(planar: str | None) -> tuple[int, ...]:
 
 
 def planar_rows(rows: Rows, columns: tuple[int, ...]) -> Rows:
-    """Return the rows that restrain motion in the plane, the others dropped.
+    """Return the rows that restrain motion in the plane.
 
-    Besides the rows that vanish, a row is dropped that only repeats the rest of its own constraint
-    in the plane (a tilted fixed pair has six rows there, and no more than three can count).
+    Dropped are rows that vanish, and rows that depend in the plane on the other rows of the same constraint
+    (a tilted fixed pair has six rows, of which at most three are independent in the plane).
     """
     if len(columns) == 6:
         return rows
@@ -528,14 +525,14 @@ def planar_rows(rows: Rows, columns: tuple[int, ...]) -> Rows:
 
 
 def _dimensionless(coefficients: Array) -> Array:
-    """Return rows, ``coefficients`` (k, 6 N), with translations multiplied by the constraint's own lever arm."""
+    """Return rows ``coefficients`` (k, 6 N) with translations multiplied by the constraint's lever arm."""
     out = coefficients.reshape(len(coefficients), -1, 6).copy()
     force, moment = np.abs(out[:, :, :3]).max(), np.abs(out[:, :, 3:]).max()
     out[:, :, :3] *= moment / force if force > 0 and moment > 0 else 1.0
     return np.asarray(out.reshape(coefficients.shape))
 
 
-# Labelled rows of one constraint: coefficients on body twists, and the terms that go with them.
+# Labelled rows of one constraint: coefficients on body twists, and right-hand sides.
 
 
 @one_line_repr
@@ -546,7 +543,7 @@ class Rows:
     Parameters
     ----------
     constraint : str
-        Its name.
+        Name of the constraint.
     components : tuple of str
         One label per row, k of them.
     entries : tuple of (int, (k, 6) array)
@@ -558,7 +555,7 @@ class Rows:
         Whether a row is in m/s (otherwise rad/s).
     holonomic : (k,) bool array
     parts : tuple of (int, (1, 6) array)
-        Of a coupling, the entries of each of its terms, before they are added.
+        For a coupling, the entries of each of its terms before summation.
     """
 
     constraint: str
@@ -573,7 +570,7 @@ class Rows:
 
     @property
     def labels(self) -> tuple[RowLabel, ...]:
-        """The identity of each row."""
+        """Label of each row."""
         return tuple(RowLabel(self.constraint, component) for component in self.components)
 
 
@@ -593,7 +590,7 @@ class JointFrames:
     v_a, v_b, omega_a, omega_b : (n, 3) array
         Velocities of the centres of mass (m/s) and angular velocities (rad/s).
     moving : bool
-        Whether any twist was given.
+        Whether twists were given.
     """
 
     a: list[int]
@@ -626,8 +623,8 @@ class JointFrames:
     def gamma(self, L: Array, L_dot: Array) -> Array:
         """Return Γ (n, k) of rows L on the relative twists at S (wojtyra2013 (9), these coordinates).
 
-        L and L_dot (n, k, 6) are rows and their derivatives. The point moves with b, so a's part follows
-        b's motion.
+        L and L_dot (n, k, 6) are rows and their time derivatives. The reference point S moves with b, which also
+        enters the part of a.
         """
         if not self.moving:
             return np.zeros(L.shape[:2])
@@ -642,10 +639,10 @@ class JointFrames:
 def joint_frames(
     mech: Mechanism, pairs: Sequence[Pair], poses: BodyPoses, twists: Array | None
 ) -> JointFrames:
-    """Return both ends of some pairs at a pose, with twists (N, 6) or at rest."""
+    """Return the joint frames of some pairs at a pose, with twists (N, 6) or at rest."""
     a = [mech.body_index[pair.body_a] for pair in pairs]
     b = [mech.body_index[pair.body_b] for pair in pairs]
-    # index −1 finds the ground behind the last body
+    # the ground follows the last body, so index −1 selects it
     R_WL = np.concatenate((poses.R_WL, np.eye(3)[None]))
     p_WL, p_WC = (np.concatenate((p, np.zeros((1, 3)))) for p in (poses.p_WL, poses.p_WC))
     V = np.zeros((len(p_WL), 6))

@@ -1,27 +1,27 @@
-"""The state that a mechanism starts from: what is stated holds, and everything else follows.
+"""Initial state of a mechanism: stated values hold, and all others follow from the constraints.
 
-One rule, for every file format, function and option:
+The same rule applies to every file format, function and option:
 
-1. A coordinate or rate that somebody names holds exactly: in ``[state]`` of a scene, in a file that gives a joint
-   its position, in a mapping or a vector handed to a function (a vector names all its entries, but for functions
-   that look for a closed pose, such as ``analyze``, where it is the start of the search), in ``--q`` and ``--qd``. It
-   moves by no more than it was rounded (half a unit of its last digit where it has five or more).
-2. Everything that nobody names follows through loops, couplings, wheels, drivers and locks. What is led moves first:
-   the followers of couplings, and of rates the bodies that carry wheels and free bases; then the other joints; the
-   leaders of couplings (of coordinates free bases too) only where nothing else helps. Among equals the change is the
-   smallest one, turns in rad and travels in characteristic lengths, so that neither the order of the joints nor the
-   unit of length decides.
-3. What the caller names outranks what the file states: where both contradict each other, the file's values of that
-   group of joints follow, with a note that names them. Within one rank a contradiction is an error
-   (:class:`~mbplugin.errors.ContradictedState`) that names the fewest values that contradict each other, and those
-   that would agree.
-4. Where nothing is named although there are values, a program has computed them (a live client, a recorded motion):
-   they are moved by the smallest change, with a note that names the joint which it moves most.
+1. A stated coordinate or rate holds exactly. It is stated by ``[state]`` of a scene, by a file that gives a joint its
+   position, by a mapping or vector passed to a function (a vector states all its entries, except in functions that
+   search for a closed pose, such as ``analyze``, where it is the start of the search), or by ``--q`` and ``--qd``. It
+   changes by no more than its rounding (half a unit in the last digit, if it has five or more digits).
+2. All other values follow through loops, couplings, wheels, drivers and locks. Driven values change first: followers
+   of couplings and, for rates, bodies that carry wheels, and free bases; then the other joints; leaders of couplings
+   (and, for coordinates, free bases) only as a last resort. At equal priority the change is the smallest one, turns in
+   rad and travels in characteristic lengths, so the result depends neither on the order of the joints nor on the unit
+   of length.
+3. Values stated by the caller outrank those of the file: if they contradict each other, the file's values in that
+   group of joints follow, with a note that names them. A contradiction within one rank is an error
+   (:class:`~mbplugin.errors.ContradictedState`) that names a minimal set of contradicting values, and those that
+   would agree.
+4. Values that are not stated by name were computed by a program (a live client, a recorded motion): they are changed
+   as little as possible, with a note that names the joint that moves most.
 
-Coordinates come first, see :func:`~mbplugin.constraints.assembly.assemble`, then rates at the closed pose. For rates
-all is linear: with the columns of J that are named taken out, the rest solves J q̇ + b = 0, and what is left open is a
-contradiction where the named columns could close it. At a dead centre a rate other than zero is one. Rank is decided
-on the scaled Jacobian of each group of joints.
+Coordinates come first, see :func:`~mbplugin.constraints.assembly.assemble`, then rates at the closed pose. The rates
+are a linear problem: without the columns of J of stated rates, the others solve J q̇ + b = 0; a remaining residual is
+a contradiction if the stated columns could close it, as is a nonzero rate at a dead centre. Rank is decided on the
+scaled Jacobian of each group of joints.
 """
 
 from __future__ import annotations
@@ -57,25 +57,25 @@ from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Driver, Loc
 from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.model.spatial import ROTATION, AnyArray, Array
 
-#: Below this fraction of the rates a gap is rounding of the numbers, and nothing has to follow; and below it in rad or
-#: lengths per second: what is computed of a joint that stands still is not zero, but the rounding of other numbers.
+#: A residual below this fraction of the rates, or below it in rad or lengths per second, is floating-point rounding
+#: (computed rates of a joint at rest are not exactly zero).
 _ROUNDING = 1e-13
-#: A change of a rate below this fraction of the largest is none.
+#: A change of a rate below this fraction of the largest rate does not count.
 _ALONE = 1e-9
-#: Below this fraction of the largest motion, what a loop cannot follow is rounding of the file.
+#: A residual that no rates close is rounding of the file below this fraction of the largest rate.
 _FOLLOWED = 1e-3
-#: Rows of joint coordinates alone are exact: no rounded frame makes two of them nearly dependent.
+#: Rank tolerance of rows on joint coordinates only: no rounded frame makes two of them nearly dependent.
 _EXACT = 1e-12
-#: Rates of a group from which on its tolerance falls with their number, as in closing a pose.
+#: Above this number of rates the tolerance of a group falls with their number, as in closing a pose.
 _WIDE = 300
-#: A rate whose axis has less than this fraction of itself in the plane does not count there.
+#: A rate does not count in a plane if less than this fraction of its axis lies in it.
 _IN_PLANE = 2e-3
 _SPACE = (0, 1, 2, 3, 4, 5)
 
 
 @dataclass(frozen=True, eq=False)
 class ConsistentState:
-    """A state that every constraint allows.
+    """A state that satisfies all constraints.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ConsistentState:
         rad, m, and per second.
     assembly : Assembly
     notes : tuple of str
-        Which values had to change, one sentence each.
+        Values that had to change, one sentence each.
     """
 
     q: Array
@@ -102,19 +102,19 @@ def stated_state(
     plausible: bool = True,
     closing: bool = False,
 ) -> State:
-    """Return the stated state: the values of a call override those of a scene; it records the origin of each.
+    """Return the stated state with the origin of each value; values of a call override those of a scene.
 
     Parameters
     ----------
     q, qd : mapping or vector, optional
     mech : Mechanism, optional
-        What moves, where that is not the mechanism of the model.
+        The moving mechanism, if it is not that of the model.
     base : pair of (nq,) and (nv,) array, optional
-        The state of the scene in the coordinates of ``mech``; None where it states none.
+        The state of the scene in the coordinates of ``mech``; None if it states none.
     plausible : bool
         Warn of coordinates that are probably in another unit.
     closing : bool
-        Whether a vector q is only where the search for a closed pose starts, and names nothing.
+        Whether a vector q is only the start of a search for a closed pose, and states nothing.
 
     Raises
     ------
@@ -138,28 +138,28 @@ def stated_state(
 
 
 def _names(values: JointValues, names: Sequence[str]) -> frozenset[str]:
-    """Return the names in a mapping; a vector names all."""
+    """Return the names in a mapping, or all names for a vector."""
     return frozenset() if values is None else frozenset(values if isinstance(values, Mapping) else names)
 
 
 def consistent_state(
     mech: Mechanism, stated: State, columns: Sequence[int] = _SPACE, *, seed: int = 0
 ) -> ConsistentState:
-    """Return the state that follows from what is stated, by the rule of this module.
+    """Return the state that follows from the stated values, by the rule of this module.
 
     Parameters
     ----------
     columns : sequence of int
         Twist components that count for rates, all six or those of a plane.
     seed : int
-        Of the poses from which loops are closed.
+        Seed of the poses from which loops are closed.
 
     Raises
     ------
     CannotClose
-        A loop that no pose closes.
+        No closed pose was found for a loop.
     ContradictedState
-        Stated values that contradict each other.
+        Stated values contradict each other.
     BadUsage
         No rates satisfy the constraints: two drivers contradict each other.
     """
@@ -187,7 +187,7 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
 
 
 def _gave_way(n: int, before: Array, after: Array, names: Sequence[str], units: Sequence[str]) -> str:
-    """Return a note on a stated value that changed, ``before`` and ``after`` (n,): by rounding or contradiction."""
+    """Return a note on a stated value that changed from ``before`` to ``after`` (n,), by rounding or contradiction."""
     change = f"{names[n]} is {after[n]:.8g} in place of {before[n]:.8g}{f' {units[n]}' if units[n] else ''}"
     if abs(after[n] - before[n]) <= rounding_of(before[n]):
         return f"stated values agree up to their last digits: {change}"
@@ -204,11 +204,11 @@ def following_rates(
     q : (nq,) array
         The closed pose.
     stated : State
-        Of which the rates count.
+        The stated rates and their origin.
     columns : sequence of int
         Twist components that count.
     poses : BodyPoses, optional
-        Of the bodies at q.
+        Body poses at q.
     """
     qd = stated.qd
     if not qd.any() and not any(driver.rate for driver in mech.drivers):
@@ -248,7 +248,7 @@ def _groups(
     columns: Sequence[int],
     poses: BodyPoses,
 ) -> list[_Group]:
-    """Return the groups of constraints that share rates, in these, at q (nq,) with the rates qd (nv,)."""
+    """Return the groups of constraints that share rates, as equations in those rates, at q (nq,) and qd (nv,)."""
     motion, paths = tree_motion(mech, poses), Paths(mech)
     rows = rows_of(mech, closing, poses, q, body_twists(mech, poses, qd))
     rows = [planar_rows(r, tuple(columns)) for r in rows]
@@ -264,7 +264,7 @@ def _groups(
         J = scale[:, None] * motion.reduce(own)[:, rates] * units[rates]
         b = scale * np.concatenate([np.zeros(0), *(r.b for r in own)])
         owners = [r.constraint for r in own for _ in r.components]
-        # most rows of plane loops are zero
+        # most rows of planar loops are zero
         says = np.flatnonzero((np.abs(J).max(axis=1, initial=0.0) > _ROUNDING) | (b != 0)).tolist()
         exact = all(isinstance(closing[k], Coupling | Driver | Lock) for k in group.constraints)
         told = [owners[k] for k in says]
@@ -273,9 +273,9 @@ def _groups(
 
 
 def seen_rates(axes: Array, columns: Sequence[int]) -> AnyArray:
-    """Return which rates, with their ``axes`` (6, nv), move anything in the columns that count; (nv,) of bool."""
+    """Return a mask (nv,) of the rates, with ``axes`` (6, nv), that cause motion in the given twist columns."""
     turns = np.linalg.norm(axes[ROTATION], axis=0) > 0
-    # a turn shows in the plane only by its axis, wherever it is; a travel by its direction
+    # a turn is judged by its axis direction only, a travel by its direction
     seen = np.zeros(6)
     seen[list(columns)] = 1.0
     part = np.where(turns[None, :], axes * (np.arange(6) >= 3)[:, None], axes)
@@ -283,10 +283,10 @@ def seen_rates(axes: Array, columns: Sequence[int]) -> AnyArray:
 
 
 def _order(mech: Mechanism) -> AnyArray:
-    """Return when each rate follows, (nv,): 0 what is led, 1 other joints, 2 leaders of couplings."""
+    """Return the order in which rates change, (nv,): 0 driven ones, 1 other joints, 2 leaders of couplings."""
     followers = {c.terms[0].joint for c in mech.couplings}
     leaders = {term.joint for c in mech.couplings for term in c.terms[1:]} - followers
-    # the joint that stands on the ground, unless it is the wheel's own
+    # bodies on the ground-side joint of a wheel's path, unless that is the wheel itself
     carriers = {way[-1].outer for p in mech.pfaffians if len(way := tuple(mech.tree.way_in(p.body))) > 1}
     order = np.ones(len(mech.qd_names), dtype=int)
     for joint in mech.tree.joints:
@@ -309,11 +309,11 @@ class _Group:
     J : (k, n) array
     b : (k,) array
     units : (n,) array
-        Of one unit of each scaled rate; zero where a rate does not count.
+        Unit of each scaled rate; zero for a rate that does not count.
     order : (n,) array of int
-        When each rate follows.
+        Order in which the rates change.
     exact : bool
-        Whether all rows are those of joint coordinates.
+        Whether all rows are on joint coordinates only.
     owners : list of str
         The constraint of each row.
     """
@@ -327,7 +327,7 @@ class _Group:
     owners: list[str]
 
     def followed(self, mech: Mechanism, wanted: Array, given: AnyArray, caller: AnyArray) -> Array:
-        """Return rates (n,) that the constraints allow, as ``wanted`` (n,) where ``given`` (n,) or ``caller`` (n,)."""
+        """Return admissible rates (n,) that equal ``wanted`` (n,) where ``given`` (n,), else where ``caller`` (n,)."""
         x = np.divide(wanted, self.units, out=np.zeros_like(wanted), where=self.units > 0)
         gap = self.J @ x + self.b
         if self._is_rounding(gap, x):
@@ -355,7 +355,7 @@ class _Group:
         raise contradiction("rate", stated, outranking, follows, list(dict.fromkeys(self.owners)))
 
     def _with(self, x: Array, wanted: Array, held: AnyArray) -> Array | None:
-        """Return scaled rates near x (n,) or ``wanted`` (n,), ``held`` (n,) unchanged; None where there are none."""
+        """Return admissible scaled rates near x (n,) with those ``held`` (n,) at ``wanted`` (n,), or None."""
         found = x + self._closing(self.J @ x + self.b, held)
         gap = self.J @ found + self.b
         if self._is_rounding(gap, found):
@@ -367,7 +367,7 @@ class _Group:
             return None
         if np.abs(step[held]).max(initial=0.0) <= _ALONE * max(size, float(np.abs(x).max(initial=0.0))):
             return np.asarray(found)
-        # a rate that is written with some digits stands for all that round to it
+        # a rate written with many digits stands for all values that round to it
         units = np.where(self.units > 0, self.units, 1.0)
         allowed = np.array([rounding_of(value) for value in wanted.tolist()]) / units
         least = AGREED * max(size, float(np.abs(x).max(initial=0.0)))
@@ -376,12 +376,12 @@ class _Group:
         return found if (np.abs(found - x) <= np.maximum(allowed, least))[held].all() else None
 
     def _is_rounding(self, gap: Array, x: Array) -> bool:
-        """Return whether a ``gap`` (k,) at scaled rates x (n,) is rounding of the numbers."""
+        """Return True if a ``gap`` (k,) at scaled rates x (n,) is floating-point rounding."""
         most = float((np.abs(self.J) @ np.abs(x)).max(initial=0.0))
         return bool(np.abs(gap).max(initial=0.0) <= _ROUNDING * max(most, 1.0))
 
     def _closing(self, gap: Array, held: AnyArray) -> Array:
-        """Return the step (n,) that closes a ``gap`` (k,) while some rates are ``held`` (n,), the led ones first."""
+        """Return the step (n,) that closes a ``gap`` (k,) with the rates ``held`` (n,) fixed, driven rates first."""
         step = np.zeros(self.J.shape[1])
         free = ~held & (self.units > 0)
         if not free.any() or not len(gap):
@@ -393,7 +393,7 @@ class _Group:
             own, before = free & (self.order == k), free & (self.order < k)
             A, rest = self.J[:, own], -(gap + self.J @ step)
             if before.any():
-                # what those that follow earlier can close is left to them
+                # leave to the rates of earlier order what they can close
                 U, sigma, _ = np.linalg.svd(self.J[:, before], full_matrices=False)
                 U = U[:, sigma > share * size]
                 A, rest = (part - U @ (U.T @ part) for part in (A, rest))

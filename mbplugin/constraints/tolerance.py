@@ -1,4 +1,4 @@
-"""The relative rank tolerance that counts for a request, its default, and the default number of sampled poses."""
+"""Rank tolerance and its default, default number of sampled poses, and contradictions of stated values."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 #: Relative to the largest singular value of a block's scaled closure Jacobian.
 DEFAULT_TOLERANCE = 1e-4
-#: Poses sampled, at most, to tell a structural redundancy from a singular pose.
+#: Largest number of poses sampled to distinguish structural redundancy from a singular pose.
 DEFAULT_SAMPLES = 8
-#: Values that a program computed agree up to this, rad or lengths of the mechanism; of rates, a part of the largest.
+#: Tolerance for computed values to agree: rad or lengths of the mechanism; for rates, a fraction of the largest.
 AGREED = 1e-8
-#: Significant digits from which on a number may be a rounded one; with fewer it is meant as it is written.
+#: A number with at least this many significant digits may be rounded; with fewer it is exact.
 _DIGITS = 5
-#: Names in a sentence.
+#: Largest number of names in a sentence.
 _NAMED = 8
-#: The values of all names where those of some hold, None where these cannot hold together.
+#: Returns the values of all names if those of some are prescribed; None if these cannot hold together.
 Follows = Callable[[Collection[str]], Mapping[str, float] | None]
 
 
@@ -41,7 +41,7 @@ def rank_tolerance(scene: Scene | None, requested: float | None) -> float:
 
 
 def require_tolerance(tolerance: float) -> None:
-    """Refuse a number that is no relative tolerance.
+    """Raise if a number is not a valid relative tolerance.
 
     Raises
     ------
@@ -52,12 +52,11 @@ def require_tolerance(tolerance: float) -> None:
         raise BadUsage(f"the tolerance is {tolerance:g}", expected="a number between 0 and 1")
 
 
-# What stated values say against each other: the smallest set that no state has, and the values that would
-# agree.
+# Contradictions of stated values: a minimal contradicting set, and the values that would agree.
 
 
 def rounding_of(value: float) -> float:
-    """Return half a unit of the last digit of a number as it is written; zero of a short one, which is exact."""
+    """Return half a unit in the last written digit of a number, or zero for one with few digits, which is exact."""
     written = Decimal(repr(float(value))).normalize()
     exponent = written.as_tuple().exponent
     rounded = len(written.as_tuple().digits) >= _DIGITS and isinstance(exponent, int)
@@ -67,7 +66,7 @@ def rounding_of(value: float) -> float:
 def contradiction(
     what: str, stated: Mapping[str, float], caller: Collection[str], follows: Follows, closing: Sequence[str]
 ) -> ContradictedState:
-    """Return the error that names the fewest of some values that contradict each other, with what agrees.
+    """Return the error that names a minimal set of contradicting values, and the values that would agree.
 
     Parameters
     ----------
@@ -75,9 +74,9 @@ def contradiction(
     stated : mapping of str to float
         The values, rad and m (per second).
     caller : collection of str
-        Those of them that the caller states; the others are the file's.
+        Names of the values stated by the caller; the others come from the file.
     follows : callable
-        What follows from some of them.
+        Gives the values that follow from some of them.
     closing : sequence of str
         The constraints that couple them.
     """
@@ -108,7 +107,7 @@ def contradiction(
 
 
 def _smallest(names: Sequence[str], follows: Follows) -> list[str]:
-    """Return the fewest of some names that do not hold together: none of them can be left out."""
+    """Return a minimal set of names whose values contradict each other: without any one of them the rest agree."""
     held: list[str] = []
     for name in names:
         if follows([*held, name]) is None:

@@ -1,4 +1,4 @@
-"""Equations of motion in absolute coordinates: twists of all bodies, every pair a constraint."""
+"""Equations of motion in absolute coordinates: twists of all bodies, with constraint rows for every pair."""
 
 from __future__ import annotations
 
@@ -54,23 +54,22 @@ def absolute_equations(
     q, qd : (nq,), (nv,) array
         A state that satisfies the constraints.
     actions : AppliedForces
-        What acts on it.
+        Applied forces, springs, damping, friction and controller.
     time : float
         For the controller, s.
     planar : "xy", "yz" or "zx", optional
-        Twists (x, y, φ) of a plane only.
+        Use only the twist components (x, y, φ) of this plane.
     tolerance : float
         Relative rank tolerance.
     degree_of_redundancy : int, optional
-        p where it has been decided before (at the generic pose, say).
+        p, if already decided (for example at the generic pose).
     resisting : mapping of (pair, component) to float, optional
-        Forces along freedoms besides those of ``actions``, N and N·m: brakes, friction that is decided
-        elsewhere.
+        Forces along freedoms in addition to ``actions``, N and N·m: brakes, or friction decided elsewhere.
 
     Raises
     ------
     BrokenModel
-        A body without mass: it has no acceleration of its own in these coordinates.
+        When M⁻¹ is first applied, if a body has no mass: its acceleration is then undetermined.
     """
     columns = plane_columns(planar)
     made = newton_euler(mech, q, qd, loads=actions.loads, payloads=actions.payloads)
@@ -105,7 +104,7 @@ def absolute_equations(
 
 
 class _Factor:
-    """M⁻¹ by Cholesky, M (n, n) factored at its first use."""
+    """M⁻¹ by Cholesky factorisation of M (n, n), at its first use."""
 
     def __init__(self, mech: Mechanism, M: Array) -> None:
         self._mech, self._M = mech, M
@@ -118,12 +117,12 @@ class _Factor:
                 self._factor = scipy.linalg.cho_factor(self._M)
             except np.linalg.LinAlgError:
                 raise without_mass(self._mech, self._M) from None
-        # a stage of a step that is too long may overflow; the step is rejected for its error
+        # a stage of too long a step may overflow; error control rejects that step
         return np.asarray(scipy.linalg.cho_solve(self._factor, rhs, check_finite=False))
 
 
 def without_mass(mech: Mechanism, M: Array) -> BrokenModel:
-    """Return the error for bodies that have no acceleration of their own, by M (n, n) of all twists."""
+    """Return the error that names the bodies without mass or inertia, from M (n, n) of all twists."""
     size = len(M) // len(mech.bodies)
     smallest = [np.linalg.eigvalsh(M[k : k + size, k : k + size])[0] for k in range(0, len(M), size)]
     names = [b.name for b, own in zip(mech.bodies, smallest, strict=True) if own <= max(0.0, min(smallest))]
@@ -134,7 +133,7 @@ def without_mass(mech: Mechanism, M: Array) -> BrokenModel:
 
 
 def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]]:
-    """Yield for every moving tree pair its slice of rates and the rows that measure them."""
+    """Yield the slice of rates of every moving tree pair, and the rows that measure these rates."""
     for joint in mech.tree.joints:
         if joint.pair is not None and joint.pair.kind.free:
             (rows,) = rows_of(mech, (Driver("", joint.pair.name),), made.poses, made.q, made.twists)
@@ -142,8 +141,10 @@ def rate_rows(mech: Mechanism, made: NewtonEuler) -> Iterator[tuple[slice, Rows]
 
 
 def applied_wrenches(mech: Mechanism, made: NewtonEuler, actions: AppliedForces, time: float) -> Array:
-    """Return what acts on every body besides constraints and drives' inertia, (N, 6): gravity, gyroscopic and
-    stated forces, and what works on joint rates, where a force Q on the rates r·v is the wrench rᵀQ."""
+    """Return the wrenches (N, 6) on all bodies, without constraint forces and the inertia of drives.
+
+    Gravity, gyroscopic and applied forces, and forces on joint rates: a force Q on the rates r·v is the wrench rᵀQ.
+    """
     F: Array = made.F.copy()
     Q = tree_forces(mech, made.q, made.qd, actions, time)
     for joint in mech.tree.joints:
@@ -200,13 +201,13 @@ def tree_forces(mech: Mechanism, q: Array, qd: Array, actions: AppliedForces, ti
 
 
 def _passive(freedom: Freedom, rate: float, actions: AppliedForces) -> float:
-    """Return the damping and sliding friction that a freedom sets against its rate."""
+    """Return the damping and sliding friction of a freedom at a rate, with the sign of the rate."""
     viscous = freedom.damping * rate if actions.damping else 0.0
     return float(viscous + (freedom.friction * np.sign(rate) if actions.friction else 0.0))
 
 
 def _block_diagonal(blocks: Array) -> Array:
-    """Return the matrix (6N, 6N) of blocks (N, 6, 6) on its diagonal."""
+    """Return the block-diagonal matrix (6N, 6N) of blocks (N, 6, 6)."""
     M = np.zeros((6 * len(blocks), 6 * len(blocks)))
     for i, block in enumerate(blocks):
         M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
@@ -226,27 +227,27 @@ def _stack(rows: list[Rows], bodies: int) -> Array:
 
 
 def _joined(parts: list[Array]) -> Array:
-    """Return the parts one behind the other, (m,)."""
+    """Return the concatenated parts, (m,)."""
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-# A mechanism as the kernels of absolute coordinates see it: every body by itself, rows of every pair.
+# Kernel records in absolute coordinates: every body separate, rows for every pair.
 
 
 @dataclass(frozen=True, eq=False)
 class AbsoluteModel:
-    """Records of a mechanism in absolute coordinates, beside those of its tree.
+    """Kernel records of a mechanism in absolute coordinates, in addition to those of its tree.
 
     Parameters
     ----------
     tree : TreeModel
     table : RowTable
-        Rows of all constraints; behind those that always hold are the same as in the tree, then those that
-        measure the rates of the tree.
+        Rows of all constraints: first the permanent ones, then locks and resisted freedoms as in the tree, then
+        those that measure the rates of the tree.
     counted : (m,) array of bool
-        Which rows do not vanish in the plane; not of those that measure rates.
+        True for rows that do not vanish in the plane; without the rows that measure rates.
     state : AbsoluteState
-        In which no row holds.
+        The state without active rows.
     """
 
     tree: TreeModel
@@ -257,14 +258,14 @@ class AbsoluteModel:
     def holding(
         self, active: Sequence[int], degree_of_redundancy: int, dropped: Sequence[RowLabel] = ()
     ) -> AbsoluteState:
-        """Return the state in which rows ``active`` of the tree hold, and with them those of all its pairs.
+        """Return the state in which all permanent rows and the rows ``active`` (as numbered in the tree) hold.
 
         Parameters
         ----------
         degree_of_redundancy : int
             p of all rows that hold.
         dropped : sequence of RowLabel
-            p rows that are left out; without them it is decided at each pose.
+            p rows to leave out; if empty, they are chosen at each pose.
         """
         own, in_tree = self.table.persistent, self.tree.table.persistent
         rows = [*range(own), *(i - in_tree + own for i in active if i >= in_tree)]
@@ -287,9 +288,9 @@ def absolute_model(tree: TreeModel, q: Array, locks: Sequence[Constraint] = ()) 
     Parameters
     ----------
     q : (nq,) array
-        A pose that tells which rows vanish in a plane.
+        Pose at which to detect the rows that vanish in a plane.
     locks : sequence of constraints
-        Those with which the tree was made.
+        Those that the tree was built with.
     """
     mech, actions, columns = tree.mech, tree.actions, plane_columns(tree.planar)
     composites = find_composites(mech, actions.payloads, apart=True)
@@ -328,7 +329,7 @@ def absolute_model(tree: TreeModel, q: Array, locks: Sequence[Constraint] = ()) 
 
 
 def _body_records(tree: TreeModel, composites: Composites) -> AnyArray:
-    """Return the records (N + 1,) of the ground and all bodies, which stand where composite bodies of the tree do."""
+    """Return the records (N + 1,) of the ground and all bodies, each located in its composite body of the tree."""
     mech, out = tree.mech, composite_records(tree.mech, composites)
     for i in range(len(mech.bodies)):
         record = out[composites.of_body[i]]
@@ -338,7 +339,7 @@ def _body_records(tree: TreeModel, composites: Composites) -> AnyArray:
 
 
 def _measured_rates(mech: Mechanism, first: int) -> AnyArray:
-    """Return the row (nv,) that measures each rate, from row ``first`` on in the order of the tree."""
+    """Return the index of the row that measures each rate, (nv,); these rows start at ``first``, in tree order."""
     out = np.zeros(len(mech.qd_names), dtype=np.int64)
     for joint in mech.tree.joints:
         count = joint.qd.stop - joint.qd.start
@@ -348,15 +349,15 @@ def _measured_rates(mech: Mechanism, first: int) -> AnyArray:
 
 
 def _free_pair(mech: Mechanism, joint: TreeJoint) -> Pair:
-    """Return a pair whose rates are those of a free root: the twist of its centre of mass, in axes of the world."""
+    """Return a floating pair with the rates of a free root: the twist of its centre of mass, world axes."""
     center = Pose(np.eye(3), mech.bodies[mech.body_index[joint.outer]].p_LC)
     return Pair(f"free {joint.outer}", "floating", WORLD, joint.outer, Pose.identity(), center)
 
 
 def _first_columns(table: RowTable, drives: AnyArray, w: int, n: int) -> AnyArray:
-    """Return the first column of each row of M (n,) that is not zero: of its body, or of one that a drive ties to it.
+    """Return the first nonzero column of each row of M, (n,): of its body, or of one coupled by a drive's inertia.
 
-    ``drives`` (k,) are the rows of driven freedoms, w the coordinates of a body.
+    ``drives`` (k,) are the rows of freedoms with armature, w is the number of coordinates per body.
     """
     body = np.arange(n // w)
     for row in table.rows[drives]:
@@ -373,7 +374,7 @@ def _counted(
     locks: Sequence[Constraint],
     freedoms: Sequence[tuple[Pair, str]],
 ) -> AnyArray:
-    """Return which rows (m,) do not vanish in the plane at a pose q (nq,); those of ``freedoms`` stand behind."""
+    """Return a mask (m,) of the rows that do not vanish in the plane at q (nq,); those of ``freedoms`` come last."""
     out = np.ones(len(labels), dtype=bool)
     if tree.planar is None:
         return out

@@ -82,7 +82,7 @@ class Equations:
 
     @cached_property
     def singular_vectors(self) -> Array:
-        """Left singular vectors (m, m) of the scaled rows, the ``rank`` that count first."""
+        """Left singular vectors (m, m) of the scaled rows; the first ``rank`` span the range."""
         rows, columns = self.C.shape
         if not self.C.size:
             return np.eye(rows)
@@ -94,7 +94,7 @@ class Equations:
         return self.singular_vectors[:, self.rank :]
 
 
-# What a formulation makes of the equations of motion: accelerations and multipliers.
+# Result of a formulation: accelerations and multipliers.
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +106,8 @@ class Solution:
     v_dot : (n,) array
         v̇ in the coordinates of the equations, m/s² and rad/s².
     multipliers : (m,) array
-        λ of all rows, N and N·m, acting on the successor. Where a reaction is not unique this is the
-        one that the redundancy handling chose.
+        λ of all rows, N and N·m, acting on the successor. Non-unique reactions are those chosen by the
+        redundancy handling.
     """
 
     v_dot: Array

@@ -1,4 +1,4 @@
-"""Which formulations, redundancy handlings and coordinates go together, and the one call for all."""
+"""Formulations of the equations of motion, their valid combinations, and :func:`solve` for all of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.lapack import pivot_order, solve_triangular
 from mbplugin.model.spatial import AnyArray, Array
 
-#: Coordinates are kept while they are at least this fraction as independent as the best ones: a change
-#: costs nothing in accuracy, but nothing is won by changing to and fro where two are equally good.
+#: Independent coordinates stay the same while their independence is at least this fraction of the best:
+#: a change costs no accuracy, but switching back and forth between equally good sets gains nothing.
 _KEPT = 0.5
 _HANDLINGS: dict[str, Callable[[Equations], Independent]] = {
     "eliminate": eliminate,
@@ -36,8 +36,8 @@ def partitioning(
     Parameters
     ----------
     independent : (k,) array of int, optional
-        Independent coordinates, as :func:`independent_coordinates` keeps them along a motion; by
-        default the best ones of this state.
+        Independent coordinates, such as those :func:`independent_coordinates` tracks along a motion; by
+        default the best ones at this state.
     """
     chosen = independent_coordinates(equations, constraints) if independent is None else independent
     return motion_in(equations, constraints, partition(constraints, chosen))
@@ -46,9 +46,9 @@ def partitioning(
 def independent_coordinates(
     equations: Equations, constraints: Independent, current: AnyArray | None = None
 ) -> AnyArray:
-    """Return the independent coordinates (k,) to go on with: the current ones while good, else the best.
+    """Return the independent coordinates (k,) to continue with: the current ones while good, else the best.
 
-    All coordinates and rates are known at every state, so that a change needs no new initial values
+    All coordinates and rates are known at every state, so a change needs no new initial values
     and the accelerations do not jump.
 
     Parameters
@@ -64,18 +64,18 @@ def independent_coordinates(
     return np.asarray(current) if independence(projections, current) >= bound else best
 
 
-# The projective criterion: how well each coordinate serves as an independent one.
+# The projective criterion: suitability of each coordinate as an independent one.
 #
-# A coordinate is a direction kᵢ in the space of velocities, whose metric is M. It serves the better the
-# closer it lies to the motions that the constraints allow: cos²αᵢ = 1 is entirely among them, 0 cannot be
-# independent. Masses count: with others, another coordinate may be the best.
+# A coordinate is a direction kᵢ in the space of velocities, whose metric is M. The closer it is to the motions
+# that the constraints allow, the better: with cos²αᵢ = 1 it is one of them, with 0 it cannot be independent.
+# The choice depends on the masses.
 
 
 def tangents(equations: Equations, constraints: Independent) -> Array:
-    """Return the projections (k, n) of the unit vectors kᵢ/|kᵢ| on the motions that are allowed.
+    """Return the projections (k, n) of the unit vectors kᵢ/|kᵢ| onto the allowed motions.
 
-    They are written in a basis that is orthonormal in the metric M: the length of column i is cos αᵢ,
-    and the columns of an independent set are a well conditioned matrix.
+    The basis is orthonormal in the metric M: column i has the length cos αᵢ, and the columns of a good
+    independent set form a well-conditioned matrix.
     """
     H = partition(constraints, pivoted_coordinates(equations, constraints)).H
     lower = np.asarray(np.linalg.cholesky(H.T @ equations.M @ H), dtype=float)
@@ -84,10 +84,10 @@ def tangents(equations: Equations, constraints: Independent) -> Array:
 
 
 def independence(projections: Array, chosen: AnyArray) -> float:
-    """Return how independent a set of coordinates is, from 0 to 1.
+    """Return the independence of a set of coordinates, from 0 to 1.
 
-    The smallest singular value squared of its projections (k, n), of which ``chosen`` (k,) are taken: for one
-    freedom the criterion itself.
+    The squared smallest singular value of the columns ``chosen`` (k,) of projections (k, n); for one freedom, the
+    criterion itself.
     """
     if not len(projections):
         return 1.0
@@ -97,8 +97,8 @@ def independence(projections: Array, chosen: AnyArray) -> float:
 def best_coordinates(projections: Array) -> AnyArray:
     """Return k independent coordinates (k,) by the criterion from projections (k, n), in ascending order.
 
-    First the one of the largest cos²αᵢ, then each time the largest of what is left when the chosen
-    ones are taken out; the k largest values alone may depend on each other.
+    The first has the largest cos²αᵢ, each further one the largest after the chosen ones are projected out;
+    the coordinates of the k largest values alone may depend on each other.
     """
     return np.sort(pivot_order(projections)[: len(projections)])
 
@@ -114,7 +114,7 @@ def inverse_diagonal(equations: Equations) -> Array:
 def voronets(equations: Equations, constraints: Independent) -> Solution:
     """Solve M̄ s̈ = Hᵀ(F − M Ḣṡ), M̄ = HᵀMH, with q̇ = H ṡ (mueller2026 (10)–(13), whose F is H).
 
-    Γ gives Ḣṡ: it is the acceleration that the constraints demand while s̈ = 0.
+    Γ gives Ḣṡ, the acceleration that the constraints require for s̈ = 0.
     """
     return motion_in(
         equations, constraints, partition(constraints, pivoted_coordinates(equations, constraints))
@@ -122,21 +122,21 @@ def voronets(equations: Equations, constraints: Independent) -> Solution:
 
 
 def pivoted_coordinates(equations: Equations, constraints: Independent) -> AnyArray:
-    """Return independent coordinates (k,): those that a pivoted QR of the scaled C leaves over.
+    """Return independent coordinates (k,): the columns that a pivoted QR of the scaled C does not select.
 
-    The columns of the others are well independent, so that H stays moderate; masses play no part.
+    The selected columns are well conditioned, so H stays moderate; masses are not considered.
     """
     return pivot_order(constraints.C * equations.column_scale)[len(constraints.C) :]
 
 
-# Projected equations (Gauß): the free accelerations, brought onto the constraints in the metric M.
+# Projected equations (Gauß): the free accelerations, projected onto the constraints in the metric M.
 
 
 def projected(equations: Equations, constraints: Independent) -> Solution:
     """Return v̇ = M⁻¹Nᵀ F + C⁺_M Γ with C⁺_M = M⁻¹Cᵀ(C M⁻¹Cᵀ)⁻¹ and N = I − C⁺_M C (mueller2026 (7)).
 
-    Written out, v̇ = a + M⁻¹Cᵀμ with a = M⁻¹F and C M⁻¹Cᵀ μ = Γ − C a. Only M⁻¹ is asked of the
-    equations, which a recursion along the tree supplies where M is never formed.
+    Written out, v̇ = a + M⁻¹Cᵀμ with a = M⁻¹F and C M⁻¹Cᵀ μ = Γ − C a. M enters only as M⁻¹, which a
+    recursion along the tree applies without forming M.
     """
     solved = equations.solve_M(np.column_stack((equations.F, constraints.C.T)))
     free, effect = solved[:, 0], solved[:, 1:]
@@ -151,7 +151,7 @@ def null_space(equations: Equations, constraints: Independent) -> Solution:
     """Solve VᵀM v̇ = VᵀF with C v̇ = Γ, the columns of V spanning ker C (wojtyra2013 (13)).
 
     V is orthonormal in dimensionless coordinates, from the QR factorisation of Cᵀ, which also gives
-    the accelerations that Γ demands and the multipliers.
+    the accelerations that Γ requires, and the multipliers.
     """
     size, r = equations.column_scale, len(constraints.C)
     M, F = size[:, None] * equations.M * size, size * equations.F
@@ -169,12 +169,12 @@ def null_space(equations: Equations, constraints: Independent) -> Solution:
 def kkt(equations: Equations, constraints: Independent) -> Solution:
     """Solve [[M, −Cᵀ], [C, 0]] [v̇; μ] = [F; Γ] (wojtyra2013 (11), mueller2026 (5)).
 
-    M itself may be singular: a body without mass is allowed where constraints carry it.
+    M may be singular: a massless body is allowed if constraints determine its motion.
 
     Raises
     ------
     MbPluginError
-        A body without mass can move.
+        A massless body can move.
     """
     n, r = len(equations.M), len(constraints.C)
     size = equations.column_scale
@@ -201,16 +201,16 @@ _FORMULATIONS: dict[str, Callable[[Equations, Independent], Solution]] = {
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a formulation can be combined with.
+    """Valid combinations of a formulation.
 
     Parameters
     ----------
     redundancy : tuple of str
-        Handlings of redundant rows.
+        Redundancy handlings.
     coordinates : tuple of str
         Kinds of coordinates.
     why_not : str
-        Why nothing else.
+        Reason why there are no others.
     """
 
     redundancy: tuple[str, ...]
@@ -218,7 +218,7 @@ class Meaning:
     why_not: str
 
 
-#: Every meaningful combination, by formulation.
+#: All valid combinations, by formulation.
 TABLE: dict[str, Meaning] = {
     "kkt": Meaning((*_EACH, "augmented"), COORDINATES, "there is no other"),
     "null-space": Meaning(_EACH, COORDINATES, _NO_ITERATION),
@@ -248,20 +248,20 @@ def solve(
     Parameters
     ----------
     equations : Equations
-        Of a state that satisfies the constraints.
+        At a state that satisfies the constraints.
     formulation, redundancy : str
-        As in ``TABLE``; they change the way, not the motion.
+        As in ``TABLE``; they change the computation, not the motion.
     dropped : sequence of int (from 0) or (constraint, component)
-        Rows to eliminate; by default they are chosen.
+        Rows to eliminate; by default they are chosen automatically.
     independent : (k,) array of int, optional
-        Independent coordinates of formulation ``partitioning``; by default the best of this state.
+        Independent coordinates of formulation ``partitioning``; by default the best at this state.
 
     Raises
     ------
     BadUsage
-        A combination without meaning, or rows that cannot be dropped.
+        An invalid combination, or rows that cannot be dropped.
     UnknownName
-        A formulation, handling or row that there is not.
+        An unknown formulation, redundancy handling or row.
     MbPluginError
         The equations cannot be solved in double precision.
     """
@@ -321,7 +321,7 @@ class Partition:
     Parameters
     ----------
     independent, dependent : (k,), (r,) array of int
-        Which coordinates.
+        Indices of the coordinates.
     H : (n, k) array
         Identity in the independent rows and A = −C_D⁻¹C_I in the dependent ones: a basis of ker C.
         It is Dᵀ of blajer1994 (9) and F of mueller2026 (10).
@@ -341,7 +341,7 @@ def partition(constraints: Independent, independent: AnyArray) -> Partition:
     Raises
     ------
     BadUsage
-        Coordinates that the constraints make depend on each other, or too few or too many.
+        The coordinates depend on each other through the constraints, or are too few or too many.
     """
     r, n = constraints.C.shape
     chosen = np.asarray(independent, dtype=int)

@@ -28,7 +28,7 @@ class NewtonEuler:
         [v; ω], m/s and rad/s.
     M : (N, 6, 6) array
         Mass of each body and its payloads, kg and kg·m². Without a payload the blocks are m I and
-        R J Rᵀ; a payload couples them, because the reference point stays the body's own.
+        R J Rᵀ; a payload couples them, because the reference point remains the body's centre of mass.
     F : (N, 6) array
         Gravity, applied wrenches and gyroscopic terms, N and N·m.
     """
@@ -65,7 +65,7 @@ def newton_euler(
     Parameters
     ----------
     q, qd : (nq,), (nv,) array
-        The pose is taken as it is; no rates mean rest.
+        The pose is used as given, loops are not closed first; without rates the bodies are at rest.
     loads : sequence of Load
         Wrenches on bodies.
     payloads : sequence of Payload
@@ -106,10 +106,10 @@ def load_wrench(load: Load, poses: BodyPoses, body: int) -> Array:
 
 
 def _solid(mass: float, J: Array, arm: Array, omega: Array, gravity: Array) -> tuple[Array, Array]:
-    """Return mass matrix (6, 6) and force (6,), at a reference point, of a composite body.
+    """Return mass matrix (6, 6) and force (6,) of a rigid body at a reference point.
 
-    Its centre of mass is ``arm`` (3,) off, m, its inertia there J (3, 3), kg·m², its angular velocity omega (3,),
-    rad/s; gravity (3,), m/s².
+    ``arm`` (3,) leads from that point to the centre of mass, m; J (3, 3) is the inertia about the centre of mass,
+    kg·m², omega (3,) the angular velocity, rad/s; gravity (3,), m/s².
     """
     X = shift_twists(np.eye(6), arm)
     M = np.zeros((6, 6))
@@ -119,7 +119,7 @@ def _solid(mass: float, J: Array, arm: Array, omega: Array, gravity: Array) -> t
     return X.T @ M @ X, X.T @ force
 
 
-# What a spring between two points does to bodies at their poses and twists.
+# Forces of a spring between two points, from the poses and twists of its bodies.
 
 
 def spring_forces(
@@ -130,7 +130,7 @@ def spring_forces(
     Parameters
     ----------
     twists : (N, 6) array
-        Of the bodies at their centres of mass, world axes.
+        Twists of the bodies at their centres of mass, world axes.
     """
     ends = []
     for name, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b)):
@@ -151,8 +151,8 @@ def spring_forces(
 def body_accelerations(mech: Mechanism, poses: BodyPoses, twists: Array, qdd: Array) -> Array:
     """Return v̇ = S q̈ + Ṡ q̇ of all bodies, (N, 6), world axes at the centres of mass.
 
-    Along the tree the rows of a pair and the rates of its freedoms are six equations for the body
-    that it carries, so no derivative of S is needed.
+    The rows of a tree pair and the rates of its freedoms are six equations for its outer body, so no
+    derivative of S is needed.
 
     Parameters
     ----------
@@ -178,10 +178,9 @@ def body_accelerations(mech: Mechanism, poses: BodyPoses, twists: Array, qdd: Ar
 def _six_equations(
     mech: Mechanism, pair: Pair, poses: BodyPoses, twists: Array, qdd: Array
 ) -> tuple[dict[int, Array], Array]:
-    """Return coefficients (6, 6) on the acceleration of each body, and the right-hand side (6,).
+    """Return the coefficients (6, 6) on the accelerations of a pair's bodies, and the right-hand side (6,).
 
-    ``twists`` (N, 6) are those of the bodies, ``qdd`` (f,) the accelerations of the pair's freedoms, rad/s²
-    and m/s².
+    ``twists`` (N, 6) of the bodies; ``qdd`` (f,), the accelerations of the pair's freedoms, rad/s² and m/s².
     """
     (held,) = rows_of(mech, (pair,), poses, None, twists)
     free = rows_of(mech, (Driver("", pair.name),) if pair.kind.free else (), poses, None, twists)

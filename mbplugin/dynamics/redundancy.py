@@ -1,4 +1,4 @@
-"""Constraints without redundancy, and how their multipliers are spread over all rows."""
+"""Handling of redundant rows: independent constraints in their place, and the multipliers of all rows."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from mbplugin.dynamics.equations import Equations, Solution
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.model.spatial import AnyArray, Array
 
-#: Constraints are met when this is left of the accelerations, or of those without constraints, …
+#: Constraints are satisfied when their residual is this fraction of the accelerations (constrained or free), …
 _MET = 1e-13
-#: … or this, when one more iteration gains nothing.
+#: … or this fraction, when one more iteration does not halve it.
 _ROUNDING = 1e-10
 _ITERATIONS = 50
-#: The penalty rises where an iteration leaves more of the misfit than this, up to the highest.
+#: The penalty is raised, up to its maximum, when an iteration leaves more than this fraction of the residual.
 _SLOW = 0.1
 _FIRST, _STEP, _HIGHEST = 1e2, 10.0, 1e8
-#: A row that hardly moves anything weighs at least this fraction of the heaviest.
+#: Smallest weight of a row, as a fraction of the largest weight.
 _LIGHTEST = 1e-6
-#: A row: its place from 0, or (constraint, component).
+#: A row: its index from 0, or (constraint, component).
 Row = int | tuple[str, str]
-#: Rows can be dropped when the self-stresses on them are at least this independent.
+#: Rows can be dropped when the smallest singular value of the self-stresses on them is at least this.
 ADMISSIBLE = 1e-6
 
 
@@ -34,15 +34,15 @@ ADMISSIBLE = 1e-6
 def augmented(equations: Equations) -> Solution:
     """Return accelerations and multipliers from (M + α CᵀC) v̇ = F + Cᵀ(αΓ + λ), λ ← λ + α(Γ − C v̇).
 
-    The fixed point is the exact solution at any α > 0, and rows may be redundant: started from zero,
-    the multipliers stay the smallest ones. The penalty α starts near the masses and rises while the
-    misfit falls slowly, so no value has to be guessed. No M⁻¹ is needed, and a body without mass is
-    allowed where constraints carry it.
+    The fixed point is the exact solution for any α > 0, and rows may be redundant: started from zero,
+    the multipliers remain the smallest ones. The penalty α starts at 100 times the mean mass and is raised
+    while the residual falls slowly, so it need not be chosen. No M⁻¹ is needed, and a massless body is
+    allowed if constraints determine its motion.
 
     Raises
     ------
     MbPluginError
-        The constraints cannot be met, or something moves that has no mass.
+        The iteration does not satisfy the constraints, or a massless body can move.
     """
     constraints = minimum_norm(equations)
     size = equations.column_scale
@@ -78,14 +78,14 @@ def _factor(M: Array, C: Array, alpha: float) -> tuple[Array, bool]:
     return factor
 
 
-# Mass-weighted minimum norm: each multiplier is measured by the acceleration that it causes.
+# Mass-weighted minimum norm: each multiplier is weighted by the acceleration that it causes.
 
 
 def mass_weighted(equations: Equations) -> Independent:
     """Return constraints whose multipliers minimise Σ λᵢ² cᵢ M⁻¹ cᵢᵀ, cᵢ being the rows.
 
-    λᵢ² cᵢ M⁻¹ cᵢᵀ is the square of the acceleration M⁻¹cᵢᵀλᵢ in the metric M: unlike the plain norm
-    it knows neither units nor how a row is scaled.
+    λᵢ² cᵢ M⁻¹ cᵢᵀ is the square of the acceleration M⁻¹cᵢᵀλᵢ in the metric M: unlike the plain norm,
+    it depends neither on units nor on the scaling of rows.
     """
     smallest = minimum_norm(equations)
     if not equations.degree_of_redundancy:
@@ -101,7 +101,7 @@ def mass_weighted(equations: Equations) -> Independent:
 def _weights(C: Array, equations: Equations) -> Array:
     """Return cᵢ M⁻¹ cᵢᵀ (m,) of the rows of C (m, n), bounded below."""
     weight = np.einsum("ij,ji->i", C, equations.solve_M(C.T))
-    # a row without effect has no multiplier of its own: what rounding makes of it must not count
+    # the weight of a row without effect would be rounding noise
     return np.asarray(np.maximum(weight, _LIGHTEST * max(float(weight.max()), np.finfo(float).tiny)))
 
 
@@ -109,19 +109,19 @@ def _weights(C: Array, equations: Equations) -> Array:
 
 
 def eliminate(equations: Equations, dropped: Sequence[Row] = ()) -> Independent:
-    """Return r of the rows: well independent ones, or all but those named.
+    """Return r of the rows: well-conditioned ones, or all but ``dropped``.
 
     Parameters
     ----------
     dropped : sequence of int or (constraint, component)
-        The p rows to drop; none leaves the choice to a pivoted factorisation.
+        The p rows to drop; if empty, a pivoted factorisation chooses them.
 
     Raises
     ------
     BadUsage
-        Rows without which the others are still redundant, or hold less than all do.
+        Without these rows the others are still redundant, or constrain less than all rows do.
     UnknownName
-        A row that there is not.
+        A row does not exist.
     """
     if not equations.degree_of_redundancy and not dropped:
         return as_they_are(equations)
@@ -133,7 +133,7 @@ def eliminate(equations: Equations, dropped: Sequence[Row] = ()) -> Independent:
 
 
 def _all_but(equations: Equations, dropped: Sequence[Row]) -> AnyArray:
-    """Return the rows that are left, (r,), where those dropped are one for each self-stress."""
+    """Return the rows (r,) that remain after dropping one row for each self-stress."""
     out = sorted({_index(equations, row) for row in dropped})
     p = equations.degree_of_redundancy
     stress = equations.self_stresses[out]
@@ -164,9 +164,8 @@ def _index(equations: Equations, row: Row) -> int:
 def minimum_norm(equations: Equations) -> Independent:
     """Return the r left singular vectors of the scaled rows as constraints.
 
-    They are orthonormal and orthogonal to every self-stress, so that the multipliers spread by them
-    are the smallest; moments count in characteristic lengths. Which multipliers these are where a
-    reaction is not unique depends on that length.
+    They are orthonormal and orthogonal to every self-stress, so the multipliers of all rows have minimum norm,
+    with moments measured in characteristic lengths. Non-unique reactions therefore depend on that length.
     """
     if not equations.degree_of_redundancy:
         return as_they_are(equations)
@@ -177,7 +176,7 @@ def minimum_norm(equations: Equations) -> Independent:
 
 @dataclass(frozen=True, eq=False)
 class Independent:
-    """r independent constraints that stand for all m rows.
+    """r independent constraints that are equivalent to all m rows.
 
     Parameters
     ----------
@@ -186,7 +185,7 @@ class Independent:
     Gamma : (r,) array
         C v̇ = Γ.
     spread : (m, r) array
-        λ = spread μ are the multipliers of all rows, N and N·m, for the multipliers μ of these.
+        Maps the multipliers μ of these constraints to those of all rows, λ = spread μ, N and N·m.
     """
 
     C: Array
@@ -195,6 +194,6 @@ class Independent:
 
 
 def as_they_are(equations: Equations) -> Independent:
-    """Return the scaled rows themselves, which are independent where p = 0."""
+    """Return the scaled rows themselves, which are independent if p = 0."""
     scale = equations.row_scale
     return Independent(scale[:, None] * equations.C, scale * equations.Gamma, np.diag(scale))

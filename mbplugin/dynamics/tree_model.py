@@ -1,4 +1,4 @@
-"""A mechanism as the kernels see it: records of composite bodies, rates, forces and rows."""
+"""Kernel records of a mechanism: composite bodies, rates, forces and rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from mbplugin.model.mechanism.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import ROTATION, AnyArray, Array, skew
 
-#: Below this share of the inertia that lies outwards, what a rate moves is the rounding of a difference.
+#: A rate whose inertia is below this fraction of the rigid outboard inertia moves no mass: the rest is rounding.
 _ROUNDING = 1e-12
 
 
@@ -77,7 +77,7 @@ def joint_equations(
     Raises
     ------
     BrokenModel
-        A joint that moves no mass, or no more than rounding leaves of a difference.
+        A joint moves no mass beyond rounding.
     """
     model = tree_model(mech, actions, planar=planar, q=q)
     if degree_of_redundancy is None:
@@ -91,8 +91,8 @@ def joint_equations(
 def redundancy(mech: Mechanism, q: Array, planar: str | None, tolerance: float) -> int:
     """Return p of the rows in joint rates at a closed pose q (nq,).
 
-    Rows that hold a planar view in its plane make the rows across it redundant as well, so those are
-    counted in space.
+    In a planar view the rows across the plane are redundant as well, so p is the number of rows in space minus the
+    rank in the plane.
     """
     poses = forward(mech, q)
     spatial = rank_blocks(mech, poses, plane_columns(None), tolerance, q)
@@ -124,11 +124,11 @@ def equations_of(
     degree_of_redundancy : int
         p of the rows.
     rows : sequence of int, optional
-        Which rows of the model hold; by default the mechanism's own.
+        Active rows of the model; by default the permanent ones of the mechanism.
     drive : (d, 3) array, optional
-        What the drivers prescribe, in place of what the mechanism says.
+        Prescribed value, rate and acceleration of the driven freedoms, overriding those of the mechanism.
     decided : bool
-        Whether it has been decided in which sense friction slides; otherwise the rates tell.
+        Whether the sliding direction of friction is already set; otherwise it follows from the rates.
     """
     model.evaluate(q, qd, time, drive)
     if len(model.resistances) and not decided:
@@ -164,16 +164,16 @@ def equations_of(
 
 
 class _Recursion:
-    """M⁻¹ by the articulated-body recursion, at the state of its own records."""
+    """M⁻¹ by the articulated-body recursion, at the state stored in its own records."""
 
     def __init__(self, composites: AnyArray, rates: AnyArray) -> None:
-        """Keep the records of composites (b,) and rates (nv,), whose forces every call changes."""
+        """Store the records of composites (b,) and rates (nv,); every call overwrites their forces."""
         self._solids, self._rates = composites, rates
 
     def __call__(self, rhs: Array) -> Array:
         """Return M⁻¹ rhs, rhs (nv,) or (nv, k)."""
         given = np.asarray(rhs, dtype=float)
-        # no reshape: how many columns -1 means is undecided where nothing moves
+        # no reshape(…, -1): the number of columns is ambiguous for nv = 0
         columns = given[:, None] if given.ndim == 1 else given
         out = np.empty_like(columns)
         for k in range(columns.shape[1]):
@@ -200,7 +200,7 @@ class ForwardDynamics:
     Raises
     ------
     BadUsage
-        A mechanism with closing rows.
+        The mechanism has closing rows.
 
     Examples
     --------
@@ -244,9 +244,9 @@ def free_accelerations(
     qd: Array,
     out: Array,
 ) -> bool:
-    """Fill ``out`` (nv,) with the joint accelerations of a tree; return whether every rate moves mass.
+    """Fill ``out`` (nv,) with the joint accelerations of a tree; return True if every rate moves mass.
 
-    ``q`` (nq,), ``qd`` (nv,); ``power`` (3,) takes what :func:`gather` adds, W.
+    ``q`` (nq,), ``qd`` (nv,); :func:`gather` adds to ``power`` (3,), W.
     """
     move(composites, rates, q, qd)
     regular = factor(composites, rates)
@@ -265,12 +265,12 @@ class TreeModel:
     Parameters
     ----------
     composites_of : Solids
-        Which composite body each body belongs to.
+        Assignment of bodies to composite bodies.
     length : float
         Characteristic length that makes rows dimensionless, m.
     composites, rates, loads, springs, resistances : record arrays
     brakes : tuple of (index, BrakeForce)
-        Brakes with the resistance that each adds to when it closes.
+        Brakes, each with the index of the resistance that it adds to when it closes.
     drive : (d, 3) array
         Value, rate and acceleration of every driven freedom.
     power : (3,) array
@@ -301,17 +301,17 @@ class TreeModel:
         time : float
             For the controller and the drivers, s.
         drive : (d, 3) array, optional
-            What the drivers prescribe, in place of what the mechanism says.
+            Prescribed value, rate and acceleration of the driven freedoms, overriding those of the mechanism.
 
         Raises
         ------
         BrokenModel
-            A joint that moves no mass.
+            A joint moves no mass.
         BadNumber
-            A controller that returns something else than nv finite numbers.
+            The controller does not return nv finite numbers.
         """
         self.power[:] = 0.0
-        # of arrays that cannot be written the kernels would be compiled once more
+        # read-only arrays would make the kernels compile once more
         q, qd = np.array(q, dtype=float), np.array(qd, dtype=float)
         move(self.composites, self.rates, q, qd)
         if not factor(self.composites, self.rates):
@@ -329,26 +329,26 @@ class TreeModel:
         self.control(time, q, qd)
 
     def control(self, time: float, q: Array, qd: Array) -> None:
-        """Add the controller's forces at q (nq,) and qd (nv,) to ``tau``, where there is one, and their power."""
+        """Add the forces of the controller, if any, at q (nq,) and qd (nv,) to ``tau``, and their power."""
         if self.actions.controller is not None:
             force = self.controller_force(time, q, qd)
             self.rates["tau"] += force
             self.power[1] += float(force @ qd)
 
     def slide(self, qd: Array) -> None:
-        """Let every resistance slide in the sense of its rate at qd (nv,) and the pose evaluated last."""
+        """Set the sliding direction of every resistance from its rate at qd (nv,) and the last evaluated pose."""
         rows, terms, qd = self.table.rows, self.table.terms, np.array(qd)
         for resistance in self.resistances:
             resistance["sense"] = np.sign(row_rate(self.composites, rows, terms, resistance["row"], qd))
 
     def close_brake(self, brake: BrakeForce) -> None:
-        """Let a brake act from now on, on top of the friction of its freedom."""
+        """Close a brake: add its law to the friction of its freedom."""
         for n, other in self.brakes:
             if other is brake:
                 add_law(self.resistances[n], brake.law)
 
     def set_drive(self, time: float) -> None:
-        """Fill what the drivers prescribe at a time; a driver without a value has kept it from the start."""
+        """Fill value, rate and acceleration of the driven freedoms at a time, s."""
         for d, (driver, _) in enumerate(self.table.driven):
             self.drive[d] = driver.at(time)
 
@@ -358,7 +358,7 @@ class TreeModel:
         Raises
         ------
         BadNumber
-            A controller that returns something else than nv finite numbers.
+            The controller does not return nv finite numbers.
         """
         assert self.actions.controller is not None
         force = np.asarray(self.actions.controller(time, q.copy(), qd.copy()), dtype=float)
@@ -381,8 +381,8 @@ def tree_model(
 ) -> TreeModel:
     """Return the records of a mechanism; ``q`` (nq,) is the pose that sets the characteristic length.
 
-    ``locks`` are constraints that may close later and be given up; their rows stand behind those that
-    always hold. Brakes are open at first. ``apart`` keeps bodies that fixed pairs hold together apart.
+    ``locks`` are constraints that may be activated and released later; their rows follow the permanent ones.
+    Brakes are open initially. With ``apart``, bodies joined by fixed pairs stay separate.
     """
     composites_of = find_composites(mech, actions.payloads, apart=apart)
     rates = rate_records(mech, composites_of, rate_values(mech, actions.armature, "armature"))
@@ -415,7 +415,7 @@ def tree_model(
 
 
 def resisted_freedoms(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple[Pair, str, BrakeLaw]]:
-    """Yield freedoms with friction or a brake, and dampers in cut pairs: pair, freedom, law of its own."""
+    """Yield pair, freedom and law (without brake) of freedoms with friction or a brake, and of dampers in cut pairs."""
     braked = {(brake.joint, brake.freedom) for brake in actions.brakes}
     for pair in mech.pairs:
         cut = pair.name not in mech.tree.joint_of_pair
@@ -428,7 +428,7 @@ def resisted_freedoms(mech: Mechanism, actions: AppliedForces) -> Iterator[tuple
 
 
 def _named_after_brakes(labels: tuple[RowLabel, ...], braked: Sequence[int]) -> tuple[RowLabel, ...]:
-    """Return the labels of rows, where some hold by a brake instead of friction."""
+    """Return the labels of rows; those at the indices ``braked`` name a brake instead of friction."""
     return tuple(
         label._replace(constraint=str(Holder("brake", freedom_held(label)[0]))) if i in braked else label
         for i, label in enumerate(labels)
@@ -444,7 +444,7 @@ def _length(mech: Mechanism, q: Array | None) -> float:
 
 
 def massless_joint(model: TreeModel, rates: AnyArray | None = None) -> BrokenModel:
-    """Return the error for a joint that moves no mass; ``rates`` (nv,) says which those are."""
+    """Return the error for a joint that moves no mass; ``rates`` (nv,) marks the massless rates."""
     rate = int(np.flatnonzero(~(model.rates["D"] > 0) if rates is None else rates)[-1])
     name = model.mech.qd_names[rate]
     joint = next(joint for joint in model.mech.tree.joints if joint.qd.start <= rate < joint.qd.stop)
@@ -460,22 +460,22 @@ def massless_joint(model: TreeModel, rates: AnyArray | None = None) -> BrokenMod
     )
 
 
-# Which joint rates move mass: measured by the mass that lies outwards, since differences leave rounding.
+# Rates that move no mass: compared with the outboard inertia, because differences leave rounding errors.
 
 
 def without_mass(composites: Records, rates: Records) -> AnyArray:
-    """Return which rates (nv,) move no mass, at the poses and inertias that are filled in.
+    """Return a mask (nv,) of the rates that move no mass, at the poses and inertias in the records.
 
-    A rate that others can undo, such as a slide next to a massless body that is free, moves what is left of
-    the inertia outwards after the others have followed: D of the articulated-body recursion.
+    A rate's inertia is D of the articulated-body recursion, with all outer joints free. It vanishes where other
+    rates can compensate, such as for a slide next to a massless free body.
     """
     D = np.asarray(rates["D"])
-    # what is no number moves none either
+    # NaN counts as no mass
     return ~(_ROUNDING * _rigid(composites, rates) < D)
 
 
 def _rigid(composites: Records, rates: Records) -> Array:
-    """Return the inertia (nv,) that each rate moves where all joints outwards are rigid."""
+    """Return the inertia (nv,) that each rate moves if all outer joints are rigid."""
     composite = np.zeros((len(composites), 6, 6))
     out = np.zeros(len(rates))
     for k in range(len(composites) - 1, 0, -1):
@@ -486,7 +486,7 @@ def _rigid(composites: Records, rates: Records) -> Array:
             s = rates[j]["s"]
             out[j] = rates[j]["armature"] + s @ composite[k] @ s
         if body["parent"]:
-            # the twist of the parent's centre of mass to that of this one
+            # maps the twist at the parent's centre of mass to this one
             X = np.eye(6)
             X[:3, 3:] = -skew(body["c"] - composites[body["parent"]]["c"])
             composite[body["parent"]] += X.T @ composite[k] @ X

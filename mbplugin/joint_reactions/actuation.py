@@ -1,4 +1,4 @@
-"""``inverse_dynamics``: the forces of the actuators for a motion, and what redundant actuation leaves open."""
+"""``inverse_dynamics``: actuator forces for a motion, and the freedom left by redundant actuation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from mbplugin.phrases import listed, names_of
 from mbplugin.readers.source import ModelSource
 from mbplugin.readers.standing import standing
 
-#: Entries of a unit vector of shares below this are zero.
+#: Zero threshold for entries of unit vectors of shares, and for sliding rates.
 _ZERO = 1e-9
 
 
@@ -54,44 +54,44 @@ def inverse_dynamics(
     tolerance: float | None = None,
     planar: str | None = None,
 ) -> ActuatorForces:
-    """Compute the forces of the actuators for a motion, as a feed-forward control needs them.
+    """Compute the actuator forces for a motion, for example for feed-forward control.
 
     The equations of the open tree are projected onto the motions that the constraints allow (mueller2026 (8),
-    (9)): Vᵀ(M q̈ − F) = VᵀB c. With more actuators than freedoms c is not unique: the result is the one of least
-    norm, and a basis of the forces that move nothing, only stress the mechanism. Loads, payloads, springs and
-    rotor inertias of a scene are included. Drivers do not act here, their joints are actuated; locks hold.
+    (9)): Vᵀ(M q̈ − F) = VᵀB c. With more actuators than freedoms, c is not unique: the result is the least-norm
+    solution and a basis of the forces that only stress the mechanism without moving it. Loads, payloads, springs
+    and rotor inertias of a scene are included. Drivers do not act here, their joints are actuated; locks remain.
 
     Parameters
     ----------
     model : path, PyBullet client, Scene or Mechanism
     q, qd, qdd : mapping or vector, optional
-        Joint coordinates, rates and accelerations, rad and m; those that are not named follow from the constraints.
+        Joint coordinates, rates and accelerations, rad and m; unnamed ones follow from the constraints.
     actuated : iterable of str, optional
-        Joints (or ``joint.freedom``), closures too. Default: those with a driver or an actuator, else those with
-        a finite effort limit.
+        Joints (or ``joint.freedom``), including closures. Default: those with a driver or an actuator, else those
+        with a finite effort limit.
     loads, payload : iterable, optional
         As for ``reactions``.
     weights : mapping, optional
-        By joint: the force of the actuator counts as a part of its weight, such as its rating; 1 N·m or 1 N by
-        default, where a force counts times the characteristic length if some actuators turn.
+        For each joint the force by which the actuator's force is divided in the norm, such as its rating. Default:
+        1 N·m for turns; for travels 1 N·m divided by the characteristic length.
     damping, friction : bool
-        Whether the joint damping and the dry friction of the file count; at rest friction does not.
+        Whether to include the joint damping and the dry friction of the file; at rest friction is zero.
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
-        Forces in a plane.
+        Compute the forces in a plane.
 
     Raises
     ------
     BadUsage
-        No actuators; a motion that they cannot give (the message names it).
+        There are no actuators, or they cannot produce the motion (the message names it).
     UnknownName, BadNumber
-        An actuator or weight of what does not exist; a weight that is not positive.
+        An actuator or weight for an unknown joint; a weight that is not positive.
     CannotClose
-        A loop that cannot be closed.
+        A loop cannot be closed.
     """
     model = standing(model, q, qd, qdd)
-    # drivers lead here even where no rates are given
+    # an empty qdd makes drivers prescribe the motion even without given rates
     state = closed_state(model, q, qd, {} if qdd is None else qdd, tolerance, planar)
     state = noting_payloads(state, model, payload)
     motion = JointMotion(replace(state.mech, drivers=()), state.q, state.motion.poses, state.motion.columns)
@@ -126,9 +126,9 @@ def inverse_dynamics(
 
 @dataclass(frozen=True, eq=False)
 class _Actuators:
-    """What is actuated: names, the units of the forces, and the rates per joint rate J (a, nv).
+    """Actuated freedoms: names, units of the forces, and the Jacobian J (a, nv) from joint rates to their rates.
 
-    ``size`` (a,) is what makes a force in N count as one in N·m: 1/ℓ for travels.
+    ``size`` (a,) makes forces in N and N·m comparable: 1/ℓ for travels, else 1.
     """
 
     names: tuple[str, ...]
@@ -153,7 +153,7 @@ class _Actuators:
 
 @dataclass(frozen=True, eq=False)
 class _Balance:
-    """Forces ``size · (particular + N y)`` (a,) that all give the motion; N (a, s) is orthonormal."""
+    """Forces ``size · (particular + N y)`` (a,) that produce the motion for every y; N (a, s) is orthonormal."""
 
     size: Array
     particular: Array
@@ -162,11 +162,11 @@ class _Balance:
 
     @property
     def shares(self) -> Array:
-        """The forces that move nothing (a, s), N·m and N."""
+        """Basis of the forces that do not change the motion, (a, s), N·m and N."""
         return np.asarray(self.size[:, None] * self.N)
 
     def least(self, weights: Array) -> Array:
-        """Return the forces (a,) whose parts of the weights (a,) have the least norm."""
+        """Return the forces (a,) that have the least norm when divided by the weights (a,)."""
         value = self.size * self.particular
         if self.N.shape[1]:
             parts = self.shares / weights[:, None]
@@ -182,7 +182,7 @@ def _balance(
     Raises
     ------
     BadUsage
-        A free motion that needs a force and in which no actuator takes part.
+        No actuator acts on a free motion that needs a force.
     """
     A = actuators.size[:, None] * (actuators.J * motion.units) @ free
     U, sigma, Vt = np.linalg.svd(A)
@@ -196,7 +196,7 @@ def _balance(
 
 
 def _require_reached(motion: JointMotion, rest: Array, needed: Array, tolerance: float) -> None:
-    """Refuse a motion along which ``rest`` (nv,) of the ``needed`` (nv,) scaled forces is left."""
+    """Raise if the part ``rest`` (nv,) of the ``needed`` (nv,) scaled forces that no actuator supplies is not small."""
     size = np.abs(rest)
     if np.linalg.norm(rest) <= tolerance * np.linalg.norm(needed):
         return
@@ -210,7 +210,7 @@ def _require_reached(motion: JointMotion, rest: Array, needed: Array, tolerance:
 
 
 def _actuated(state: ClosedState, model: Model, names: Iterable[str] | None) -> tuple[Lock, ...]:
-    """Return the actuated joints, those named or those that have a drive, as locks.
+    """Return the actuated joints as locks: the named ones, else those with a drive or an effort limit.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def _tree_forces(
 
 
 def _resistance(state: ClosedState, motion: JointMotion, damping: bool, friction: bool) -> Array:
-    """Return the forces (nv,) that the damping and the sliding friction of all joints need."""
+    """Return the forces (nv,) that overcome the damping and the sliding friction of all joints."""
     out = np.zeros(len(state.qd))
     for pair in motion.mech.pairs:
         for freedom, stated in zip(pair.kind.free, pair.freedoms, strict=False):
@@ -269,7 +269,7 @@ def _weights(actuators: _Actuators, weights: Mapping[str, float] | None) -> Arra
     Raises
     ------
     UnknownName, BadUsage, BadNumber
-        A weight of no actuator, an actuator without one, a weight that is not positive and finite.
+        A weight for an unknown actuator, an actuator without weight, a weight that is not positive and finite.
     """
     if weights is None:
         return actuators.size
@@ -287,9 +287,9 @@ def _weights(actuators: _Actuators, weights: Mapping[str, float] | None) -> Arra
 
 
 def _echelon(N: Array, shares: Array) -> tuple[Array, AnyArray]:
-    """Return a basis (a, s) of the shares (a, s) with a 1 at s actuators of its own, and these (s,).
+    """Return a basis (a, s) of the shares (a, s) that is the identity at s actuators, and their indices (s,).
 
-    N (a, s) is the same, orthonormal.
+    N (a, s) is an orthonormal basis of the same space, up to the scaling of forces.
     """
     s = N.shape[1]
     chosen = np.sort(pivot_order(N.T)[:s]) if s else np.zeros(0, dtype=int)

@@ -1,4 +1,4 @@
-"""The stiffness of a mechanism, stated and where needed estimated, and the reactions that follow from it."""
+"""Stiffness of a mechanism, stated or estimated, and the reactions that follow from it."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 
 #: Relative size below which a flexibility is rounding.
 _ROUNDING = 1e-11
-#: Part of a self-stress that has to bend something for the self-stress to be determined.
+#: A self-stress is determined only if at least this fraction of it deforms an element.
 _SEEN = 1e-9
-#: Self-stresses of one part up to which dense algebra is the quicker one.
+#: Largest number of self-stresses of one part for which dense algebra is faster.
 LARGEST_DENSE = 200
 #: Relative size below which an asymmetry or a negative eigenvalue is rounding.
 _PAIR_STIFFNESS_ROUNDING = 1e-9
-#: Values, tables with the keys of a scene, or a mapping by the name of the pair or body.
+#: Stiffness objects, tables with the keys of a scene, or a mapping by the name of the pair or body.
 StiffnessLike = Iterable[Stiffness | Mapping[str, Any]] | Mapping[str, Any]
 _KEYS = ("pair", "k", "body", "section")
 _TABLE = "pair and k, or body and section"
 
 
-# Where estimates of stiffness are called for, and the flexible bodies made of them.
+# Flexible bodies from estimated stiffness.
 
 
 def estimated_elements(
@@ -67,13 +67,12 @@ def estimated_elements(
     material: str,
     everywhere: bool,
 ) -> tuple[list[Element], tuple[Estimate, ...], tuple[str, ...]]:
-    """Return flexible bodies for the reactions that nothing determines yet, and notes on what was left out.
+    """Return flexible bodies for the reactions that are not yet determined, the estimates, and notes on omissions.
 
     Parameters
     ----------
     everywhere : bool
-        Also where some stiffness is stated; else only where there is none, because whoever states
-        stiffness means the rest to be rigid.
+        Also estimate in loops with stated stiffness; otherwise the rest of such loops is meant to be rigid.
     """
     group = system.stress_groups
     wanted = set(group[~resolution.determined].tolist())
@@ -110,7 +109,7 @@ def estimated_elements(
 
 
 def estimated_rows(system: System, added: Sequence[Element]) -> AnyArray:
-    """Return which rows, (m,) bool, have values that rest on an estimate."""
+    """Return a mask (m,) of the rows whose values depend on an estimate."""
     group = system.stress_groups
     touched = {int(g) for e in added for g in group[e.rows]} - {-1}
     return np.isin(group, list(touched)) if touched else np.zeros(len(group), dtype=bool)
@@ -118,25 +117,25 @@ def estimated_rows(system: System, added: Sequence[Element]) -> AnyArray:
 
 # The physical reactions among the possible ones: those of least elastic energy.
 #
-# The real λ minimises ½ λᵀAλ + dᵀλ over all λ = λ₀ + Z y of the same motion, so that y = −(ZᵀAZ)⁻¹ Zᵀ(A λ₀ +
+# The physical λ minimises ½ λᵀAλ + dᵀλ over all λ = λ₀ + Z y of the same motion, so that y = −(ZᵀAZ)⁻¹ Zᵀ(A λ₀ +
 # d). A component is determined only if a self-stress that changes it deforms an element.
 
 
 @dataclass(frozen=True, eq=False)
 class Resolution:
-    """Multipliers that compliance determines.
+    """Multipliers determined by compliance.
 
     Parameters
     ----------
     multipliers : (m,) array
-        Scaled; of those that are not determined only the relations to others mean anything.
+        Scaled; for undetermined ones only the relations to others are meaningful.
     determined : (m,) bool array
-        Whether compliance, or the rigid model, determines each.
+        Whether compliance or the rigid model determines each.
     open : (m, k) sparse array
-        Orthonormal changes of the multipliers, scaled, that neither determines.
+        Orthonormal scaled changes of the multipliers that neither of them determines.
     response : (m, k) sparse array
         W with B = W Wᵀ: stated gaps δ change the multipliers by −B δ, scaled; B = Z (ZᵀAZ)⁻¹ Zᵀ on the
-        self-stresses that compliance determines. Beside ``open`` ones B has no finite value.
+        self-stresses that compliance determines. On ``open`` changes B has no finite value.
     """
 
     multipliers: Array
@@ -150,15 +149,15 @@ def resolve(
 ) -> Resolution:
     """Return the reactions of least elastic energy.
 
-    A self-stress that loads an uncovered row stays open, whatever part of it bends something: what it
-    also loads and nobody stated would decide. Others that bend the same elements depend on it.
+    A self-stress that loads an uncovered row stays open even if it deforms elements, because its value would
+    depend on stiffness that is not stated. Self-stresses that deform the same elements depend on it.
 
     Parameters
     ----------
     multipliers : (m,) array
         One balancing λ₀, scaled.
     elements : sequence of Element
-        Everything that gives way; what is not among them is rigid.
+        All flexible elements; everything else is rigid.
     misfit : (m,) array
         Gaps open before assembly, scaled (with the rows).
     uncovered : (m,) bool array
@@ -178,7 +177,7 @@ def resolve(
         found[part.rows] -= part.change
     free = side_by_side([(part.rows, part.free) for part in parts], m)
     determined = system.unique | (np.sqrt(free.power(2).sum(axis=1)) <= limit)
-    # what the rigid model determines has rounding there
+    # rows that the rigid model determines contain only rounding
     open_rows = diags_array(np.where(system.unique, 0.0, 1.0))
     response = open_rows @ side_by_side([(part.rows, part.responding) for part in parts], m)
     return Resolution(found, determined, free, response.tocsr())
@@ -201,7 +200,7 @@ def _factor(A: Array) -> Array:
     if not giving.size:
         return np.zeros((0, len(A)))
     s = size[giving]
-    # with a diagonal of ones, what is soft does not hide what is stiff
+    # scaled to a unit diagonal, so that soft directions do not hide stiff ones
     values, vectors = np.linalg.eigh(A[np.ix_(giving, giving)] / np.outer(s, s))
     kept = values > _ROUNDING * values[-1]
     B = np.zeros((int(kept.sum()), len(A)))
@@ -209,13 +208,12 @@ def _factor(A: Array) -> Array:
     return B
 
 
-# Self-stresses of least elastic energy, part by part: densely, or along a band where many couple like a
-# chain.
+# Self-stresses of least elastic energy, part by part: by dense algebra, or banded for long chains.
 
 
 @dataclass(frozen=True, eq=False)
 class LeastEnergy:
-    """What the self-stresses have to meet.
+    """The least-energy problem for the self-stresses.
 
     Parameters
     ----------
@@ -225,9 +223,9 @@ class LeastEnergy:
         F λ₀.
     gaps : (m,) array
     uncovered : (m,) bool array
-        Rows that self-stresses may load but stiffness does not decide.
+        Rows that self-stresses may load but whose values stiffness does not determine.
     limit : float
-        Size of what is zero in a self-stress.
+        Zero threshold for entries of a self-stress.
     """
 
     F: csr_array
@@ -239,14 +237,14 @@ class LeastEnergy:
 
 @dataclass(frozen=True, eq=False)
 class SolvedPart:
-    """What self-stresses that share rows or elements do.
+    """Contribution of self-stresses that share rows or elements.
 
     Parameters
     ----------
     rows : (n,) int array
-        That they load.
+        Rows that they load.
     change : (n,) array
-        To be taken from the multipliers.
+        To be subtracted from the multipliers.
     free : (n, k) array
         Orthonormal changes that remain open.
     responding : (n, r) array
@@ -260,9 +258,9 @@ class SolvedPart:
 
 
 def solved_parts(problem: LeastEnergy, Z: csr_array, local: csr_array) -> list[SolvedPart]:
-    """Return the contribution of each part of orthonormal self-stresses Z (m, p), and ``local`` (m, p).
+    """Return the contribution of each part of the orthonormal self-stresses Z (m, p).
 
-    Those of a part are also the same.
+    ``local`` (m, p) spans the same space in each part.
     """
     group = _groups(problem.F, local)
     order = np.argsort(group, kind="stable")
@@ -280,7 +278,7 @@ def solved_parts(problem: LeastEnergy, Z: csr_array, local: csr_array) -> list[S
 
 
 def _groups(F: csr_array, local: csr_array) -> AnyArray:
-    """Return the number of the part, (p,), of each of the self-stresses ``local`` (m, p)."""
+    """Return the part number (p,) of each of the self-stresses ``local`` (m, p)."""
     touched = abs(vstack([local, F @ local])).tocsr()
     return np.asarray(connected_components(touched.T @ touched, directed=False)[1])
 
@@ -288,11 +286,11 @@ def _groups(F: csr_array, local: csr_array) -> AnyArray:
 def _of_small(problem: LeastEnergy, stresses: Strip, bending: Strip, norms: Array) -> SolvedPart:
     """Return the contribution of orthonormal self-stresses, by dense algebra.
 
-    ``stresses.values`` are Zᵀ (p, n) and ``bending.values`` (F Z)ᵀ (p, j), of rows of F with ``norms`` (k,).
+    ``stresses.values`` are Zᵀ (p, n), ``bending.values`` (F Z)ᵀ (p, j); ``norms`` (k,) of the rows of F.
     """
     rows, Z, FZ = stresses.columns, stresses.values.T, bending.values.T
     avoiding, loading = _split(Z[problem.uncovered[rows]], problem.limit)
-    # what is determined must not depend on how much something gives way
+    # which self-stresses are determined must not depend on the magnitude of the compliance
     unseen, basis = _split((FZ / norms[bending.columns, None]) @ avoiding, _SEEN)
     unseen, basis = avoiding @ unseen, avoiding @ basis
     if not basis.shape[1]:
@@ -307,9 +305,9 @@ def _of_small(problem: LeastEnergy, stresses: Strip, bending: Strip, norms: Arra
 
 
 def _of_large(problem: LeastEnergy, Z: sparray, local: sparray, norms: Array) -> SolvedPart | None:
-    """Return the contribution of self-stresses that stiffness determines entirely or not at all; None for some of them.
+    """Return the contribution of self-stresses if stiffness determines all or none of them, else None.
 
-    ``Z`` and ``local`` (m, p) have the same columns' space, and the rows of F have the ``norms`` (k,).
+    ``Z`` and ``local`` (m, p) span the same space; ``norms`` (k,) of the rows of F.
     """
     rows = np.unique(local.tocoo().row)
     bending = (problem.F @ local).tocsr()
@@ -325,8 +323,8 @@ def _of_large(problem: LeastEnergy, Z: sparray, local: sparray, norms: Array) ->
 
 
 def _all_seen(seen: csr_array, local: sparray) -> bool:
-    """Return whether each of the self-stresses ``local`` (m, p) has a part that rows ``seen`` (k, p) see."""
-    # a bound of the largest singular value
+    """Return True if every combination of the self-stresses ``local`` (m, p) deforms elements, rows ``seen`` (k, p)."""
+    # bound of the square of the largest singular value
     sizes = abs(local)
     largest = sizes.sum(axis=0).max() * sizes.sum(axis=1).max()
     try:
@@ -337,17 +335,17 @@ def _all_seen(seen: csr_array, local: sparray) -> bool:
 
 
 def _split(rows: Array, limit: float) -> tuple[Array, Array]:
-    """Return orthonormal bases of what rows (k, p) map to zero, (p, p − r), and of the rest, (p, r)."""
+    """Return orthonormal bases of the null space of rows (k, p), (p, p − r), and of its complement, (p, r)."""
     _, sigma, Vt = np.linalg.svd(np.linalg.qr(rows, mode="r"))
     rank = int((sigma > limit).sum())
     return np.asarray(Vt[rank:].T), np.asarray(Vt[:rank].T)
 
 
 def _least_energy(bent: Array, loaded: Array, gaps: Array) -> Array:
-    """Return y (p,) of least ½ |loaded − bent y|² − gapsᵀ y; bent (k, p), loaded (k,) and gaps (p,).
+    """Return y (p,) that minimises ½ |loaded − bent y|² − gapsᵀ y; bent (k, p), loaded (k,) and gaps (p,).
 
-    Rows of very different size (a soft pair beside a hard one) keep their digits when the largest
-    come first in a pivoted QR; normal equations would lose the hard ones.
+    A pivoted QR with the largest rows first is accurate for rows of very different size (a soft and a stiff
+    pair); normal equations would lose the stiff ones.
     """
     order = np.argsort(-np.linalg.norm(bent, axis=1), kind="stable")
     Q, R, pivots = scipy.linalg.qr(bent[order], mode="economic", pivoting=True)
@@ -358,7 +356,7 @@ def _least_energy(bent: Array, loaded: Array, gaps: Array) -> Array:
 
 
 def _inverse_factor(bent: Array) -> Array:
-    """Return G (p, p) with G Gᵀ = (bentᵀ bent)⁻¹, for bent (k, p); in the order of ``_least_energy``."""
+    """Return G (p, p) with G Gᵀ = (bentᵀ bent)⁻¹, for bent (k, p), by the same QR as ``_least_energy``."""
     order = np.argsort(-np.linalg.norm(bent, axis=1), kind="stable")
     R, pivots = scipy.linalg.qr(bent[order], mode="r", pivoting=True)
     size = len(pivots)
@@ -367,26 +365,26 @@ def _inverse_factor(bent: Array) -> Array:
     return G
 
 
-# Stiffness of pairs as it is stated, checked, and as the flexibility of the pair's rows.
+# Stated stiffness of pairs: checks, and conversion to flexibility.
 
 
 def read_stiffness(mech: Mechanism, stated: StiffnessLike) -> tuple[dict[str, Array], dict[str, Section]]:
-    """Return the flexibility (6, 6) of pairs and the beam sections of bodies, all checked.
+    """Return the checked flexibility (6, 6) of pairs and beam sections of bodies, by name.
 
     Parameters
     ----------
     stated : iterable of Stiffness or mapping, or mapping
-        In an iterable a mapping has the keys of a scene's ``[[stiffness]]``: pair and k, or body and
-        section. A mapping alone gives, by name, six numbers or a 6 × 6 matrix for a pair (N/m and
+        Mappings in an iterable have the keys of a scene's ``[[stiffness]]``: pair and k, or body and
+        section. A single mapping gives, by name, six numbers or a 6 × 6 matrix for a pair (N/m and
         N·m/rad in the axes of P at the origin of S; ``inf`` is rigid) or a table E, A, Iy, Iz, J, nu
         for a body.
 
     Raises
     ------
     UnknownName
-        A name that is no pair, or no body.
+        A name of no pair or body.
     BadUsage
-        A stiffness that is not symmetric positive semidefinite, or zero in a constrained direction.
+        A stiffness is not symmetric positive semidefinite, or zero in a constrained direction.
     """
     pairs: dict[str, Array] = {}
     sections: dict[str, Section] = {}
@@ -419,7 +417,7 @@ def _items(stated: StiffnessLike) -> Iterable[Stiffness]:
 
 
 def _from_table(table: Any) -> Stiffness:
-    """Return a stiffness of a mapping with the keys of a scene's table."""
+    """Return a stiffness from a mapping with the keys of a scene's table."""
     if not isinstance(table, Mapping):
         raise BadUsage(f"a stiffness is {table!r}", expected=_TABLE)
     for key in table:
@@ -461,7 +459,7 @@ def _matrix(pair: Pair, value: Any) -> Array:
 
 
 def _diagonal(k: Array) -> Array:
-    """Return a diagonal matrix (6, 6) of k (6,); inf · 0 would be no number."""
+    """Return the diagonal matrix (6, 6) of k (6,), without the NaN of inf · 0."""
     K = np.zeros((6, 6))
     np.fill_diagonal(K, k)
     return K
@@ -488,8 +486,8 @@ def _bad(pair: Pair, what: str) -> BadUsage:
 def pair_flexibility(pair: Pair, K: Array) -> Array:
     """Return the flexibility (6, 6) of a pair's constrained components, m/N and rad/(N·m).
 
-    K (6, 6) is the stiffness in the joint frame, N/m and N·m/rad. What the pair leaves free carries no force
-    and gives way (Schur complement); rigid components have no flexibility.
+    K (6, 6) is the stiffness in the joint frame, N/m and N·m/rad. Free components carry no force and deform
+    (Schur complement); rigid components have no flexibility.
 
     Raises
     ------
@@ -521,12 +519,12 @@ def _constrained(pair: Pair) -> Sequence[str]:
 
 @dataclass(frozen=True, eq=False)
 class Flexible:
-    """What gives way in a mechanism, and what follows from it.
+    """Flexible elements of a mechanism, and the reactions that follow.
 
     Parameters
     ----------
     stated, added : tuple of Element
-        With stated stiffness, and with an estimate.
+        Elements with stated and with estimated stiffness.
     """
 
     resolution: Resolution
@@ -539,7 +537,7 @@ class Flexible:
 
 @dataclass(frozen=True)
 class StiffnessRequest:
-    """The stiffness that a call states, beside that of the scene.
+    """The stiffness stated by a call, in addition to that of the scene.
 
     Parameters
     ----------
@@ -549,7 +547,7 @@ class StiffnessRequest:
     Raises
     ------
     BadUsage
-        A material that is not known.
+        The material is unknown.
     """
 
     stiffness: StiffnessLike = ()
@@ -595,7 +593,7 @@ def flexible_model(
 
 
 def _stated(model: Model, stiffness: StiffnessLike) -> tuple[dict[str, Array], dict[str, Section]]:
-    """Return flexibility by pair and sections by body; what the call states replaces the scene's."""
+    """Return flexibility by pair and sections by body; values of the call replace those of the scene."""
     mech = model.mechanism if isinstance(model, Scene) else model
     own = read_stiffness(mech, model.stiffness if isinstance(model, Scene) else ())
     given = read_stiffness(mech, stiffness)

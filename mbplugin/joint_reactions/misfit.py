@@ -1,4 +1,4 @@
-"""``misfit_response``: the load that a misfit of each constraint component causes in every joint."""
+"""``misfit_response``: the loads that a misfit of each constraint component causes in all joints."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.analysis.remedies import Remedy
 
-# What remedies do to the loads that misfits cause, and to the stiffness that the loops have.
+# Effect of remedies on the loads of misfits and on the stiffness of the loops.
 
 
 class MisfitCost(NamedTuple):
-    """The largest load that 0.1 mm causes, or 1 mrad where no length misfits.
+    """The largest load due to a misfit of 0.1 mm, or of 1 mrad if no length can misfit.
 
     Parameters
     ----------
     effect : MisfitEffect
     load : MisfitLoad
-        Infinite where no compliance limits it.
+        Infinite if no compliance limits it.
     """
 
     effect: MisfitEffect
@@ -54,13 +54,13 @@ class MisfitCost(NamedTuple):
 
 
 class LoopStiffness(NamedTuple):
-    """With what a loop opposes a displacement in a constraint component: a diagonal entry of B.
+    """Stiffness of a loop against a displacement in a constraint component: a diagonal entry of B.
 
     Parameters
     ----------
     constraint, component : str
     value : float
-        N/m or N·m/rad; infinite where nothing in the loop yields.
+        N/m or N·m/rad; infinite if no part of the loop is flexible.
     unit : "N" or "N·m"
     """
 
@@ -72,15 +72,15 @@ class LoopStiffness(NamedTuple):
 
 @dataclass(frozen=True)
 class RemedyConsequence:
-    """What a remedy does.
+    """Effect of a remedy.
 
     Parameters
     ----------
     remedy : Remedy
     after : MisfitCost or None
-        The largest load that is left; None where no misfit costs anything any more.
+        The largest remaining load; None if no misfit causes a load any more.
     given_up : tuple of LoopStiffness
-        Of each constraint that the remedy changes, the component in which its loop was stiffest.
+        The stiffest component in each constraint that the remedy changes.
     """
 
     remedy: Remedy
@@ -90,14 +90,14 @@ class RemedyConsequence:
 
 @dataclass(frozen=True)
 class RemedyConsequences:
-    """What it costs to keep all redundant constraints, and what each remedy does to that.
+    """Largest misfit load with all redundant constraints kept, and the effect of each remedy.
 
     Parameters
     ----------
     kept : MisfitCost
         Without any change.
     kept_turned : MisfitCost or None
-        The same by 1 mrad, where 0.1 mm and 1 mrad both cost something.
+        The same due to 1 mrad, if both 0.1 mm and 1 mrad cause loads.
     remedies : tuple of RemedyConsequence
         In the order of the analysis.
     """
@@ -110,9 +110,9 @@ class RemedyConsequences:
 def consequences_of(
     remedies: Sequence[Remedy], loops: Sequence[LoopMisfits], response: MisfitResponse
 ) -> RemedyConsequences | None:
-    """Return the consequences of remedies; None where no misfit costs anything.
+    """Return the consequences of remedies; None if no misfit causes a load.
 
-    A remedy takes all redundancy from the loops that it changes: what it leaves is the cost of the others.
+    A remedy removes all redundancy from the loops that it changes, so only the loads of the other loops remain.
     """
     kept = _cost(loops)
     if kept is None:
@@ -134,17 +134,17 @@ def consequences_of(
 def _cost(
     loops: Iterable[LoopMisfits], units: Collection[CoordinateUnit] = ("m", "rad")
 ) -> MisfitCost | None:
-    """Return the largest force by 0.1 mm, else the largest moment by that, else the largest load by 1 mrad."""
+    """Return the largest force due to 0.1 mm, else the largest moment, else the largest load due to 1 mrad."""
     effects = [
         effect for loop in loops for effect in loop.effects if effect.loads and effect.step.unit in units
     ]
-    # misfits that nothing limits share their loads, all of them
+    # effects with unlimited loads share the same tuple of loads
     largest = {
         key: max(loads, key=lambda load: (load.unit == "N", _size(load.value)))
         for key, loads in {id(effect.loads): effect.loads for effect in effects}.items()
     }
     costs = [MisfitCost(effect, largest[id(effect.loads)]) for effect in effects]
-    # equal ones stay in the order of the effects, whatever their rounding
+    # rounded, so that equal values stay in the order of the effects
     return max(
         costs,
         key=lambda one: (one.effect.step.unit == "m", one.load.unit == "N", _size(one.load.value)),
@@ -153,7 +153,7 @@ def _cost(
 
 
 def _stiffest(response: MisfitResponse) -> dict[str, LoopStiffness]:
-    """Return the component of each constraint in which its loop is stiffest, a force first."""
+    """Return the stiffest component of each constraint; translations come before rotations."""
     own = response.finite.diagonal()
     found: dict[str, LoopStiffness] = {}
     for k in response.stressing:
@@ -173,19 +173,19 @@ def _size(value: float) -> float:
     return value if isinf(value) else float(f"{abs(value):.9g}")
 
 
-# What misfits of closing constraints cost, loop by loop.
+# Loads due to misfits of closing constraints, loop by loop.
 
 
 @dataclass(frozen=True)
 class LoopMisfits:
-    """What misfits cost in constraints that stress each other.
+    """Effects of misfits in constraints that stress each other.
 
     Parameters
     ----------
     constraints : tuple of str
-        That are loaded, in the order of the mechanism.
+        The loaded constraints, in the order of the mechanism.
     effects : tuple of MisfitEffect
-        Of 0.1 mm or 1 mrad of each component of the closing constraints, the most expensive first.
+        Effects of 0.1 mm or 1 mrad in each component of the closing constraints, largest loads first.
     """
 
     constraints: tuple[str, ...]
@@ -193,9 +193,9 @@ class LoopMisfits:
 
 
 def loop_misfits(scene: Scene, analysis: Analysis) -> tuple[LoopMisfits, ...]:
-    """Return the cost of misfits of the closing constraints of a scene; empty without redundant constraints.
+    """Return the effects of misfits of a scene's closing constraints, loop by loop.
 
-    Loops whose forces cannot be computed have no answer.
+    Empty without redundant constraints, or if the forces cannot be computed.
     """
     response = response_at(scene, analysis)
     if response is None:
@@ -207,7 +207,7 @@ def loop_misfits(scene: Scene, analysis: Analysis) -> tuple[LoopMisfits, ...]:
 
 @lru_cache(maxsize=1)
 def response_at(scene: Scene, analysis: Analysis) -> MisfitResponse | None:
-    """Return the response at the pose of an analysis; None without redundant constraints, or where it has none."""
+    """Return the response at the pose of an analysis; None without redundant constraints or if it has no solution."""
     if not analysis.degree_of_redundancy:
         return None
     try:
@@ -219,14 +219,14 @@ def response_at(scene: Scene, analysis: Analysis) -> MisfitResponse | None:
 
 
 def by_loop(response: MisfitResponse, closing: Collection[str]) -> tuple[LoopMisfits, ...]:
-    """Return the effects of the rows of ``closing``, those that load the same constraints together.
+    """Return the effects of misfits in the constraints ``closing``, grouped by the constraints that they load.
 
-    Where none of these constraints costs anything, the effects are of all constraints.
+    If misfits of these constraints cause no loads, effects of all constraints are returned.
     """
     rows = [k for k in response.stressing if response.labels[k].constraint in closing]
     effects = [response.effect(row) for row in rows or response.stressing]
     names = list(dict.fromkeys(label.constraint for label in response.labels))
-    # misfits that nothing limits share their loads, all of them
+    # effects with unlimited loads share the same tuple of loads
     shared = groupby(effects, key=lambda effect: id(effect.loads))
     loops = _overlapping({load.constraint for load in next(same).loads} for _, same in shared)
     return tuple(
@@ -239,7 +239,7 @@ def by_loop(response: MisfitResponse, closing: Collection[str]) -> tuple[LoopMis
 
 
 def _overlapping(sets: Iterable[set[str]]) -> list[set[str]]:
-    """Return the unions of sets that have members in common."""
+    """Return the unions of overlapping sets."""
     found: list[set[str]] = []
     for one in sets:
         apart = [other for other in found if not other & one]
@@ -248,21 +248,21 @@ def _overlapping(sets: Iterable[set[str]]) -> list[set[str]]:
     return found
 
 
-# What rounded angles of a file cost: the loads that the gaps in its loops cause.
+# Loads due to rounded angles of a file, which leave gaps in its loops.
 
 
 def rounding_effect(
     written: Mechanism, meant: Scene, q: Array, *, tolerance: float, planar: str | None = None
 ) -> MisfitEffect | None:
-    """Return the combined cost of the rounded angles of a file; None where no loop has a gap.
+    """Return the combined effect of the rounded angles of a file; None if no loop has a gap.
 
-    The constraint and the size are those of the largest gap, the loads those of all gaps.
+    Constraint and size are those of the largest gap, the loads are due to all gaps together.
 
     Parameters
     ----------
     written : Mechanism
     meant : Scene
-        Of the same file.
+        The same file with the intended angles.
     q : (nq,) array
         Its closed pose, rad and m.
     tolerance : float
@@ -297,15 +297,15 @@ def misfit_response(
     tolerance: float | None = None,
     planar: str | None = None,
 ) -> MisfitResponse:
-    """Compute what a misfit of each constraint component costs: B = S (Sᵀ F S)⁻¹ Sᵀ.
+    """Compute the loads due to a misfit of each constraint component: B = S (Sᵀ F S)⁻¹ Sᵀ.
 
-    Loops are closed first. Drivers and locks of the model hold; no load acts.
+    Loops are closed first. Drivers and locks of the model are fixed; no load acts.
 
     Parameters
     ----------
     model : Scene or Mechanism
     q : mapping or vector, optional
-        Joint coordinates, rad and m; what is not named keeps the scene's value.
+        Joint coordinates, rad and m; unnamed ones keep the scene's value.
     stiffness, estimate, material
         As for :func:`mbplugin.joint_reactions.run.reactions`; N/m and N·m/rad.
     tolerance : float, optional
@@ -316,17 +316,17 @@ def misfit_response(
     Returns
     -------
     MisfitResponse
-        Loads act on the successor, in the axes of its constraint. The most expensive misfit comes first;
-        what no compliance limits is infinite and names the bodies that need a stiffness.
+        Loads act on the successor, in the axes of its constraint. The misfit with the largest load comes first.
+        Loads that no compliance limits are infinite, with the bodies that need a stiffness.
 
     Raises
     ------
     BadUsage
-        A stiffness that is not symmetric positive semidefinite.
+        A stiffness is not symmetric positive semidefinite.
     UnknownName
-        A stiffness of a pair or body that does not exist.
+        A stiffness names an unknown pair or body.
     CannotClose
-        A loop that cannot be closed.
+        A loop cannot be closed.
     """
     model = model_of(model)
     request = StiffnessRequest(stiffness, estimate, material)

@@ -1,4 +1,4 @@
-"""The loads that misfits cause: B = S (Sᵀ F S)⁻¹ Sᵀ, with the flexibility F of all rows and the self-stresses S."""
+"""Loads due to misfits: B = S (Sᵀ F S)⁻¹ Sᵀ, with the flexibility F of all rows and the self-stresses S."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result
 
-#: Part of the largest row of the factor below which a row is rounding: of the stiffness it is the square.
+#: A row of the factor below this fraction of the largest row is rounding (its square in terms of stiffness).
 _NOTHING = 1e-13
-#: Part of the largest load of a misfit below which a load is rounding.
+#: A load below this fraction of the largest load of a misfit is rounding.
 _ROUNDING = 1e-9
 
 
@@ -63,7 +63,7 @@ def response_of(state: ClosedState, system: System, flexible: Flexible) -> Misfi
 
 
 def _without_rounding(factor: csr_array) -> csr_array:
-    """Return a factor (m, k) of the response whose rows are zero where they are rounding of the others."""
+    """Return a factor (m, k) of the response with rows of rounding size set to zero."""
     size = row_lengths(factor)
     cleaned = (diags_array((size > _NOTHING * size.max(initial=0.0)).astype(float)) @ factor).tocsr()
     cleaned.eliminate_zeros()
@@ -71,12 +71,12 @@ def _without_rounding(factor: csr_array) -> csr_array:
 
 
 def infinite_groups(free: csr_array, determined: AnyArray) -> AnyArray:
-    """Return for each row, (m,), the number of the group that stresses it without compliance, −1 if none does.
+    """Return the number of each row's group, (m,), in which rows stress each other without compliance; −1 elsewhere.
 
     Parameters
     ----------
     free : (m, k) sparse array
-        Orthonormal self-stresses that nothing determines.
+        Orthonormal self-stresses that neither the rigid model nor compliance determines.
     determined : (m,) bool array
     """
     group = np.full(len(determined), -1)
@@ -89,7 +89,7 @@ def infinite_groups(free: csr_array, determined: AnyArray) -> AnyArray:
 
 
 def _missing(system: System, flexible: Flexible, inside: AnyArray) -> MissingStiffness:
-    """Return the missing stiffness for the rows ``inside`` (m,), or the bodies that carry them where no table helps."""
+    """Return the missing stiffness for the rows ``inside`` (m,), or the bodies of these rows if none is identified."""
     found = missing_stiffness(system, flexible.covered, ~inside)
     if found:
         return found
@@ -103,7 +103,7 @@ def _missing(system: System, flexible: Flexible, inside: AnyArray) -> MissingSti
 
 
 def _adjustable(system: System) -> AnyArray:
-    """Return which rows, (m,) bool, close a gap: rows of velocities close none."""
+    """Return a mask (m,) of the rows with a position gap, i.e. all but Pfaffian constraints."""
     kinds = [
         verdict.kind
         for verdict, rows in zip(system.verdicts, system.rows, strict=True)
@@ -112,7 +112,7 @@ def _adjustable(system: System) -> AnyArray:
     return np.array([kind != "pfaffian" for kind in kinds], dtype=bool)
 
 
-# Standard deviations of loads from tolerances of misfits, and the misfits that limits of loads allow.
+# Standard deviations of loads from misfit tolerances, and allowable misfits from load limits.
 
 
 @dataclass(frozen=True)
@@ -122,12 +122,12 @@ class MisfitBudget:
     Parameters
     ----------
     constraint, component : str
-        That may misfit.
+        The component with the misfit.
     largest : float
-        m or rad; 0 where no compliance limits the load.
+        m or rad; 0 if no compliance limits the load.
     unit : "m" or "rad"
     decided_by : str
-        The limit that is met first, ``JOINT`` or ``JOINT.COMPONENT``.
+        The limit that is reached first, ``JOINT`` or ``JOINT.COMPONENT``.
     """
 
     constraint: str
@@ -148,7 +148,7 @@ def deviations(response: MisfitResponse, sigma: Array) -> Array:
     Returns
     -------
     (m,) array
-        N and N·m; ``inf`` where no compliance limits the load.
+        N and N·m; ``inf`` if no compliance limits the load.
     """
     variance = np.zeros(len(sigma))
     for row in np.flatnonzero(sigma).tolist():
@@ -161,9 +161,9 @@ def deviations(response: MisfitResponse, sigma: Array) -> Array:
 
 
 def budget(response: MisfitResponse, limits: Mapping[str, float]) -> tuple[MisfitBudget, ...]:
-    """Return the largest misfit of each component, the smallest first, without any other load.
+    """Return the largest allowable misfit of each component, the smallest first, in the absence of other loads.
 
-    A component whose misfit loads no limited joint is not among them.
+    Components whose misfit loads no limited joint are omitted.
 
     Parameters
     ----------
@@ -173,11 +173,11 @@ def budget(response: MisfitResponse, limits: Mapping[str, float]) -> tuple[Misfi
     Raises
     ------
     UnknownName
-        No constraint and no row has that name.
+        No constraint or row has that name.
     BadUsage
-        A joint without a component that is a force.
+        A joint without force components.
     BadNumber
-        A limit that is not positive and finite.
+        A limit is not positive and finite.
     """
     limited = {
         name: (rows_of_limit(response, name), _positive(name, value)) for name, value in limits.items()
@@ -197,21 +197,21 @@ def budget(response: MisfitResponse, limits: Mapping[str, float]) -> tuple[Misfi
             largest, name = min(allowed)
             unit = STEPS[response.units[row]].unit
             found.append(MisfitBudget(*response.labels[row], largest, unit, name))
-    # equal ones stay in the order of the file, whatever their rounding
+    # values are rounded, so that equal ones stay in the order of the file
     by_row = sorted(found, key=lambda one: response.row(f"{one.constraint}.{one.component}"))
     lever = {"m": 1.0, "rad": response.length}
     return tuple(sorted(by_row, key=lambda one: float(f"{one.largest * lever[one.unit]:.9g}")))
 
 
 def rows_of_limit(response: MisfitResponse, name: str) -> AnyArray:
-    """Return the rows (k,) whose resultant a limit ``JOINT`` or ``JOINT.COMPONENT`` is of.
+    """Return the rows (k,) whose resultant is limited by ``JOINT`` or ``JOINT.COMPONENT``.
 
     Raises
     ------
     UnknownName
-        No constraint and no row has that name.
+        No constraint or row has that name.
     BadUsage
-        A joint without a component that is a force.
+        A joint without force components.
     """
     own = [k for k, label in enumerate(response.labels) if label.constraint == name]
     forces = [k for k in own if response.units[k] == "N"]
@@ -242,11 +242,11 @@ def _positive(name: str, value: float) -> float:
     return number
 
 
-# What one misfit costs: the loads that it causes, the largest first.
+# Effect of one misfit: the loads that it causes, the largest first.
 
 
 class MisfitStep(NamedTuple):
-    """A misfit of a size that a workshop knows."""
+    """A reference misfit of typical workshop size."""
 
     size: float
     unit: CoordinateUnit
@@ -262,9 +262,9 @@ class MisfitLoad(NamedTuple):
     Parameters
     ----------
     value : float
-        On the successor, N or N·m; ``inf``, whatever its sign, where no compliance limits it.
+        On the successor, N or N·m; ``inf``, regardless of sign, if no compliance limits it.
     source : "stated", "estimated", "rigid" or None
-        The stiffness that determines it; None where it is infinite.
+        The stiffness that determines it; None if it is infinite.
     """
 
     constraint: str
@@ -276,20 +276,20 @@ class MisfitLoad(NamedTuple):
 
 @dataclass(frozen=True)
 class MisfitEffect:
-    """What a misfit of one component costs.
+    """Loads due to a misfit of one component.
 
     Parameters
     ----------
     constraint, component : str
-        That misfits.
+        The component with the misfit.
     step : MisfitStep
-        The misfit for which the loads are: 0.1 mm or 1 mrad.
+        The misfit that causes the loads: 0.1 mm or 1 mrad.
     loads : tuple of MisfitLoad
-        That it causes, the largest first; empty where nothing is overconstrained.
+        Loads due to the misfit, the largest first; empty if it loads nothing.
     missing : MissingStiffness
-        Bodies and joints that need a stiffness before an infinite load has a value.
+        Bodies and joints that need a stiffness to make infinite loads finite.
     rows : mapping of str to int
-        The rows that there are, loaded or not, by their ``CONSTRAINT.COMPONENT``.
+        All rows, loaded or not, by ``CONSTRAINT.COMPONENT``.
     """
 
     constraint: str
@@ -301,16 +301,16 @@ class MisfitEffect:
 
     @property
     def infinite(self) -> bool:
-        """Whether no compliance limits some of the loads."""
+        """Whether some loads are not limited by any compliance."""
         return any(np.isinf(load.value) for load in self.loads)
 
     @property
     def largest(self) -> MisfitLoad | None:
-        """The largest load; None where there is none."""
+        """The largest load; None if there is none."""
         return self.loads[0] if self.loads else None
 
     def __getitem__(self, name: str) -> float:
-        """Return the load of ``CONSTRAINT.COMPONENT``, N or N·m; zero where there is none.
+        """Return the load of ``CONSTRAINT.COMPONENT``, N or N·m; zero if there is none.
 
         Raises
         ------
@@ -323,7 +323,7 @@ class MisfitEffect:
 
 
 def row_of(name: str, rows: Mapping[str, int]) -> int:
-    """Return the number of a row ``CONSTRAINT.COMPONENT``.
+    """Return the index of a row ``CONSTRAINT.COMPONENT``.
 
     Raises
     ------
@@ -339,13 +339,13 @@ def row_of(name: str, rows: Mapping[str, int]) -> int:
     return rows[name]
 
 
-#: The misfits to which loads are given: 0.1 mm and 1 mrad.
+#: The reference misfits for which loads are given: 0.1 mm and 1 mrad.
 STEPS: dict[ReactionUnit, MisfitStep] = {"N": MisfitStep(1e-4, "m"), "N·m": MisfitStep(1e-3, "rad")}
 
 
 @dataclass(frozen=True, eq=False)
 class MisfitResponse(Result):
-    """What a misfit of each constraint component costs, without any load.
+    """Loads due to a misfit of each constraint component, without applied loads.
 
     A misfit δ offsets the successor along a row before the joint is closed (m, rad); it changes the reactions
     on the successors by −B δ (N, N·m). B is symmetric and positive semidefinite, and every column is a
@@ -357,28 +357,28 @@ class MisfitResponse(Result):
     q : (nq,) array
         The closed pose, rad and m.
     planar : str or None
-        The plane, where forces are computed in one.
+        The plane, if forces are computed in a plane.
     tolerance : float
         Relative rank tolerance.
     degree_of_redundancy : int
     labels : tuple of RowLabel
         (constraint, component) of the m rows.
     units : tuple of "N" or "N·m"
-        Of the load of each row; a misfit of it is in m or rad.
+        Unit of the load of each row; its misfit is in m or rad.
     factor : (m, k) sparse array
         W of the finite part W Wᵀ of B, in N/m, N/rad, N·m/m and N·m/rad.
     infinite_group : (m,) int array
         Rows with the same number, from 0, stress each other without any compliance; −1 elsewhere.
     missing : tuple of MissingStiffness
-        For each of these groups what needs a stiffness before its loads have values.
+        For each of these groups, the parts that need a stiffness to make its loads finite.
     adjustable : (m,) bool array
-        Whether a row can misfit: rows of velocities, such as rolling, cannot.
+        Whether a row can have a misfit; velocity constraints such as rolling cannot.
     sources : tuple of "rigid", "stated", "estimated" or None
-        What determines the load of each row: the rigid model (then it is zero), a stiffness, or nothing.
+        Source of the load of each row: the rigid model (the load is zero), a stiffness, or none.
     length : float
         Characteristic length by which forces and moments are compared, m.
     stated, estimated : tuple
-        Names of pairs and bodies whose stiffness was used, and the estimates that were.
+        Names of pairs and bodies with stated stiffness, and the estimates used.
     """
 
     mechanism: Mechanism
@@ -406,14 +406,14 @@ class MisfitResponse(Result):
 
     @cached_property
     def finite(self) -> csr_array:
-        """The finite part W Wᵀ of B, by its entries, (m, m)."""
+        """Finite part W Wᵀ of B, sparse, (m, m)."""
         found = (self.factor @ self.factor.T).tocsr()
         found.sort_indices()
         return found
 
     @cached_property
     def B(self) -> Array:
-        """The response (m, m), N/m, N/rad, N·m/m and N·m/rad; ``inf`` where no compliance limits it."""
+        """Response (m, m), N/m, N/rad, N·m/m and N·m/rad; ``inf`` where no compliance limits it."""
         size = len(self.labels)
         return np.array([self.column(k) for k in range(size)]).reshape(size, size)
 
@@ -425,7 +425,7 @@ class MisfitResponse(Result):
         return found
 
     def entries(self, row: int) -> tuple[AnyArray, Array]:
-        """Return where column ``row`` of B is not zero, (n,), and what it is there, (n,)."""
+        """Return the row indices (n,) and values (n,) of the nonzero entries in column ``row`` of B."""
         own = slice(self.finite.indptr[row], self.finite.indptr[row + 1])
         rows, values = self.finite.indices[own], self.finite.data[own]
         group = int(self.infinite_group[row])
@@ -438,21 +438,21 @@ class MisfitResponse(Result):
 
     @cached_property
     def stressing(self) -> tuple[int, ...]:
-        """Rows whose misfit loads something, the most expensive first (0.1 mm against 1 mrad)."""
+        """Rows whose misfit causes loads, the largest load first (0.1 mm compared with 1 mrad)."""
         cost = np.where(self.adjustable, self._costs, 0.0).tolist()
-        # equal ones stay in the order of the file, whatever their rounding
+        # values are rounded, so that equal ones stay in the order of the file
         order = sorted(range(len(cost)), key=lambda k: -float(f"{cost[k]:.9g}"))
         return tuple(k for k in order if cost[k] > _ROUNDING * self._scale)
 
     @cached_property
     def _scale(self) -> float:
-        """Largest finite load of a step, N."""
+        """Largest finite load due to a reference misfit, N (moments divided by the length)."""
         size = row_lengths(self.factor) * self._in_newtons
         return float((size.max(initial=0.0) * size * self._steps).max(initial=0.0))
 
     @cached_property
     def _costs(self) -> Array:
-        """Largest load that a step of each row causes, (m,), N."""
+        """Largest load due to the reference misfit of each row, (m,), N."""
         cost = np.zeros(len(self.labels))
         if self.finite.nnz:
             loads = abs(self.finite @ diags_array(self._in_newtons))
@@ -461,25 +461,25 @@ class MisfitResponse(Result):
 
     @cached_property
     def _steps(self) -> Array:
-        """Sizes of the misfits to which loads are given, (m,), m and rad."""
+        """Reference misfit of each row, (m,), m and rad."""
         return np.array([STEPS[unit].size for unit in self.units])
 
     @cached_property
     def _in_newtons(self) -> Array:
-        """Factors by which loads are compared, (m,)."""
+        """Factors that convert loads to N for comparison, (m,)."""
         return np.array([1.0 if unit == "N" else 1.0 / self.length for unit in self.units])
 
     @cached_property
     def effects(self) -> tuple[MisfitEffect, ...]:
-        """What a misfit of 0.1 mm or 1 mrad of each component costs, the most expensive first."""
+        """Effect of a misfit of 0.1 mm or 1 mrad in each component, the largest load first."""
         return tuple(self.effect(row) for row in self.stressing)
 
     def __getitem__(self, name: str) -> MisfitEffect:
-        """Return the effect of a misfit of ``CONSTRAINT.COMPONENT``."""
+        """Return the effect of a misfit in ``CONSTRAINT.COMPONENT``."""
         return self.effect(self.row(name))
 
     def row(self, name: str) -> int:
-        """Return the number of a row ``CONSTRAINT.COMPONENT``.
+        """Return the index of a row ``CONSTRAINT.COMPONENT``.
 
         Raises
         ------
@@ -490,13 +490,13 @@ class MisfitResponse(Result):
 
     @cached_property
     def rows_by_name(self) -> dict[str, int]:
-        """The number of each row, by its ``CONSTRAINT.COMPONENT``."""
+        """Index of each row by ``CONSTRAINT.COMPONENT``."""
         return {label.dotted: k for k, label in enumerate(self.labels)}
 
     def value(self, misfit: str, load: str) -> float:
         """Return the load −B (N or N·m) of one ``CONSTRAINT.COMPONENT`` per m or rad of misfit of another.
 
-        It is ``inf``, whatever its sign, where no compliance limits it.
+        It is ``inf``, regardless of sign, if no compliance limits it.
         """
         found = float(self.column(self.row(misfit))[self.row(load)])
         return found if np.isinf(found) else 0.0 - found
@@ -520,19 +520,19 @@ class MisfitResponse(Result):
 
     @cached_property
     def _infinite_loads(self) -> tuple[tuple[tuple[MisfitLoad, ...], MissingStiffness], ...]:
-        """The loads of a misfit that loads its own group alone, by group: all its rows have the same."""
+        """Loads of a misfit that loads only its own group, by group; they are the same for all rows of the group."""
         return tuple(
             self._listed(rows, np.full(len(rows), np.inf), {group})
             for group, rows in enumerate(self._members)
         )
 
     def loads_of(self, misfit: Array) -> tuple[tuple[MisfitLoad, ...], MissingStiffness]:
-        """Return the loads that misfits cause together, the largest first, and what infinite ones lack.
+        """Return the combined loads of misfits, the largest first, and the stiffness missing for infinite ones.
 
         Parameters
         ----------
         misfit : (m,) array
-            Of the rows, m and rad.
+            Misfit of each row, m and rad.
         """
         rows = np.flatnonzero(misfit)
         loads = 0.0 - self.factor @ (self.factor[rows].T @ misfit[rows])
@@ -543,7 +543,7 @@ class MisfitResponse(Result):
     def _listed(
         self, rows: AnyArray, loads: Array, groups: set[int]
     ) -> tuple[tuple[MisfitLoad, ...], MissingStiffness]:
-        """Return the loads (n,) of ``rows`` (n,) above rounding, and the missing part of rigid ``groups``."""
+        """Return the loads (n,) of ``rows`` (n,) above rounding, and the stiffness that infinite ``groups`` lack."""
         size = np.abs(loads) * self._in_newtons[rows]
         finite = size[np.isfinite(size)].max(initial=0.0)
         kept = np.flatnonzero(size > max(_ROUNDING * finite, _ROUNDING**2 * self._scale))
@@ -558,5 +558,5 @@ class MisfitResponse(Result):
 
 
 def row_lengths(matrix: csr_array) -> Array:
-    """Return the length of each row of a sparse matrix (m, k), (m,)."""
+    """Return the norm of each row of a sparse matrix (m, k), (m,)."""
     return np.asarray(np.sqrt(matrix.power(2).sum(axis=1)))

@@ -1,4 +1,4 @@
-"""``reactions``: the wrench of every joint at a state, and what determines it."""
+"""``reactions``: the wrenches of all joints at a state, and the source of each value."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource
 from mbplugin.readers.standing import standing
 
-#: Beside the largest multiplier, what is smaller is 0; 1.570796327 rad in a file leaves up to 1e-11.
+#: Multipliers below this fraction of the largest are 0; 1.570796327 rad in a file leaves up to 1e-11.
 _ROUNDING = 1e-11
-#: An unbalanced share of the load that is worth a note.
+#: Smallest unbalanced share of the load that is noted.
 _NOTED = 1e-9
-#: Beside what counts as zero in one self-stress, for sums of several.
+#: Factor on the zero threshold of one self-stress, for sums of several.
 _SUMS = 10.0
 
 
@@ -116,28 +116,28 @@ def reactions(
     tolerance: float | None = None,
     planar: str | None = None,
 ) -> Reactions:
-    """Compute the force and moment in every joint, and what determines each component.
+    """Compute the force and moment in every joint, and the source of each component.
 
-    The state, loads, payloads, springs, actuators and stiffness of a scene are included; the arguments
-    are added. Loops are closed first. Without rates and accelerations this is statics (drivers only
-    hold), with them inverse dynamics; rates and accelerations are then corrected to satisfy the loops
+    The state, loads, payloads, springs, actuators and stiffness of a scene are included, in addition to the
+    arguments. Loops are closed first. Without rates and accelerations this is statics (drivers only lock
+    their joints), with them inverse dynamics; rates and accelerations are then corrected to satisfy the loops
     (C v + b = 0, C v̇ = Γ), those of unnamed joints first.
 
     Parameters
     ----------
     model : Scene or Mechanism
     q, qd, qdd : mapping or vector, optional
-        Joint coordinates, rates and accelerations, rad and m; what is not named keeps the scene's
-        value, accelerations zero.
+        Joint coordinates, rates and accelerations, rad and m; unnamed ones keep the scene's value,
+        accelerations zero.
     loads, payload : iterable, optional
         Load and Payload, or mappings with the keys of the scene's tables.
     stiffness : iterable of Stiffness or mapping, optional
         By pair: six numbers or 6 × 6 in axes of P at the origin of S, N/m and N·m/rad, ``inf`` if
         rigid; by body: a beam section E A Iy Iz J nu. Others are rigid.
     hold : iterable of str, optional
-        Joints (or ``joint.freedom``) held in addition to drivers and locks. Default: those with an
-        actuator, else those with a finite effort limit; of these, as many as are independent. Where these do not
-        balance the loads, the joints that the loads move are held too, and ``assumed_held`` names them.
+        Joints (or ``joint.freedom``) held fixed in addition to drivers and locks. Default: those with an
+        actuator, else those with a finite effort limit; of these, as many as are independent. If these do not
+        balance the loads, the joints that the loads move are held as well, and ``assumed_held`` names them.
     misfit : mapping, optional
         "constraint.component" to the gap, m or rad, by which the successor is offset before assembly.
     misfit_sigma : mapping, optional
@@ -164,12 +164,12 @@ def reactions(
     Raises
     ------
     BadUsage
-        A load that moves the mechanism (the message names the motion), a stiffness that is not symmetric
+        A load moves the mechanism (the message names the motion), or a stiffness is not symmetric
         positive semidefinite.
     UnknownName
-        A load, payload, stiffness, held joint, misfit or limit of what does not exist.
+        A load, payload, stiffness, held joint, misfit or limit names something unknown.
     CannotClose
-        A loop that cannot be closed.
+        A loop cannot be closed.
     """
     model = standing(model, q, qd, qdd)
     asked = StiffnessRequest(stiffness, estimate, material)
@@ -195,8 +195,8 @@ def held_under(
 ) -> tuple[tuple[Lock, ...], tuple[Lock, ...], System, Balance]:
     """Return the held joints, those assumed to be held, the system with both, and the balance of the loads.
 
-    Where the caller does not say what is held, a joint that the loads move and that has no drive is assumed to be:
-    files leave out the effort of wheels and fingers. Nothing is assumed where that does not balance the loads.
+    If the caller does not specify held joints, joints without a drive that the loads move are assumed to be held,
+    since files omit the effort of wheels and fingers. Nothing is assumed if that does not balance the loads.
     """
     missing = applied.equations.missing(applied.accelerations)
 
@@ -212,7 +212,7 @@ def held_under(
     while hold is None and trial[1].share > state.tolerance:
         moving = {name for name, _, _ in joint_motion(trial[0].mech, trial[0], trial[1].rest)}
         yielding = yielding_rates(trial[0])
-        # a loop that only yields has no finite reactions, whatever is held besides, its closing joint among them
+        # a loop that is free to first order only has no finite reactions, even if further joints are held
         moved = set() if yielding and yielding >= moving & {*state.mech.qd_names} else moving - yielding
         more = held_besides(state.motion, (*held, *assumed), moved, state.tolerance)
         if not more:
@@ -223,7 +223,7 @@ def held_under(
 
 
 def noting_payloads(state: ClosedState, model: Model, payloads: Iterable[PayloadLike] | None) -> ClosedState:
-    """Return the state with a note on the payloads of a scene in whose place others are stated."""
+    """Return the state with a note on payloads of a scene that the call replaces."""
     own = model.payloads if isinstance(model, Scene) and payloads is not None else ()
     return replace(state, notes=(*state.notes, *replaced_payloads(own)))
 
@@ -247,11 +247,11 @@ def _actuated(model: Model) -> tuple[str, ...]:
 
 
 def without_rounding(values: Array) -> Array:
-    """Return values (n,) without what is rounding beside the largest: that of angles with ten digits, too."""
+    """Return values (n,) with those of rounding size set to zero, including the rounding of ten-digit angles."""
     return np.where(np.abs(values) < _ROUNDING * np.abs(values).max(initial=0.0), 0.0, values)
 
 
-# The pieces of a calculation put together as the value that a caller gets.
+# Assembly of the result.
 
 
 def collect(
@@ -261,7 +261,7 @@ def collect(
     found: Balance,
     flexible: Flexible,
 ) -> Reactions:
-    """Return the reactions of all constraints, with where each value comes from."""
+    """Return the reactions of all constraints, with the source of each value."""
     resolution = flexible.resolution
     source = row_sources(system, flexible)
     labels = {lock.name: _label(lock) for lock in held}
@@ -327,7 +327,7 @@ def _constraint(
         body_a=verdict.body_a,
         body_b=verdict.body_b,
         reaction=verdict.reaction,
-        # the tools that judge here tell a dimension for every constraint
+        # the verdicts here have a dimension for every constraint
         indeterminate_dim=verdict.indeterminate_dim or 0,
         point=None if pair is None else joint_point(system, pair),
         wrench=None if pair is None else _wrench(joint_rows(system, pair, rows), known),
@@ -344,7 +344,7 @@ def _constraint(
 def _wrench(L: Array, values: Array) -> Array:
     """Return Lᵀ λ (6,) of rows L (k, 6) and values (k,).
 
-    It is NaN in every component to which an undetermined multiplier contributes.
+    Components to which an undetermined multiplier contributes are NaN.
     """
     wrench = np.zeros(6)
     for row, value in zip(L, values, strict=True):
@@ -354,13 +354,13 @@ def _wrench(L: Array, values: Array) -> Array:
     return wrench
 
 
-# Frames of a reaction: the wrench in world axes, and the undetermined directions.
+# World wrench, joint axes and undetermined directions of a reaction.
 
 
 def world_rows(system: System, constraint: Constraint, rows: Rows) -> tuple[str, Array, Array] | None:
-    """Return the body on which a constraint acts, where (m), and its rows (k, 6) there in world axes.
+    """Return the body on which a constraint acts, its point of action (m), and its rows (k, 6) there, world axes.
 
-    None for a coupling, which acts at several places, and where there are no rows.
+    None for a coupling, which acts at several points, and for a constraint without rows.
     """
     if isinstance(constraint, Coupling) or not rows.components:
         return None
@@ -389,12 +389,12 @@ def world_wrench(
     resolution: Resolution,
     sources: Sequence[ReactionSource | None],
 ) -> WorldWrench | None:
-    """Return a reaction in world axes, NaN along every axis with a part that is not determined.
+    """Return a reaction in world axes, with NaN in components that are not fully determined.
 
     Parameters
     ----------
     sources : sequence of str or None
-        Of the constraint's rows.
+        Sources of the constraint's rows.
     """
     found = world_rows(system, constraint, rows)
     if found is None:
@@ -433,18 +433,17 @@ def open_in(
     return open_directions(stresses, float(system.zero[at].max()))
 
 
-# How joint reactions follow a load: the linear map from a wrench at a body to what the rigid model
-# determines.
+# Linear map from a wrench on a body to the joint reactions that the rigid model determines.
 
 
 @dataclass(frozen=True, eq=False)
 class LoadResponse:
-    """What a wrench [f; m] on a body, world axes, about its centre of mass, adds to the reactions at a pose.
+    """Change of the reactions at a pose due to a wrench [f; m] on a body, world axes, about its centre of mass.
 
     Parameters
     ----------
     bodies : tuple of str
-        Those that can be loaded: what is held carries every force on them.
+        Bodies on which the held joints can balance every wrench.
     p_WC : (N, 3) array
         Their centres of mass, world, m.
     labels : tuple of (constraint, component)
@@ -460,10 +459,10 @@ class LoadResponse:
 
 
 def load_response(result: Reactions, q: Array | None = None) -> LoadResponse:
-    """Return the map at the pose of some reactions, or at another closed pose q (nq,), with the joints that they hold.
+    """Return the map at the pose of ``result``, or at another closed pose q (nq,), with the same held joints.
 
-    The reactions at rest are linear in the load: with M v̇ = 0 they satisfy Cᵀλ = −F, of which the unique
-    rows do not depend on which λ is taken (wojtyra2013 §3.1).
+    The reactions at rest are linear in the load: with M v̇ = 0 they satisfy Cᵀλ = −F, and the unique rows are the
+    same for every solution λ (wojtyra2013 §3.1).
     """
     mech = result.mechanism
     q = result.q if q is None else q
@@ -486,13 +485,13 @@ def load_response(result: Reactions, q: Array | None = None) -> LoadResponse:
 
 
 def _unit_loads(count: int, places: list[tuple[int, int]]) -> Array:
-    """Return the missing load (n, N, 6) of a unit component of a wrench on one body."""
+    """Return M v̇ − F (n, N, 6) for a unit wrench component on one body, for each (body, component) in ``places``."""
     missing = np.zeros((len(places), count, 6))
     missing[np.arange(len(places)), [body for body, _ in places], [k for _, k in places]] = -1.0
     return missing
 
 
-# The misfits, tolerances and limits of a scene and a call, and what they add to the reactions.
+# Misfits, tolerances and limits of a scene and a call, and their results.
 
 
 @dataclass(frozen=True)
@@ -515,7 +514,7 @@ def stated_tolerances(
     Raises
     ------
     BadNumber
-        A standard deviation below zero.
+        A standard deviation is negative.
     """
     own = model.misfits if isinstance(model, Scene) else ()
     limited = model.limits if isinstance(model, Scene) else ()
@@ -535,7 +534,7 @@ def stated_tolerances(
 def with_tolerances(
     made: Reactions, response: MisfitResponse, tolerances: Tolerances, sigma: Array
 ) -> Reactions:
-    """Return reactions with the standard deviations and the budget of stated tolerances, and what a misfit lacks.
+    """Return reactions with the standard deviations and misfit budget of stated tolerances, and notes on misfits.
 
     Parameters
     ----------
@@ -559,7 +558,7 @@ def with_tolerances(
 
 
 def _without_value(response: MisfitResponse, misfit: Mapping[str, float]) -> Iterator[str]:
-    """Yield a sentence on every misfit whose loads have no value, or that loads nothing."""
+    """Yield a note on every misfit whose loads are undetermined or that causes no load."""
     for name, value in misfit.items():
         row = response.row(name)
         _, loads = response.entries(row)

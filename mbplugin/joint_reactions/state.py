@@ -1,4 +1,4 @@
-"""The state for reactions: a closed pose, and a motion that the constraints allow."""
+"""State for reactions: a closed pose, and a motion that satisfies the constraints."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from mbplugin.model.scene import Load, Scene, State, mechanism_of, option_of
 from mbplugin.model.spatial import Array, JointSpring, Spring
 from mbplugin.phrases import names_of
 
-#: A joint holds something only if it turns with a free motion by more than this fraction of it.
+#: Holding a joint is effective only if it takes part in a free motion by more than this fraction.
 _INDEPENDENT = 1e-6
-#: Below this fraction of the largest motion, what a loop cannot follow is rounding of the file.
+#: A gap of accelerations that no step closes is rounding of the file below this fraction of the largest gap, …
 _FOLLOWED = 1e-3
-#: And below this fraction of the motion itself it is rounding of the numbers.
+#: … and floating-point rounding below this fraction of the accelerations themselves.
 _ROUNDING = 1e-10
 Model = Scene | Mechanism
 
@@ -50,13 +50,13 @@ Model = Scene | Mechanism
 def held_joints(
     motion: JointMotion, hold: Iterable[str] | None, actuated: Sequence[str], tolerance: float
 ) -> tuple[Lock, ...]:
-    """Return the joints to be held besides the drivers and locks that the mechanism has.
+    """Return the joints to hold in addition to the drivers and locks of the mechanism.
 
     Parameters
     ----------
     hold : iterable of str, or None
-        Pairs, or ``pair.freedom``. None takes the actuated joints; where the mechanism has no
-        driver, lock or actuator, the joints with a finite effort limit. Of these only as many as are
+        Pairs, or ``pair.freedom``. None selects the actuated joints or, if the mechanism has no driver,
+        lock or actuator, the joints with a finite effort limit; of these only as many as are
         independent, in file order.
     actuated : sequence of str
         Pairs with an actuator.
@@ -66,7 +66,7 @@ def held_joints(
     Raises
     ------
     UnknownName, BadUsage
-        A name that is no pair, or a pair without that freedom.
+        A name of no pair, or a pair without that freedom.
     """
     mech = motion.mech
     if hold is not None:
@@ -82,9 +82,9 @@ def held_joints(
 def held_besides(
     motion: JointMotion, held: Sequence[Lock], moved: Iterable[str], tolerance: float
 ) -> tuple[Lock, ...]:
-    """Return joints that move which can be held too, independently of those that are ``held``.
+    """Return the joints among ``moved`` that can be held independently of those already ``held``.
 
-    In file order, those that follow another by a coupling last: a drive is on the leading joint.
+    In file order, followers of couplings last, since the drive is on the leading joint.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def with_held(mech: Mechanism, held: Sequence[Lock]) -> Mechanism:
 
 
 def limited_joints(mech: Mechanism) -> list[str]:
-    """Return the pairs all of whose freedoms have a finite effort limit."""
+    """Return the pairs whose freedoms all have a finite effort limit."""
     return [p.name for p in mech.pairs if p.freedoms and all(_limited(f.effort) for f in p.freedoms)]
 
 
@@ -117,7 +117,7 @@ def named_lock(mech: Mechanism, name: str, what: str = "the joint to hold") -> L
     Raises
     ------
     UnknownName, BadUsage
-        A name that is no pair, or a pair without that freedom.
+        A name of no pair, or a pair without that freedom.
     """
     joint, freedom = pair_and_freedom(name, mech.pair_by_name)
     pair, freedoms = mech.pair_by_name.get(joint), (freedom,) if freedom else ()
@@ -133,7 +133,7 @@ def named_lock(mech: Mechanism, name: str, what: str = "the joint to hold") -> L
 
 
 def _already_held(mech: Mechanism, lock: Lock) -> bool:
-    """Return whether drivers and locks of the mechanism hold all of it already."""
+    """Return True if drivers and locks of the mechanism already hold all freedoms of a lock."""
     kind = mech.pair_by_name[lock.joint].kind
     wanted = set(lock.freedoms or kind.free)
     for driver in mech.drivers:
@@ -146,7 +146,7 @@ def _already_held(mech: Mechanism, lock: Lock) -> bool:
 
 
 def _independent(motion: JointMotion, locks: Sequence[Lock], tolerance: float) -> tuple[Lock, ...]:
-    """Return the locks, in order, that each take a free motion away."""
+    """Return the locks, in order, that each remove free motions independently of those before."""
     blocks = rank_blocks(motion.mech, motion.poses, motion.columns, tolerance, motion.q)
     free = motion.free_motions(sum(block.redundancy for block in blocks))
     chosen = []
@@ -161,11 +161,11 @@ def _independent(motion: JointMotion, locks: Sequence[Lock], tolerance: float) -
 
 
 def _null(rows: Array) -> Array:
-    """Return a basis (n, n − k) of what independent rows (k, n) leave free."""
+    """Return a basis (n, n − k) of the null space of independent rows (k, n)."""
     return np.asarray(np.linalg.svd(rows)[2][len(rows) :].T)
 
 
-# Joint rates and accelerations that agree with every loop: C v + b = 0 and C v̇ = Γ.
+# Joint rates and accelerations that satisfy all loops: C v + b = 0 and C v̇ = Γ.
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +187,7 @@ class JointMotion:
 
     @cached_property
     def closing(self) -> tuple[Constraint, ...]:
-        """All constraints but the pairs of the tree, in the order of the rows."""
+        """All constraints except tree pairs, in the order of the rows."""
         in_tree = self.mech.tree.joint_of_pair
         return tuple(c for c in self.mech.constraints() if c.name not in in_tree)
 
@@ -203,15 +203,15 @@ class JointMotion:
 
     @cached_property
     def units(self) -> Array:
-        """Size of one unit of each rate: a travel is measured in characteristic lengths; (nv,).
+        """Unit of each rate, (nv,): the characteristic length for travels, 1 rad for turns.
 
-        Zero where a rate does not move anything in the plane.
+        Zero for a rate without motion in the plane.
         """
         seen = seen_rates(tree_motion(self.mech, self.poses).axes, self.columns)
         return rate_scale(self.mech, self.length) * seen
 
     def jacobian(self, rows: list[Rows]) -> Array:
-        """Return rows in joint rates, both in characteristic lengths, (k, nv)."""
+        """Return dimensionless rows in dimensionless joint rates, (k, nv)."""
         J = tree_motion(self.mech, self.poses).reduce(rows)
         scale = [row_scale(r, self.length) for r in rows]
         return np.asarray((np.concatenate(scale)[:, None] if scale else 1.0) * J * self.units)
@@ -229,8 +229,8 @@ class JointMotion:
     def _follow(self, wanted: Array, gap: Array, named: Collection[str]) -> Array:
         """Return accelerations (nv,) near ``wanted`` (nv,) that close a ``gap`` (k,) of the k closing rows.
 
-        Named ones are kept where the others can close the gap; the correction is the smallest in characteristic
-        lengths.
+        Named ones stay unchanged if the others can close the gap; the correction is the smallest one, in
+        characteristic lengths.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class JointMotion:
         gap = gap * np.concatenate([row_scale(r, self.length) for r in rows])
         free = np.array([name not in named for name in self.mech.qd_names])
         size = max(float(np.abs(gap).max()), 1e-300)
-        # what is left of rates that satisfy redundant rows already is rounding, which no step closes
+        # a gap in redundant rows that are already satisfied is rounding, which no step closes
         moved = np.divide(wanted, self.units, out=np.zeros_like(wanted), where=self.units > 0)
         closed = max(_FOLLOWED * size, _ROUNDING * float((np.abs(J) @ np.abs(moved)).max(initial=0.0)))
         for movable in (free, np.ones_like(free)):
@@ -261,12 +261,12 @@ class JointMotion:
         )
 
     def rates(self, wanted: Array, named: Collection[str]) -> Array:
-        """Return joint rates (nv,) near ``wanted`` (nv,) with C v + b = 0 (wojtyra2013 (5)), the named ones as wanted.
+        """Return joint rates (nv,) near ``wanted`` (nv,) with C v + b = 0 (wojtyra2013 (5)), the named ones unchanged.
 
         Raises
         ------
         ContradictedState
-            Named rates that contradict each other.
+            Named rates contradict each other.
         """
         names = frozenset(named)
         stated = State(self.q, wanted, given_rates=names, named_rates=names)
@@ -292,7 +292,7 @@ class JointMotion:
 
 @dataclass(frozen=True, eq=False)
 class ClosedState:
-    """A mechanism at a closed pose with a motion that agrees with its constraints."""
+    """A mechanism at a closed pose with a motion that satisfies its constraints."""
 
     mech: Mechanism
     q: Array
@@ -318,7 +318,7 @@ def closed_state(
 ) -> ClosedState:
     """Close the loops and let rates and accelerations follow, see :mod:`mbplugin.constraints.stated_state`.
 
-    With ``closing``, a vector q is only where the search for a closed pose starts.
+    With ``closing``, a vector q is only the start of the search for a closed pose.
 
     Raises
     ------
@@ -351,7 +351,7 @@ def closed_state(
 
 
 def _corrections(mech: Mechanism, what: str, per: str, before: Array, after: Array) -> tuple[str, ...]:
-    """Return a note where values, ``before`` (nv,) and ``after`` (nv,), had to change to agree with the constraints."""
+    """Return a note if values had to change from ``before`` (nv,) to ``after`` (nv,) to satisfy the constraints."""
     units = np.array(rate_units(mech))
     found = []
     for unit in ("rad/s", "m/s"):
@@ -364,7 +364,7 @@ def _corrections(mech: Mechanism, what: str, per: str, before: Array, after: Arr
     return (f"{what} made to agree with the constraints: changed by up to {' and '.join(found)}",)
 
 
-# Springs at a state, as the loads that they are at that instant.
+# Springs at a state, as equivalent loads.
 
 
 def spring_loads(
@@ -390,7 +390,7 @@ def _ends(mech: Mechanism, spring: Spring, q: Array, qd: Array) -> Iterator[Load
 
 
 def _at_joint(mech: Mechanism, spring: JointSpring, q: Array) -> Iterator[Load]:
-    """Yield the loads of a joint's spring at q (nq,)."""
+    """Yield the loads of a joint spring on both bodies at q (nq,)."""
     k = mech.qd_names.index(spring.joint)
     joint = next(j for j in mech.tree.joints if j.qd.start <= k < j.qd.stop)
     pair = joint.pair

@@ -1,4 +1,4 @@
-"""One set of multipliers that balances the bodies, and the motion that loads drive where none does."""
+"""Balancing multipliers, the motion driven by unbalanced loads, and the family of undetermined reactions."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, one_line_repr
 from mbplugin.readers.standing import feet
 
-#: Joints that a sentence names.
+#: Largest number of joints named in a sentence.
 _NAMED = 6
-#: Of the largest rate of a body: that of a joint which moves with rounding only.
+#: Joint rates below this fraction of the largest body motion are rounding.
 _ROUNDING = 1e-9
-#: A joint takes no part in a motion below this fraction of the one that moves most.
+#: A joint takes no part in a motion below this fraction of the largest joint rate.
 _TAKES_PART = 1e-3
-#: A coefficient below this fraction of the largest of its row is rounding.
+#: A coefficient below this fraction of the largest in its row is rounding.
 _ZERO = 1e-8
-#: A row is taken as a parameter when at least this part of it is independent of those before it.
+#: A row becomes a parameter if at least this fraction of it is independent of the rows before.
 _INDEPENDENT = 0.3
-#: A pivot may be smaller than the largest of its column by so much where few columns meet in its row.
+#: A pivot must have at least this fraction of the largest entry of its column; among these the sparsest row wins.
 _PIVOT = 0.1
-#: A coefficient that is smaller is rounding.
+#: A coefficient below this is rounding.
 _NOTHING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """Multipliers with Cᵀλ = M v̇ − F, as far as the constraints can supply that.
+    """Multipliers with Cᵀλ = M v̇ − F, up to an unbalanced rest.
 
     Parameters
     ----------
     multipliers : (m,) array
-        One of the possible λ, scaled; zero in the dropped rows. Only its unique rows mean anything.
+        One of the possible λ, scaled; zero in the dropped rows. Only its unique rows are meaningful.
     rest : (N, 6) array
-        What is left, as a twist [v; ω] of the motion that it drives, m and rad.
+        The unbalanced rest, as a twist [v; ω] of the motion that it drives, m and rad.
     share : float
-        Work of the load on that motion, relative to what it could do at most.
+        Work of the load on that motion, relative to the largest possible work.
     """
 
     multipliers: Array
@@ -65,16 +65,16 @@ class Balance:
 
 
 def balance(system: System, missing: Array) -> Balance:
-    """Return one λ with Cᵀλ = ``missing`` (N, 6), and what no λ supplies."""
+    """Return one λ with Cᵀλ = ``missing`` (N, 6), and the unbalanced rest."""
     (found,) = balances(system, missing[None])
     return found
 
 
 def balances(system: System, missing: Array) -> list[Balance]:
-    """Return for each of ``missing`` (n, N, 6) one λ with Cᵀλ = it, and what no λ supplies.
+    """Return one solution λ of Cᵀλ = ``missing`` and the unbalanced rest for each of ``missing`` (n, N, 6).
 
-    p well-chosen rows are dropped (wojtyra2013 §3.1), which changes only rows that are not unique; the
-    rest is the least-squares solution, whose residual is a motion that all constraints allow.
+    p well-chosen rows are dropped (wojtyra2013 §3.1), which changes only non-unique rows; the others are the
+    least-squares solution, whose residual is a motion that all constraints allow.
     """
     W = (missing * system.column_scale).reshape(len(missing), 6 * missing.shape[1]).T
     kept = np.setdiff1d(np.arange(len(system.scale)), system.dropped)
@@ -100,12 +100,12 @@ def _balance(system: System, w: Array, residual: Array, multipliers: Array) -> B
 
 
 def require_balance(system: System, found: Balance, tolerance: float, at_rest: bool) -> None:
-    """Refuse loads that do work on a motion that nothing holds.
+    """Raise if loads do work on a motion that the constraints allow.
 
     Raises
     ------
     BadUsage
-        Names the motion, joint by joint, and which joints to hold.
+        The loads are not balanced; the message names the motion, joint by joint, and joints to hold.
     """
     if found.share <= tolerance:
         return
@@ -141,21 +141,21 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
 
 
 def yielding_rates(system: System) -> set[str]:
-    """Return the joint rates that are free to first order only: along them the loop yields and does not move."""
+    """Return the joint rates that are free to first order only: the loop has no finite motion along them."""
     q = coordinates_of(system.mech, system.poses)
     view = View(system.mech, q, system.columns, tolerance=DEFAULT_TOLERANCE)
     return set(finite_mobility(view, 0).shaky_rates)
 
 
 def _falling(system: System, twists: Array) -> bool:
-    """Return whether a free root moves in a motion, twists (N, 6): held joints alone then carry no load."""
+    """Return True if a free root moves in a motion, twists (N, 6): holding joints cannot balance the load then."""
     size = np.abs(twists.reshape(-1, 2, 3) / [[system.length], [1.0]]).max(axis=(1, 2))
     roots = [system.mech.body_index[joint.outer] for joint in system.mech.tree.joints if joint.pair is None]
     return bool(roots) and bool(size[roots].max() > _TAKES_PART * size.max())
 
 
 def _stance(system: System) -> str:
-    """Return how a robot on legs stands; empty for another."""
+    """Return a hint to hold the feet of a legged robot; empty for other mechanisms."""
     ends = feet(system.mech, system.poses)
     if not ends:
         return ""
@@ -168,7 +168,7 @@ def _stance(system: System) -> str:
 def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[str, float, str]]:
     """Return (coordinate, rate, unit) of the joints that take part in a motion, largest first; twists (N, 6).
 
-    The largest rate is one radian, or one metre where nothing turns.
+    The rates are scaled to a largest rotation of one radian, or one metre without rotation.
     """
     found: list[tuple[str, float, str]] = []
     for pair in mech.pairs:
@@ -181,7 +181,7 @@ def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[s
             found.append((name, rate, units_of(freedom).coordinate))
     size = {unit: max((abs(r) for _, r, u in found if u == unit), default=0.0) for unit in ("rad", "m")}
     largest = max(size["rad"], size["m"] / system.length)
-    # of a base that falls as a whole, rounding is all that the joints have
+    # if the base falls as a whole, joint rates are only rounding
     whole = float(np.abs(twists.reshape(-1, 2, 3) / [[system.length], [1.0]]).max(initial=0.0))
     if largest <= _ROUNDING * whole:
         return []
@@ -195,7 +195,7 @@ def joint_motion(mech: Mechanism, system: System, twists: Array) -> list[tuple[s
 
 
 def _free_bodies(system: System, twists: Array) -> str:
-    """Name the bodies that move in a motion, twists (N, 6)."""
+    """Return a phrase with the bodies that move in a motion, twists (N, 6)."""
     moving = np.linalg.norm(twists, axis=1)
     names = [b.name for b, m in zip(system.mech.bodies, moving, strict=True) if m > 0.1 * moving.max()]
     return f"nothing holds {', '.join(names[:_NAMED])} in the world"
@@ -215,7 +215,7 @@ class Weight:
 
 @dataclass(frozen=True)
 class NullDirection:
-    """A change of one reaction that the rigid model does not notice, in N and N·m."""
+    """A change of one reaction that leaves the rigid model in balance, in N and N·m."""
 
     components: tuple[Weight, ...]
 
@@ -223,7 +223,7 @@ class NullDirection:
 @one_line_repr
 @dataclass(frozen=True)
 class Relation:
-    """component = constant + Σ weight · parameter, in N and N·m: true for every possible reaction."""
+    """component = constant + Σ weight · parameter, in N and N·m; holds for every possible reaction."""
 
     constraint: str
     component: str
@@ -235,7 +235,7 @@ class Relation:
 @one_line_repr
 @dataclass(frozen=True)
 class Family:
-    """All reactions that the rigid model allows: free parameters, and what follows from them.
+    """All reactions that the rigid model allows: free parameters, and the components that depend on them.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def null_directions(system: System, constraint: str) -> tuple[NullDirection, ...
 
 
 def _weights(labels: Sequence[RowLabel], scaled: Array, values: Array) -> tuple[Weight, ...]:
-    """Return the entries of a combination that are not zero; scaled (m,) decides, values (m,) are reported."""
+    """Return the nonzero entries of a combination, selected by ``scaled`` (m,), with ``values`` (m,)."""
     kept = np.flatnonzero(np.abs(scaled) > _ZERO * np.abs(scaled).max(initial=0.0))
     return tuple(Weight(labels[k][0], labels[k][1], _rounded(values[k])) for k in kept.tolist())
 
@@ -274,7 +274,7 @@ def sharing(system: System, constraint: str) -> tuple[str, ...]:
     rows = system.slices[constraint]
     if system.unique[rows].all():
         return ()
-    # what is zero as an entry of Z is zero in a product with another entry
+    # entries of Z are at most one, so products with entries below the zero threshold are zero
     limit = 10 * system.zero[rows].max()
     with_these = strip_of(system.together, rows)
     others = with_these.columns[np.abs(with_these.values).max(axis=0) > limit]
@@ -290,7 +290,7 @@ def families(system: System, multipliers: Array) -> tuple[Family, ...]:
     T = side_by_side([(b.rows, T) for b, (_, T) in zip(system.bases, found, strict=True)], len(multipliers))
     T, pivots = T[:, order], pivots[order]
     constant = multipliers - T @ multipliers[pivots]
-    # forces and moments are compared where they have one unit
+    # scaled values are compared, since forces and moments then have the same unit
     constant[np.abs(constant) < 1e-11 * np.abs(multipliers).max(initial=0.0)] = 0.0
     constant = constant * system.scale
     T.sort_indices()
@@ -302,7 +302,7 @@ def families(system: System, multipliers: Array) -> tuple[Family, ...]:
 
 
 def _relations(system: System, basis: StressBasis) -> tuple[AnyArray, Array | csr_array]:
-    """Return parameters (p,), rows of the system, and all rows of a block as combinations of them, (n, p)."""
+    """Return the parameters (p,), as rows of the system, and all rows of a block as combinations of them, (n, p)."""
     limit = np.maximum(system.zero[basis.rows], _ZERO)
     open_rows = np.flatnonzero(~system.unique[basis.rows])
     if basis.large:
@@ -317,7 +317,7 @@ def _relations(system: System, basis: StressBasis) -> tuple[AnyArray, Array | cs
 
 
 def _components(T: csr_array, following: AnyArray) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the columns of T (m, p) that share a row, in order, and their rows among ``following`` (m,) of bool."""
+    """Yield each group of columns of T (m, p) that share rows, and its rows in the mask ``following`` (m,)."""
     m, p = T.shape
     entries = T.tocoo()
     places = entries.row, m + entries.col
@@ -335,7 +335,7 @@ def _components(T: csr_array, following: AnyArray) -> Iterator[tuple[list[int], 
 def _family(
     system: System, pivots: AnyArray, columns: list[int], rows: list[int], constant: Array, T: csr_array
 ) -> Family:
-    """Return the family of some columns of T (m, p), scaled; pivots (p,) and constant (m,), N and N·m."""
+    """Return the family of some columns of T (m, p), scaled; ``pivots`` (p,), ``constant`` (m,) in N and N·m."""
     unit, labels, scale = system.units, system.labels, system.scale
 
     def terms(row: int) -> Iterator[Weight]:
@@ -349,12 +349,12 @@ def _family(
 
 
 def _rounded(value: float) -> float:
-    """Return a coefficient without the last digits, where a one is 0.9999999999999998."""
+    """Return a coefficient rounded to 12 digits, so that 0.9999999999999998 becomes 1."""
     return float(f"{value:.12g}")
 
 
 def _independent_rows(Z: Array) -> list[int]:
-    """Return as many rows as Z (m, p) has columns, independent and early ones first."""
+    """Return p independent rows of Z (m, p), preferring early ones."""
     chosen: list[int] = []
     basis = np.zeros((0, Z.shape[1]))
     size = np.linalg.norm(Z, axis=1)
@@ -371,7 +371,7 @@ def _independent_rows(Z: Array) -> list[int]:
     return sorted([*chosen, *(int(k) for k in order[: Z.shape[1] - len(chosen)])])
 
 
-# Bases of the self-stresses of all blocks, by their entries.
+# Bases of the self-stresses of all blocks.
 
 
 @dataclass(frozen=True, eq=False)
@@ -381,13 +381,13 @@ class StressBasis:
     Parameters
     ----------
     rows : (n,) int array
-        Of the system.
+        Row indices of the system.
     Z : (n, p) array
-        Orthonormal.
+        Orthonormal basis.
     local : (n, p) array
-        The same space; of a large block each in the few rows that it loads.
+        Basis of the same space; for a large block each column loads few rows.
     dropped : (p,) int array
-        Rows of the system, well apart, without which the rest are independent.
+        Rows of the system without which the others are independent; well-conditioned choice.
     """
 
     rows: AnyArray
@@ -402,7 +402,7 @@ class StressBasis:
 
 
 def stress_basis(s: StressedBlock, rows: AnyArray) -> StressBasis:
-    """Return the basis of a block with redundant constraints, ``rows`` (n,) of the system."""
+    """Return the basis of a block with redundant constraints at ``rows`` (n,) of the system."""
     if s.complete:
         return StressBasis(rows, s.Z, s.Z, rows[dependent_rows(s.Z)])
     local = s.ranked.local_stresses
@@ -410,9 +410,9 @@ def stress_basis(s: StressedBlock, rows: AnyArray) -> StressBasis:
 
 
 def dependent_rows(Z: Array) -> AnyArray:
-    """Return p rows (p,) on which the self-stresses Z (m, p) are most independent (pivoted QR of Zᵀ).
+    """Return p rows (p,) on which the self-stresses Z (m, p) are well conditioned (pivoted QR of Zᵀ).
 
-    Dropping them leaves rows of full rank: no combination of the rest is a self-stress.
+    Without them the rows have full rank: no combination of the others is a self-stress.
     """
     if not Z.shape[1]:
         return np.zeros(0, dtype=int)
@@ -421,7 +421,7 @@ def dependent_rows(Z: Array) -> AnyArray:
 
 
 def side_by_side(pieces: Sequence[tuple[AnyArray, Array | sparray]], m: int) -> csr_array:
-    """Return pieces (n, k), each in its own columns and in its rows (n,) of m, as one matrix."""
+    """Return pieces (n, k) side by side in one matrix with m rows, each in its rows (n,)."""
     placed_pieces, width = [], 0
     for rows, values in pieces:
         columns = np.arange(width, width + values.shape[1])
@@ -431,7 +431,7 @@ def side_by_side(pieces: Sequence[tuple[AnyArray, Array | sparray]], m: int) -> 
 
 
 def placed(pieces: Sequence[tuple[AnyArray, AnyArray, Array | sparray]], shape: tuple[int, int]) -> csr_array:
-    """Return a matrix of pieces (n, k), each in its rows (n,) and columns (k,)."""
+    """Return a matrix assembled from pieces (n, k), each at its rows (n,) and columns (k,)."""
     data, i, j = [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]
     for rows, columns, values in pieces:
         piece = coo_array(values)
@@ -441,10 +441,10 @@ def placed(pieces: Sequence[tuple[AnyArray, AnyArray, Array | sparray]], shape: 
     return csr_array((np.concatenate(data), (np.concatenate(i), np.concatenate(j))), shape=shape)
 
 
-# All rows of a mechanism with the self-stresses that go with them, scaled for solving.
+# All rows of a mechanism with their self-stresses, scaled for solving.
 #
-# Lengths are in characteristic lengths, so that a scaled row is of unit size and a multiplier in N or
-# N·m is ``scale`` times its scaled value; no result depends on the unit that was chosen.
+# Lengths are in characteristic lengths, so a scaled row is of unit size, and a multiplier in N or N·m is
+# ``scale`` times its scaled value; no result depends on the chosen unit.
 
 
 @dataclass(frozen=True, eq=False)
@@ -454,9 +454,9 @@ class System:
     Parameters
     ----------
     mech : Mechanism
-        With the held joints among its locks.
+        Held joints are among its locks.
     rows : tuple of Rows
-        In the view of ``columns``, constraint by constraint.
+        Rows in the view of ``columns``, constraint by constraint.
     columns : tuple of int
         Twist components that count.
     length : float
@@ -466,7 +466,7 @@ class System:
     bases : tuple of StressBasis
         The self-stresses of each block that has any.
     zero : (m,) array
-        Size below which an entry of Z is zero.
+        Threshold below which an entry of Z is zero.
     """
 
     mech: Mechanism
@@ -514,7 +514,7 @@ class System:
 
     @property
     def degree_of_redundancy(self) -> int:
-        """p, the number of independent self-stresses."""
+        """Number p of independent self-stresses."""
         return sum(basis.Z.shape[1] for basis in self.bases)
 
     @cached_property
@@ -524,7 +524,7 @@ class System:
 
     @cached_property
     def local(self) -> csr_array:
-        """The same space as Z, (m, p); of large blocks each self-stress in the few rows that it loads."""
+        """Basis of the same space as Z, (m, p); in large blocks each self-stress loads few rows."""
         return side_by_side([(basis.rows, basis.local) for basis in self.bases], len(self.scale))
 
     def stress(self, rows: slice) -> Strip:
@@ -533,9 +533,9 @@ class System:
 
     @cached_property
     def together(self) -> csr_array:
-        """How much rows that are not unique change together: the projector Z Zᵀ in these rows, (m, m).
+        """Coupling of the non-unique rows: the projector Z Zᵀ on these rows, (m, m), without negligible entries.
 
-        What is zero as an entry of Z is zero in a product with another entry.
+        Entries of Z are at most one, so products with entries below the zero threshold are zero.
         """
         pieces, limit = [], 10 * self.zero.min(initial=1.0)
         for basis in self.bases:
@@ -546,14 +546,14 @@ class System:
 
     @cached_property
     def stress_groups(self) -> AnyArray:
-        """For each row, (m,), the number of the group that shares its self-stresses, −1 if it is unique."""
+        """Number of the group of rows that share self-stresses, for each row, (m,); −1 for a unique row."""
         limit = 10 * self.zero[~self.unique].max(initial=0.0)
         group = connected_components(abs(self.together) > limit, directed=False)[1]
         return np.where(self.unique, -1, group)
 
     @cached_property
     def constraint_by_name(self) -> dict[str, Constraint]:
-        """Every constraint."""
+        """Constraints by name."""
         return {c.name: c for c in self.mech.constraints()}
 
     @cached_property
@@ -582,21 +582,21 @@ class System:
 
     @property
     def column_scale(self) -> Array:
-        """Factor of each twist component, (6,); zero out of the plane."""
+        """Scale of each twist component, (6,); zero out of the plane."""
         seen = np.zeros(6)
         seen[list(self.columns)] = 1.0
         return np.asarray(seen * np.array([self.length] * 3 + [1.0] * 3))
 
     @property
     def dropped(self) -> AnyArray:
-        """p rows (p,), well apart, without which the rest are independent."""
+        """Indices (p,) of well-conditioned rows without which the others are independent."""
         return np.sort(np.concatenate([np.zeros(0, dtype=int), *(basis.dropped for basis in self.bases)]))
 
 
 def build_system(
     mech: Mechanism, q: Array, poses: BodyPoses, columns: tuple[int, ...], tolerance: float
 ) -> System:
-    """Return the rows of a mechanism at a closed pose q (nq,), the rank being decided at a tolerance."""
+    """Return the system of a mechanism at a closed pose q (nq,), with the rank at a relative tolerance."""
     rows = tuple(planar_rows(r, columns) for r in all_rows(mech, poses, q))
     stressed = stress(rank_blocks(mech, poses, columns, tolerance, q))
     length = characteristic_length(rows, poses.p_WC, mech)
@@ -610,7 +610,7 @@ def build_system(
 def _in_rows(
     labels: Sequence[RowLabel], stressed: Sequence[StressedBlock], scale: Array
 ) -> tuple[tuple[StressBasis, ...], Array, Array]:
-    """Return the self-stresses of all blocks, and each row's zero and scale (m,)."""
+    """Return the self-stresses of all blocks, and the zero thresholds (m,) and scales (m,) of all rows."""
     position = {label: k for k, label in enumerate(labels)}
     bases, zero, scale = [], np.full(len(labels), 1e-9), scale.copy()
     for s in stressed:
@@ -621,14 +621,14 @@ def _in_rows(
     return tuple(bases), zero, scale
 
 
-# Rows on which sparse self-stresses are independent, and all other rows as combinations of them.
+# Rows on which sparse self-stresses are independent, and the other rows as combinations of these.
 
 
 def independent_rows(B: csr_array) -> tuple[AnyArray, csr_array]:
     """Return p independent rows (p,) of a basis B (m, p), and T = B (these rows of B)⁻¹, (m, p).
 
-    Gauss–Jordan elimination, column by column. Of the rows that are large enough the one that fewest columns
-    share is the pivot, so that a combination stays short; of equal ones the first.
+    Gauss–Jordan elimination, column by column. The pivot is the row with the fewest columns among those with large
+    enough entries, so that combinations stay short; ties go to the first.
     """
     by_column = B.tocsc()
     columns = [
@@ -660,7 +660,7 @@ def independent_rows(B: csr_array) -> tuple[AnyArray, csr_array]:
 def _subtract(
     columns: list[dict[int, float]], sharing: dict[int, set[int]], c: int, other: int, pivot: int
 ) -> None:
-    """Take so much of column ``c`` from another one that this has nothing left in the row ``pivot``."""
+    """Subtract a multiple of column ``c`` from column ``other`` to eliminate its entry in row ``pivot``."""
     changed = columns[other]
     factor = changed[pivot]
     for row, value in columns[c].items():

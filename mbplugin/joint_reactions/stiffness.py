@@ -1,4 +1,4 @@
-"""The flexible elements of a mechanism, pairs and bodies, as flexibility of the constraint rows."""
+"""Flexible elements of a mechanism (pairs and bodies), as flexibility of the constraint rows."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, shift_rows
 
-# Where the stated stiffness is complete, so that it may decide a reaction.
+# Coverage: reactions for which the stated stiffness is complete, so that it may determine them.
 #
 # A rigid part is not an infinitely stiff one: its compliance may be omitted only if no result depends on
 # it. In a hybrid model only bodies that no non-unique reaction loads may stay rigid (pekal2024 §1).
-# So a non-unique reaction is *covered* if every body on which it acts has a stiffness, or if the joint
-# that carries it has one of its own, beside which the bodies count as rigid. The ground is no body.
+# A non-unique reaction is therefore *covered* if every body on which it acts has a stiffness, or if its
+# joint has one, compared with which the bodies count as rigid. The ground is not a body.
 
 
 @dataclass(frozen=True)
 class MissingStiffness:
-    """What has to be given a stiffness before the open reactions have values.
+    """Parts that need a stiffness before the open reactions have values.
 
     Parameters
     ----------
     bodies : tuple of str
-        In the order of the mechanism; never the ground or what is welded to it.
+        In the order of the mechanism; never the ground or bodies welded to it.
     pairs : tuple of str
-        Joints where no body can bend: between the ground and bodies that are held in one place only.
+        Joints whose bodies cannot bend, i.e. the ground and bodies attached at one point only.
     """
 
     bodies: tuple[str, ...] = ()
@@ -57,14 +57,14 @@ NOTHING_MISSING = MissingStiffness()
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Which reactions act on stated stiffness only.
+    """Non-unique reactions that act on parts without stiffness.
 
     Parameters
     ----------
     uncovered : (m,) bool array
         Rows of constraints with a non-unique reaction whose bodies and joint lack stiffness.
     lacking : dict of constraint to tuple of str
-        Bodies without stiffness on each constraint with a non-unique reaction, those that can bend.
+        For each constraint with a non-unique reaction, its bodies that can bend but have no stiffness.
     """
 
     uncovered: AnyArray
@@ -72,12 +72,12 @@ class Coverage:
 
 
 def coverage(system: System, elements: Sequence[Element]) -> Coverage:
-    """Return which non-unique reactions act on flexible bodies, or in flexible joints, only.
+    """Return the non-unique reactions that do not act on flexible bodies or in flexible joints only.
 
     Parameters
     ----------
     elements : sequence of Element
-        Pairs and bodies that give way, stated or estimated.
+        Flexible pairs and bodies, stated or estimated.
     """
     giving = {e.name for e in elements if e.kind == "pair"}
     flexible = {e.name for e in elements if e.kind == "body"}
@@ -101,7 +101,7 @@ def coverage(system: System, elements: Sequence[Element]) -> Coverage:
 def missing_stiffness(system: System, covered: Coverage, determined: AnyArray) -> MissingStiffness:
     """Return the missing stiffness for the reactions that are not ``determined`` (m,).
 
-    Where all reactions of a self-stress are covered and it still bends nothing, all that it loads is named.
+    If all reactions of a self-stress are covered but it still deforms no element, all parts that it loads are named.
     """
     group = system.stress_groups
     partly = set(group[covered.uncovered].tolist())
@@ -119,7 +119,7 @@ def missing_stiffness(system: System, covered: Coverage, determined: AnyArray) -
 
 
 def joints_of(mech: Mechanism, constraint: Constraint) -> tuple[Pair, ...]:
-    """Return the pairs whose joints a constraint acts in: its own, or those of a drive, lock or coupling."""
+    """Return the pairs in which a constraint acts: itself, or those of a drive, lock or coupling."""
     match constraint:
         case Pair():
             return (constraint,)
@@ -134,12 +134,12 @@ def joints_of(mech: Mechanism, constraint: Constraint) -> tuple[Pair, ...]:
 
 
 def _ends(joints: Sequence[Pair], verdict: ConstraintVerdict) -> set[str]:
-    """Return the bodies at some joints; what is in no joint, as a wheel, acts on one body."""
+    """Return the bodies at some joints; without joints, as for a wheel, the one body of the constraint."""
     return {body for pair in joints for body in pair.bodies} or {verdict.body_b}
 
 
 def _exempt(system: System) -> set[str]:
-    """Return the bodies that cannot bend: the ground, and those that are held in one place only."""
+    """Return the bodies that cannot bend: the ground, bodies welded to it, and those attached at one point only."""
     pairs = system.mech.pair_by_name
     tying = {r.constraint for r in system.rows if r.components and r.constraint in pairs}
     found = {WORLD, *welded_bodies(system.mech, tying)}
@@ -156,9 +156,9 @@ class Element:
     Parameters
     ----------
     rows : (k,) int array
-        The rows of the system that it gives way in.
+        Rows of the system that it makes flexible.
     A : (k, k) array
-        Gap opened per multiplier, scaled.
+        Flexibility: gap opened per multiplier, scaled.
     d : (k,) array
         Gap opened by loads on the element itself, scaled.
     source : "stated" or "estimated"
@@ -175,7 +175,7 @@ class Element:
 
 @dataclass(frozen=True, eq=False)
 class Applied:
-    """What acts on the bodies, in the pieces that bend a flexible one.
+    """Loads on the bodies, split into the parts that bend a flexible body.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class Applied:
     payloads: tuple[Payload, ...]
 
     def line_force(self, body: int) -> Array:
-        """Return the weight and inertia force (3,) that the body's own mass spreads along its beams, N, world axes."""
+        """Return the weight and inertia force (3,) of the body's mass, distributed along its beams, N, world axes."""
         mech = self.equations.mechanism
         return np.asarray(mech.bodies[body].mass * (mech.gravity - self.accelerations[body, :3]))
 
@@ -209,9 +209,9 @@ class Applied:
 
 
 def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | None:
-    """Return the rows of a pair that give way by its own flexibility (6, 6); None if it is rigid.
+    """Return the element of a pair with a ``flexibility`` F (6, 6); None if it is rigid.
 
-    The row k opens by L F Lᵀ λ, L being the rows in axes of P at the origin of S.
+    The rows open by L F Lᵀ λ, with the rows L in axes of P at the origin of S.
     """
     at = system.slices[pair.name]
     rows = system.rows_by_name[pair.name]
@@ -245,16 +245,16 @@ def joint_point(system: System, pair: Pair) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Attachments:
-    """Where constraints act on a body.
+    """Points and rows by which constraints act on a body.
 
     Parameters
     ----------
     rows : (k,) int array
-        Rows of the system that have the body in them.
+        Rows of the system that act on the body.
     W : (k, 6) array
-        Their coefficients on the displacement of their own point.
+        Their coefficients on the displacement of the body at their point.
     points : (k, 3) array
-        These points in the world, m.
+        Point of each row in the world, m.
     """
 
     rows: AnyArray
@@ -263,7 +263,7 @@ class Attachments:
 
 
 def attachments(system: System, body: int) -> Attachments:
-    """Return where the constraints of a body act on it."""
+    """Return the attachments of a body's constraints."""
     rows: list[int] = []
     W: list[Array] = [np.zeros((0, 6))]
     points: list[Array] = []
@@ -280,7 +280,7 @@ def attachments(system: System, body: int) -> Attachments:
 
 
 def acting_point(system: System, constraint: Constraint, body: int) -> Array:
-    """Return where a constraint acts on a body, (3,), m, world; what acts on rates acts where its pair is."""
+    """Return the point (3,) in the world, m, at which a constraint acts; drives, locks and couplings act at a pair."""
     pairs = system.mech.pair_by_name
     name = system.mech.bodies[body].name
     match constraint:
@@ -312,7 +312,7 @@ def frame_of(system: System, body: int, at: Attachments) -> tuple[Layout, list[i
 def body_element(
     system: System, body: int, sections: Sequence[Section] | Section, applied: Applied, source: str
 ) -> Element | None:
-    """Return the rows that give way because a body bends; None if it has less than two attachments."""
+    """Return the element of a body that bends; None if it has fewer than two attachment points."""
     at = attachments(system, body)
     found = frame_of(system, body, at)
     if found is None:
@@ -334,10 +334,10 @@ def body_element(
 def _loaded(
     system: System, body: int, layout: Layout, line_load: Array, applied: Applied
 ) -> tuple[Layout, list[tuple[int, Array]]]:
-    """Return the frame with a node under every load, and the wrenches there.
+    """Return the frame with a node at every load, and the wrenches at these nodes.
 
-    What the uniform ``line_load`` (3,), N/m, leaves of gravity and inertia (moments, a centre of mass off the
-    beams) acts at the place of the frame that is nearest to the centre of mass.
+    The part of gravity and inertia not covered by the uniform ``line_load`` (3,), N/m (moments, a centre of mass off
+    the beams), acts at the point of the frame nearest to the centre of mass.
     """
     center = system.poses.p_WC[body]
     rest = applied.equations.F[body] - applied.equations.M[body] @ applied.accelerations[body]

@@ -1,4 +1,4 @@
-"""Beam sections estimated from a link's shapes: slices across the line between its joints."""
+"""Beam frames of flexible bodies, and beam sections estimated from slices of a link's shapes."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from mbplugin.model.spatial import Array, Pose, cross, shift_rows, shift_twists
 from mbplugin.phrases import one_line_repr
 from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_mesh
 
-#: Points nearer than this fraction of the frame's size, or of their coordinates, are one node.
+#: Points closer than this fraction of the frame's size, or of their coordinates, are one node.
 _SAME, _ROUNDING = 1e-6, 1e-12
 _POISSON = 0.3
 #: Young's modulus (Pa) and Poisson's ratio of the materials a link may be assumed to be made of.
 MATERIALS = {"steel": (210e9, 0.30), "aluminium": (70e9, 0.33)}
-#: Where a beam is sliced, as fractions of its length: a joint's housing at the end says little.
+#: Stations at which a beam is sliced, as fractions of its length; ends are avoided as joint housings mislead.
 STATIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
-#: A cut smaller than this part of the bounding box only grazes the end of a shape.
+#: A cut smaller than this fraction of the bounding box only grazes the end of a shape.
 _GRAZED = 1e-6
-#: Shapes thinner across a beam than this part of the beam's length are surfaces, not solids.
+#: Shapes thinner across a beam than this fraction of its length are surfaces, not solids.
 _FLAT = 1e-6
-#: Beyond this many times its length a beam is so wide that its stiffnesses have no common scale.
+#: Largest ratio of width to length of a beam; beyond it, its stiffnesses differ too much in magnitude.
 WIDEST = 1e4
-#: A mesh larger than this is left out: reading it would cost more time than an estimate is worth.
+#: A mesh file larger than this (bytes) is left out: reading it takes too long for an estimate.
 _LARGEST_FILE = 20_000_000
 
 
 # A flexible body as a frame of straight Euler–Bernoulli beams, condensed to its attachments.
 #
-# Attachments that lie on a line are one chain of beams along it; others are joined by one beam each to
-# a hub at the body's centre of mass. Beams have axes x along themselves, z the link's z made
-# perpendicular to x (the link's y for a beam along z), y = z × x; Iy is the second moment about y.
+# Attachments on a line form one chain of beams; others are connected by one beam each to a hub at the
+# body's centre of mass. Axes of a beam: x along the beam, z the link's z made perpendicular to x (the
+# link's y for a beam along z), y = z × x; Iy is the second moment about y.
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Section:
         Raises
         ------
         BadUsage
-            A missing or unknown key, or a number that is not positive.
+            A key is missing or unknown, or a number is not positive.
         """
         needed = ("E", "A", "Iy", "Iz", "J")
         wrong = [k for k in values if k not in (*needed, "nu")] + [k for k in needed if k not in values]
@@ -102,14 +102,14 @@ class Layout:
     ----------
     nodes : (k, 3) array, m
     beams : tuple of (int, int, int)
-        First node, second node, and which section.
+        First node, second node, and index of the section.
     """
 
     nodes: Array
     beams: tuple[tuple[int, int, int], ...]
 
     def nearest(self, point: Array) -> tuple[Layout, int]:
-        """Return the layout with a node where a frame is nearest to a point (3,), m, and that node."""
+        """Return the layout with a node at the point of the frame nearest to ``point`` (3,), m, and that node."""
         best, where, split = np.inf, 0, (0, 0.0)
         for number, (i, j, _) in enumerate(self.beams):
             along = self.nodes[j] - self.nodes[i]
@@ -134,8 +134,8 @@ class Layout:
 def lay_out(points: Array, center: Array) -> tuple[Layout, list[int]] | None:
     """Return the frame of a body with attachments at ``points`` (n, 3), and the node of each.
 
-    Beams of points that are not on one line meet at ``center`` (3,); m, world axes. None where all
-    attachments are at one place: no self-stress can bend such a body.
+    Beams to points that are not on one line meet at ``center`` (3,); m, world axes. None if all attachments are
+    at one point: no self-stress can bend such a body.
     """
     size = float(np.ptp(points, axis=0).max(initial=0.0))
     near_to = max(_SAME * size, _ROUNDING * float(np.abs(points).max(initial=0.0)))
@@ -180,17 +180,17 @@ def deflections(
 ) -> tuple[Array, Array]:
     """Return the flexibility of all nodes (6k, 6k) and their displacement under load (6k,).
 
-    The first node is clamped: forces on a free body are in equilibrium, so nothing flows into the
-    clamp, and what moves as one with it opens no gap.
+    The first node is clamped: forces on a free body are in equilibrium, so the clamp carries no load, and
+    rigid-body motion opens no gap.
 
     Parameters
     ----------
     R_WL : (3, 3) array
-        Of the body.
+        Orientation of the body.
     line_load : (3,) array
-        Uniform along all beams, N/m, world axes.
+        Uniform load along all beams, N/m, world axes.
     wrenches : sequence of (node, (6,) array)
-        At the nodes, world axes.
+        Wrenches at the nodes, world axes.
     """
     size = 6 * len(layout.nodes)
     K, f = np.zeros((size, size)), np.zeros(size)
@@ -200,12 +200,12 @@ def deflections(
         R = np.kron(np.eye(4), beam_axes(along, R_WL))
         dofs = np.r_[6 * i : 6 * i + 6, 6 * j : 6 * j + 6]
         K[np.ix_(dofs, dofs)] += R @ sections[section].stiffness(L) @ R.T
-        # forces that move the ends of a beam as the uniform load does
+        # equivalent nodal forces of the uniform load
         end = L / 12 * cross(along, line_load)
         f[dofs] += np.concatenate((0.5 * L * line_load, end, 0.5 * L * line_load, -end))
     for node, wrench in wrenches:
         f[6 * node : 6 * node + 6] += wrench
-    # a diagonal of ones: metres and radians invert together
+    # scaled to a unit diagonal, so that metres and radians are inverted together
     unit = 1 / np.sqrt(np.diag(K)[6:])
     flexibility: Array = np.zeros((size, size))
     flexibility[6:, 6:] = np.linalg.inv(unit[:, None] * K[6:, 6:] * unit) * np.outer(unit, unit)
@@ -219,27 +219,27 @@ def move_wrench(wrench: Array, from_point: Array, to_point: Array) -> Array:
 
 
 def carry_twist(from_point: Array, to_point: Array) -> Array:
-    """Return the matrix (6, 6) that takes a displacement [u; θ] at from_point (3,) to to_point (3,), m."""
+    """Return the matrix (6, 6) that maps a displacement [u; θ] at from_point (3,) to one at to_point (3,), m."""
     return shift_twists(np.eye(6), to_point - from_point)
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class Estimate:
-    """A beam section that nobody stated, and what it was made of.
+    """An estimated beam section, and the shapes it was estimated from.
 
     Parameters
     ----------
     beam : int
-        Which beam of the body's frame.
+        Index of the beam in the body's frame.
     section : Section
         Harmonic means over the slices; J is Saint-Venant's A⁴/(4π² I_p) of a solid section.
     shapes : tuple of str
         The shapes that were sliced, with their role.
     length : float
-        Of the beam, m.
+        Length of the beam, m.
     stations : int
-        How many slices met the shapes; 0 means the section is that of their bounding box.
+        Number of slices that cut the shapes; 0 means the section is that of their bounding box.
     """
 
     body: str
@@ -254,12 +254,12 @@ class Estimate:
 def estimated_sections(
     body: str, shapes: Sequence[Shape], request: Request | None, layout: Layout, X_WL: Pose, material: str
 ) -> tuple[Estimate, ...] | None:
-    """Return an estimate for each beam of a body's frame; None where no solid shape can be read.
+    """Return an estimate for each beam of a body's frame; None if no solid shape can be read.
 
     Parameters
     ----------
     shapes : sequence of Shape
-        Of the link; collision shapes are used where there are any, else visual ones.
+        Shapes of the link; collision shapes are used if there are any, else visual ones.
     layout : Layout
         The body's frame in the world.
     X_WL : Pose
@@ -290,7 +290,7 @@ def estimated_sections(
 
 
 def left_out(body: str, shapes: Sequence[Shape], request: Request | None) -> str:
-    """Return why shapes of a link enter no estimate, as a sentence; empty where all of them can be read."""
+    """Return a sentence on meshes of a link that cannot be used for an estimate; empty if all can be read."""
     named = {
         f"mesh {s.mesh!r} {why}"
         for s in _chosen(shapes)
@@ -304,7 +304,7 @@ def _chosen(shapes: Sequence[Shape]) -> list[Shape]:
 
 
 def _placed(shape: Shape, request: Request | None, X_WL: Pose) -> tuple[Array, Array] | None:
-    """Return vertices in the world and faces of a shape."""
+    """Return the vertices in the world and the faces of a shape; None if it cannot be used."""
     found = _mesh_of(shape, request)
     if found is None or isinstance(found, str):
         return None
@@ -313,7 +313,7 @@ def _placed(shape: Shape, request: Request | None, X_WL: Pose) -> tuple[Array, A
 
 
 def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str | None:
-    """Return vertices and faces in the axes of a shape; of a mesh that is not used, why."""
+    """Return the vertices and faces in the axes of a shape; for an unusable mesh the reason, for other kinds None."""
     if shape.triangles is not None:
         return shape.triangles[0] * shape.size, np.array(shape.triangles[1])
     if shape.kind == "mesh":
@@ -323,19 +323,19 @@ def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str
 
     makers: dict[str, Any] = {
         "box": lambda: trimesh.creation.box(shape.size),
-        # a radius of 1e-300 has no square
+        # scaled afterwards, since the square of a radius of 1e-300 underflows
         "sphere": lambda: trimesh.creation.icosphere(3).apply_scale(shape.size[0]),
         "cylinder": lambda: trimesh.creation.cylinder(shape.size[0], shape.size[1], sections=64),
         "capsule": lambda: trimesh.creation.capsule(shape.size[1], shape.size[0]),
     }
     if shape.kind not in makers:
         return None
-    # edges of 1e30 overflow in there, and then enclose nothing
+    # edges of 1e30 overflow, and such a shape encloses nothing
     with np.errstate(all="ignore"):
         mesh = makers[shape.kind]()
     vertices = np.array(mesh.vertices, dtype=float)
     if shape.kind == "capsule":
-        # whichever end trimesh starts from, ours is in the middle
+        # centred, regardless of the origin that trimesh uses
         vertices[:, 2] -= 0.5 * (vertices[:, 2].max() + vertices[:, 2].min())
     return vertices, np.array(mesh.faces)
 
@@ -354,8 +354,8 @@ def _slice(
 ) -> tuple[float, float, float] | None:
     """Return A, Iy, Iz of the cut across a beam at a point, about the cut's centroid.
 
-    The ``point`` (3,) is in m, and x of ``axes`` (3, 3) is along the beam. The shapes' boundaries are taken
-    as oriented: outward normals on the right of the outline.
+    ``point`` (3,) is in m, and x of ``axes`` (3, 3) is along the beam. The shapes' boundaries are assumed to be
+    oriented, with outward normals on the right of the outline.
     """
     total = np.zeros(6)
     for vertices, faces in meshes:
@@ -373,7 +373,7 @@ def _slice(
 def _outline(local: Array, faces: Array) -> Array | None:
     """Return the segments (k, 2, 2) in which the plane x = 0 cuts triangles, counter-clockwise.
 
-    Their corners are ``local`` (n, 3), m, by ``faces`` (t, 3).
+    Corners are ``local`` (n, 3), m, with triangles ``faces`` (t, 3).
     """
     x = local[faces][:, :, 0]
     # a vertex in the plane counts as in front of it, so that no edge is met twice
@@ -382,7 +382,7 @@ def _outline(local: Array, faces: Array) -> Array | None:
     if not cut.any():
         return None
     corners, front, x = local[faces[cut]], front[cut], x[cut]
-    # the corner that is alone on its side comes first, in the order of the face
+    # rotate each face so that the corner alone on its side comes first
     alone = np.where(front.sum(axis=1) == 1, front.argmax(axis=1), (~front).argmax(axis=1))
     turn = (alone[:, None] + np.arange(3)) % 3
     P = np.take_along_axis(corners, turn[:, :, None], axis=1)
@@ -416,7 +416,7 @@ def _moments(segments: Array) -> Array:
 def _box(
     meshes: Sequence[tuple[Array, Array]], axes: Array, thinnest: float
 ) -> tuple[float, float, float] | None:
-    """Return A, Iy, Iz of the shapes' bounding box across a beam; None below a thickness (m).
+    """Return A, Iy, Iz of the shapes' bounding box across a beam; None if it is no thicker than ``thinnest``, m.
 
     x of ``axes`` (3, 3) is along the beam.
     """

@@ -1,4 +1,4 @@
-"""The result of ``reactions``: the wrench of every joint, and the source of each component."""
+"""Results of ``reactions``, ``reaction_mask`` and ``inverse_dynamics``."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ from mbplugin.readers.source import ModelSource
 from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 
-#: Beside what counts as zero in one self-stress, for sums of several.
+#: Factor on the zero threshold of one self-stress, for sums of several.
 _SUMS = 10.0
-#: A row has no part along an axis below this.
+#: Component of a row along an axis below which it is zero.
 _ACTS = 1e-12
 Mode = Literal["statics", "inverse dynamics"]
 AXES: tuple[Axes, ...] = get_args(Axes)
 
 
-# ``reaction_mask``: which components of the joint forces a rigid model determines, as a boolean array.
+# ``reaction_mask``: a boolean array of the joint force components that a rigid model determines.
 
 
 @dataclass(frozen=True, eq=False)
 class ReactionMask(Result):
-    """Which components of the joint forces the rigid model determines: ``np.asarray(mask)`` is the array.
+    """Mask of the joint force components that the rigid model determines; ``np.asarray(mask)`` is the array.
 
     Parameters
     ----------
     name : str
-        Of the mechanism.
+        Name of the mechanism.
     mask : (k, 6) array of bool
         True where the rigid model determines the component.
     joints : tuple of str
-        The pairs, closures included, in file order: the rows.
+        Rows: the pairs, including closures, in file order.
     components : tuple of str
-        The columns: tx ty tz (forces) rx ry rz (moments).
+        Columns: tx ty tz (forces) rx ry rz (moments).
     axes : "joint" or "world"
-        Of the components; ``joint`` are those of the predecessor's joint frame. Moments are at the origin of
+        Axes of the components; ``joint`` is the predecessor's joint frame. Moments are about the origin of
         the successor's joint frame.
     degree_of_redundancy : int
     tolerance : float
@@ -105,26 +105,26 @@ def reaction_mask(
     tolerance: float | None = None,
     planar: str | None = None,
 ) -> ReactionMask:
-    """Return which components of the joint forces and moments the rigid model determines.
+    """Return a mask of the joint force and moment components that the rigid model determines.
 
-    What a simulator of rigid bodies reports for the others depends on its solver: do not train on them, log
-    them or size a part with them. A row is all that passes through a joint: the pair with its drives, locks and
+    The values of the others in a rigid-body simulator depend on its solver: do not train on them, log them or
+    size a part with them. Each row covers the total wrench through a joint: the pair with its drives, locks and
     couplings. Loops are closed first.
 
     Parameters
     ----------
     model : path, PyBullet client, Scene or Mechanism
     q : mapping or vector, optional
-        Joint coordinates, rad and m; what is not named keeps the scene's value.
+        Joint coordinates, rad and m; unnamed ones keep the scene's value.
     axes : "joint" or "world"
         Axes of the components: the predecessor's joint frame, or the world.
     hold : iterable of str, optional
-        Joints (or ``joint.freedom``) that are held in addition to drivers and locks; None takes those that
-        ``reactions`` holds. By default none: the torque of a motor is known.
+        Joints (or ``joint.freedom``) held fixed in addition to drivers and locks; None selects those that
+        ``reactions`` holds. By default none, since the torque of a motor is known.
     tolerance : float, optional
         Relative rank tolerance; the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     planar : "xy", "yz" or "zx", optional
-        Forces in a plane; components that are not in it are False, because nothing computes them.
+        Compute the forces in a plane; components outside it are not computed and False.
 
     Returns
     -------
@@ -133,11 +133,11 @@ def reaction_mask(
     Raises
     ------
     BadUsage
-        Other axes, or a joint that cannot be held.
+        The axes are unknown, or a joint cannot be held.
     UnknownName
-        A joint that does not exist.
+        A joint does not exist.
     CannotClose
-        A loop that cannot be closed.
+        A loop cannot be closed.
     """
     require_axes(axes)
     model = standing(model, q)
@@ -156,7 +156,7 @@ def reaction_mask(
 
 
 def joint_mask(system: System, pair: Pair, axes: str = "joint") -> AnyArray:
-    """Return which components (6,) of what passes through a joint the rigid model determines."""
+    """Return a mask (6,) of the components of a joint's total wrench that the rigid model determines, in the view."""
     _, R_WP = joint_place(system.mech, system.poses, pair)
     unique = unique_axes(system, pair, np.eye(3) if axes == "joint" else R_WP)
     seen = np.zeros((2, 3))
@@ -168,17 +168,15 @@ def joint_mask(system: System, pair: Pair, axes: str = "joint") -> AnyArray:
     return np.asarray(unique & (seen.ravel() > 0))
 
 
-# What passes through a joint: the pair with everything that acts along its freedoms, as one wrench.
-#
-# A sensor between two bodies, or the joint force of a simulator, measures the pair together with its drives,
-# locks and couplings.
+# Total wrench through a joint: the pair with its drives, locks and couplings, as a sensor between the two bodies
+# measures it, or a simulator reports it.
 
 
 def acting_rows(system: System, pair: Pair) -> Iterator[tuple[slice, Array]]:
-    """Yield where the multipliers are that act through a joint, and their rows (k, 6).
+    """Yield the slices of the multipliers that act through a joint, and their rows (k, 6).
 
-    The rows are on the relative twist at the origin of S, axes of P: transposed they take the multipliers to
-    the wrench on the successor.
+    The rows are on the relative twist at the origin of S, axes of P: their transpose maps the multipliers to the
+    wrench on the successor.
     """
     for rows in system.rows:
         constraint = system.constraint_by_name[rows.constraint]
@@ -192,12 +190,12 @@ def acting_rows(system: System, pair: Pair) -> Iterator[tuple[slice, Array]]:
 
 
 def unique_axes(system: System, pair: Pair, R_AP: Array) -> AnyArray:
-    """Return which components (6,) of what passes through a joint the rigid model determines.
+    """Return a mask (6,) of the components of a joint's total wrench that the rigid model determines.
 
     Parameters
     ----------
     R_AP : (3, 3) array
-        The axes of P in the axes of the components.
+        Axes of P relative to the axes of the components.
     """
     parts, zero = [Strip(np.zeros(0, dtype=int), np.zeros((6, 0)))], 1e-8
     for at, L in acting_rows(system, pair):
@@ -220,9 +218,9 @@ def _freedom_row(system: System, pair: Pair, freedom: str) -> Array:
 
 
 def coupled_wrench(system: System, result: Reactions, pair: Pair) -> Array:
-    """Return the wrench through a joint (6,), axes of P at the origin of S, N and N·m.
+    """Return the wrench (6,) of a pair and its couplings, axes of P at the origin of S, N and N·m.
 
-    NaN in what nothing determines; ``result`` is of the mechanism of the system, without drives and locks.
+    Undetermined components are NaN; ``result`` is for the mechanism of the system, without drives and locks.
     """
     wrench = result[pair.name].wrench
     out = np.zeros(6) if wrench is None else np.array(wrench)
@@ -235,7 +233,7 @@ def coupled_wrench(system: System, result: Reactions, pair: Pair) -> Array:
     return out
 
 
-# Forces of actuators that give one motion, and the shares of them that the motion leaves open.
+# Actuator forces for one motion, and the shares that the motion leaves open.
 
 
 @dataclass(frozen=True)
@@ -245,9 +243,9 @@ class ActuatorForce:
     Parameters
     ----------
     joint : str
-        The pair, or ``pair.freedom`` where it has several.
+        The pair, or ``pair.freedom`` if it has several freedoms.
     value : float
-        That of the least-norm solution, N·m or N.
+        Value of the least-norm solution, N·m or N.
     unique : bool
         Whether the motion determines it.
     """
@@ -260,20 +258,20 @@ class ActuatorForce:
 
 @dataclass(frozen=True, eq=False)
 class ActuatorForces(Result):
-    """Forces of actuators that give one motion: ``values + shares @ y`` does for every y.
+    """Actuator forces for one motion: ``values + shares @ y`` produces it for every y.
 
     Parameters
     ----------
     q, qd, qdd : (nq,), (nv,), (nv,) array
-        The closed pose, and the motion that agrees with the constraints.
+        The closed pose, and the motion that satisfies the constraints.
     forces : tuple of ActuatorForce
         In the order in which the actuators were named.
     shares : (a, s) array
-        Basis of the forces that move nothing; each column has a 1 at an actuator of its own (``free``).
+        Basis of the forces that do not change the motion; it is the identity at the actuators ``free``.
     free : tuple of str
-        s actuators whose force may be chosen at will.
+        s actuators whose force may be chosen freely.
     mobility : int
-        Freedoms of the constraints without the drivers.
+        Degrees of freedom without the drivers.
     tolerance : float
         Relative rank tolerance.
     """
@@ -300,7 +298,7 @@ class ActuatorForces(Result):
 
     @property
     def values(self) -> Array:
-        """The least-norm forces (a,), N·m and N."""
+        """Least-norm forces (a,), N·m and N."""
         return np.array([force.value for force in self.forces])
 
     @property
@@ -316,12 +314,12 @@ class ActuatorForces(Result):
 
 
 def require_axes(axes: str) -> None:
-    """Refuse axes that are not known.
+    """Raise if the axes are unknown.
 
     Raises
     ------
     BadUsage
-        The axes are none of ``AXES``.
+        The axes are not one of ``AXES``.
     """
     if axes not in AXES:
         raise BadUsage(f"the axes are {axes!r}", expected=f"one of {', '.join(AXES)}")
@@ -339,12 +337,12 @@ class ComponentReaction:
     unique : bool
         Whether the rigid model determines it.
     value : float or None
-        None where nothing determines it.
+        None if undetermined.
     source : "rigid", "stated", "estimated" or None
-        What determines the value: the rigid model, the stated stiffness, or an estimated one.
+        Source of the value: the rigid model, the stated stiffness, or an estimated one.
     sigma : float or None
-        Its standard deviation for the stated tolerances, N or N·m; None where none is stated, or where
-        nothing determines it.
+        Standard deviation for the stated tolerances, N or N·m; None if no tolerances are stated or the value is
+        undetermined.
     """
 
     name: str
@@ -363,14 +361,14 @@ class WorldWrench:
     Parameters
     ----------
     body : str
-        On which it acts: the successor (a wheel's own body). The predecessor gets the opposite.
+        Body on which it acts: the successor (for a wheel, its body). The predecessor gets the opposite.
     point : (3,) array
-        In the world, m: the origin of S, or where a wheel touches.
+        In the world, m: the origin of S, the centre of a wheel, or the point of a knife edge.
     wrench : (6,) array
-        [f; m] at that point, N and N·m; NaN where not determined. A direction may be determined
-        although no component in the joint's axes is, and the other way round.
+        [f; m] at that point, N and N·m; NaN where undetermined. A world component may be determined
+        although no component in the joint's axes is, and vice versa.
     sources : tuple of "rigid", "stated", "estimated" or None
-        What determines each of the six.
+        Source of each of the six values.
     """
 
     body: str
@@ -392,23 +390,23 @@ class ConstraintReaction:
     indeterminate_dim : int
         Dimension of the family of possible reactions in a rigid model.
     point : (3,) array or None
-        Where the wrench acts: the origin of S in the world, m; None for what is no pair.
+        Point of action: the origin of S in the world, m; None unless the constraint is a pair.
     wrench : (6,) array or None
-        [f; m] on the successor at the origin of S, axes of P, N and N·m; NaN where not determined.
-        Forces of drives and locks are constraints of their own. What the joint leaves free is 0.
+        [f; m] on the successor at the origin of S, axes of P, N and N·m; NaN where undetermined.
+        Forces of drives and locks are separate constraints. Free components of the joint are 0.
     directions : tuple of NullDirection
-        Along which the rigid model leaves the reaction open.
+        Directions in which the rigid model leaves the reaction undetermined.
     shared_with : tuple of str
-        The constraints that change with it.
+        Constraints whose reactions change together with this one.
     R_WJ : (3, 3) array or None
-        Axes of P in the world, by column, in which the components are; of a drive or lock those of
+        Axes of P in the world, by column, in which the components are given; for a drive or lock those of
         its joint; None for couplings and wheels.
     world : WorldWrench or None
-        The reaction in world axes; None for a coupling, which acts at several places.
+        The reaction in world axes; None for a coupling, which acts at several points.
     open_force, open_moment : tuple of (x, y, z) or None
         Orthonormal directions, world axes, in which the rigid model leaves the force, and the moment at
-        ``point``, open; the same however the joint frame is turned about a free axis. None for what is
-        no pair.
+        ``point``, undetermined; independent of the joint frame's angle about a free axis. None unless the
+        constraint is a pair.
     """
 
     name: str
@@ -435,7 +433,7 @@ class ConstraintReaction:
 
     @property
     def determined(self) -> bool:
-        """Whether every component has a value, by whatever source."""
+        """Whether every component has a value, from any source."""
         return all(component.value is not None for component in self.components)
 
     def wrench_in(self, axes: str) -> Array | None:
@@ -444,7 +442,7 @@ class ConstraintReaction:
         Raises
         ------
         BadUsage
-            Other axes.
+            The axes are unknown.
         """
         require_axes(axes)
         if axes == "joint":
@@ -468,22 +466,22 @@ class Reactions(Result):
     Parameters
     ----------
     q, qd, qdd : (nq,), (nv,), (nv,) array
-        The closed pose, and the motion that agrees with the constraints.
+        The closed pose, and the motion that satisfies the constraints.
     mode : "statics" or "inverse dynamics"
     tolerance : float
         Relative rank tolerance.
     degree_of_redundancy : int
-        With the held joints.
+        Including the held joints.
     held : tuple of str
-        Joints held for the balance, besides drivers and locks.
+        Joints held for the balance, in addition to drivers and locks.
     assumed_held : tuple of str
-        Those of them that the file gives no drive, and that nothing else would hold.
+        Those of them without a drive in the file that are assumed to be held to balance the loads.
     families : tuple of Family
-        The possible values of what the rigid model leaves open.
+        The possible values of reactions that the rigid model leaves undetermined.
     unresolved : tuple of (constraint, component)
-        What neither the rigid model nor the compliance determines.
+        Components that neither the rigid model nor compliance determines.
     stated, estimated : tuple
-        Names of pairs and bodies whose stiffness was used, and the estimates that were.
+        Names of pairs and bodies with stated stiffness, and the estimates used.
     missing : MissingStiffness
         Bodies (and pairs) that need a stiffness before the unresolved components have values.
     misfit_sigma, limits : mapping
@@ -491,9 +489,9 @@ class Reactions(Result):
     budget : tuple of MisfitBudget
         The largest misfit of each component within the limits, the smallest first.
     response : MisfitResponse or None
-        What a misfit of each component costs.
+        Loads due to a misfit of each component.
     actuation : ActuatorForces or None
-        The forces of the actuators for this motion, where they were asked for.
+        Actuator forces for this motion, if requested.
     """
 
     mechanism: Mechanism
@@ -532,11 +530,11 @@ class Reactions(Result):
         raise UnknownName(f"there is no constraint {name!r}", remedy=suggestion(name, names))
 
     def sigma(self, name: str, component: str) -> float:
-        """Return a standard deviation in N or N·m, NaN where no tolerance is stated or nothing determines it."""
+        """Return a standard deviation in N or N·m, NaN if no tolerance is stated or it is undetermined."""
         value = self[name][component].sigma
         return float(np.nan if value is None else value)
 
     def value(self, name: str, component: str) -> float:
-        """Return one value in N or N·m, NaN where nothing determines it."""
+        """Return one value in N or N·m, NaN if undetermined."""
         value = self[name][component].value
         return float(np.nan if value is None else value)

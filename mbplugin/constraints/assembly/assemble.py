@@ -1,4 +1,4 @@
-"""Closing all loops of a pose, group by group, from the coordinates that are stated."""
+"""Closing all loops of a mechanism, group by group, from the stated coordinates."""
 
 from __future__ import annotations
 
@@ -25,49 +25,49 @@ from mbplugin.model.mechanism.pair import Pair, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed
 
-#: Cosine of the angle from which on two axes are opposite: 170°.
+#: Two axes are opposite if the cosine of their angle is below this (170°).
 _OPPOSITE = -0.985
-#: How often a group starts from many poses at once before it counts as not closed.
+#: Rounds of descents from many poses before a group counts as not closed.
 _ROUNDS = 4
 _ITERATIONS = 80
-#: A step below this leaves a rate alone, rad or lengths of the mechanism.
+#: A step below this does not change a rate, rad or lengths of the mechanism.
 _ALONE = 1e-9
-#: Poses tried, how far away (root mean square, rad and travels against the length), and descents to them.
+#: Search for a generic pose: number of poses, their RMS distance (rad, and travels in lengths), and iterations.
 _TRIED, _AWAY, _BRANCH_ITERATIONS = 6, 0.2, 30
-#: Descents at once.
+#: Largest number of simultaneous descents.
 _TOGETHER = 12
-#: Columns times descents at once: more of a large group would only take longer.
+#: Bound on columns times simultaneous descents: for a large group more would only take longer.
 _WORK = 1200
-#: The many descents end this close, as a fraction of what counts as closed; the last steps are Newton's.
+#: Simultaneous descents stop at this fraction of the closing threshold; Gauss–Newton steps finish.
 _NEARLY = 0.1
 
 
 def assemble(
     mech: Mechanism, q: Array, given: Collection[str] = (), named: Collection[str] = (), *, seed: int = 0
 ) -> Assembly:
-    """Close all loops, starting at q and holding what is stated, see :mod:`mbplugin.constraints.stated_state`.
+    """Close all loops, starting at q with stated values fixed, see :mod:`mbplugin.constraints.stated_state`.
 
-    Constraints that share no joint are closed on their own. What the descent from q leaves open is
-    parted: while the joints that many loops share are held, groups of loops are closed one by one, each
-    from poses drawn at random.
+    Components that share no joint are closed separately. If a descent from q does not close a component, it is
+    split: with the joints that many loops share fixed, groups of loops are closed one by one, each from random
+    poses.
 
     Parameters
     ----------
     q : (nq,) array
         The pose of the file.
     given : collection of str
-        Coordinates that are stated, by the file or the caller.
+        Coordinates stated by the file or the caller.
     named : collection of str
-        Those that the caller states: where the file's contradict them, these follow.
+        Those stated by the caller; values of the file that contradict them give way.
     seed : int
-        Of the poses drawn.
+        Seed of the random poses.
 
     Raises
     ------
     CannotClose
-        Names the group of constraints that stays open, by how much, and from how many poses.
+        A group of constraints stays open; the message gives its gap and the number of starting poses.
     ContradictedState
-        Loops that close, but not with what is stated; names the coordinates and the values that agree.
+        Loops close, but not with the stated values; the message names coordinates and values that agree.
     """
     closure = Closure(mech, q)
     if not closure.constraints:
@@ -92,7 +92,7 @@ def assemble(
 
 
 def rates_of(mech: Mechanism, coordinates: Collection[str]) -> AnyArray:
-    """Return the rates (nv,) of bool that change some coordinates: one each, three of a quaternion."""
+    """Return a mask (nv,) of the rates that change some coordinates: one each, three for a quaternion."""
     out = np.zeros(len(mech.qd_names), dtype=bool)
     if not coordinates:
         return out
@@ -115,7 +115,7 @@ def _close(
     named: Collection[str],
     seed: int,
 ) -> Found:
-    """Return a component closed at q (nq,), the rates ``stated`` (nv,) fixed, else those of the ``caller`` (nv,)."""
+    """Return a component closed from q (nq,), the rates ``stated`` (nv,) fixed or, failing that, ``caller`` (nv,)."""
     own = np.zeros_like(stated)
     own[closure.system(component).rates] = True
     found = Found(q, np.inf, 1, component.constraints)
@@ -134,10 +134,10 @@ def _close(
 
 
 def _movable_sets(mech: Mechanism, held: AnyArray) -> list[Movable]:
-    """Return the rates that may change while ``held`` (nv,) are fixed, those first that are led by others.
+    """Return sets of rates that may change while ``held`` (nv,) are fixed, in the order to try.
 
-    First what follows in a coupling; then all but the leaders of couplings; then all but free bases; then all.
-    Only the last two are worth a search.
+    First the followers of couplings; then all but leaders of couplings and free bases; then all but free bases;
+    then all. Only for the last two are distant poses searched.
     """
     roots, leads, follows = (np.zeros_like(held) for _ in range(3))
     followers = {c.terms[0].joint for c in mech.couplings}
@@ -154,9 +154,9 @@ def _movable_sets(mech: Mechanism, held: AnyArray) -> list[Movable]:
 def _within_rounding(
     closure: Closure, component: Group, start: Array, q: Array, held: AnyArray
 ) -> Array | None:
-    """Return a closed pose (nq,) near ``start`` (nq,) that moves what is stated by no more than it was rounded.
+    """Return a closed pose (nq,) near ``start`` (nq,) that changes stated values by no more than their rounding.
 
-    None where q (nq,) contradicts itself in the rates ``held`` (nv,) by more.
+    None if the values of q (nq,) in the rates ``held`` (nv,) would have to change by more.
     """
     mech, system = closure.mech, closure.system(component)
     allowed, moved = np.zeros(len(held)), np.zeros(len(held))
@@ -165,7 +165,7 @@ def _within_rounding(
             turned = has_quaternion("floating" if joint.pair is None else joint.pair.type)
             own = np.array([rounding_of(value) for value in q[joint.q].tolist()])
             allowed[joint.qd] = [*own[:-4], *[2 * own[-4:].max()] * 3] if turned else own
-    # what was written with fewer digits moves first
+    # values with a rounding allowance move first
     exact = held & (allowed <= AGREED * closure.units)
     end, gap = gauss_newton(system, start, ~exact, CONVERGED)
     if gap > CLOSED * closure.length or not settled(system, end, exact, AGREED):
@@ -187,11 +187,11 @@ def _contradicted(
     names: Collection[str],
     named: Collection[str],
 ) -> ContradictedState:
-    """Return the error about the stated coordinates of a component, ``own`` (nv,) its rates, at q (nq,)."""
+    """Return the error for contradicting stated coordinates at q (nq,) of a component with the rates ``own`` (nv,)."""
     mech = closure.mech
     index = {name: k for k, name in enumerate(mech.q_names)}
     here = [name for name in names if name in index and (rates_of(mech, (name,)) & own).any()]
-    # what the file states would have given way
+    # values of the file would have given way
     here = [name for name in here if name in named] or here
     stated = {name: float(q[index[name]]) for name in here}
 
@@ -221,7 +221,7 @@ def _not_closed(closure: Closure, found: Found, seed: int) -> CannotClose:
 
 
 def _turn_opposite(closure: Closure, found: Found) -> str:
-    """Return which joints of an open group have opposite axes on their two sides at the start, and what turns one."""
+    """Return a hint naming joints of an open group whose two axes are opposite at the start, and how to turn one."""
     pairs = [c for k in found.group if isinstance(c := closure.constraints[k], Pair)]
     # joints that do not tilt their axis
     hinged = [p for p in pairs if p.type != "fixed" and not {"rx", "ry"} & set(p.kind.free)]
@@ -232,12 +232,12 @@ def _turn_opposite(closure: Closure, found: Found) -> str:
     return f"{sides}: turn one of them, such as by rpy_b = [3.141592653589793, 0, 0]"
 
 
-# Closing one component: from the pose as it is, then parted into groups, then as a whole.
+# Closing one component: from the given pose, then split into groups, then as a whole.
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A component, its equations, and the pose that it is to be closed from."""
+    """A component, its equations, and its starting pose."""
 
     component: Group
     system: System
@@ -246,7 +246,7 @@ class _Part:
 
 @dataclass(frozen=True, eq=False)
 class Movable:
-    """Rates that may change, (nv,) of bool, and whether closed poses far away are searched as well."""
+    """Mask (nv,) of the rates that may change, and whether distant closed poses are searched as well."""
 
     rates: AnyArray
     searched: bool
@@ -255,13 +255,13 @@ class Movable:
 def close_component(
     closure: Closure, component: Group, q: Array, movable_sets: Sequence[Movable], seed: int
 ) -> tuple[Found, bool]:
-    """Return the closed pose of a component that is nearest to q, and whether what may not move need not.
+    """Return the closed pose of a component nearest to q, and whether it closes without moving the fixed rates.
 
     Parameters
     ----------
     q : (nq,) array
     movable_sets : sequence of Movable
-        Tried in this order; the first ones are for poses that close without moving the others.
+        Tried in this order; the first sets suffice for poses that close without moving the other rates.
     """
     part = _Part(component, closure.system(component), q)
     best = Found(q, gap_at(part.system, q), 1, component.constraints)
@@ -271,7 +271,7 @@ def close_component(
     rng = np.random.default_rng(seed)
     sets = _distinct(movable_sets, part.system.rates)
     for movable in sets:
-        # what is held may be what keeps the loops open: that is not searched for long
+        # fixed rates may be what keeps the loops open, so only the last set is searched thoroughly
         search = GroupSearch(closure, movable.rates, rng, _ROUNDS if movable is sets[-1] else 1)
         found = _from_here(part, movable.rates, search.nearly)
         if found.gap > search.closed and movable.searched:
@@ -279,16 +279,16 @@ def close_component(
         found = replace(found, q=_unmoved(closure, found.q, q, movable.rates))
         best = better(best, found)
         if found.gap <= search.closed and settled(part.system, found.q, ~movable.rates):
-            # a pose that was given closed is meant as it is
+            # a pose that was given closed is intended, even if it is degenerate
             return (_generic(search, part, found) if is_open else found), True
     return best, False
 
 
 def settled(system: System, q: Array, fixed: AnyArray, alone: float = _ALONE) -> bool:
-    """Return whether the smallest step that closes what is open at q (nq,) leaves the rates ``fixed`` (nv,) alone.
+    """Return True if the smallest step that closes the residual at q (nq,) changes no rate ``fixed`` (nv,).
 
-    A step below ``alone`` does, rad or lengths of the mechanism. What stays open then is the misfit of rows that no
-    pose closes, and none that the fixed rates keep open.
+    Steps up to ``alone``, rad or lengths of the mechanism, do not count. The remaining residual is then a misfit that
+    no pose closes, not one that the fixed rates keep open.
     """
     J, Phi = system.linearised(q[None])
     if float(np.abs(Phi).max(initial=0.0)) <= CONVERGED * system.length:
@@ -297,7 +297,7 @@ def settled(system: System, q: Array, fixed: AnyArray, alone: float = _ALONE) ->
 
 
 def _unmoved(closure: Closure, found: Array, q: Array, movable: AnyArray) -> Array:
-    """Return a pose ``found`` (nq,) with the coordinates of q (nq,) where no rate of ``movable`` (nv,) changes them."""
+    """Return ``found`` (nq,) with the coordinates of q (nq,) wherever no rate of ``movable`` (nv,) changes them."""
     out = np.array(found)
     for joint in closure.mech.tree.joints:
         moves = movable[joint.qd]
@@ -309,7 +309,7 @@ def _unmoved(closure: Closure, found: Array, q: Array, movable: AnyArray) -> Arr
 
 
 def open_alone(closure: Closure, found: Found, seed: int) -> list[tuple[str, float]]:
-    """Return the constraints of an open group that do not even close on their own, and their gaps, m."""
+    """Return the constraints of an open group that do not close on their own either, and their gaps, m."""
     if len(found.group) < 2:
         return []
     every = np.ones(len(closure.units), dtype=bool)
@@ -323,7 +323,7 @@ def open_alone(closure: Closure, found: Found, seed: int) -> list[tuple[str, flo
 
 
 def _distinct(movable_sets: Sequence[Movable], rates: AnyArray) -> list[Movable]:
-    """Return the sets that differ in the rates (C,) of the component, and have some."""
+    """Return the sets that differ in the ``rates`` (C,) of the component and are not empty there."""
     distinct: list[Movable] = []
     for movable in reversed(movable_sets):
         same = any((movable.rates[rates] == other.rates[rates]).all() for other in distinct)
@@ -333,14 +333,14 @@ def _distinct(movable_sets: Sequence[Movable], rates: AnyArray) -> list[Movable]
 
 
 def _from_here(part: _Part, movable: AnyArray, nearly: float) -> Found:
-    """Return where a descent ends in the rates movable (nv,) of bool."""
+    """Return the end of a descent from the part's pose in the rates ``movable`` (nv,) of bool."""
     end = levenberg_marquardt(part.system, part.q[None], movable, nearly, _ITERATIONS)[0][0]
     end, gap = gauss_newton(part.system, end, movable, CONVERGED)
     return Found(end, gap, 1, part.component.constraints)
 
 
 def _generic(search: GroupSearch, part: _Part, found: Found) -> Found:
-    """Return the closed pose, or one near it where the rows keep the rank that they lose there."""
+    """Return the closed pose or, if the rows lose rank there, one near it of higher rank."""
     pose = generic_nearby(
         search.closure, part.system, part.component, part.q, found.q, search.movable, search.rng
     )
@@ -351,7 +351,7 @@ def _generic(search: GroupSearch, part: _Part, found: Found) -> Found:
 
 
 def _by_groups(search: GroupSearch, part: _Part) -> Found:
-    """Return the best pose of a component that falls into groups while what they share is held."""
+    """Return the best pose of a component, closing group by group with the shared joints fixed."""
     groups = parted(search.closure, part.component, part.q, search.movable, search.rng)
     if len(groups) == 1:
         return search.close(part.component, part.q)
@@ -378,9 +378,9 @@ def _by_groups(search: GroupSearch, part: _Part) -> Found:
 def _with_held(
     search: GroupSearch, part: _Part, there: Found, still_open: Sequence[Group], held: Sequence[int]
 ) -> Found:
-    """Return the best pose when all of a component moves, and only what is open starts anew.
+    """Return the best pose with all joints of a component moving, and new starts for the open groups only.
 
-    Every other descent starts from other values of the joints that were held as well.
+    Every second descent also draws new values for the joints that were fixed.
     """
     joints = sorted({k for group in still_open for k in group.joints})
     constraints = tuple(sorted({k for group in still_open for k in group.constraints}))
@@ -397,16 +397,16 @@ def _with_held(
     return best
 
 
-# Parting loops that share a few joints: held, these leave groups that close on their own.
+# Splitting loops that share a few joints: with these fixed, groups of loops close independently.
 
 
 def parted(
     closure: Closure, group: Group, q: Array, movable: AnyArray, rng: np.random.Generator
 ) -> list[Group]:
-    """Return the groups that a component falls into while joints that many loops share are held.
+    """Return the groups into which a component splits when joints shared by many loops are fixed.
 
-    A joint is held if that takes no rank from the rows at a pose drawn at random: the loops must still be
-    able to close. One that parts nothing is free again. One group comes back where nothing parts.
+    A joint is fixed if the rows keep their rank at a random pose: the loops must still be able to close. Joints
+    that do not contribute to the split are released. Without a split, one group is returned.
 
     Parameters
     ----------
@@ -431,9 +431,9 @@ def parted(
 
 
 def _bearable(closure: Closure, group: Group, order: Sequence[int], q: Array, movable: AnyArray) -> list[int]:
-    """Return the joints, the most shared first, that can be held one after the other without loss of rank.
+    """Return the joints of ``order`` that can be fixed one after the other without loss of rank.
 
-    At q (nq,), movable (nv,) of bool.
+    At q (nq,), with the rates ``movable`` (nv,) of bool.
     """
     system = closure.system(group)
     J = system.linearised(q[None])[0]
@@ -448,7 +448,7 @@ def _bearable(closure: Closure, group: Group, order: Sequence[int], q: Array, mo
     return held
 
 
-# Degenerate closed poses: where the rows lose a rank that closed poses near them have.
+# Degenerate closed poses, where the rows have a lower rank than at closed poses nearby.
 
 
 def generic_nearby(
@@ -460,7 +460,7 @@ def generic_nearby(
     movable: AnyArray,
     rng: np.random.Generator,
 ) -> Array | None:
-    """Return a closed pose (nq,) of a higher rank than ``end``, the nearest to q that is found; None: none is.
+    """Return the closed pose (nq,) found nearest to q with a higher rank than ``end``, or None.
 
     Parameters
     ----------
@@ -474,7 +474,7 @@ def generic_nearby(
         return None
     step = _AWAY * rng.normal(size=(_TRIED, len(system.rates))) * movable[system.rates]
     Q = system.stepped(np.repeat(end[None], _TRIED, axis=0), step)
-    # where not even an open pose has more, no closed one has
+    # if no open pose has a higher rank, no closed one has
     if system.linearised(Q)[0].ranks().max() <= here:
         return None
     Q, gap = levenberg_marquardt(system, Q, movable, 0.1 * CLOSED * closure.length, _BRANCH_ITERATIONS)
@@ -486,7 +486,7 @@ def generic_nearby(
     return None
 
 
-# Closing one group of loops from many poses at once, all other joints as they are.
+# Closing one group of loops from many poses at once, with all other joints unchanged.
 
 
 @dataclass(frozen=True, eq=False)
@@ -499,9 +499,9 @@ class Found:
     gap : float
         Largest residual, m.
     starts : int
-        Poses from which the group was tried.
+        Number of starting poses.
     group : tuple of int
-        What stays open, as positions among the constraints to close.
+        Open constraints, as indices among the constraints to close.
     degenerate : tuple of str
         As in :class:`Assembly`.
     """
@@ -515,14 +515,14 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class GroupSearch:
-    """How groups are searched: which rates may change, and how often a group starts anew.
+    """Settings for the search of groups: rates that may change, and rounds of new starts.
 
     Parameters
     ----------
     movable : (nv,) bool array
     rng : Generator
     rounds : int
-        Of descents from many poses at once.
+        Rounds of descents from many poses at once.
     """
 
     closure: Closure
@@ -532,16 +532,16 @@ class GroupSearch:
 
     @property
     def closed(self) -> float:
-        """The residual below which a constraint counts as closed, m."""
+        """Residual below which a constraint counts as closed, m."""
         return CLOSED * self.closure.length
 
     @property
     def nearly(self) -> float:
-        """The residual at which the last steps begin, m."""
+        """Residual at which the final Gauss–Newton steps begin, m."""
         return _NEARLY * self.closed
 
     def close(self, group: Group, q: Array) -> Found:
-        """Return the nearest closed pose of a group, or the best one; the first start is q (nq,) itself."""
+        """Return the nearest closed pose of a group, else the one with the smallest gap; the first start is q (nq,)."""
         system = self.closure.system(group, q)
         best, count, starts = Found(q, gap_at(system, q), 1, group.constraints), self.together(system), 0
         for number in range(self.rounds):
@@ -555,7 +555,7 @@ class GroupSearch:
         return best
 
     def descended(self, system: System, group: Group, q: Array, Q: Array) -> Found:
-        """Return the best of the poses where descents from Q (K, nq) end, as seen from q (nq,)."""
+        """Return the best end of descents from Q (K, nq): of highest rank, inside limits, and near q (nq,)."""
         Q, gap = levenberg_marquardt(system, Q, self.movable, self.nearly, _ITERATIONS)
         closed = np.flatnonzero(gap <= self.closed)
         if not closed.size:
@@ -572,12 +572,12 @@ class GroupSearch:
         return Found(end, left, len(Q), group.constraints, names if chosen != order[0] else ())
 
     def moving(self, group: Group) -> list[int]:
-        """Return the joints of a group of which all rates may change."""
+        """Return the joints of a group whose rates may all change."""
         joints = self.closure.mech.tree.joints
         return [k for k in group.joints if self.movable[joints[k].qd].all()]
 
     def together(self, system: System) -> int:
-        """Return how many descents of a group go on at once."""
+        """Return the number of simultaneous descents for a group."""
         return int(np.clip(_WORK // max(1, len(system.rates)), 2, _TOGETHER))
 
 
@@ -587,5 +587,5 @@ def gap_at(system: System, q: Array) -> float:
 
 
 def better(one: Found, other: Found) -> Found:
-    """Return the one that is closed farther, with the larger number of starts."""
+    """Return the result with the smaller gap, with the larger number of starts of both."""
     return replace(other if other.gap < one.gap else one, starts=max(one.starts, other.starts))

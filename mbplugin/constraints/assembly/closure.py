@@ -1,4 +1,4 @@
-"""The position equations of a mechanism, in metres, at one pose or at many."""
+"""Position equations of a mechanism, in metres, at one or many poses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Driver, Loc
 from mbplugin.model.mechanism.pair import Pair, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array, cross, is_turn, make_read_only
 
-#: A loop counts as closed when what rounding leaves open is below this fraction of its size.
+#: A loop counts as closed when its residual is below this fraction of the characteristic length.
 CLOSED = 1e-3
-#: A step below this ends a descent.
+#: A dimensionless step below this ends a descent.
 CONVERGED = 1e-12
 
 
 class Closure:
-    """The position equations of a mechanism, in metres; steps are dimensionless (``units``).
+    """Position equations of a mechanism, in metres; steps are dimensionless (``units``).
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Closure:
     Attributes
     ----------
     constraints : list of Constraint
-        Those that the joint coordinates do not satisfy by themselves.
+        Those not satisfied automatically by the joint coordinates.
     units : (nv,) array
         The unit of each joint rate: the characteristic length for travels, 1 rad for turns.
     """
@@ -58,13 +58,13 @@ class Closure:
 
     @cached_property
     def members(self) -> list[frozenset[int]]:
-        """The joints, as positions among ``mech.tree.joints``, that move each constraint."""
+        """Joints that move each constraint, as indices among ``mech.tree.joints``."""
         paths = Paths(self.mech)
         return [paths.of(constraint) for constraint in self.constraints]
 
     @cached_property
     def components(self) -> list[Group]:
-        """The groups of constraints that share no joint with the others."""
+        """Groups of constraints that share no joint with each other."""
         return connected(self.members, range(len(self.constraints)))
 
     @cached_property
@@ -73,7 +73,7 @@ class Closure:
         return self._system(Group(tuple(every), tuple(frozenset().union(*self.members))), self.poses)
 
     def system(self, group: Group, q: Array | None = None) -> System:
-        """Return the equations of a group in its joints; all others are as at q, or at the start."""
+        """Return the equations of a group in its joints; all other joints stay as at q (or at the initial pose)."""
         if len(group.constraints) == len(self.constraints) and q is None:
             return self._whole
         return self._system(group, self.poses if q is None else forward(self.mech, q))
@@ -90,22 +90,22 @@ class Closure:
         return self._whole.gaps(self._whole.linearised(q[None])[1][0]) if self.constraints else {}
 
     def turned(self, q: Array) -> tuple[str, ...]:
-        """Return the constraints whose largest residual at q (nq,) is that of a rotation."""
+        """Return the constraints whose largest residual at q (nq,) is a rotation."""
         return self._whole.turned(self._whole.linearised(q[None])[1][0])
 
     def closed(self, q: Array) -> bool:
-        """Return whether every residual at q (nq,) is small against the mechanism."""
+        """Return True if all constraints are closed at q (nq,)."""
         return max(self.residuals(q).values(), default=0.0) <= CLOSED * self.length
 
     def solve(self, q: Array, movable: AnyArray, converged: float = CONVERGED) -> Array:
         """Return the end (nq,) of damped Gauss–Newton steps from q (nq,) in the rates ``movable`` (nv,) of bool.
 
-        The largest entry of a dimensionless step below ``converged`` ends them.
+        They end when all entries of a dimensionless step are below ``converged``.
         """
         return gauss_newton(self._whole, q, movable, converged)[0]
 
     def displaced(self, q: Array, step: Array) -> Array:
-        """Return the pose (nq,) a dimensionless step (nv,) away from q (nq,)."""
+        """Return the pose (nq,) after a dimensionless step (nv,) from q (nq,)."""
         return displace(self.mech, q, self.units * step)
 
     def linearise(self, q: Array) -> tuple[Array, Array]:
@@ -118,21 +118,21 @@ class Closure:
 
 
 class System(Equations):
-    """Some of the position equations, in metres, in the dimensionless rates of some joints.
+    """Some position equations, in metres, in the dimensionless rates of some joints.
 
     Parameters
     ----------
     length : float
         Characteristic length, m.
     units : (nv,) array
-        Of all joint rates of the mechanism.
+        Units of all joint rates of the mechanism.
     metres : (r,) array
-        Per unit of each residual.
+        Metres per unit of each residual.
 
     Attributes
     ----------
     rates : (C,) int array
-        The columns of qd.
+        Indices of these rates in qd.
     """
 
     def __init__(self, residuals: Residuals, length: float, units: Array, metres: Array) -> None:
@@ -146,7 +146,7 @@ class System(Equations):
     def linearised(self, Q: Array) -> tuple[Jacobians, Array]:
         """Return J, (r, C) at each of K poses Q (K, nq), and Φ (K, r), both in metres and read-only.
 
-        One descent begins where another one ended, so the last ones are kept.
+        The last result is cached, since one descent begins where another ended.
         """
         if self._last is None or not np.array_equal(self._last[0], Q):
             values, Phi = self._residuals.at(Q)
@@ -161,29 +161,29 @@ class System(Equations):
         return self._residuals.tree.advanced(Q, step * self.units)
 
     def gaps(self, Phi: Array) -> dict[str, float]:
-        """Return the largest part of a residual Phi (r,) by constraint, m."""
+        """Return the largest entry of a residual Phi (r,) of each constraint, m."""
         slices = self._residuals.slices
         return {name: float(np.abs(Phi[rows]).max(initial=0.0)) for name, rows in slices.items()}
 
     def turned(self, Phi: Array) -> tuple[str, ...]:
-        """Return the constraints of which the largest part of a residual Phi (r,) is a rotation."""
+        """Return the constraints whose largest entry of a residual Phi (r,) is a rotation."""
         translation = self._residuals.translation
         slices = self._residuals.slices.items()
         return tuple(name for name, rows in slices if not translation[rows][np.abs(Phi[rows]).argmax()])
 
 
 def _metres(constraint: Constraint, rows: Rows, length: float) -> Array:
-    """Return the metres per unit of each residual (k,): turns count by the mechanism's length, m."""
+    """Return the metres per unit of each residual (k,): 1 for translations, ``length`` for rotations."""
     if isinstance(constraint, Coupling):
         return np.array([coupling_metres(constraint, length)])
     return np.where(rows.translation, 1.0, length)
 
 
 def coupling_metres(coupling: Coupling, length: float) -> float:
-    """Return the metres per unit of a coupling's residual in a mechanism of a length, m.
+    """Return the metres per unit of a coupling's residual, for a mechanism of characteristic length ``length``, m.
 
-    A coupling of turns with travels has no unit of its own: its factor is free, so that its largest term
-    counts as one length, whatever the factor.
+    A coupling between turns and travels has no unit of its own and may be multiplied by any factor, so it is
+    normalised: its largest term counts as one length.
     """
     turns = [is_turn(term.freedom) for term in coupling.terms]
     if all(turns) or not any(turns):
@@ -193,7 +193,7 @@ def coupling_metres(coupling: Coupling, length: float) -> float:
 
 
 def constraints_to_close(mech: Mechanism) -> list[Constraint]:
-    """Return the constraints that the joint coordinates do not satisfy by themselves."""
+    """Return the constraints that the joint coordinates do not satisfy automatically."""
     drivers: list[Driver] = [d for d in mech.drivers if d.value is not None]
     rolling = [p for p in mech.pfaffians if p.holonomic]
     cut = [p for p in mech.tree.cut if p.kind.constrained]
@@ -205,9 +205,9 @@ def constraints_to_close(mech: Mechanism) -> list[Constraint]:
 
 @dataclass(frozen=True, eq=False)
 class _CutPairs:
-    """Pairs of one type that are no tree joints: the carriers of both sides, and their frames there.
+    """Cut pairs of one type, with the moving joints that carry both sides and the pair frames relative to them.
 
-    Of each entry of J: its row among theirs, its column, and the side that it moves.
+    For each entry of J: its row among these pairs' rows, its column, and the sign of the side that it moves.
     """
 
     pairs: tuple[Pair, ...]
@@ -223,7 +223,7 @@ class _CutPairs:
 
 @dataclass(frozen=True, eq=False)
 class _Linear:
-    """A row Σ coefficient · q − target on coordinates of tree joints."""
+    """A row Σ coefficient · q − target on tree joint coordinates."""
 
     row: int
     q: AnyArray
@@ -239,17 +239,17 @@ class Residuals:
     Parameters
     ----------
     rows : sequence of Rows
-        Theirs, for the labels.
+        Rows of these constraints, for the labels.
     joints : sequence of int
-        Positions among ``mech.tree.joints`` of those that move; the others keep their values.
+        Moving joints, as indices among ``mech.tree.joints``; the others keep their values.
     poses : BodyPoses
-        Of the mechanism, with the moving joints anywhere.
+        Poses of the mechanism, for any position of the moving joints.
 
     Attributes
     ----------
     tree : MovingTree
     pattern : Pattern
-        Of the derivatives.
+        Sparsity pattern of the derivatives.
     slices : dict of constraint name to slice of rows
     translation, holonomic : (r,) bool array
     """
@@ -278,7 +278,7 @@ class Residuals:
         self._cut = [self._alike([p for p in cut if p.type == kind]) for kind in kinds]
         linear = {c.name: self._linear(c) for c in constraints if isinstance(c, Coupling | Driver)}
         self._linear_rows = [row for rows in linear.values() for row in rows or ()]
-        #: What has no short form is computed with all bodies, one pose after the other.
+        #: Constraints without a fast vectorised form are evaluated with all bodies, one pose at a time.
         self._others = [c for c in constraints if not isinstance(c, Pair) and not linear.get(c.name)]
         places = [self.slices[c.name] for c in self._others]
         self._rows_of_others = [k for rows in places for k in range(rows.start, rows.stop)]
@@ -295,14 +295,14 @@ class Residuals:
         ]
 
     def _columns(self, joints: Iterable[int]) -> AnyArray:
-        """Return the columns (n,) of those of some joints that move."""
+        """Return the columns (n,) of the moving joints among ``joints``."""
         outer = (self.mech.tree.joints[k].outer for k in sorted(joints))
         nodes = [self.tree.node[body] for body in outer if body in self.tree.node]
         own = [np.arange(self.tree.first[k], self.tree.first[k + 1]) for k in nodes]
         return np.concatenate([np.zeros(0, dtype=int), *own])
 
     def at(self, Q: Array) -> tuple[Array, Array]:
-        """Return the entries (K, n) of the derivatives in the moving rates and residuals (K, r) at poses Q (K, nq)."""
+        """Return the entries (K, n) of the derivatives in moving rates, and residuals (K, r), at poses Q (K, nq)."""
         frames = self.tree.frames(Q)
         values = []
         Phi = np.zeros((len(Q), self.pattern.shape[0]))
@@ -355,7 +355,7 @@ class Residuals:
         )
 
     def _linear(self, constraint: Coupling | Driver) -> list[_Linear] | None:
-        """Return the rows of a coupling or driver of tree joints whose coordinates are angles and travels."""
+        """Return the rows of a coupling or driver of tree joints with angles and travels, None for others."""
         rows = []
         for k, (terms, target) in enumerate(_terms(self.mech, constraint)):
             q = []
@@ -376,7 +376,7 @@ class Residuals:
         return rows
 
     def _of_others(self, q: Array) -> tuple[Array, Array]:
-        """Return entries (n,) of J and residuals of the constraints without a short form at q (nq,)."""
+        """Return the entries (n,) of J, and the residuals, of constraints without a fast form at q (nq,)."""
         poses = forward(self.mech, q)
         rows = rows_of(self.mech, self._others, poses, q)
         J = tree_motion(self.mech, poses).reduce(rows)[:, self.tree.rates]
@@ -399,14 +399,14 @@ def _terms(
 
 
 def _at_rest(X_WP: Array, X_WS: Array) -> JointFrames:
-    """Return both ends of pairs, X_WP (n, 4, 4) and X_WS (n, 4, 4), as frames of pairs that do not move."""
+    """Return frames of pairs at rest from X_WP (n, 4, 4) and X_WS (n, 4, 4)."""
     zero = np.zeros((len(X_WP), 3))
     R_WP, R_WS = X_WP[:, :3, :3], X_WS[:, :3, :3]
     p_WP, p_WS = X_WP[:, :3, 3], X_WS[:, :3, 3]
     return JointFrames([], [], R_WP, R_WS, p_WP, p_WS, zero, zero, zero, zero, zero, zero, False)
 
 
-# Which joints close which constraints: the components that share nothing, and how to part one.
+# Joints that can close each constraint, and groups of constraints that share joints.
 
 
 @dataclass(frozen=True)
@@ -416,9 +416,9 @@ class Group:
     Parameters
     ----------
     constraints : tuple of int
-        Positions among the constraints to close.
+        Indices among the constraints to close.
     joints : tuple of int
-        Positions among ``mech.tree.joints``.
+        Indices among ``mech.tree.joints``.
     """
 
     constraints: tuple[int, ...]
@@ -426,7 +426,7 @@ class Group:
 
 
 class Paths:
-    """Paths through the spanning tree, as positions among ``mech.tree.joints``."""
+    """Paths through the spanning tree, as indices among ``mech.tree.joints``."""
 
     def __init__(self, mech: Mechanism) -> None:
         self.mech = mech
@@ -441,7 +441,7 @@ class Paths:
         return self.to(pair.body_a) ^ self.to(pair.body_b)
 
     def of(self, constraint: Constraint) -> frozenset[int]:
-        """Return the joints, with a freedom, that change the residual of a constraint."""
+        """Return the joints (with at least one freedom) that change the residual of a constraint."""
         match constraint:
             case Pair():
                 found = self.of_pair(constraint)

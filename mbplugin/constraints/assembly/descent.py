@@ -1,4 +1,4 @@
-"""Steps that close what is open: the shortest one, and damped ones; of large equations by a sparse factorization."""
+"""Gauss–Newton and Levenberg–Marquardt steps that close residuals, with sparse factorisations for large systems."""
 
 from __future__ import annotations
 
@@ -17,38 +17,39 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _ITERATIONS = 60
-#: A descent ends when so many steps have not made the squares of the residuals smaller by so much.
+#: A Gauss–Newton descent ends when more than this many steps in a row fail to reduce the squared residual to this
+#: fraction.
 _PATIENCE, _PROGRESS = 6, 0.98
-#: Damping of the many descents against the mean square of the columns of J: first, least, and too much.
+#: Levenberg–Marquardt damping relative to the mean square of the columns of J: initial, smallest, and stuck above.
 _DAMPING, _LEAST, _STUCK = 1e-2, 1e-9, 1e6
-#: A descent of many is at rest when a step wins less than this fraction of the squares, or is shorter.
+#: A Levenberg–Marquardt descent stops when a step reduces the squares by less than this fraction, or is shorter.
 _WON, _SHORT = 1e-3, 1e-7
-#: What is smaller than this fraction of the largest entry of J is rounding.
+#: Entries below this fraction of the largest entry of J are rounding.
 _NOTHING = 1e-14
-#: What is smaller than this has no effect that could close a gap: a step over it would overflow, m/rad and m/m.
+#: Singular values below this are zero: a step divided by them would overflow, m/rad and m/m.
 _NO_SLOPE = 1e-100
-#: Columns from which on it pays to look for parts.
+#: Smallest number of columns for which splitting J into independent parts pays.
 _WORTH_PARTING = 60
-#: Of one iteration: rad, and travels against the mechanism's length.
+#: Largest step of one iteration: rad, and travels in characteristic lengths.
 LARGEST_STEP = 0.5
-#: Damping that keeps equations solvable, against the sum of the squares of the entries of J.
+#: Smallest damping that keeps the equations solvable, relative to the sum of squares of the entries of J.
 _ROUNDING = 1e-13
-#: Rates of a part from which on its tolerance falls with their number: what closes a gap along a chain of n loops
-#: by moving them all a little has a singular value of 1/n, and is no misfit by rounding.
+#: Above this number of rates in a part its tolerance falls with their number: closing a gap along a chain of n loops
+#: by moving them all a little has a singular value of 1/n, and is not a misfit by rounding.
 _WIDE = 300
-#: Steps of a power iteration that measures the parts of large equations.
+#: Steps of the power iteration for the largest singular values of large systems.
 _POWERS = 40
-#: Vectors of a Krylov space, at most, and a change that is none.
+#: Largest dimension of the Krylov space, and relative change at convergence.
 _VECTORS, _NO_CHANGE = 60, 1e-14
-#: Entries of a Jacobian, zeros as well, up to which dense algebra is the quicker one.
+#: Largest number of entries of a Jacobian, including zeros, for which dense algebra is faster.
 LARGEST_DENSE = 100_000
 
 
-# Descents to a closed pose: one, that stays near, and many at once, that go where they find one.
+# Descents to a closed pose: Gauss–Newton, which stays near, and Levenberg–Marquardt from many poses at once.
 
 
 class Equations(Protocol):
-    """Residuals, m, of poses Q (K, nq), in C dimensionless rates."""
+    """Residuals, m, at poses Q (K, nq), and their Jacobians in C dimensionless rates."""
 
     length: float
     rates: AnyArray
@@ -63,7 +64,7 @@ class Equations(Protocol):
 def gauss_newton(equations: Equations, q: Array, movable: AnyArray, converged: float) -> tuple[Array, float]:
     """Return the end of damped Gauss–Newton steps from a pose, and its largest residual, m.
 
-    Each step is the shortest that closes what is open to first order.
+    Each step is the shortest that closes the residual to first order.
 
     Parameters
     ----------
@@ -79,7 +80,7 @@ def gauss_newton(equations: Equations, q: Array, movable: AnyArray, converged: f
     for _ in range(_ITERATIONS):
         J, residuals = equations.linearised(q[None])
         Phi = residuals[0]
-        # a loop that is out of reach is circled for ever
+        # out of reach, the iteration would never converge
         since = 0 if float(Phi @ Phi) < _PROGRESS * size else since + 1
         if float(Phi @ Phi) < size:
             best, gap, size = q, float(np.abs(Phi).max(initial=0.0)), float(Phi @ Phi)
@@ -96,7 +97,7 @@ def gauss_newton(equations: Equations, q: Array, movable: AnyArray, converged: f
 def levenberg_marquardt(
     equations: Equations, Q: Array, movable: AnyArray, closed: float, iterations: int
 ) -> tuple[Array, Array]:
-    """Return where descents from many poses end, and their residuals.
+    """Return the ends of descents from many poses, and their largest residuals.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def levenberg_marquardt(
     closed : float
         A descent ends when no residual is larger, m.
     iterations : int
-        At most.
+        Largest number of iterations.
 
     Returns
     -------
@@ -139,11 +140,8 @@ def levenberg_marquardt(
 
 
 def damped_steps(J: Jacobians, Phi: Array, damping: Array) -> Array:
-    """Return the steps (K, C) of damped least squares, none longer than is sensible.
-
-    Phi (K, r) and damping (K,).
-    """
-    # where J has grown on the way, what was damping at the start is rounding now
+    """Return the steps (K, C) of damped least squares, limited to ``LARGEST_STEP``, for Phi (K, r) and damping (K,)."""
+    # where J has grown during the descent, its initial damping may be below rounding
     damping = np.maximum(damping, _ROUNDING * J.squares())
     step = -(_damped_by_factors(J, Phi, damping) if J.large else _damped(J.dense(), Phi, damping))
     largest = np.abs(step).max(axis=1, keepdims=True)
@@ -167,7 +165,7 @@ def _damped_by_factors(J: Jacobians, Phi: Array, damping: Array) -> Array:
 
 
 def shortest_step(J: Jacobians, rhs: Array) -> Array:
-    """Return the shortest x (C,) with J x ≈ rhs (r,), J of one pose, without what rounding decides."""
+    """Return the shortest x (C,) with J x ≈ rhs (r,), for J of one pose, with small singular values truncated."""
     if J.large:
         return _shortest_by_factors(J, rhs)
     dense = J.dense()[0]
@@ -178,9 +176,9 @@ def shortest_step(J: Jacobians, rhs: Array) -> Array:
 
 
 def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
-    """Return rows and columns of the parts of J (k, n) that share nothing: loops that do not touch.
+    """Return the rows and columns of the independent parts of J (k, n), i.e. of loops that share no joint.
 
-    The work on one part grows with its cube. Rows and columns of zeros belong to none.
+    Dense work grows with the cube of a part's size. Zero rows and columns belong to no part.
     """
     used = np.abs(J) > _NOTHING * np.abs(J).max(initial=0.0)
     if not used.any():
@@ -197,10 +195,7 @@ def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
 
 
 def _parts(rows: AnyArray, columns: AnyArray, shape: tuple[int, int]) -> AnyArray:
-    """Return the part, (r + C,), to which each row and then each column belongs.
-
-    For entries in ``rows`` (n,) and ``columns`` (n,).
-    """
+    """Return the part of each row, then of each column, (r + C,), of entries in ``rows`` (n,) and ``columns`` (n,)."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -210,21 +205,21 @@ def _parts(rows: AnyArray, columns: AnyArray, shape: tuple[int, int]) -> AnyArra
 
 
 def _solution_of_part(J: Array, rhs: Array) -> Array:
-    """Return the smallest x (n,) with J x ≈ rhs, J (m, n) and rhs (m,), without what rounding decides."""
+    """Return the shortest x (n,) with J x ≈ rhs, J (m, n) and rhs (m,), with small singular values truncated."""
     U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
-    # what only smaller ones could close is a misfit by rounding: chasing it would fling the mechanism about
+    # a gap that only smaller ones could close is a misfit by rounding; closing it would need huge steps
     kept = sigma > max(DEFAULT_TOLERANCE * sigma[0], _NO_SLOPE)
     return np.asarray(Vt[kept].T @ ((U[:, kept].T @ rhs) / sigma[kept]))
 
 
 def _shortest_by_factors(J: Jacobians, rhs: Array) -> Array:
-    """Return the shortest x (C,) with J x ≈ rhs (r,), J large, each part with a tolerance of its own."""
+    """Return the shortest x (C,) with J x ≈ rhs (r,) for a large J, with a separate tolerance for each part."""
     pattern, values = J.pattern, J.values[0]
     values = np.where(np.abs(values) > _NOTHING * np.abs(values).max(initial=0.0), values, 0.0)
     there = np.flatnonzero(values)
     part = _parts(pattern.rows[there], pattern.columns[there], pattern.shape)
     of_rows, of_columns = np.split(part, pattern.shape[:1])
-    # a bound first, so that no square is too small for a number
+    # scale by a bound first, so that no square underflows
     bound = _largest(part, pattern.rows, pattern.columns, values, pattern.shape)
     size = np.where(bound > _NO_SLOPE, bound, np.inf)
     size = size * _largest_singular(_sparse(J, values / size[of_rows][pattern.rows]), of_columns, len(size))
@@ -234,9 +229,9 @@ def _shortest_by_factors(J: Jacobians, rhs: Array) -> Array:
 
 
 def _largest_singular(matrix: csr_array, part: AnyArray, count: int) -> Array:
-    """Return the largest singular value of each of P parts, (P,), one where there is none.
+    """Return the largest singular value of each of P parts, (P,), or one for an empty part, by power iteration.
 
-    By power iteration; ``part`` (C,) has the part of each column of the matrix (r, C).
+    ``part`` (C,) is the part of each column of the matrix (r, C).
     """
     x = np.random.default_rng(0).normal(size=len(part))
     for _ in range(_POWERS):
@@ -247,10 +242,10 @@ def _largest_singular(matrix: csr_array, part: AnyArray, count: int) -> Array:
 
 
 def _truncated(damped: _Damped, matrix: csr_array, rhs: Array) -> Array:
-    """Return the shortest x (C,) with J x ≈ rhs (r,), without the singular values up to the damping d, J (r, C).
+    """Return the shortest x (C,) with J x ≈ rhs (r,), J (r, C), with singular values up to the damping d truncated.
 
-    P = (JᵀJ + d²)⁻¹ JᵀJ has the eigenvalue ½ at a singular value d: the part that counts is a function of P, made
-    on the Krylov space of the damped solution (Lanczos, with full orthogonalization).
+    P = (JᵀJ + d²)⁻¹ JᵀJ has the eigenvalue ½ at a singular value d, so the truncated solution is a function of P. It
+    is evaluated on the Krylov space of the damped solution (Lanczos with full orthogonalisation).
     """
     from scipy.linalg import eigh_tridiagonal
 
@@ -271,7 +266,7 @@ def _truncated(damped: _Damped, matrix: csr_array, rhs: Array) -> Array:
         counted = np.where(values > 0.5, 1.0 / np.maximum(values, 0.5), 0.0)
         found = vectors @ (counted * vectors[0])
         change = np.abs(found - np.pad(last, (0, len(found) - len(last)))).max()
-        # a first solution may be all of what does not count
+        # the first solution may lie entirely in the truncated space
         still = still + 1 if 0 < np.abs(found).max() >= change / _NO_CHANGE else 0
         left = float(np.linalg.norm(w))
         if still == 2 or left <= _NO_CHANGE or len(basis) == _VECTORS:
@@ -284,10 +279,10 @@ def _truncated(damped: _Damped, matrix: csr_array, rhs: Array) -> Array:
 def _largest(
     part: AnyArray, rows: AnyArray, columns: AnyArray, values: Array, shape: tuple[int, int]
 ) -> Array:
-    """Return a bound of the largest singular value of each of P parts, (P,).
+    """Return an upper bound of the largest singular value of each of P parts, (P,).
 
-    The root of the largest sum of a row times the largest sum of a column; ``part`` (r + C,) has the part of each
-    row and column, and the entries are ``values`` (n,) in ``rows`` (n,) and ``columns`` (n,).
+    The square root of the largest absolute row sum times the largest absolute column sum. ``part`` (r + C,) is the
+    part of each row and column; the entries are ``values`` (n,) in ``rows`` (n,) and ``columns`` (n,).
     """
     size, count = np.abs(values), shape[0]
     sums = np.concatenate((np.bincount(rows, size, count), np.bincount(columns, size, shape[1])))
@@ -298,7 +293,7 @@ def _largest(
 
 
 def _sparse(J: Jacobians, values: Array) -> csr_array:
-    """Return a sparse matrix (r, C) of entries ``values`` (n,), without those that are zero."""
+    """Return a sparse matrix (r, C) of the nonzero entries of ``values`` (n,)."""
     from scipy.sparse import csr_array
 
     there = np.flatnonzero(values)
@@ -307,10 +302,10 @@ def _sparse(J: Jacobians, values: Array) -> csr_array:
 
 
 class _Damped:
-    """(JᵀJ + d²)⁻¹ Jᵀ of a sparse J (r, C), factorized.
+    """(JᵀJ + d²)⁻¹ Jᵀ of a sparse J (r, C), factorised.
 
-    [[d, Jᵀ], [J, −d]] has entries where J has, however many rows or columns one column or row touches, and
-    the condition of J / d instead of its square.
+    [[d, Jᵀ], [J, −d]] is as sparse as J, even if J has dense rows or columns, and has the condition number of J / d
+    instead of its square.
     """
 
     def __init__(self, J: csr_array, d: float) -> None:
@@ -319,7 +314,7 @@ class _Damped:
 
         rows, self.columns = J.shape
         self._K = block_array([[d * eye_array(self.columns), J.T], [J, -d * eye_array(rows)]], format="csc")
-        # any order of pivots on the diagonal will do, since K is quasi-definite; others would fill it
+        # K is quasi-definite, so diagonal pivots in any order are stable; others would cause fill-in
         self._factors = splu(
             self._K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
         )
@@ -328,27 +323,27 @@ class _Damped:
         """Return x (C,) for rhs (r,)."""
         b = np.concatenate((np.zeros(self.columns), rhs))
         x = self._factors.solve(b)
-        # the pivots of the diagonal are as small as d, and take so many digits
+        # iterative refinement: diagonal pivots as small as d lose digits
         x += self._factors.solve(b - self._K @ x)
         return np.asarray(x[: self.columns])
 
 
-# Jacobians of some equations at many poses, by their entries: every constraint touches few rates.
+# Jacobians at many poses, stored by entries, since every constraint depends on few rates.
 
 
 class Pattern:
-    """Where entries may differ from zero: full blocks, each the rows of one constraint in some rates.
+    """Sparsity pattern of full blocks, each the rows of one constraint in some rates.
 
     Parameters
     ----------
     shape : (r, C)
     blocks : sequence of (slice, (k,) int array)
-        Rows and columns; none overlaps another.
+        Rows and columns of blocks that do not overlap.
 
     Attributes
     ----------
     rows, columns : (n,) int array
-        Of all entries, block by block and row by row.
+        Indices of all entries, block by block and row by row.
     """
 
     def __init__(self, shape: tuple[int, int], blocks: Sequence[tuple[slice, AnyArray]]) -> None:
@@ -365,12 +360,12 @@ class Pattern:
 
 @dataclass(frozen=True, eq=False)
 class Jacobians:
-    """K Jacobians of one pattern.
+    """K Jacobians with the same sparsity pattern.
 
     Parameters
     ----------
     values : (K, n) array
-        Their entries.
+        Entries.
     """
 
     pattern: Pattern
@@ -378,15 +373,15 @@ class Jacobians:
 
     @property
     def large(self) -> bool:
-        """Whether one is too large for dense algebra."""
+        """Whether a Jacobian is too large for dense algebra."""
         return self.pattern.shape[0] * self.pattern.shape[1] > LARGEST_DENSE
 
     def at(self, poses: AnyArray) -> Jacobians:
-        """Return those at some of the ``poses`` (n,), numbers."""
+        """Return the Jacobians at the pose indices ``poses`` (n,)."""
         return replace(self, values=self.values[poses])
 
     def moving(self, movable: AnyArray) -> Jacobians:
-        """Return them with zeros in the rates that are not movable: ``movable`` (C,) of bool."""
+        """Return the Jacobians with zeros in all rates that are not ``movable`` (C,) of bool."""
         return replace(self, values=self.values * movable[self.pattern.columns])
 
     def squares(self) -> Array:
@@ -394,13 +389,13 @@ class Jacobians:
         return np.asarray(np.einsum("kn,kn->k", self.values, self.values))
 
     def dense(self) -> Array:
-        """Return them as arrays (K, r, C)."""
+        """Return dense Jacobians (K, r, C)."""
         J = np.zeros((len(self.values), *self.pattern.shape))
         J[:, self.pattern.rows, self.pattern.columns] = self.values
         return J
 
     def ranks(self) -> AnyArray:
-        """Return their ranks, (K,)."""
+        """Return the ranks (K,)."""
         if self.large:
             return np.array([self._rank_of_large(values) for values in self.values], dtype=int)
         sigma = np.linalg.svd(self.dense(), compute_uv=False)
@@ -409,7 +404,7 @@ class Jacobians:
         return counts
 
     def _rank_of_large(self, values: Array) -> int:
-        """Return the rank of a Jacobian with these entries (n,), decided pivot by pivot."""
+        """Return the rank of a Jacobian with entries ``values`` (n,), decided pivot by pivot."""
         entries, start = [], 0
         for rows, columns in self.pattern.blocks:
             count = rows.stop - rows.start

@@ -1,4 +1,4 @@
-"""The moving part of a spanning tree at many poses at once, all else lumped into constant offsets."""
+"""Moving joints of a spanning tree at many poses at once; all other joints become constant offsets."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FLOATING = ("tx", "ty", "tz", "rx", "ry", "rz")
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """The outer sides of the moving joints, and their axes, at K poses; world axes.
+    """Frames on the outer sides of the moving joints, and motion axes, at K poses; world axes.
 
     Parameters
     ----------
     X : (K, n + 1, 4, 4) array
-        Homogeneous transforms; the last one is the ground, which index −1 finds.
+        Homogeneous transforms; the last one is the ground, selected by index −1.
     v0, omega : (K, C, 3) array
-        Per unit rate: velocity of the point of the moving body at the origin, and angular velocity.
+        Per unit rate: velocity of the moving body's point at the world origin, and angular velocity.
     """
 
     X: Array
@@ -34,7 +34,7 @@ class Frames:
 
 @dataclass(frozen=True, eq=False)
 class _Kind:
-    """The joints of one type: where they stand among the joints, and their coordinates."""
+    """The moving joints of one type: their indices among the moving joints, and their coordinates."""
 
     name: str
     free: tuple[str, ...]
@@ -46,19 +46,19 @@ class _Kind:
 
 
 class MovingTree:
-    """Some joints of a spanning tree move; all others keep what they have at a pose.
+    """A spanning tree of which some joints move; all others keep their coordinates of a given pose.
 
     Parameters
     ----------
     joints : sequence of int
-        Positions among ``mech.tree.joints`` of those that move.
+        Moving joints, as indices among ``mech.tree.joints``.
     poses : BodyPoses
-        Where the bodies are when the moving joints have not moved.
+        Body poses from which the fixed joints take their offsets.
 
     Attributes
     ----------
     rates : (C,) int array
-        Columns of qd that move, in the order of the columns here.
+        Indices of the moving rates in qd, in the order of the columns here.
     """
 
     def __init__(self, mech: Mechanism, joints: Sequence[int], poses: BodyPoses) -> None:
@@ -76,7 +76,7 @@ class MovingTree:
         self._kinds = self._by_type()
 
     def anchor(self, body: str) -> tuple[int, Pose]:
-        """Return the moving joint (−1: none) that carries a body, and the body's frame in its outer side."""
+        """Return the moving joint (−1: none) that carries a body, and the body's frame relative to its outer side."""
         if body == WORLD:
             return -1, Pose.identity()
         if body not in self._anchors:
@@ -116,7 +116,7 @@ class MovingTree:
         return out
 
     def _axes(self, X_in: Array, X_out: Array) -> tuple[Array, Array]:
-        """Return velocities at the origin and angular ones per unit rate; X_in and X_out (K, n, 4, 4)."""
+        """Return velocities at the world origin and angular velocities per unit rate; X_in and X_out (K, n, 4, 4)."""
         v0 = np.zeros((len(X_in), int(self.first[-1]), 3))
         omega = np.zeros_like(v0)
         for kind in self._kinds:
@@ -131,14 +131,14 @@ class MovingTree:
         return v0, omega
 
     def _inner_side(self, joint: TreeJoint) -> tuple[int, Pose]:
-        """Return the moving joint that carries a joint, and the joint's inner side in its outer side."""
+        """Return the moving joint that carries ``joint``, and the inner side of ``joint`` in its outer-side frame."""
         if joint.pair is None:
             return -1, Pose.identity()
         parent, X = self.anchor(joint.inner)
         return parent, X @ (joint.pair.X_BS if joint.reversed else joint.pair.X_AP)
 
     def _outer_body(self, joint: TreeJoint) -> Pose:
-        """Return the outer body's frame in the outer side of its joint."""
+        """Return the outer body's frame relative to the outer side of its joint."""
         if joint.pair is None:
             return Pose(np.eye(3), -self.mech.bodies[self.mech.body_index[joint.outer]].p_LC)
         return joint.pair.X_AP.inverse() if joint.reversed else joint.pair.X_SB
@@ -184,7 +184,7 @@ def homogeneous(poses: Iterable[Pose]) -> Array:
 
 # Many joints of one type at many poses at once: X_PS, motion subspaces, steps.
 #
-# The same as ``model.mechanism.joint`` computes for one joint at one pose, over leading axes.
+# Vectorised counterpart of ``model.mechanism.joint``, which treats one joint at one pose.
 
 
 def transforms(kind: str, free: tuple[str, ...], pitch: Array, q: Array) -> tuple[Array, Array]:
@@ -197,7 +197,7 @@ def transforms(kind: str, free: tuple[str, ...], pitch: Array, q: Array) -> tupl
     free : tuple of str
         Its freedoms.
     pitch : (n,) array
-        Travel per turn of each joint, m/rad.
+        Travel per radian of each joint, m/rad.
     q : (K, n, nq) array
         Coordinates, rad and m.
 
@@ -273,7 +273,7 @@ def _turns(axis: int, angle: Array) -> Array:
 
 
 def _product(a: AnyArray, b: AnyArray) -> Array:
-    """Return a ∘ b of quaternions a (..., 4) and b (..., 4): first b's turn, then a's."""
+    """Return the product a ∘ b of quaternions a (..., 4) and b (..., 4): rotation b, then rotation a."""
     va, wa, vb, wb = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
     vector = wa * vb + wb * va + cross(va, vb)
     return np.concatenate((vector, wa * wb - (va * vb).sum(axis=-1, keepdims=True)), axis=-1)

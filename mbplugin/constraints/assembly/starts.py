@@ -1,4 +1,4 @@
-"""Poses to start a descent from: drawn inside the joint limits, all turns alike where there are none."""
+"""Random starting poses inside joint limits, distances between poses, joint limits, and the closed pose."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from mbplugin.model.mechanism.pair import Freedom, RowKind, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array, is_turn
 from mbplugin.phrases import one_line_repr
 
-#: How far a travel without limits is drawn to either side, in characteristic lengths.
+#: Range to either side from which a travel without limits is drawn, in characteristic lengths.
 _REACH = 2.0
 _TURN = 2 * np.pi
-#: What is beyond a limit by less is rounding: rad or lengths of the mechanism, and parts of the value.
+#: Rounding tolerance of limits: rad or lengths of the mechanism, and as a fraction of the value.
 _LIMIT_SLACK = 1e-9
 
 
 def drawn(closure: Closure, Q: Array, joints: Iterable[int], rng: np.random.Generator) -> Array:
-    """Return poses Q (K, nq) with the coordinates of some joints drawn anew, each on its own.
+    """Return poses Q (K, nq) with the coordinates of some joints drawn at random, independently of each other.
 
-    Angles come from their limits, or ±π; travels from theirs, or some lengths about where they are.
+    Angles are drawn within their limits or ±π, travels within their limits or some lengths about their value.
 
     Parameters
     ----------
     joints : iterable of int
-        Positions among ``mech.tree.joints``.
+        Indices among ``mech.tree.joints``.
     """
     out = np.array(Q)
     for k in joints:
@@ -38,13 +38,13 @@ def drawn(closure: Closure, Q: Array, joints: Iterable[int], rng: np.random.Gene
 
 
 def _drawn(closure: Closure, joint: TreeJoint, q: Array, rng: np.random.Generator) -> Array:
-    """Return coordinates (K, c) of a joint drawn anew in place of q (K, c)."""
+    """Return random coordinates (K, c) of a joint in place of q (K, c)."""
     out = np.array(q)
     kind = "floating" if joint.pair is None else joint.pair.type
     travels = q.shape[1]
     if has_quaternion(kind):
         travels -= 4
-        # directions of normal numbers are uniform on the sphere, and so are such rotations
+        # normalised Gaussian vectors are uniform on the sphere, so these rotations are uniform
         turn = rng.normal(size=(len(q), 4))
         out[:, travels:] = turn / np.linalg.norm(turn, axis=1, keepdims=True)
     for slot in range(travels):
@@ -56,23 +56,23 @@ def _drawn(closure: Closure, joint: TreeJoint, q: Array, rng: np.random.Generato
 
 
 def _range(freedom: Freedom, is_angle: bool, length: float, q: Array) -> tuple[Array, Array]:
-    """Return the range from which a coordinate q (K,) is drawn; limits that exclude each other do not count."""
+    """Return the range from which a coordinate q (K,) is drawn; contradictory limits are ignored."""
     reach, middle = (np.pi, np.zeros_like(q)) if is_angle else (_REACH * length, q)
     lower, upper = freedom.lower, freedom.upper
     if lower > upper:
         lower, upper = -np.inf, np.inf
     if np.isfinite(lower) and np.isfinite(upper) and (not is_angle or upper - lower <= 2 * np.pi):
         return np.full_like(q, lower), np.full_like(q, upper)
-    # one limit, or several turns: the part that is near
+    # one limit, or several turns: use the part near the current value (or zero angle)
     low = np.maximum(lower, np.minimum(middle - reach, upper - 2 * reach))
     return low, np.minimum(upper, low + 2 * reach)
 
 
-# How far one pose is from another, and which turns of its angles are the nearest.
+# Distances between poses, and the nearest full turns of their angles.
 
 
 def distances(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -> Array:
-    """Return how far poses Q (K, nq) are from q (nq,) in some joints: root of the sum of squares, (K,).
+    """Return the Euclidean distances (K,) of poses Q (K, nq) from q (nq,) in some joints.
 
     Turns in rad, travels in characteristic lengths.
     """
@@ -90,10 +90,10 @@ def distances(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -> Ar
 
 
 def nearest_turns(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -> Array:
-    """Return poses Q (K, nq) with whole turns taken off where that is the same pose.
+    """Return poses Q (K, nq) with angles shifted by full turns where that does not change the pose.
 
-    Angles come into their limits where whole turns bring them there, otherwise near those of q (nq,). Screws
-    and joints of which a coupling or a driver speaks keep their turns.
+    Angles move into their limits if full turns allow, otherwise near those of q (nq,). Screws, and joints
+    measured by a coupling or driver, keep their turns.
     """
     out = np.array(Q)
     for k in joints:
@@ -115,18 +115,18 @@ def nearest_turns(closure: Closure, Q: Array, q: Array, joints: Iterable[int]) -
     return out
 
 
-# Joint limits: a closed pose inside them where one is found near.
+# Joint limits: a nearby closed pose inside them, if one is found.
 
 
 def respect_limits(
     closure: Closure, start: Array, q: Array, movable: AnyArray
 ) -> tuple[Array, tuple[str, ...]]:
-    """Return a closed pose (nq,) inside the joint limits where one is found, and who is left outside.
+    """Return a closed pose (nq,) inside the joint limits if one is found, and the joints left outside.
 
     Parameters
     ----------
     start, q : (nq,) array
-        The given pose, whose joints outside their limits do not count, and the closed one.
+        The given pose, whose limit violations are tolerated, and the closed one.
     movable : (nv,) bool array
         Rates that may change.
     """
@@ -147,7 +147,7 @@ def respect_limits(
 
 
 def beyond_limits(closure: Closure, q: Array) -> dict[str, float]:
-    """Return the single-freedom joints outside their limits at q (nq,), and the limit they passed."""
+    """Return the single-freedom joints outside their limits at q (nq,), with the violated limit."""
     beyond: dict[str, float] = {}
     for joint in closure.mech.tree.joints:
         if joint.pair is None or len(joint.pair.freedoms) != 1:
@@ -159,13 +159,13 @@ def beyond_limits(closure: Closure, q: Array) -> dict[str, float]:
     return beyond
 
 
-# What closing a pose found.
+# Result of closing a pose.
 
 
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """A closed pose and how well each constraint is closed.
+    """A closed pose and the residual of each constraint.
 
     Parameters
     ----------
@@ -179,11 +179,11 @@ class Assembly:
     beyond_limits : tuple of str
         Joints that had to leave their limits.
     starts : int
-        Poses from which the hardest group was closed, the given one among them; 0 where all were closed.
+        Starting poses tried for the hardest group, including the given one; 0 if all were closed already.
     degenerate : tuple of str
-        Constraints whose rows lose rank at the nearest closed pose that was found, but not at others.
+        Constraints whose rows lose rank at the nearest closed pose found, but not at others.
     turned_file : tuple of str
-        Constraints whose largest residual at the given pose is that of a rotation.
+        Constraints whose largest residual at the given pose is a rotation.
     """
 
     q: Array

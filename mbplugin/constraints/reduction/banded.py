@@ -1,7 +1,7 @@
-"""Least squares whose unknowns couple with few others, by a banded orthogonal factorization.
+"""Sparse least squares by a banded orthogonal factorisation.
 
-Of loops in a chain each unknown meets its neighbours only. Ordered along the chain, the triangular factor R is a
-narrow band, and far from its diagonal its inverse fades away.
+In a chain of loops each unknown couples only with its neighbours. With the unknowns ordered along the chain, the
+triangular factor R is a narrow band, and its inverse decays away from the diagonal.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from mbplugin.constraints.reduction.frontal_qr import strip_of
 from mbplugin.model.spatial import AnyArray, Array
 
-#: Unknowns that are eliminated at once, at least.
+#: Smallest number of unknowns eliminated at once.
 _AT_ONCE = 8
-#: Columns of the inverse of R that are computed at once.
+#: Number of columns of the inverse of R computed at once.
 _INVERTED = 64
-#: An entry of the inverse of R that is smaller beside the diagonal one of its row is rounding.
+#: Entries of the inverse of R below this fraction of the diagonal entry of their row are rounding.
 _FADED = 1e-14
 #: Steps of inverse iteration.
 _POWERS = 20
@@ -51,21 +51,21 @@ class BandedFactor:
         return y
 
     def smallest(self) -> float:
-        """Return an estimate of the smallest singular value of A, hardly ever more than a tenth too large."""
+        """Return an estimate of the smallest singular value of A, rarely more than 10 % too large."""
         x = np.random.default_rng(0).normal(size=len(self.order))
         for _ in range(_POWERS):
             x = self._solve(self._solve_transposed(x / np.linalg.norm(x)))
         return float(1.0 / np.sqrt(np.linalg.norm(x)))
 
     def inverse(self) -> csr_array:
-        """Return G (p, p) with G Gᵀ = (AᵀA)⁻¹: the rows of P R⁻¹, without what has faded."""
+        """Return G (p, p) with G Gᵀ = (AᵀA)⁻¹: P R⁻¹ without negligible entries."""
         p, width = self.band.shape[1], len(self.band)
         faded = _FADED / np.abs(self.band[-1])
         rows, columns, data = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
         for start in range(0, p, _INVERTED):
             stop, reach = min(start + _INVERTED, p), _INVERTED + width
             while True:
-                # a diagonal piece of R has the same piece of the inverse as its own
+                # the inverse of a diagonal block of R is the same block of R⁻¹
                 first = max(0, start - reach)
                 unit = np.eye(stop - first, stop - start, first - start)
                 X = _solved(0, self.band[:, first:stop], unit)
@@ -102,12 +102,12 @@ def _solved(lower: int, band: Array, c: Array) -> Array:
 
 
 def banded_factor(A: csr_array, rhs: Array) -> BandedFactor:
-    """Return the factor of A (k, p) with a right-hand side ``rhs`` (k,), along a band that is narrow.
+    """Return the banded factor of A (k, p) with a right-hand side ``rhs`` (k,).
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        A has not full rank.
+        A does not have full rank.
     """
     order = _along_a_band(A)
     A, rhs, first, last = _by_first_unknown(A[:, order], rhs)
@@ -124,7 +124,7 @@ def banded_factor(A: csr_array, rhs: Array) -> BandedFactor:
         own = strip_of(A, here)
         front[len(carried) :, own.columns - start] = own.values
         front[:, -1] = np.concatenate((carried[:, -1], rhs[here]))
-        # large rows first: what is soft does not take the digits of what is stiff
+        # large rows first, so that soft elements do not spoil the accuracy of stiff ones
         front = front[np.argsort(-np.linalg.norm(front[:, :-1], axis=1), kind="stable")]
         front = np.asarray(np.linalg.qr(front, mode="r"))
         if len(front) < stop - start:
@@ -135,10 +135,7 @@ def banded_factor(A: csr_array, rhs: Array) -> BandedFactor:
 
 
 def _by_first_unknown(A: csr_array, rhs: Array) -> tuple[csr_array, Array, AnyArray, AnyArray]:
-    """Return rows of A (k, p) and ``rhs`` (k,) by their first unknown, without empty ones, and their first and last.
-
-    Unknowns are (j,) each.
-    """
+    """Return nonempty rows of A (k, p) and ``rhs`` (k,), sorted by first unknown, and first and last unknowns (j,)."""
     A.sort_indices()
     filled = np.flatnonzero(np.diff(A.indptr))
     first, last = A.indices[A.indptr[filled]], A.indices[A.indptr[filled + 1] - 1]
@@ -147,13 +144,13 @@ def _by_first_unknown(A: csr_array, rhs: Array) -> tuple[csr_array, Array, AnyAr
 
 
 def _along_a_band(A: csr_array) -> AnyArray:
-    """Return the unknowns of A (k, p) in an order, (p,), in which those that share a row are near each other."""
+    """Return an order (p,) of the unknowns of A (k, p) in which those that share a row are close together."""
     touched = abs(A)
     return np.asarray(reverse_cuthill_mckee((touched.T @ touched).tocsr(), symmetric_mode=True))
 
 
 def _band(pieces: list[Array], p: int) -> Array:
-    """Return the diagonals (b + 1, p) of a triangular matrix whose rows are the pieces, from the diagonal on."""
+    """Return the diagonals (b + 1, p) of the triangular matrix whose rows, from the diagonal on, are in ``pieces``."""
     rows, columns, data, start = [], [], [], 0
     for piece in pieces:
         i, j = np.nonzero(np.triu(piece[:, :-1]))

@@ -1,9 +1,9 @@
-"""Rank and left null space of a large sparse block, by merging rows in small dense fronts.
+"""Rank and left null space of a large sparse block by frontal QR: rows are merged in small dense fronts.
 
-A front holds the rows that share a tree joint. Eliminating the joint rotates these rows so that few of
-them have an entry in its rates (they are independent) and the rest have none; the rest goes on to the
-joints it still touches. Rows that touch nothing any more are redundant. Every rotation is kept, so that
-left null vectors follow from it in linear time, and rank is decided pivot by pivot, where it is local.
+A front holds rows that share a tree joint. Eliminating the joint rotates these rows so that few of them
+have entries in its rates (they are independent) and the others have none; the others move on to their
+remaining joints. Rows without any entries left are redundant. All rotations are stored, so left null
+vectors follow in linear time, and rank is decided locally, pivot by pivot.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from mbplugin.model.spatial import AnyArray, Array
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Rows of a front this small against the largest constraint are looked at for dependence at once.
+#: A front with a row below this fraction of the largest constraint is checked for dependence immediately.
 _SMALL = 0.1
-#: What is smaller in all rows of a column is rounding; columns are of unit size.
+#: A column whose entries are all below this is rounding; columns are of unit size.
 _NOTHING = 1e-9
 
 
@@ -38,7 +38,7 @@ class Elimination:
     pivots : (rank,) array
         Sizes of the accepted pivots, relative; decreasing.
     rejected : array
-        Sizes of what was taken for zero, relative; decreasing.
+        Sizes of pivots and rows taken as zero, relative; decreasing.
     """
 
     rows: int
@@ -61,7 +61,7 @@ class Elimination:
         return mu
 
     def null_strips(self) -> dict[int, Strip]:
-        """Return by row, in those that are not zero, an orthonormal basis of the left null vectors."""
+        """Return an orthonormal basis of the left null vectors as a strip for each nonzero row."""
         mu = {slot: Strip(np.array([k]), np.ones((1, 1))) for k, slot in enumerate(self._null.tolist())}
         for slots, Q in reversed(self._rotations):
             here = [k for k, slot in enumerate(slots.tolist()) if slot in mu]
@@ -83,7 +83,7 @@ class _Front:
 
 
 class _Elimination:
-    """The fronts that are left, and which of them touch a joint."""
+    """Work state of an elimination: the remaining fronts, and those that touch each joint."""
 
     def __init__(self, entries: Sequence[Entry], tolerance: float) -> None:
         self.tolerance = tolerance
@@ -104,7 +104,7 @@ class _Elimination:
         self.covered = {row for start, stop in by_rows for row in range(start, stop)}
 
     def put(self, front: _Front) -> None:
-        """Take a front in, after its rows without entries have been separated."""
+        """Add a front after separating its rows without entries."""
         front = self.compressed(front)
         if not len(front.slots):
             return
@@ -114,7 +114,7 @@ class _Elimination:
             self.touching.setdefault(joint, set()).add(number)
 
     def compressed(self, front: _Front) -> _Front:
-        """Rotate a front's rows so that as few as possible have entries; the others are redundant."""
+        """Return a front rotated so that as few rows as possible have entries; record the others as redundant."""
         joints = list(front.values)
         stacked = np.hstack([front.values[j] for j in joints]) if joints else np.zeros((len(front.slots), 0))
         size = np.sqrt((stacked * stacked).sum(axis=1)) / self.unit
@@ -136,9 +136,9 @@ class _Elimination:
         return _Front(slots, values)
 
     def rotate(self, slots: AnyArray, leading: Array, values: Array) -> tuple[int, Array]:
-        """Rotate the rows ``slots`` (k,) so that the first ones alone have ``leading`` (k, f) entries.
+        """Rotate the rows ``slots`` (k,) so that only the first ones have ``leading`` (k, f) entries.
 
-        Returns how many these are, and the rotated ``values`` (k, n).
+        Return the number of these rows, and the rotated ``values`` (k, n).
         """
         if leading.shape[1] == 1:
             U, sigma = _reflection(leading[:, 0])
@@ -151,7 +151,7 @@ class _Elimination:
         return rank, U.T @ values
 
     def eliminate(self, joint: int) -> None:
-        """Merge the fronts that touch a joint, take its pivots, and put the rest back."""
+        """Merge the fronts that touch a joint, record its pivots, and put the remaining rows back."""
         members = [self.fronts.pop(number) for number in sorted(self.touching.pop(joint))]
         joints = list(dict.fromkeys(j for f in members for j in f.values if j != joint))
         widths = {j: f.values[j].shape[1] for f in members for j in f.values}
@@ -221,12 +221,12 @@ def _size(work: _Elimination, joint: int) -> int:
 
 
 def _decreasing(parts: Sequence[Array]) -> Array:
-    """Return all values (n,), the largest first."""
+    """Return all values (n,) in decreasing order."""
     return np.asarray(np.sort(np.concatenate(parts))[::-1] if parts else np.zeros(0))
 
 
 def _reflection(column: Array) -> tuple[Array, Array]:
-    """Return the Householder reflection that takes a column (k,) to its first entry, and its length (1,)."""
+    """Return the Householder reflection that maps a column (k,) to its first entry, and the column's norm (1,)."""
     length = np.sqrt(column @ column)
     w = np.array(column)
     w[0] += length if column[0] >= 0 else -length
@@ -237,12 +237,12 @@ def _reflection(column: Array) -> tuple[Array, Array]:
     return U, np.array([length])
 
 
-# Rows of a wide matrix that have entries in few of its columns.
+# Rows of a wide matrix with entries in few of its columns.
 
 
 @dataclass(frozen=True, eq=False)
 class Strip:
-    """Some rows, in the columns where they have entries.
+    """Some rows of a matrix, stored only in the columns where they have entries.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ class Strip:
     values: Array
 
     def times(self, matrix: Array) -> Strip:
-        """Return ``matrix`` (r, k) times these rows, without columns that are rounding."""
+        """Return ``matrix`` (r, k) times these rows, without columns of rounding size."""
         values = matrix @ self.values
         kept = np.abs(values).max(axis=0, initial=0.0) > _NOTHING
         return Strip(self.columns[kept], values[:, kept])
@@ -285,6 +285,6 @@ def stacked(strips: Sequence[Strip]) -> Strip:
 
 
 def added(strips: Sequence[Strip]) -> Strip:
-    """Return the sum of strips of as many rows, without columns where they cancel each other."""
+    """Return the sum of strips with equal numbers of rows, without columns that cancel."""
     together, count = stacked(strips), len(strips[0].values)
     return together.times(np.tile(np.eye(count), len(strips))) if len(strips) > 1 else together

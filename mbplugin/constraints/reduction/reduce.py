@@ -1,8 +1,8 @@
-"""Reduction of a block to joint rates: the scaled closure Jacobian, and statics back to all rows.
+"""Reduction of a block to joint rates: the scaled closure Jacobian, and statics to recover all rows.
 
-Tree pairs are independent by construction, so they are eliminated exactly and rank is decided on the
-few rows that are left, J = C_rest S. The same tree carries a left null vector of J back
-to the self-stress in every tree pair.
+Tree pairs are independent by construction, so they are eliminated exactly, and rank is decided on the few
+remaining rows, J = C_rest S. Statics along the same tree extend a left null vector of J to the self-stress
+in every tree pair.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from mbplugin.model.spatial import ROTATION, Array, shift_rows
 from mbplugin.phrases import one_line_repr
 
 _Bond = frozenset[str]
-#: In a large loop distant joints have long lever arms and many joints add up; both would set the scale
-#: and drown the other rows. Beyond ten times the ordinary size a rate, or a row, is measured in larger
-#: units. It is the size that entries could have, not the one they have, so no rounding is blown up.
+#: In a large loop distant joints have long lever arms and many joints add up; both would dominate the scale
+#: of the other rows. A rate or row beyond ten times the ordinary size is therefore measured in larger units.
+#: The bound of the entries counts, not their actual size, so rounding is not amplified.
 _LARGE = 10.0
-#: Rows that act on two bodies alike cancel on the bodies that carry both, up to this.
+#: Rows on two bodies cancel on a common carrier if the sum is below this.
 _CANCELLED = 1e-12
 
 
-# The tree of a block: the freedoms of each tree joint, and the wrench that its pair transmits.
+# The tree of a block: freedoms of each tree joint, and the wrench that its pair transmits.
 
 
 @one_line_repr
@@ -61,13 +61,13 @@ class TreeJointRows:
     rates : slice
         Its columns of J.
     local : (6, f) array
-        Orthonormal motion axes at its own point.
+        Orthonormal motion axes at the joint's point.
     rows : Rows or None
-        Its pair's rows; None where a root floats.
+        Rows of its pair; None for a floating root.
     arm : (3,) array
-        From its own point to the block's, in characteristic lengths.
+        From the joint's point to the block's, in characteristic lengths.
     own : (k, 6) array
-        The rows on a twist of ``outer`` at its own point.
+        The rows on the twist of ``outer`` at the joint's point.
     """
 
     inner: str
@@ -88,7 +88,7 @@ def block_links(
     frame: BlockFrame,
     grounded: bool,
 ) -> tuple[TreeJointRows, ...]:
-    """Return the tree joints of a block, outwards; their axes are what their rows leave free."""
+    """Return the tree joints of a block, outwards; their axes span the twists that their rows leave free."""
     at = [_place(mech, poses, joint) for joint in tree.joints]
     W = _own_rows(mech, poses, tree, rows, frame, at)
     free = _free_twists(W, frame.mask)
@@ -99,7 +99,7 @@ def block_links(
     for k, joint in enumerate(tree.joints):
         local = free[k]
         if joint.pair is None and not reference_chosen:
-            # without the ground the first root is the reference: no row sees the block move as one
+            # without ground the first root is the reference, since rigid motion of the block affects no row
             reference_chosen, local = True, np.zeros((6, 0))
         depth[joint.outer] = depth.get(joint.inner, 0) + 1
         slot = slice(rates, rates + local.shape[1])
@@ -112,9 +112,9 @@ def block_links(
 
 
 def balancing(links: Sequence[TreeJointRows]) -> list[Array]:
-    """Return the maps from a wrench on each ``outer``, about the block's point, to the multipliers that balance it.
+    """Return, for each joint, the matrix (k, 6) from a wrench on ``outer`` about the block's point to its multipliers.
 
-    One matrix (k, 6) per joint.
+    These multipliers of the joint's rows balance the wrench.
     """
     own = [link.own for link in links]
     carries = _by_shape(own, lambda stack: np.asarray(-np.linalg.pinv(np.swapaxes(stack, 1, 2)), dtype=float))
@@ -146,7 +146,7 @@ def _own_rows(
     frame: BlockFrame,
     at: Sequence[Array],
 ) -> list[Array]:
-    """Return each joint's rows (k, 6) on its outer body, about its own point; none where it floats."""
+    """Return each joint's rows (k, 6) on its outer body about the joint's point; no rows for a floating root."""
     out: list[Array] = [np.zeros((0, 6))] * len(at)
     paired = [k for k, joint in enumerate(tree.joints) if joint.pair is not None]
     items = []
@@ -163,7 +163,7 @@ def _own_rows(
 def _free_twists(W: list[Array], mask: Array) -> list[Array]:
     """Return orthonormal bases (6, f) of the twists that independent rows leave free; ``mask`` (6,).
 
-    Their columns are pure translations and pure rotations where there are any.
+    Columns are pure translations or pure rotations where possible.
     """
     inside = mask > 0
 
@@ -197,15 +197,15 @@ def _by_shape(matrices: list[Array], function: Callable[[Array], Array]) -> list
 
 # Independent blocks of the constraint graph: sets of constraints that can share a self-stress.
 #
-# Nodes are the bodies and the ground. Every pair, driver, lock and Pfaffian row is a bond of its own,
-# so that two parallel bonds are a cycle; a coupling merges the blocks of its joints. What lies in no
-# cycle carries no self-stress.
+# Nodes are the bodies and the ground. Every pair, driver, lock and Pfaffian row is a separate edge ("bond"), so
+# two parallel bonds form a cycle; a coupling merges the blocks of its joints. A bond outside all cycles carries
+# no self-stress.
 
 
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Constraints that may restrain one another.
+    """Constraints that can share a self-stress.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class Block:
 
 
 def find_blocks(mech: Mechanism) -> tuple[Block, ...]:
-    """Return the blocks that hold more than one bond, in file order."""
+    """Return the blocks with more than one bond, in file order."""
     if not (mech.tree.cut or mech.couplings or mech.drivers or mech.locks or mech.pfaffians):
         return ()
     bonds = {c.name: _bonds(mech, c) for c in mech.constraints()}
@@ -239,7 +239,7 @@ def find_blocks(mech: Mechanism) -> tuple[Block, ...]:
 
 
 def _bonds(mech: Mechanism, constraint: Constraint) -> list[_Bond]:
-    """Return the body pairs that a constraint ties, one per edge of the graph."""
+    """Return the body pairs that a constraint connects, one per edge of the graph."""
     match constraint:
         case Pair():
             tied = [constraint.bodies] if constraint.kind.constrained else []
@@ -284,7 +284,7 @@ class Entry:
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class ReducedBlock:
-    """The closure Jacobian of one block, dimensionless, and the way back to its tree pairs.
+    """The dimensionless closure Jacobian of one block, and the statics of its tree pairs.
 
     Parameters
     ----------
@@ -295,13 +295,13 @@ class ReducedBlock:
     tree_rows, rest : tuple of Rows
         Rows of the tree pairs, and those of J.
     misfit : float
-        The most that a pair leaves open at the pose, rad or lengths ℓ.
+        Largest position residual of a pair at the pose, rad or lengths ℓ.
     row_units : (k,) array
-        Of the rows of J.
+        Units of the rows of J.
     links : tuple of TreeJointRows
         The tree, outwards.
     wrenches : tuple of (str, slice, (n, 6) array)
-        The body, the rows of J, and these rows on its twist about the block's point.
+        Body, rows of J, and coefficients of these rows on the body's twist about the block's point.
     """
 
     block: Block
@@ -341,13 +341,13 @@ class ReducedBlock:
 
     @cached_property
     def scale(self) -> Array:
-        """Factor of each row of the block that makes it dimensionless, (m,)."""
+        """Factor that makes each row of the block dimensionless, (m,)."""
         scales = [row_scale(r, self.length) for r in self.rows]
         return np.concatenate(scales) if scales else np.zeros(0)
 
     @cached_property
     def balancing(self) -> dict[str, Array]:
-        """What takes a wrench on a body, about the block's point, to the multipliers (k,) of its tree joint."""
+        """Matrix (k, 6) for each body from a wrench on it, about the block's point, to its tree joint's multipliers."""
         carries = zip(self.links, balancing(self.links), strict=True)
         return {link.outer: matrix for link, matrix in carries}
 
@@ -370,7 +370,7 @@ class ReducedBlock:
         return self.frame.rows_at(rows, entry, poses.p_WC[body], self.frame.point)
 
     def self_stresses(self, mu: Array) -> Array:
-        """Carry left null vectors mu (k, p) of J by statics to all rows of the block, (m, p).
+        """Return the self-stresses (m, p) of all rows of the block from left null vectors mu (k, p) of J, by statics.
 
         The reaction in a tree pair balances the closure wrenches on the bodies it supports. Values
         are scaled: a multiplier in N or N·m is ``scale`` times its value here.
@@ -458,7 +458,7 @@ def _wrenches(
     start = 0
     for r in rest:
         if not r.components:
-            # none lies in the plane; an empty slice would begin where the next constraint's does
+            # no row in the plane; an empty slice would have the same start as the next constraint's
             continue
         rows = slice(start, start + len(r.components))
         start = rows.stop
@@ -471,9 +471,9 @@ def _wrenches(
 def _entries(
     links: Sequence[TreeJointRows], wrenches: Sequence[tuple[str, slice, Array]]
 ) -> list[tuple[Entry, Array]]:
-    """Return the pieces of J, each with the size that its entries could have."""
+    """Return the pieces of J, each with an upper bound of its entries."""
     inward = {link.outer: link for link in links}
-    # of all joints at once: one call for each would take longer than what it computes
+    # for all joints at once, since the overhead of a call per joint would dominate
     translations, rotations = _sizes(np.hstack([link.local for link in links]).T) if links else ((), ())
     speeds = {link.outer: (translations[link.rates], rotations[link.rates]) for link in links}
     out: list[tuple[Entry, Array]] = []
@@ -486,12 +486,12 @@ def _entries(
         for body, _, W in together:
             acting[body] = acting[body] + W if body in acting else W
         while acting:
-            # from the outermost body inwards; what cancels on a common carrier stops there
+            # from the outermost body inwards; rows that cancel on a common carrier end there
             body = max(acting, key=lambda name: inward[name].depth)
             W, link = acting.pop(body), inward[body]
             if link.local.shape[1]:
                 own = shift_rows(W, link.arm)
-                # how large the entries could be, whatever the directions of rows and axes
+                # bound of the entries for any directions of rows and axes
                 (force, moment), (v, omega) = _sizes(own), speeds[body]
                 size = force[:, None] * v + moment[:, None] * omega
                 out.append((Entry(rows, link.rates, own @ link.local), size))
@@ -520,6 +520,6 @@ def _in_ordinary_units(
 
 
 def _sizes(rows: Array) -> tuple[Array, Array]:
-    """Return the lengths of the translation and of the rotation parts of rows (k, 6)."""
+    """Return the norms of the translation and rotation parts of rows (k, 6)."""
     force, moment = np.sqrt((rows * rows).reshape(-1, 2, 3).sum(axis=2)).T
     return force, moment

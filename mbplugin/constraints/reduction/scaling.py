@@ -1,4 +1,4 @@
-"""Making rows dimensionless: one characteristic length ℓ for a block."""
+"""Dimensionless rows with one characteristic length ℓ per block, and the tree velocity transformation."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from mbplugin.model.spatial import (
 )
 from mbplugin.phrases import median
 
-#: A lever arm counts as zero below this fraction of the longest one, …
+#: A lever arm counts as zero below this fraction of the longest one.
 _LEVER_ARM_FLOOR = 1e-9
-#: … and a length does when it is rounding noise of the numbers it comes from, as a fraction of the largest.
+#: A length counts as zero below this fraction of the largest coordinate it is computed from (rounding noise).
 _NOISE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class BlockFrame:
-    """Where and in which units a block is written: lengths by ℓ, moments about one point.
+    """Reference of a block's dimensionless rows: lengths in units of ℓ, moments about one point.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class BlockFrame:
     point : (3,) array
         Near the block, so that lever arms stay small, m.
     mask : (6,) array
-        One for the components of a twist that the view has (space or a plane), else zero.
+        One for the twist components of the view (space or a plane), else zero.
     """
 
     length: float
@@ -48,7 +48,7 @@ class BlockFrame:
     mask: Array
 
     def rows_at_all(self, items: Sequence[tuple[Rows, Array, Array, Array]]) -> list[Array]:
-        """Return :meth:`rows_at` of many (rows, entry, p_WC, at), those of one shape together."""
+        """Return :meth:`rows_at` of many (rows, entry, p_WC, at), vectorised over equal shapes."""
         out: list[Array] = [np.zeros((0, 6))] * len(items)
         by_count: dict[int, list[int]] = {}
         for k, (_, entry, _, _) in enumerate(items):
@@ -72,7 +72,7 @@ class BlockFrame:
         Parameters
         ----------
         entry : (k, 6) array
-            On the body's twist at its centre of mass.
+            Coefficients on the body's twist at its centre of mass.
         p_WC, at : (3,) array
             The centre of mass and the point, m.
         """
@@ -83,8 +83,8 @@ class BlockFrame:
 def characteristic_length(rows: Sequence[Rows], points: Array, mech: Mechanism) -> float:
     """Return the median nonzero lever arm |rotation part|/|translation part| of the rows, m.
 
-    Where there is none, the extent of the bodies' centres of mass ``points`` (n, 3); where that is zero
-    too, the largest distance of a joint from a centre of mass; 1 m where nothing has a length.
+    If there is none, return the extent of the bodies' centres of mass ``points`` (n, 3); if that is zero too, the
+    largest distance of a joint from a centre of mass; if all are zero, 1 m.
     """
     entries = [entry[r.translation] for r in rows for _, entry in r.entries]
     stacked = np.concatenate(entries) if entries else np.zeros((0, 6))
@@ -102,7 +102,7 @@ def characteristic_length(rows: Sequence[Rows], points: Array, mech: Mechanism) 
 def rate_scale(mech: Mechanism, length: float) -> Array:
     """Return the unit of each joint rate, (nv,): ``length`` (m) for travels, 1 rad for turns.
 
-    Rates divided by it are comparable, and the same in every unit of length.
+    Rates divided by it are comparable and independent of the unit of length.
     """
     scale = np.ones(len(mech.qd_names))
     for joint in mech.tree.joints:
@@ -115,24 +115,24 @@ def row_scale(rows: Rows, length: float) -> Array:
     """Return the factor that makes each row dimensionless and of unit size, (k,)."""
     if rows.components != ("c",):
         return np.where(rows.translation, 1.0 / length, 1.0)
-    # how large a ratio was written says nothing about the constraint; terms that cancel each other do
+    # the scale of a coupling's coefficients is arbitrary, so it is normalised by its largest term before summation
     size = np.array([length] * 3 + [1.0] * 3)
     entries = (*rows.entries, *rows.parts)
     return np.array([1.0 / max(float(np.linalg.norm(_pure_part(e) * size)) for _, e in entries)])
 
 
 def _pure_part(entry: Array) -> Array:
-    """Return a coupling's entry (6,), given as ``entry`` (1, 6), without the lever arm of its translations."""
+    """Return a coupling's ``entry`` (1, 6) as (6,), without the lever arm of translations."""
     e = entry[0]
     return np.concatenate((e[:3], np.zeros(3))) if e[:3].any() else e
 
 
-# The tree velocity transformation v = S q̇, whole or only where some rows need it.
+# The tree velocity transformation v = S q̇, as a whole or applied to some rows.
 
 
 @dataclass(frozen=True, eq=False)
 class TreeMotion:
-    """Motion axes of all joint rates about one common point, and which rates move a body.
+    """Motion axes of all joint rates about one common point, and the rates that move each body.
 
     Parameters
     ----------

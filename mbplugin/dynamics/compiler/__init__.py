@@ -1,1 +1,1 @@
-"""The compiler of the kernels, and the machine code that is kept."""
+"""Compiler of the kernels, and cache of their machine code."""

@@ -1,4 +1,4 @@
-"""Where machine code is kept between processes: a folder that nobody else can write into, or none."""
+"""Cache folder of machine code: used only if no other user can write into it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import sys
 import time
 from pathlib import Path
 
-#: The name of a folder of machine code: the version of the compiler, and the state of the sources.
+#: Name of a folder of machine code: compiler version and checksum of the sources.
 _OF_A_STATE = re.compile(r"\d+(\.\w+)+-[0-9a-f]{16}")
-#: Seconds after which a folder that no process has used is removed.
+#: Seconds after which an unused folder is removed.
 _UNUSED = 30 * 24 * 3600.0
 
 
 def cache_root() -> Path | None:
-    """Return the folder of this user's caches, or None where there is none; on Windows the local one.
+    """Return the cache folder of this user, or None if there is none; on Windows the local one.
 
-    A relative ``XDG_CACHE_HOME`` is ignored, as its specification demands: it would lead into the working
-    folder, whose files are somebody else's. For the same reason numba's own settings do not count.
+    A relative ``XDG_CACHE_HOME`` is ignored, as its specification requires: it would refer to the working
+    folder, whose files may belong to somebody else. For the same reason numba's own settings are ignored.
     """
     for variable in ("XDG_CACHE_HOME", *("LOCALAPPDATA",) * (sys.platform == "win32")):
         stated = Path(os.environ.get(variable, ""))
@@ -34,10 +34,10 @@ def cache_root() -> Path | None:
 
 
 def private_folder(folder: Path) -> bool:
-    """Make a folder for this user alone, and return whether it is one.
+    """Create a folder for this user alone, and return True if it is one.
 
-    What lies in it is run: a folder that belongs to somebody else, or that others can write into, is
-    not used, and a line on stderr says so.
+    Its contents are executed: a folder that belongs to somebody else, or that others can write into, is not
+    used, and a line is printed on stderr.
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -53,9 +53,9 @@ def private_folder(folder: Path) -> bool:
 
 
 def remove_unused(folder: Path) -> None:
-    """Note that a folder of machine code is in use, and remove those beside it that have not been for long.
+    """Mark a folder of machine code as used, and remove sibling folders that have been unused for long.
 
-    Each release, and each compiler, has a folder of its own. What cannot be removed stays.
+    Each release and each compiler version has a separate folder. Folders that cannot be removed stay.
     """
     now = time.time()
     with contextlib.suppress(OSError):
@@ -68,22 +68,22 @@ def remove_unused(folder: Path) -> None:
 
 
 def say(sentence: str) -> None:
-    """Write a line about the kept code on stderr."""
+    """Print a line on stderr."""
     print(f"mbplugin: {sentence}.", file=sys.stderr, flush=True)
 
 
 def file_objection(status: os.stat_result) -> str:
-    """Return why a file of machine code is not to be trusted; empty where it is."""
+    """Return the reason not to trust a file of machine code; empty if there is none."""
     return _of_others(status) if stat.S_ISREG(status.st_mode) else "is no file"
 
 
 def _objection(status: os.stat_result) -> str:
-    """Return why machine code in a folder is not to be trusted; empty where it is."""
+    """Return the reason not to trust machine code in a folder; empty if there is none."""
     return _of_others(status) if stat.S_ISDIR(status.st_mode) else "is no folder"
 
 
 def _of_others(status: os.stat_result) -> str:
-    # Windows has other means, and keeps a user's folder to the user
+    # on Windows access lists protect a user's folder
     if not hasattr(os, "getuid"):
         return ""
     if status.st_uid != os.getuid():

@@ -1,9 +1,9 @@
-"""How kernels become machine code: each is translated once, and those below an entry are optimised together.
+"""Code libraries: each kernel is translated once, and all kernels below an entry are optimised together.
 
-Numba optimises every function with all functions below it, makes machine code of each, and does both again for
-whoever calls it. Kernels are called by other kernels; only an entry, which Python or a pointer calls, needs
-machine code. Here a kernel is one module in LLVM's language; an entry links those below it, each once, and is
-optimised as a whole.
+Numba optimises every function together with all its callees, generates machine code for each, and repeats both for
+every caller. Kernels are called only by other kernels; only an entry, called from Python or through a pointer, needs
+machine code. Here a kernel is one module of LLVM IR; an entry links each module below it once, and is optimised as a
+whole.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 class Origin(NamedTuple):
-    """What a library of a kernel was translated from.
+    """The function and signature from which a kernel's library was translated.
 
     Parameters
     ----------
     module, name : str
-        Of the function.
+        Module and qualified name of the function.
     args : tuple of numba types
     """
 
@@ -37,37 +37,37 @@ class Origin(NamedTuple):
 
 
 class KernelLibrary(JITCodeLibrary):
-    """The module of a kernel that others call: neither optimised nor machine code by itself."""
+    """The module of a kernel that others call; it is not optimised and has no machine code."""
 
     origin: Origin
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Add a module as it is: an entry is optimised with all that it holds."""
+        """Add a module without optimising it, since an entry is optimised as a whole."""
         ll_module.data_layout = self._codegen._data_layout
         self._final_module.link_in(ll_module)
 
     def finalize(self) -> None:
-        """End the module; the entry links what is called."""
+        """Finish the module; called functions are linked by the entry."""
         for library in self._linking_libraries:
-            # numba 0.59 has no such set: only what is parallel needs one there
+            # numba 0.59 has this set only for parallel code
             if hasattr(library, "_reload_init"):
                 self._reload_init.update(library._reload_init)
         self._finalized = True
 
     @property
     def called(self) -> tuple[JITCodeLibrary, ...]:
-        """Libraries of the functions that this one calls."""
+        """Libraries of the directly called functions."""
         return tuple(dict.fromkeys(self._linking_libraries))
 
     def below(self) -> Iterator[JITCodeLibrary]:
-        """Yield the libraries of the functions called, and of those that these call, more than once perhaps."""
+        """Yield the libraries of all functions called directly or indirectly, possibly repeated."""
         for library in self._linking_libraries:
             yield library
             if isinstance(library, KernelLibrary):
                 yield from library.below()
 
     def bitcode(self) -> bytes:
-        """Return the module as bytes, with what it calls that is no kernel."""
+        """Return the module as bytes, including called functions that are not kernels."""
         module = self._get_module_for_linking().clone()
         for library in self.called:
             if not isinstance(library, KernelLibrary):
@@ -78,7 +78,7 @@ class KernelLibrary(JITCodeLibrary):
     def of_bitcode(
         cls, codegen: Any, name: str, bitcode: bytes, called: list[KernelLibrary]
     ) -> KernelLibrary:
-        """Return the library of a module as :meth:`bitcode` gives it, which calls kernels."""
+        """Return the library of a module in the form of :meth:`bitcode`, which calls the kernels ``called``."""
         library = cls(codegen, name)
         library._final_module = ll.parse_bitcode(bitcode)
         library._linking_libraries = called
@@ -89,36 +89,35 @@ class KernelLibrary(JITCodeLibrary):
 class EntryLibrary(KernelLibrary):
     """The module of an entry, with all kernels below it, and its machine code."""
 
-    #: What it defines itself, and others find by name.
+    #: Names of functions that it defines itself and that stay visible.
     _own: frozenset[str] = frozenset()
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Add a module of its own."""
+        """Add a module with functions that stay visible."""
         self._own |= frozenset(self._names(ll_module.functions))
         super().add_llvm_module(ll_module)
 
     def _optimize_final_module(self) -> None:
-        """Optimise all together; what is not its own is called from nowhere else.
+        """Optimise the module as a whole, with all functions internal except the entry's own.
 
-        So a kernel with one caller becomes part of it, and of the seven numbers of an array those that nobody reads are
-        not handed on.
+        A kernel with one caller is then inlined, and unused members of the array structures are not passed on.
         """
         for function in self._final_module.functions:
             if not function.is_declaration and function.name not in self._own:
                 function.linkage = ll.Linkage.internal
-        # LLVM's first level, once: numba's own way, the third, takes half as long again and gives no faster kernels
+        # LLVM's -O1 once: numba's -O3 takes 50 % longer and gives no faster kernels
         made: Any = self._codegen._module_pass_manager(opt=1, loop_vectorize=False, slp_vectorize=False)
-        # that of an older numba stands alone
+        # older numba versions return only the pass manager
         manager, *builder = made if isinstance(made, tuple) else (made,)
         manager.run(self._final_module, *builder)
 
     def finalize(self) -> None:
-        """Link the kernels below, and optimise all together."""
+        """Link the kernels below, and optimise the whole module."""
         self._linking_libraries = list(dict.fromkeys(self.below()))
         JITCodeLibrary.finalize(self)
 
     def set_environments(self) -> None:
-        """Let the functions of the module find what they know of Python."""
+        """Set the Python environments that the functions of the module refer to."""
         codegen: Any = self._codegen
         for name in self._names(self._final_module.global_variables):
             environment = lookup_environment(name) if name.startswith(_ENVIRONMENT) else None
@@ -126,14 +125,14 @@ class EntryLibrary(KernelLibrary):
                 codegen.set_env(name, environment)
 
     def machine_code(self) -> tuple[bytes, tuple[str, ...]]:
-        """Return the machine code, and the names of what it defines."""
+        """Return the machine code, and the names that it defines."""
         module = self._final_module
         names = self._names(module.functions) + self._names(module.global_variables)
         return bytes(self._get_compiled_object()), names
 
     @classmethod
     def of_machine_code(cls, codegen: Any, name: str, code: bytes, names: tuple[str, ...]) -> EntryLibrary:
-        """Return the library of machine code as :meth:`machine_code` gives it; others cannot link it."""
+        """Return the library of machine code in the form of :meth:`machine_code`; other libraries cannot link it."""
         library = cls(codegen, name)
         library.enable_object_caching()
         library._set_compiled_object(code)
@@ -146,12 +145,11 @@ class EntryLibrary(KernelLibrary):
         return tuple(value.name for value in values if not value.is_declaration)
 
 
-# How numba translates a function, in fewer instructions: variables and loops that count nothing and raise
-# nothing.
+# Lowering with fewer instructions: variables and loops without reference counts and error checks.
 
 
 class FoldingBuilder(llvmlite_ll.IRBuilder):  # type: ignore[misc]
-    """A writer of instructions that takes a member of what was put together just before from where it came."""
+    """An IR builder that folds the extraction of a member from an aggregate that was just built."""
 
     def extract_value(self, agg: Any, idx: Any, name: str = "") -> Any:
         """Return a member of an aggregate."""
@@ -174,19 +172,19 @@ class FoldingBuilder(llvmlite_ll.IRBuilder):  # type: ignore[misc]
 
 
 class ShortLowering(Lower):
-    """How numba translates a function, in fewer instructions."""
+    """Numba's lowering of a function, with fewer instructions."""
 
     context: Any
     builder: Any
 
     def setup_function(self, fndesc: Any) -> None:
-        """Begin a function."""
+        """Start a function with the folding builder."""
         super().setup_function(fndesc)
         self.builder = FoldingBuilder(self.entry_block)
         self.call_helper = self.call_conv.init_call_helper(self.builder)
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
-        """Translate an expression."""
+        """Lower an expression."""
         if expr.op in ("pair_first", "pair_second") and not self._counted(resty):
             return self.builder.extract_value(self.loadvar(expr.value.name), int(expr.op == "pair_second"))
         if expr.op == "call" and isinstance(resty, types.RangeType) and len(expr.args) < 3:
@@ -200,17 +198,17 @@ class ShortLowering(Lower):
         return super().lower_expr(resty, expr)
 
     def incref(self, typ: Any, val: Any) -> None:
-        """Count a reference; nobody counts those to what lies within a record."""
+        """Increment a reference count, except for arrays within records."""
         if self._counted(typ):
             super().incref(typ, val)
 
     def decref(self, typ: Any, val: Any) -> None:
-        """Give a reference up."""
+        """Decrement a reference count, except for arrays within records."""
         if self._counted(typ):
             super().decref(typ, val)
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
-        """Give a variable its value; what it had is looked at only where it is counted."""
+        """Store a variable; its previous value is read only if it is reference counted."""
         kind = self.typeof(name)
         if self._counted(kind) or name in self._singly_assigned_vars:
             super().storevar(value, name, argidx)
@@ -219,7 +217,7 @@ class ShortLowering(Lower):
             self.builder.store(value, self.getvar(name))
 
     def delvar(self, name: str) -> None:
-        """End a variable; one that is not counted is left."""
+        """Delete a variable, if it is reference counted."""
         if self._counted(self.typeof(name)):
             super().delvar(name)
 
@@ -228,13 +226,13 @@ class ShortLowering(Lower):
         return tuple(self.builder.extract_value(whole, n) for n in range(number))
 
     def _counted(self, kind: Any) -> bool:
-        """Return whether a value is, or has, something that is counted."""
+        """Return True if a value is or contains something that is reference counted."""
         if not self.context.enable_nrt or isinstance(kind, types.NestedArray):
             return False
         return bool(self.context.data_model_manager[kind].contains_nrt_meminfo())
 
     def _range(self, kind: Any, args: list[Any]) -> Any:
-        """Return a range in steps of one."""
+        """Return a range with step one."""
         number = self.context.get_value_type(kind.dtype)
         bounds = [self._cast_var(one, kind.dtype) for one in args]
         zero, one = llvmlite_ll.Constant(number, 0), llvmlite_ll.Constant(number, 1)
@@ -243,7 +241,7 @@ class ShortLowering(Lower):
         return self.builder.insert_value(self.builder.insert_value(made, start, 0), stop, 1)
 
     def _iterator(self, kind: Any, start: Any, stop: Any, step: Any) -> Any:
-        """Return an iterator over a range in steps of one: its place, the end, the step, the number left."""
+        """Return an iterator over a range with step one: position (pointer), end, step, number left (pointer)."""
         place, left = (cgutils.alloca_once(self.builder, start.type) for _ in range(2))
         self.builder.store(start, place)
         self.builder.store(self.builder.sub(stop, start, flags=("nsw",)), left)
@@ -253,7 +251,7 @@ class ShortLowering(Lower):
         return made
 
     def _next(self, kind: Any, iterator: Any) -> Any:
-        """Return the next number of a range, and whether there was one; past the end it only counts on."""
+        """Return the next number of a range and whether it is valid; without a branch, counting on past the end."""
         place, step, left = (self.builder.extract_value(iterator, n) for n in (0, 2, 3))
         value, count = self.builder.load(place), self.builder.load(left)
         there = self.builder.icmp_signed(">", count, llvmlite_ll.Constant(count.type, 0))

@@ -1,4 +1,4 @@
-"""Kernels and entries as numba's dispatchers: how they are compiled, and where that is kept."""
+"""Kernels and entries as numba dispatchers, and the disk cache of their code."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ from mbplugin.dynamics.compiler.safe_points import safe_point
 from mbplugin.processes.foreign import without_collections
 
 _MAGIC = b"mbplugin machine code 2\n"
-#: What a link leads to is as little ours as a file of somebody else's, and nobody waits for a pipe.
+#: Links are not followed, since they may lead to somebody else's file, and opening a pipe does not block.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 _DIGEST = hashlib.sha256().digest_size
 _SAID: set[str] = set()
 
 
 class Kernel(CPUDispatcher):
-    """A function for other kernels, with an entry for Python where Python calls it.
+    """A function for other kernels, with an entry if Python calls it.
 
     Parameters
     ----------
     function : callable
-        Of a module; what is made of another one is not kept.
+        A module-level function; others are not cached.
     options : dict
-        Of numba.
+        Numba options.
     folder : Path, optional
-        Where what is compiled is kept.
+        Cache folder.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any], folder: Path | None) -> None:
@@ -57,15 +57,15 @@ class Kernel(CPUDispatcher):
         _keep(self, function, KernelForm(), folder)
 
     def __reduce__(self) -> Any:
-        """Return the name, by which another process finds it."""
+        """Return the qualified name, under which another process finds it."""
         return self.py_func.__qualname__
 
     def add_overload(self, made: Any) -> None:
-        """Note what was translated for a signature; Python cannot call that."""
+        """Store the translation for a signature; Python cannot call it."""
         self.overloads[tuple(made.signature.args)] = made
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Return the types of a call in a kernel; a number that the caller states is a number like others."""
+        """Return the types of a call in a kernel; literal numbers are treated like any other numbers."""
         numbers = {name: unliteral(kind) for name, kind in kws.items()}
         return super().get_call_template(tuple(unliteral(kind) for kind in args), numbers)
 
@@ -83,41 +83,41 @@ class Kernel(CPUDispatcher):
 
 
 def entry_of(function: Callable[..., Any], options: dict[str, Any], folder: Path | None) -> Any:
-    """Return a function that is compiled with all kernels below it; its machine code is kept in a folder."""
+    """Return a function that is compiled with all kernels below it, with its machine code cached in a folder."""
     made = CPUDispatcher(function, targetoptions=options, pipeline_class=EntryPipeline)
     _keep(made, function, EntryForm(), folder)
     return made
 
 
 def _keep(dispatcher: Any, function: Any, form: EntryForm | KernelForm, folder: Path | None) -> None:
-    """Let what is compiled be kept on disk, where there is a folder for it."""
+    """Cache compiled code on disk, if there is a folder."""
     if folder is not None:
         dispatcher._cache = CodeCache(function, folder, form)
 
 
-# Machine code kept on disk: one file per function, read only where its checksum fits.
+# Disk cache of machine code: one file per function, read only if its checksum matches.
 #
-# Numba's own files are an index and numbered data. An index that was cut raises out of the call of the
-# function, damaged machine code is run, two processes can take one number, and a full disk ends the run.
-# Here what does not fit is removed and compiled anew, and what cannot be written is compiled in every
+# Numba's own cache is an index and numbered data files. A truncated index raises in the call of the function,
+# damaged machine code is executed, two processes can take the same number, and a full disk ends the run.
+# Here a damaged file is removed and compiled again, and code that cannot be written is compiled in every
 # process.
 
 
 class DamagedFile(Exception):
-    """A file whose checksum does not fit, or that others may have written."""
+    """A file with a wrong checksum, or that others may have written."""
 
 
 class CodeCache(FunctionCache):
-    """What is kept of one function, as numba's dispatcher asks for it.
+    """Cache of one function, with the interface that numba's dispatcher expects.
 
     Parameters
     ----------
     function : callable
-        In Python.
+        Python function.
     folder : Path
-        For this user alone.
+        Folder for this user alone.
     form : EntryForm or KernelForm
-        What is kept.
+        Form of the cached code.
     """
 
     def __init__(self, function: Callable[..., Any], folder: Path, form: EntryForm | KernelForm) -> None:
@@ -129,22 +129,22 @@ class CodeCache(FunctionCache):
         self.enable()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code for a signature; None where none is stored or can be read."""
-        # the compiler asks before it compiles a function
+        """Return the compiled code for a signature; None if none is stored or can be read."""
+        # called before every compilation
         safe_point()
-        # what a compiler knows of types and functions takes longer to load than machine code to link
+        # only the runtime: numba's registries take longer to load than machine code to link
         rtsys.initialize(target_context)
         try:
             return self._load_overload(sig, target_context)
         except NotKept:
             return None
-        # what is unpickled may fail in any way
+        # unpickling may fail in any way
         except Exception as error:
             self._cache_file.discard(error)
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep what was compiled for a signature; where nothing can be written, nothing is kept."""
+        """Store the compiled code for a signature, if the folder is writable."""
         if not self._enabled:
             return
         try:
@@ -157,18 +157,18 @@ class CodeCache(FunctionCache):
 
 
 class _CodeFile:
-    """Machine code by key: a checksum, and a pickled mapping of keys to pickled code."""
+    """File of machine code by key: a checksum, and a pickled mapping of keys to pickled code."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def load(self, key: Any) -> Any:
-        """Return the entry stored under a key; None for none."""
+        """Return the entry stored under a key, or None."""
         kept = self._read().get(key)
         return None if kept is None else pickle.loads(kept)
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep something under a key; the file appears whole or not at all."""
+        """Store data under a key; the file is replaced atomically."""
         try:
             kept = self._read()
         except Exception as error:
@@ -177,11 +177,11 @@ class _CodeFile:
         self._write({**kept, key: _bytes_of(data)})
 
     def flush(self) -> None:
-        """Forget everything."""
+        """Remove the file."""
         self.path.unlink(missing_ok=True)
 
     def discard(self, error: Exception) -> None:
-        """Remove a damaged file, and say so."""
+        """Remove a damaged file, and print a message."""
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
         reason = str(error) if isinstance(error, DamagedFile) else type(error).__name__
@@ -220,7 +220,7 @@ class _CodeFile:
             Path(name).unlink(missing_ok=True)
 
     def _digest(self, body: bytes) -> bytes:
-        """Return the checksum, of the name too: another function's file does not fit."""
+        """Return the checksum, including the file name, so that another function's file does not match."""
         return hashlib.sha256(self.path.name.encode() + b"\0" + body).digest()
 
 
@@ -242,26 +242,26 @@ def _say_once(folder: str, error: OSError) -> None:
         say(f"machine code is not kept: {folder}: {(error.strerror or 'no reason given').lower()}")
 
 
-# What is kept of a kernel and of an entry, and what is made of that in another process.
+# Cached form of kernels and entries, and their restoration in another process.
 
 
 class CannotKeep(Exception):
-    """A function that another process would not find by its name."""
+    """A function that another process cannot find by name."""
 
 
 class NotKept(Exception):
-    """What a kernel was translated with is not there any more."""
+    """A kernel's callees have changed since it was cached."""
 
 
 class EntryForm:
-    """Of an entry: its machine code."""
+    """Cached form of an entry: its machine code."""
 
     suffix = "entry"
 
     def reduce(self, made: Any) -> Any:
         """Return the part of a compiled entry that can be pickled."""
         description = made.fndesc
-        # neither is needed, and they cannot always be pickled
+        # not needed, and not always picklable
         description.typemap = description.calltypes = None
         environments = tuple(made._find_referenced_environments())
         code, names = made.library.machine_code()
@@ -273,7 +273,7 @@ class EntryForm:
         )
 
     def rebuild(self, context: Any, kept: Any) -> Any:
-        """Return a compiled entry."""
+        """Return a compiled entry from its cached form."""
         name, code, names, description, environment, signature, reload_init, environments = kept
         for function in reload_init:
             function()
@@ -297,7 +297,7 @@ class EntryForm:
 
 
 class KernelForm:
-    """Of a kernel that others call: its module, and which kernels it calls."""
+    """Cached form of a kernel that others call: its module, and the kernels it calls."""
 
     suffix = "kernel"
 
@@ -307,7 +307,7 @@ class KernelForm:
         Raises
         ------
         CannotKeep
-            It is no function of a module, or calls one.
+            It is not a module-level function, or calls a kernel that is not.
         """
         library, description = made.library, made.fndesc
         called = [one.origin for one in library.called if isinstance(one, KernelLibrary)]
@@ -322,12 +322,12 @@ class KernelForm:
         )
 
     def rebuild(self, context: Any, kept: Any) -> Any:
-        """Return a translated kernel; those that it calls are read, or translated anew.
+        """Return a translated kernel from its cached form; its callees are loaded or translated.
 
         Raises
         ------
         NotKept
-            One that it calls has another name by now.
+            A callee now has another mangled name.
         """
         name, bitcode, origin, called, names, description, signature, reload_init = kept
         below = [_compiled(one) for one in called]
@@ -354,7 +354,7 @@ class KernelForm:
 
 
 def _find(origin: Origin) -> Any:
-    """Return the kernel of a module that something was translated from."""
+    """Return the kernel of a given origin."""
     try:
         found = reduce(getattr, origin.name.split("."), importlib.import_module(origin.module))
     except (ImportError, AttributeError):
@@ -365,7 +365,7 @@ def _find(origin: Origin) -> Any:
 
 
 def _compiled(origin: Origin) -> Any:
-    """Return a kernel, translated for the types of its arguments."""
+    """Return a kernel of a given origin, translated for its argument types."""
     kernel = _find(origin)
     kernel.compile(origin.args)
     return kernel.overloads[origin.args]

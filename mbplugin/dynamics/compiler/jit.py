@@ -1,4 +1,4 @@
-"""The compiler of the kernels: one choice of options, and machine code kept between processes."""
+"""Compilation of the kernels with one set of options, and a cache of machine code on disk."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ import numba
 from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder, remove_unused, say
 from mbplugin.processes.foreign import without_collections
 
-#: A record of composite bodies, rates or rows, or an array of them; fields are read and written as attributes.
+#: A record of composite bodies, rates or rows, or an array of these; fields are accessed as attributes.
 Records = Any
 _F = TypeVar("_F", bound=Callable[..., Any])
-#: Fused multiply-adds and division by a common factor; NaN and infinity keep their meaning.
+#: Fused multiply-adds, reciprocals and no signed zeros; NaN and infinity keep their meaning.
 _FASTMATH = {"contract", "arcp", "nsz"}
 _PLAIN: dict[str, Any] = {"error_model": "numpy", "fastmath": _FASTMATH}
 _OPTIONS = {**_PLAIN, "nopython": True}
-#: The last numba of whose insides the compiler here makes use.
+#: Latest numba version whose internals this compiler supports.
 _KNOWN = (0, 68)
 _ROOMS = ("dynamics", "simulation", "stopping")
-#: Compiled where it is used, and plain Python where it stands; and the order of the kinds of rows.
+#: Further sources of the checksum: plain Python compiled where it is used, and the order of row kinds.
 _COMPILED_ELSEWHERE = ("model/brake_law.py", "model/mechanism/pair.py")
-#: An import of constants, whose values are part of the machine code.
+#: Matches an import of constants, whose values are part of the machine code.
 _CONSTANTS = re.compile(
     rb"^from mbplugin\.([\w.]+) import (?:\([^)]*?|[^(\n]*?)\b[A-Z][A-Z_0-9]*\b", re.MULTILINE
 )
 
 
-# The message of the first motion on a machine, while the integrator is compiled.
+# Message during the first compilation of the integrator on a machine.
 
 
 def announce_compilation() -> None:
-    """Tell a user at a terminal that machine code is made now, where none has been kept yet."""
-    # a folder is looked into only for somebody who reads the answer
+    """Print a message at a terminal if no machine code is cached yet and the integrator must be compiled."""
+    # check the folder only if somebody can read the message
     if sys.stderr is None or not sys.stderr.isatty():
         return
     folder = cache_folder()
@@ -51,9 +51,9 @@ def announce_compilation() -> None:
 
 
 def kernel(function: _F) -> _F:
-    """Translate a function where a kernel calls it; what is made of it is kept on disk for the next process.
+    """Return a function that is translated when another kernel calls it, and cached on disk for the next process.
 
-    Python may call it too: then it is compiled as an entry, which takes the compiler as long as many kernels.
+    Python may call it too: it is then compiled as an entry, which takes as long as compiling many kernels.
     """
     settings: Any = numba.config
     if settings.DISABLE_JIT:
@@ -67,7 +67,7 @@ def kernel(function: _F) -> _F:
 
 
 def compiled(function: Callable[..., Any], signature: Any, *, address: bool = False) -> Any:
-    """Return a function compiled now for a signature, which Python calls; with an address where that is asked for."""
+    """Return a function compiled now for a signature, to be called from Python; with an address if requested."""
     settings: Any = numba.config
     if settings.DISABLE_JIT:
         return function
@@ -85,7 +85,7 @@ def compiled(function: Callable[..., Any], signature: Any, *, address: bool = Fa
 
 @lru_cache(maxsize=1)
 def _knows_numba() -> bool:
-    """Return whether the compiler below is made for this numba; where it is not, a line on stderr says so."""
+    """Return True if this numba version is supported; otherwise print a line on stderr."""
     version = re.match(r"(\d+)\.(\d+)", numba.__version__)
     if version and (int(version[1]), int(version[2])) <= _KNOWN:
         return True
@@ -99,9 +99,9 @@ def _knows_numba() -> bool:
 
 @lru_cache(maxsize=1)
 def cache_folder() -> Path | None:
-    """Return where machine code is kept, one folder for each state of the sources; None where nowhere.
+    """Return the cache folder of machine code for this state of the sources; None if there is none.
 
-    The code of a function holds that of the functions it calls, so that the sources count together.
+    The code of a function contains that of the functions it calls, so all sources share one checksum.
     """
     root = cache_root()
     if root is None:
@@ -116,7 +116,7 @@ def cache_folder() -> Path | None:
 
 
 def state_of_sources(package: Path) -> str:
-    """Return the checksum of what is compiled in a package: kernels, and files whose constants they take."""
+    """Return the checksum of the compiled sources of a package: kernels, and files whose constants they import."""
     sources = [p.read_bytes() for room in _ROOMS for p in sorted((package / room).rglob("*.py"))]
     compiled_ones = [s for s in sources if b"@kernel" in s or b"compiled(" in s]
     compiled_ones += [p.read_bytes() for p in sorted((package / "dynamics" / "compiler").glob("*.py"))]

@@ -1,4 +1,4 @@
-"""The passes by which numba translates kernels and entries: its own, but for those that no kernel needs."""
+"""Compiler passes for kernels and entries: numba's own, without those that no kernel needs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mbplugin.dynamics.compiler.code_library import EntryLibrary, KernelLibrary,
 # the stubs leave much out
 types: Any = numba_types
 errors: Any = numba_errors
-#: Variables, each with its type when it was looked at.
+#: Variables, each with its type when it was read.
 _Types = list[tuple[Any, Any]]
 _COMPARISONS: dict[Any, str] = {
     operator.lt: "<",
@@ -41,9 +41,9 @@ _REAL = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", opera
 _WHOLE = {operator.add: "add", operator.sub: "sub", operator.mul: "mul"}
 _INTP = ll.IntType(types.intp.bitwidth)
 _BYTES = ll.IntType(8).as_pointer()
-#: A number that is known now, or one of the program.
+#: A compile-time number, or a value of the program.
 _Number = Any
-#: Operations whose result has no array but those of its operands.
+#: Operations whose result contains only arrays of their operands.
 _BORROWING = (
     *("getitem", "static_getitem", "typed_getitem", "getattr", "cast", "phi", "null"),
     *("build_tuple", "getiter", "iternext", "pair_first", "pair_second", "exhaust_iter"),
@@ -52,13 +52,13 @@ _numba: Any = numba  # the stubs leave these out
 _register_pass: Any = register_pass
 
 
-# The types of the variables of a function.
+# Type inference of a function.
 
 
 class RememberedTypes:
-    """What is known of types, with a memory.
+    """A typing context with a cache.
 
-    Numba tries every way to add two numbers, arrays and dates included, at each sum anew.
+    For each sum, numba tries again all ways to add two values, including arrays and dates.
     """
 
     def __init__(self, known: Any) -> None:
@@ -69,7 +69,7 @@ class RememberedTypes:
         return getattr(self._known, name)
 
     def resolve_function_type(self, function: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a function for types of arguments; what cannot be called is not remembered."""
+        """Return the signature of a function for argument types; failures are not cached."""
         if isinstance(function, types.Dispatcher):
             return self._known.resolve_function_type(function, args, kws)
         key = function, tuple(args), tuple(kws.items())
@@ -80,7 +80,7 @@ class RememberedTypes:
 
 
 class _ReadVariables(TypeVarMap):
-    """The variables by name, and those that were asked for since somebody emptied ``read``."""
+    """Variables by name, recording those read since ``read`` was last reset."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class _ReadVariables(TypeVarMap):
 
 
 class Inference(TypeInferer):
-    """Finds types as numba does, but looks at a statement again only where a type that it looked at is another one."""
+    """Numba's type inference, but a statement is revisited only if a type that it read has changed."""
 
     def __init__(self, known: Any, function: Any) -> None:
         super().__init__(known, function, errors.WarningsFixer(errors.NumbaWarning))
@@ -101,10 +101,10 @@ class Inference(TypeInferer):
         self.typevars.set_context(known)
 
     def propagate(self, raise_errors: bool = True) -> Any:
-        """Go through all statements until no type changes; raise the first error that is left."""
+        """Visit statements until no type changes; raise the first remaining error."""
         statements = self.constraints.constraints
         seen: list[_Types | None] = [None] * len(statements)
-        # as texts: an error would keep all that its frames have, down to what is to be computed
+        # as strings, since an exception would keep all objects in its frames alive
         failed: dict[int, str] = {}
         while stale := [n for n, types in enumerate(seen) if types is None or _are_others(types)]:
             for n in stale:
@@ -127,7 +127,7 @@ def _are_others(types: _Types) -> bool:
 
 @contextmanager
 def plain_messages() -> Iterator[None]:
-    """Let numba's errors have no colours and quote no lines in a block: most are caught, one for each plain number."""
+    """Disable colours and source quotes in numba's errors within a block, since most are caught and discarded."""
     with _replaced(errors.termcolor(), "_markup", _as_it_is), _replaced(ir.Loc, "strformat", ir.Loc.__str__):
         yield
 
@@ -146,17 +146,16 @@ def _as_it_is(message: str, *_: Any) -> str:
     return message
 
 
-# Sums, products and comparisons of two numbers, each one instruction.
+# Sums, products and comparisons of two numbers as single instructions.
 #
-# Numba tries for each sum whether its operands are constants, in three ways that fail, and searches its
-# tables each time.
+# For each sum, numba checks in three failing ways whether the operands are constants, and searches its tables.
 
 
 class ArithmeticLowering(ShortLowering):
-    """How numba translates a function, but for two numbers of one kind."""
+    """Numba's lowering, with single instructions for two numbers of the same type."""
 
     def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
-        """Translate an operation with two operands."""
+        """Lower a binary operation."""
         signature = self.fndesc.calltypes[expr]
         left, right = (core_types.unliteral(kind) for kind in signature.args)
         if left != right or not self._is_short(left, op):
@@ -179,26 +178,25 @@ class ArithmeticLowering(ShortLowering):
             return getattr(self.builder, _WHOLE[op])(a, b, flags=("nsw",))
         if not real:
             return self.builder.icmp_signed(comparison, a, b)
-        # not a number is different from all numbers, itself included
+        # NaN differs from every number, including itself
         ordered = op is not operator.ne
         return (self.builder.fcmp_ordered if ordered else self.builder.fcmp_unordered)(comparison, a, b)
 
 
 # Elements of arrays, and arrays within records, in few instructions.
 #
-# For an element numba writes the whole array out, with its shape and strides, and counts who looks at it:
-# some sixty
-# instructions for one number, which LLVM then takes away again. Here an element is a place and a load.
+# For an element numba builds the whole array structure, with shape and strides, and counts references: some sixty
+# instructions for one number, most of which LLVM removes again. Here an element is an address and a load.
 
 
 class ElementLowering(ArithmeticLowering):
-    """How numba translates a function, but for elements."""
+    """Numba's lowering, with short code for array elements."""
 
     context: Any
     builder: Any
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
-        """Translate an expression."""
+        """Lower an expression."""
         if expr.op == "getattr" and isinstance(resty, types.NestedArray):
             return self._nested(expr.value, expr.attr, resty)
         place = self._place(expr.value, expr.index) if expr.op in ("getitem", "static_getitem") else None
@@ -209,7 +207,7 @@ class ElementLowering(ArithmeticLowering):
         return self.context.cast(self.builder, value, array.dtype, resty)
 
     def lower_inst(self, inst: Any) -> Any:
-        """Translate a statement."""
+        """Lower a statement."""
         if isinstance(inst, (ir.SetItem, ir.StaticSetItem)):
             kind = self.typeof(inst.value.name)
             number = isinstance(kind, (types.Number, types.Boolean))
@@ -221,7 +219,7 @@ class ElementLowering(ArithmeticLowering):
         return super().lower_inst(inst)
 
     def _nested(self, record: Any, field: str, array: Any) -> Any:
-        """Return the array in a field of a record: constants, and where it lies."""
+        """Return the array in a field of a record: its address, and constants for all else."""
         model = self.context.data_model_manager[array]
         kind, number = model.get_value_type(), self.context.get_data_type(array.dtype)
         offset = self.typeof(record.name).offset(field)
@@ -236,7 +234,7 @@ class ElementLowering(ArithmeticLowering):
         return self.builder.insert_value(whole, data, model.get_field_position("data"))
 
     def _place(self, variable: Any, index: Any) -> Any:
-        """Return the address of an element, or None where it is no element, or its index is to be checked."""
+        """Return the address of an element; None if it is not a single element or bounds are checked."""
         array = self.typeof(variable.name)
         if type(array) not in (types.Array, types.NestedArray) or self.context.enable_boundscheck:
             return None
@@ -254,7 +252,7 @@ class ElementLowering(ArithmeticLowering):
         return self.builder.bitcast(self.builder.gep(bytes_, [_value(offset)], inbounds=True), data.type)
 
     def _indices(self, index: Any) -> list[tuple[_Number, bool]] | None:
-        """Return the numbers of an index, each with whether it can be negative; None where it has others."""
+        """Return the integers of an index, each with whether it can be negative; None for other indices."""
         if not isinstance(index, ir.Var):
             numbers = index if isinstance(index, tuple) else (index,)
             return [(n, n < 0) for n in numbers] if all(type(n) is int for n in numbers) else None
@@ -275,7 +273,7 @@ class ElementLowering(ArithmeticLowering):
         return number, types.unliteral(kind).signed
 
     def _from_the_end(self, variable: Any, axis: int, index: tuple[_Number, bool]) -> _Number:
-        """Return an index from the start, where a negative one counts from the end."""
+        """Return an index counted from the start; a negative one counts from the end."""
         number, negative = index
         if not negative:
             return number
@@ -286,7 +284,7 @@ class ElementLowering(ArithmeticLowering):
         return self.builder.select(before, _value(moved), number)
 
     def _flat(self, variable: Any, indices: list[_Number]) -> _Number:
-        """Return the place of an element among all, the last index running first."""
+        """Return the flat index of an element in C order."""
         place = indices[0]
         for axis, n in enumerate(indices[1:], 1):
             place = self._sum(self._product(place, self._extent(variable, axis)), n)
@@ -299,7 +297,7 @@ class ElementLowering(ArithmeticLowering):
         return self._member(variable, "shape", axis)
 
     def _member(self, variable: Any, name: str, *axis: int) -> Any:
-        """Return a member of an array: of one in memory nothing else is read."""
+        """Return a member of an array structure; from memory only this member is loaded."""
         model = self.context.data_model_manager[self.typeof(variable.name)]
         at = (model.get_field_position(name), *axis)
         if variable.name not in self._blk_local_varmap:
@@ -329,24 +327,23 @@ def _alignment(array: Any) -> int | None:
     return None if array.aligned else 1
 
 
-# Functions that count no references to arrays: those whose arrays all are their caller's.
+# Functions without reference counts: those whose arrays all belong to their caller.
 #
-# Numba counts at every call and for every view, in a way that is safe between threads; one count takes as
-# long as
-# twenty multiplications, and a step of a pendulum has dozens.
+# Numba counts references at every call and for every view, atomically; one count takes as long as twenty
+# multiplications, and a step of a pendulum has dozens.
 
 
 class CountingWrapper(ElementLowering):
-    """Translates a function, and what Python calls it through: that counts, as Python does."""
+    """Lowers a function and its Python wrapper; only the wrapper counts references."""
 
     def create_cpython_wrapper(self, release_gil: bool = False) -> None:
-        """Translate what unpacks the arguments from Python."""
+        """Create the wrapper that unpacks the arguments from Python."""
         self.context = self.context.subtarget(enable_nrt=True)
         super().create_cpython_wrapper(release_gil)
 
 
 def owns_arrays(state: Any) -> bool:
-    """Return whether a function makes or returns an array; what our own intrinsics return is lent."""
+    """Return True if a function creates or returns an array; arrays from intrinsics count as borrowed."""
     managed = state.targetctx.data_model_manager
     if managed[state.return_type].contains_nrt_meminfo():
         return True
@@ -368,7 +365,7 @@ def _is_intrinsic(kind: Any) -> bool:
 
 
 class _Passes(PassManager):
-    """A sequence of passes: numba's own looks after each for what only a wrong pass can do."""
+    """A sequence of passes, without numba's consistency checks after each."""
 
     def run(self, state: Any) -> None:
         """Run all passes on a function."""
@@ -379,12 +376,12 @@ class _Passes(PassManager):
 
 @_register_pass(mutates_CFG=False, analysis_only=False)
 class _SingleAssignments(untyped.ReconstructSSA):
-    """Gives every value that a variable has a variable of its own."""
+    """Static single assignment: a separate variable for every assigned value."""
 
     _name = "single_assignments"
 
     def run_pass(self, state: Any) -> bool:
-        """Change a function, and find again what defines each variable."""
+        """Transform a function, and rebuild the definitions of its variables."""
         state.func_ir = reconstruct_ssa(state.func_ir)
         state.func_ir._definitions = build_definitions(state.func_ir.blocks)
         return True
@@ -392,12 +389,12 @@ class _SingleAssignments(untyped.ReconstructSSA):
 
 @_register_pass(mutates_CFG=False, analysis_only=False)
 class _Joins(typed.PreLowerStripPhis):
-    """Where paths join: each puts a value into one variable."""
+    """Removal of phi nodes: where paths join, each assigns the same variable."""
 
     _name = "joins"
 
     def run_pass(self, state: Any) -> bool:
-        """Change a function, and find again what defines each variable."""
+        """Transform a function, and rebuild the definitions of its variables."""
         state.func_ir = self._strip_phi_nodes(state.func_ir)
         state.func_ir._definitions = build_definitions(state.func_ir.blocks)
         return True
@@ -405,12 +402,12 @@ class _Joins(typed.PreLowerStripPhis):
 
 @_register_pass(mutates_CFG=False, analysis_only=True)
 class _Lifetimes(typed.IRLegalization):
-    """Where variables end: of interest only where they are counted."""
+    """Lifetimes of variables, needed only for reference counts."""
 
     _name = "lifetimes"
 
     def run_pass(self, state: Any) -> bool:
-        """Mark where variables end, or let the function count no references, where it makes and returns no array."""
+        """Mark the ends of variables, or disable reference counts if the function creates and returns no array."""
         if owns_arrays(state):
             check_and_legalize_ir(state.func_ir, flags=state.flags)
         else:
@@ -426,7 +423,7 @@ class _TypeInference(typed.NopythonTypeInference):
     _name = "nopython_type_inference"
 
     def run_pass(self, state: Any) -> bool:
-        """Find the types of all variables."""
+        """Infer the types of all variables."""
         known = state.typingctx
         remembered = _remembered.setdefault(id(known), RememberedTypes(known))
         inference = Inference(remembered, state.func_ir)
@@ -447,7 +444,7 @@ class _EntryLowering(typed.NativeLowering):
     lowering_class = CountingWrapper
 
     def run_pass(self, state: Any) -> bool:
-        """Translate an entry, and make machine code of it and all below it."""
+        """Lower an entry, and generate machine code of it and all kernels below."""
         state.library = EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         super().run_pass(state)
@@ -461,7 +458,7 @@ class _KernelLowering(typed.NativeLowering):
     lowering_class = ElementLowering
 
     def run_pass(self, state: Any) -> bool:
-        """Translate a kernel that others call."""
+        """Lower a kernel that others call."""
         library = KernelLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         library.origin = Origin(state.func_id.modname, state.func_id.func_qualname, tuple(state.args))
         state.library, state.flags.no_compile = library, True
@@ -473,7 +470,7 @@ class _KernelLowering(typed.NativeLowering):
 
 
 def register_kernel(context: Any, library: KernelLibrary, description: Any, environment: Any) -> Any:
-    """Let other kernels call a translated one; return what stands for it there, and is nothing for Python."""
+    """Register a translated kernel for calls from others; return its function object, which Python cannot call."""
     function = _numba._dynfunc.make_function(
         description.lookup_module(), description.qualname, "", 0, environment, (library,)
     )
@@ -485,7 +482,7 @@ class _Pipeline(CompilerBase):
     lowering: Any
 
     def define_pipelines(self) -> list[Any]:
-        """Return the passes, without those for closures, literals, overloads in place and array expressions."""
+        """Return the passes, without those for closures, literals, inlined overloads and array expressions."""
         passes = _Passes("kernel")
         for step in (
             untyped.TranslateByteCode,
@@ -506,12 +503,12 @@ class _Pipeline(CompilerBase):
 
 
 class EntryPipeline(_Pipeline):
-    """How a function that Python or a pointer calls is compiled."""
+    """Compiler pipeline of a function called from Python or through a pointer."""
 
     lowering = _EntryLowering
 
 
 class KernelPipeline(_Pipeline):
-    """How a function that only other kernels call is translated."""
+    """Compiler pipeline of a function called only by other kernels."""
 
     lowering = _KernelLowering

@@ -1,7 +1,7 @@
-"""Compiled functions as numbers: a call from Python passes an address instead of a function.
+"""Compiled functions as addresses, which a call from Python passes instead of a function.
 
-Numba finds the machine code of a function that is an argument anew at every call, which takes longer than
-a step of a robot.
+For a function argument, Numba looks the machine code up at every call, which takes longer than a step of a
+robot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _intrinsic: Any = intrinsic  # the stubs leave it untyped
 
 
 def address_of(function: Any, signature: Any) -> int:
-    """Return the address of a compiled function, good as long as the function is kept.
+    """Return the address of a compiled function, valid as long as the function exists.
 
     Parameters
     ----------
@@ -29,16 +29,16 @@ def address_of(function: Any, signature: Any) -> int:
 
 
 def function_at(kind: Any) -> Callable[[int], Any]:
-    """Return an intrinsic that turns an address into a function, for kernels.
+    """Return an intrinsic that converts an address to a function, for kernels.
 
     Parameters
     ----------
     kind : numba function type
-        Of the function.
+        Type of the function.
     """
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        # its first member is the address, the others stand for Python
+        # the first member is the address, the others are for Python
         none = context.get_constant_null(kind)
         pointer = builder.inttoptr(args[0], none.type.elements[0])
         return builder.insert_value(none, pointer, 0)

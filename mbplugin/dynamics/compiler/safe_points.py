@@ -1,4 +1,4 @@
-"""Places in a compilation at which it may be interrupted; elsewhere the compiler may swallow an error."""
+"""Points in a compilation at which it may be interrupted; elsewhere the compiler may swallow an exception."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _asked: list[Callable[[], None]] = []
 
 
 def safe_point() -> None:
-    """Let whoever waits for a safe point raise, at one."""
+    """Call the registered functions, which may raise."""
     for function in tuple(_asked):
         function()
 

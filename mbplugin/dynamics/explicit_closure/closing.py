@@ -29,9 +29,9 @@ from mbplugin.model.mechanism.mechanism import Coupling, Driver, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
 
-#: Below this sine a dyad counts as nearly flat.
+#: A dyad counts as nearly flat below this sine.
 NEARLY_FLAT = 0.1
-#: Newton's steps follow the motion in steps of at most this size, rad or m, to keep the branch.
+#: Largest change of coordinates per stage of Newton iterations, rad or m, so that they stay on the branch.
 _FOLLOWED = 0.2
 
 
@@ -53,7 +53,7 @@ def minimal_accelerations(equations: Equations, closing: Closing, q: Array) -> A
     Raises
     ------
     BadUsage
-        Equations in absolute coordinates.
+        The equations are in absolute coordinates.
     """
     return minimal_solution(equations, closing, q).v_dot
 
@@ -64,7 +64,7 @@ def minimal_solution(equations: Equations, closing: Closing, q: Array) -> Soluti
     Raises
     ------
     BadUsage
-        Equations in absolute coordinates.
+        The equations are in absolute coordinates.
     """
     if equations.coordinates != "joint":
         raise BadUsage(
@@ -89,10 +89,10 @@ def other_rows(equations: Equations, closing: Closing) -> AnyArray:
 def minimal_equations(
     equations: Equations, closing: Closing, here: ClosedPose, xi: Array, others: AnyArray
 ) -> Equations:
-    """Return the equations of motion in the independent rates, with the rows ``others`` (k,) left.
+    """Return the equations of motion in the independent rates, with the remaining rows ``others`` (k,).
 
-    ``xi`` (nv,) is ξ of this state. Of the rank that was decided for all rows, the closing conditions have
-    one for each dependent rate.
+    ``xi`` (nv,) is ξ of this state. The rank of the remaining rows is that of all rows minus the number of
+    dependent rates.
     """
     A, chosen = here.A, closing.independent_rates
     M = A.T @ equations.M @ A
@@ -115,7 +115,7 @@ def minimal_equations(
 
 
 def closing_equations(equations: Equations, closing: Closing) -> Equations:
-    """Return equations of motion with the rows of closing conditions alone."""
+    """Return the equations of motion with only the rows of closing conditions."""
     kept = np.setdiff1d(np.arange(len(equations.C)), other_rows(equations, closing))
     return replace(
         equations,
@@ -135,11 +135,10 @@ class Closing:
     Parameters
     ----------
     steps : tuple
-        One per dyad, coupling or set of loops without a closed form, in the order in which they are
-        solved; each has ``kind``, ``joints``, ``branch`` and ``reason``.
+        One per dyad, coupling or set of loops without a closed form, in the order of solution; each has
+        ``kind``, ``joints``, ``branch`` and ``reason``.
     rows : ClosingRows
-        Of all closures and couplings; nothing but residuals is read from them where every step is
-        explicit.
+        Rows of all closures and couplings; used only for residuals if every step is explicit.
     q : (nq,) array
         The pose that selected the branches.
     """
@@ -156,7 +155,7 @@ class Closing:
 
     @property
     def all_planar(self) -> bool:
-        """Whether every loop is planar, so that some choice of coordinates may have a closed form."""
+        """Whether every loop may have a closed form for some choice of independent coordinates."""
         return not any(isinstance(step, NewtonStep) and step.spatial for step in self.steps)
 
     @cached_property
@@ -182,12 +181,12 @@ class Closing:
 
     @property
     def branch(self) -> tuple[int, ...]:
-        """±1 per step, 0 where a step has one solution or follows the motion."""
+        """±1 per step, 0 for a step with one solution or with Newton iterations."""
         return tuple(step.branch for step in self.steps)
 
     @cached_property
     def led(self) -> tuple[Led, ...]:
-        """The independent rates that drivers of the mechanism lead."""
+        """Independent rates driven by drivers of the mechanism."""
         return led_rates(self.layout, set(self.independent_rates.tolist()))
 
     def g(self, q_I: Array, near: Array | None = None, time: float | None = None) -> Array:
@@ -198,10 +197,10 @@ class Closing:
         q_I : (k,) array
             In the order of ``independent_coordinates``, rad and m.
         near : (nq,) array, optional
-            The pose before. Angles are given in the turn nearest to it, and loops without a closed
-            form are followed from it; the default is the pose that selected the branches.
+            The previous pose. Angles are in the turn nearest to it, and Newton iterations start from it;
+            the default is the pose that selected the branches.
         time : float, optional
-            s; the coordinates that are ``led`` are then those of their drivers.
+            s; driven coordinates (``led``) then take the values of their drivers.
 
         Raises
         ------
@@ -231,7 +230,7 @@ class Closing:
     def eta(self, q: Array, time: float) -> Array:
         """Return η (nv,) at q (nq,) and a time (s): the rates of all joints if only the drivers move (blajer1993 (6)).
 
-        q̇ = A q̇_I + η with the columns of A that no driver leads.
+        q̇ = A q̇_I + η, with the columns of A of rates that are not driven.
         """
         rates = np.zeros(self.layout.nv)
         for led in self.led:
@@ -241,7 +240,7 @@ class Closing:
     def xi(self, q: Array, qd: Array, time: float | None = None) -> Array:
         """Return ξ (nv,) at q (nq,) and qd (nv,) with q̈ = A q̈_I + ξ, zero in the independent rows (blajer1993 (7)).
 
-        At a ``time`` (s) it has the accelerations of what is ``led``, whose columns of A do not count then.
+        With a ``time`` (s), it includes the accelerations of driven rates (``led``), whose columns of A are left out.
         """
         here, own = self.at(q), np.zeros(self.layout.nv)
         for led in self.led if time is not None else ():
@@ -249,7 +248,7 @@ class Closing:
         return here.A @ own[self.independent_rates] + here.xi(qd)
 
     def margin(self, q: Array) -> float:
-        """Return how far the worst step is from singular at the independent coordinates of q (nq,), 0 … 1."""
+        """Return the distance of the worst step from singularity at the independent coordinates of q (nq,), 0 … 1."""
         try:
             y = self._closed(q[self.independent_coordinates], q)
         except CannotClose:
@@ -257,14 +256,14 @@ class Closing:
         return min((step.margin(y) for step in self.steps), default=1.0)
 
     def is_near_singular(self, q: Array, below: float = NEARLY_FLAT) -> bool:
-        """Return whether other independent coordinates should be chosen at q (nq,) before going on."""
+        """Return True if other independent coordinates should be chosen at q (nq,)."""
         return self.margin(q) < below
 
     def on_branch_of(self, q: Array) -> Closing:
         """Return the closing conditions on the branch nearest to a pose q (nq,).
 
-        Only steps that are nearly flat there can have changed their branch: two assemblies meet where a
-        dyad is flat, and a motion through such a pose goes on in the other one.
+        Only steps that are nearly flat there can have changed branch: two assemblies meet where a dyad is
+        flat, and a motion through such a pose may continue on the other one.
         """
         y, steps = with_cut(self.layout, q), []
         for step in self.steps:
@@ -278,17 +277,16 @@ class Closing:
         return replace(self, steps=tuple(steps))
 
     def change(self, q: Array, projections: Array | None = None, prescribed: Sequence[int] = ()) -> Closing:
-        """Return the closing conditions in other coordinates at a pose q (nq,), on its branch.
+        """Return the closing conditions in other independent coordinates at a pose q (nq,), on its branch.
 
-        They are those of the largest projective criterion, from ``projections`` (k, nv) as
-        :func:`mbplugin.dynamics.formulations.tangents` gives them, or else those that move most.
-        ``prescribed`` rates come first. Nothing jumps: q, q̇ and q̈ are known in all coordinates when the
-        change is made.
+        The coordinates have the largest projective criterion, from ``projections`` (k, nv) of
+        :func:`mbplugin.dynamics.formulations.tangents`; without projections they are those that move most.
+        ``prescribed`` rates come first. The motion does not jump, since q, q̇ and q̈ are known in all coordinates.
         """
         return closing_conditions(self.layout.mech, q, projections=projections, prescribed=prescribed)
 
     def residuals(self, q: Array) -> dict[str, float]:
-        """Return how far each closure and coupling is open in space at a pose q (nq,), m."""
+        """Return the position residual of each closure and coupling in space at a pose q (nq,), m."""
         return self.rows.residuals(q)
 
     def _closed(self, q_I: Array, near: Array | None) -> Array:
@@ -320,27 +318,27 @@ def closing_conditions(
 ) -> Closing:
     """Return explicit closing conditions of all loops and couplings (blajer1993 (5)–(7)).
 
-    Planar loops are taken apart into dyads and solved in closed form; loops that have no closed form
-    are closed by Newton's steps, and ``Closing.steps`` says why. Drivers, locks and Pfaffian
-    constraints are no closing conditions and are left alone.
+    Planar loops are split into dyads and some spatial loops have a closed form; the others are closed by
+    Newton iterations, with the reason in ``Closing.steps``. Drivers, locks and Pfaffian constraints are not
+    closing conditions and are ignored.
 
     Parameters
     ----------
     q : (nq,) array
-        A closed pose; it tells the branches.
+        A closed pose, which selects the branches.
     independent : sequence of str, optional
-        Rates (of ``qd_names``) inside loops that are to be independent; those outside loops always
-        are. The default takes the ones that move most at q.
+        Independent rates (of ``qd_names``) inside loops; those outside loops are always independent. The
+        default selects the ones that move most at q.
     projections : (k, nv) array, optional
-        The rates projected on the allowed motions, in the metric of the masses: the default then takes
-        those of the largest projective criterion instead (blajer1994 (23a)).
+        The rates projected on the allowed motions, in the metric of the masses: the default then selects
+        those with the largest projective criterion instead (blajer1994 (23a)).
     prescribed : sequence of int
-        Rates (among ``qd_names``) that are functions of time, or zero: the default takes them first.
+        Rates (among ``qd_names``) that are functions of time, or zero: the default selects them first.
 
     Raises
     ------
     UnknownName
-        An independent rate that does not exist.
+        An independent rate does not exist.
     BadUsage
         Too few or too many independent rates.
     """
@@ -365,21 +363,21 @@ def closing_conditions(
 
 
 def _best(candidates: Iterator[Closing]) -> Closing | None:
-    """Return the first closing in closed form that is not nearly singular, or the best of all."""
+    """Return the first candidate in closed form that is not nearly singular, or the best of all."""
     best, score = None, (False, False, -1.0)
     for candidate in candidates:
         margin = candidate.margin(candidate.q)
         own = (margin >= NEARLY_FLAT, candidate.explicit, margin)
         if own > score:
             best, score = candidate, own
-        # nothing takes Newton's steps away from a loop that is not planar
+        # a loop without any closed form needs Newton iterations with every choice
         if own[0] and (candidate.explicit or not candidate.all_planar):
             break
     return best
 
 
 def _stated(mech: Mechanism, names: Sequence[str], tied: list[int], mobile: Array) -> list[int]:
-    """Return the stated independent rates inside loops; ``mobile`` (nv, f) as of :func:`mobile_rates`."""
+    """Return the stated independent rates inside loops; ``mobile`` (nv, f) as from :func:`mobile_rates`."""
     for name in names:
         if name not in mech.qd_names:
             raise UnknownName(f"no joint rate is called {name!r}", remedy=suggestion(name, mech.qd_names))
@@ -403,11 +401,11 @@ class ClosedPose:
     Parameters
     ----------
     y : array
-        Coordinates of the tree, and of the cut pairs behind them.
+        Coordinates of the tree, followed by those of the cut pairs.
     A_all : (rates, k) array
         Rates of the tree and of the cut pairs per independent rate.
     slopes : tuple of array
-        Of each step.
+        Slope of each step.
     """
 
     closing: Closing
@@ -426,7 +424,7 @@ class ClosedPose:
         return self.A_all[: self.closing.layout.nv]
 
     def xi(self, qd: Array) -> Array:
-        """Return ξ (nv,) at joint rates qd (nv,), of which only the independent ones are read."""
+        """Return ξ (nv,) at joint rates qd (nv,), of which only the independent ones are used."""
         yd = self.A_all @ qd[self.closing.independent_rates]
         xi = np.zeros(len(yd))
         for step, slope in zip(self.closing.steps, self.slopes, strict=True):
@@ -434,17 +432,17 @@ class ClosedPose:
         return xi[: self.closing.layout.nv]
 
 
-# Rheonomic closing conditions: independent coordinates that drivers prescribe as functions of time.
+# Rheonomic closing conditions: independent coordinates prescribed by drivers as functions of time.
 
 
 @dataclass(frozen=True)
 class Led:
-    """A rate that a driver leads.
+    """A driven rate.
 
     Parameters
     ----------
     rate, at : int
-        Its place among ``qd_names``, and that of its coordinate among ``q_names``.
+        Its index among ``qd_names``, and that of its coordinate among ``q_names``.
     """
 
     driver: Driver
@@ -453,7 +451,7 @@ class Led:
 
 
 def led_rates(layout: Layout, among: Collection[int]) -> tuple[Led, ...]:
-    """Return the rates ``among`` those given that drivers lead; a closing joint has none of its own."""
+    """Return the driven rates ``among`` those given; drivers of cut pairs have no rate in the tree."""
     found: dict[int, Led] = {}
     for driver in layout.mech.drivers:
         if driver.joint not in layout.places or layout.is_cut(driver.joint):
@@ -467,13 +465,13 @@ def led_rates(layout: Layout, among: Collection[int]) -> tuple[Led, ...]:
     return tuple(found.values())
 
 
-# Which joint rates are best independent: those that move most when the mechanism moves.
+# Choice of independent joint rates: those that move most when the mechanism moves.
 
 
 def mobile_rates(rows: ClosingRows, q: Array) -> Array:
     """Return a basis (nv, f) of the rates that leave all loops closed at a pose q (nq,).
 
-    Rates of sliders count in characteristic lengths per second, so that the basis has no units.
+    Rates of sliders are in characteristic lengths per second, so that the basis is dimensionless.
     """
     J, _ = rows.linearise(q)
     J = J * rows.units
@@ -486,11 +484,11 @@ def mobile_rates(rows: ClosingRows, q: Array) -> Array:
 def orders(
     layout: Layout, mobile: Array, tied: list[int], prescribed: Sequence[int] = ()
 ) -> Iterator[list[int]]:
-    """Yield independent rates inside loops, best first, then with every other rate in front in turn.
+    """Yield orders of independent rates inside loops: best first, then with every other rate first in turn.
 
-    ``mobile`` (nv, f) is a basis as of :func:`mobile_rates`. The ones that move most need not be those behind
-    which the dyads come off one by one. Rates that are functions of time, ``prescribed``, are in front of all
-    others, as many as are independent; at last none is, since they may stand at a dead centre.
+    ``mobile`` (nv, f) is a basis from :func:`mobile_rates`. With the rates that move most, the loops need not split
+    into dyads, so others are tried. ``prescribed`` rates, which are functions of time, come first, as many as are
+    independent; finally orders without this preference follow, since these may be at a dead centre.
     """
     plain = sorted(set(tied) & _plain_rates(layout))
     if not plain or not mobile.shape[1]:
@@ -503,9 +501,9 @@ def orders(
 
 
 def _best_first(motion: Array, taken: Sequence[int]) -> Iterator[list[int]]:
-    """Yield independent columns of motion (f, k), best first, then with every other in front in turn."""
+    """Yield independent columns of motion (f, k): best first, then with every other column first in turn."""
     best = _pivots(motion)
-    # all that moves may be outside the loops, or prescribed
+    # all motion may be outside the loops, or prescribed
     if not best:
         if taken:
             yield []
@@ -519,7 +517,7 @@ def _best_first(motion: Array, taken: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _taken_out(motion: Array, columns: Sequence[int]) -> tuple[list[int], Array]:
-    """Return those of the columns that are independent, in order, and motion (f, k) without what they span."""
+    """Return the independent ones among ``columns``, in order, and motion (f, k) with their span projected out."""
     size, taken, left = np.linalg.norm(motion, axis=0), [], motion
     for k in columns:
         along = left[:, k]
@@ -530,7 +528,7 @@ def _taken_out(motion: Array, columns: Sequence[int]) -> tuple[list[int], Array]
 
 
 def _pivots(motion: Array) -> list[int]:
-    """Return the columns of pivoted QR of motion (f, k), as many as are independent of one another."""
+    """Return the pivot columns of motion (f, k) by pivoted QR, as many as its rank."""
     sizes, order = pivots(motion)
     return [int(k) for k in order[: int((sizes > DEFAULT_TOLERANCE).sum())]]
 

@@ -1,4 +1,4 @@
-"""Loops without a closed form: dependent coordinates by Newton steps, rates from the closing rows."""
+"""Loops without a closed form: dependent coordinates by Newton iterations, rates from the closing rows."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from mbplugin.model.mechanism.mechanism import Coupling, Mechanism
 from mbplugin.model.mechanism.pair import Pair, measure, zero_coordinates
 from mbplugin.model.spatial import AnyArray, Array
 
-#: A cut pair has no more freedoms in a plane than these.
+#: Largest number of freedoms of a cut pair in a plane.
 PER_CUT = 3
 Closings = Sequence[Pair | Coupling]
 _CONVERGED = 1e-13
 _ITERATIONS = 30
 _LARGEST_STEP = 0.5
-#: Below this fraction of the mechanism's own smallest singular value a partition is singular.
+#: A partition is singular below this fraction of the mechanism's smallest nonzero singular value.
 _SINGULAR = 1e-9
-#: A free joint on the way round a loop has no pair; this stands for it.
+#: Name prefix for a free joint in a loop, which has no pair.
 FREE = "free "
 Cycle = frozenset[str]
 
 
-# Where coordinates and rates lie: those of the tree, and behind them the freedoms of the cut pairs.
+# Layout of coordinates and rates: those of the tree, followed by the freedoms of the cut pairs.
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,8 @@ class Layout:
     Parameters
     ----------
     places : dict of pair name to (int, int)
-        First coordinate and first rate of each pair; only pairs whose coordinates are the integrals
-        of their rates, and cut pairs.
+        First coordinate and first rate of each pair; only for tree pairs whose coordinates are the integrals
+        of their rates, and for cut pairs.
     """
 
     mech: Mechanism
@@ -67,17 +67,17 @@ class Layout:
 
     @property
     def cut_size(self) -> int:
-        """Number of freedoms kept for cut pairs."""
+        """Number of places reserved for freedoms of cut pairs."""
         return PER_CUT * len(self.mech.tree.cut)
 
     def is_cut(self, name: str) -> bool:
-        """Return whether a pair closes a loop."""
+        """Return True if a pair closes a loop."""
         return name not in self.mech.tree.joint_of_pair
 
     def is_known(self, pair: Pair, known: set[int]) -> bool:
-        """Return whether all rates of a pair are among the known ones.
+        """Return True if all rates of a pair are among the known ones.
 
-        A cut pair has fewer freedoms in a plane than places; a dyad makes them known together.
+        A cut pair may have fewer freedoms in a plane than reserved places; a dyad determines them together.
         """
         rate = self.places[pair.name][1]
         if self.is_cut(pair.name):
@@ -85,7 +85,7 @@ class Layout:
         return known.issuperset(range(rate, rate + len(pair.kind.free)))
 
     def coordinates(self, rates: AnyArray) -> AnyArray:
-        """Return the indices (m,) of the coordinates of some rates (k,), whole joints where they are not alike."""
+        """Return the coordinate indices (m,) of some rates (k,); for quaternion joints all coordinates of the joint."""
         chosen = set(np.asarray(rates).tolist())
         out: list[int] = []
         for joint in self.mech.tree.joints:
@@ -98,7 +98,7 @@ class Layout:
 
 
 def layout(mech: Mechanism) -> Layout:
-    """Return the places of all pairs."""
+    """Return the layout of all pairs."""
     places = {
         name: (joint.q.start, joint.qd.start)
         for name, joint in mech.tree.joint_of_pair.items()
@@ -114,14 +114,14 @@ def _plain(pair_type: str, free: tuple[str, ...]) -> bool:
 
 
 def with_cut(layout: Layout, q: Array) -> Array:
-    """Return y (nq + c,) at joint coordinates q (nq,), the c places of cut pairs at zero."""
+    """Return y (nq + c,) at joint coordinates q (nq,), with the c coordinates of cut pairs at zero."""
     return np.concatenate((q, np.zeros(layout.cut_size)))
 
 
 def measured(layout: Layout, q: Array) -> Array:
-    """Return y (nq + c,) at a closed pose q (nq,), with the coordinates of the cut pairs read from body poses.
+    """Return y (nq + c,) at a closed pose q (nq,), with the coordinates of the cut pairs measured from body poses.
 
-    Turns that a cut pair leaves free besides its own are counted from this pose on, so they are zero.
+    Further rotations that a cut pair leaves free are measured from this pose, so they are zero.
     """
     y, poses = with_cut(layout, q), forward(layout.mech, q)
     for pair in layout.mech.tree.cut:
@@ -144,7 +144,7 @@ class ClosingRows:
     ----------
     closings : sequence of Pair or Coupling
     length : float
-        Multiplies rows in rad, m.
+        Factor on rows in rad, m.
     """
 
     mech: Mechanism
@@ -164,7 +164,7 @@ class ClosingRows:
         return scale[:, None] * motion.reduce(rows), scale * _joined([r.Phi for r in rows])
 
     def gamma(self, q: Array, qd: Array) -> Array:
-        """Return Γ (k,) of J q̈ = Γ at q (nq,) and qd (nv,): the rows' own, less what the rates alone accelerate."""
+        """Return Γ (k,) of J q̈ = Γ at q (nq,) and qd (nv,): the rows' Γ minus the part of Ṡ q̇."""
         poses, _ = _pose(self.mech, q.tobytes())
         twists, carried = _carried(self.mech, q.tobytes(), qd.tobytes())
         rows = rows_of(self.mech, self.closings, poses, q, twists)
@@ -183,14 +183,14 @@ class ClosingRows:
 
 @lru_cache(maxsize=2)
 def _pose(mech: Mechanism, q: bytes) -> tuple[BodyPoses, TreeMotion]:
-    """Return the bodies at joint coordinates, and how they move; loops of one mechanism ask for the same pose."""
+    """Return the body poses and the tree motion at joint coordinates, cached for loops at the same pose."""
     poses = forward(mech, np.frombuffer(q))
     return poses, tree_motion(mech, poses)
 
 
 @lru_cache(maxsize=2)
 def _carried(mech: Mechanism, q: bytes, qd: bytes) -> tuple[Array, Array]:
-    """Return twists (N, 6) of all bodies at a state, and what they accelerate by the rates alone (N, 6)."""
+    """Return the twists (N, 6) of all bodies at a state, and their accelerations (N, 6) for zero q̈."""
     poses, rates = _pose(mech, q)[0], np.frombuffer(qd)
     twists = body_twists(mech, poses, rates)
     return twists, body_accelerations(mech, poses, twists, np.zeros(len(rates)))
@@ -204,26 +204,26 @@ def closing_rows(mech: Mechanism, closings: Closings, q: Array) -> ClosingRows:
 
 
 def _joined(parts: Sequence[Array]) -> Array:
-    """Return the parts one behind the other, (k,)."""
+    """Return the concatenated parts, (k,)."""
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
 class NewtonStep:
-    """Dependent coordinates of loops that hang together and have no closed form.
+    """Dependent coordinates of coupled loops without a closed form.
 
     Coordinates y (nq + c,) and rates yd (nv + c,) are in the order of the layout, c of them for cut pairs.
 
     Parameters
     ----------
     rows : ClosingRows
-        Of their closures and couplings.
+        Rows of their closures and couplings.
     dependent, known : tuple of int
         Indices of rates.
     reason : str
-        One sentence: why there is no closed form.
+        One sentence on why there is no closed form.
     spatial : bool
-        Whether it is that a loop is not planar.
+        Whether some loop has no closed form with any choice of independent joints.
     """
 
     layout: Layout
@@ -242,12 +242,12 @@ class NewtonStep:
         return tuple(self.layout.mech.qd_names[k] for k in self.dependent)
 
     def closed(self, y: Array) -> Array:
-        """Return y (nq + c,) with the dependent coordinates solved, from where they were.
+        """Return y (nq + c,) with the dependent coordinates solved, starting from their values in y.
 
         Raises
         ------
         CannotClose
-            Newton's steps do not arrive.
+            The Newton iterations do not converge.
         """
         q, D = y[: self.layout.nq], list(self.dependent)
         units = self.rows.units
@@ -270,7 +270,7 @@ class NewtonStep:
         return np.concatenate((q, y[self.layout.nq :]))
 
     def alternatives(self) -> Iterator[NewtonStep]:
-        """Yield nothing: it follows the motion."""
+        """Yield nothing: Newton iterations follow the motion and have no branches."""
         return iter(())
 
     def slope(self, y: Array) -> Array:
@@ -285,11 +285,11 @@ class NewtonStep:
         return np.asarray(self._inverse(J) @ self.rows.gamma(q, qd))
 
     def margin(self, y: Array) -> float:
-        """Return how much worse conditioned the dependent columns are than all columns, 0 … 1."""
+        """Return the conditioning of the dependent columns relative to all columns, 0 (singular) … 1."""
         return self._margin(self.rows.linearise(y[: self.layout.nq])[0])
 
     def _margin(self, J: Array) -> float:
-        """Return the condition of the dependent columns of J (k, nv) relative to that of all, 0 … 1."""
+        """Return the conditioning of the dependent columns of J (k, nv) relative to all columns, 0 … 1."""
         J = J * self.rows.units
         own = np.linalg.svd(J[:, list(self.dependent)], compute_uv=False)
         everything = np.linalg.svd(J, compute_uv=False)
@@ -310,15 +310,15 @@ class NewtonStep:
 
 
 def _pseudoinverse(J: AnyArray) -> Array:
-    """Return the pseudoinverse (d, k) of J (k, d) at the default rank tolerance, for a step of bounded size."""
+    """Return the pseudoinverse (d, k) of J (k, d) at the default rank tolerance, which bounds the step."""
     return np.asarray(np.linalg.pinv(J, rcond=DEFAULT_TOLERANCE))
 
 
-# The loops of a mechanism: what each cut pair closes, and the way once round.
+# Loops of a mechanism: the fundamental cycle of each cut pair, and the order of its pairs.
 
 
 def fundamental_cycle(mech: Mechanism, cut: Pair) -> Cycle:
-    """Return the names of a cut pair and of the joints of the tree that it closes to a loop."""
+    """Return the names of a cut pair and of the tree joints with which it forms a loop."""
     return frozenset({cut.name}) | (_way_in(mech, cut.body_a) ^ _way_in(mech, cut.body_b))
 
 
@@ -328,10 +328,10 @@ def _way_in(mech: Mechanism, body: str) -> Cycle:
 
 
 def once_round(mech: Mechanism, cycle: Cycle) -> list[tuple[Pair, bool]] | None:
-    """Return the pairs of a loop in order, and whether each is passed from its predecessor on.
+    """Return the pairs of a loop in order, and whether each is traversed from its predecessor to its successor.
 
-    It starts at the ground, or at the first body of the file, with the first pair of the file. None
-    where the pairs are not one simple loop.
+    The loop starts at the ground, or at the first of its bodies in the file, with the first of its pairs in the
+    file. None if the pairs do not form one simple loop.
     """
     pairs = [pair for pair in mech.pairs if pair.name in cycle]
     at: dict[str, list[Pair]] = {}

@@ -1,4 +1,4 @@
-"""Taking dyads off a mechanism one after another until every dependent coordinate is known."""
+"""Partition of a mechanism into dyads, one after another, until every dependent coordinate is known."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from mbplugin.model.mechanism.mechanism import WORLD, Coupling
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
 
-# Substitute bodies: what the known joints freeze together, and the small loops between them.
+# Substitute bodies, each made of bodies connected by known joints, and the small loops between them.
 #
-# blajer1993 §2: with the known coordinates held, the bodies that their joints join are one body. A dyad is
-# then a loop of three unknown joints between substitute bodies, whatever loops the tree was cut in.
+# blajer1993 §2: with the known coordinates fixed, the bodies connected by their joints are one body. A dyad is
+# then a loop of three unknown joints between substitute bodies, independent of where the tree cuts loops.
 
 
 class SubstituteBodies:
-    """The bodies of a mechanism, frozen together where joints are known.
+    """The bodies of a mechanism, with those connected by known joints merged into substitute bodies.
 
     Parameters
     ----------
     known : set of int
-        Rates of the tree, and of the cut pairs behind them.
+        Known rates of the tree, and of the cut pairs that follow them.
     """
 
     def __init__(self, layout: Layout, known: set[int]) -> None:
@@ -48,7 +48,7 @@ class SubstituteBodies:
         frozen = [pair for pair in planar if layout.is_known(pair, known)]
         self._open = [pair for pair in planar if not layout.is_known(pair, known)]
         neighbours = adjacency(bodies, ((*pair.bodies, pair) for pair in frozen))
-        # the tree of each substitute body: the way of every body to the one it is named after
+        # the tree of each substitute body: the path of every body to its root
         self._towards: dict[str, tuple[str, Pair] | None] = {}
         self._whole: dict[str, str] = {}
         seen: set[str] = set()
@@ -60,7 +60,7 @@ class SubstituteBodies:
                 self._towards[there], self._whole[there] = (here, pair), root
 
     def loops(self) -> Iterator[Cycle]:
-        """Yield the loops round one, two or three open pairs, with the frozen ones on their way."""
+        """Yield the loops of one, two or three open pairs, including the frozen pairs between them."""
         between: dict[frozenset[str], list[Pair]] = {}
         beside: dict[str, set[str]] = {}
         for pair in self._open:
@@ -84,7 +84,7 @@ class SubstituteBodies:
                     )
 
     def _cycle(self, *pairs: Pair) -> Cycle:
-        """Return the names round a loop: what lies between the ends of open pairs cancels in twos."""
+        """Return the names of a loop's pairs; parts that the paths of two ends share cancel."""
         ends = chain.from_iterable(pair.bodies for pair in pairs)
         cycle = frozenset(pair.name for pair in pairs)
         for end in ends:
@@ -111,7 +111,7 @@ class GearStep:
     Parameters
     ----------
     joint : str
-        Its pair.
+        Pair of the unknown.
     at, rate : int
         Its coordinate and rate.
     others_at, known : tuple of int
@@ -119,7 +119,7 @@ class GearStep:
     ratios : tuple of float
         Rate of the unknown per rate of each other term.
     offset : float
-        Of the unknown, rad or m.
+        Offset of the unknown, rad or m.
     """
 
     joint: str
@@ -163,12 +163,12 @@ class GearStep:
         return np.zeros(1)
 
     def margin(self, y: Array) -> float:
-        """Return one: a coupling is singular nowhere."""
+        """Return one: a coupling is never singular."""
         return 1.0
 
 
 def terms(layout: Layout, coupling: Coupling) -> dict[int, tuple[str, int, float]] | None:
-    """Return name, coordinate and coefficient of each rate in a coupling; None if some have none."""
+    """Return name, coordinate and coefficient of each rate in a coupling; None if a term has no plain coordinate."""
     out: dict[int, tuple[str, int, float]] = {}
     for term in coupling.terms:
         if layout.is_cut(term.joint) or term.joint not in layout.places:
@@ -181,7 +181,7 @@ def terms(layout: Layout, coupling: Coupling) -> dict[int, tuple[str, int, float
 
 
 def gear(layout: Layout, coupling: Coupling, unknown: int) -> GearStep | None:
-    """Return the coupling solved for one rate; None where that has no part in it."""
+    """Return the coupling solved for one rate; None if its coefficient is zero or the coupling has no plain form."""
     members = terms(layout, coupling)
     if members is None or not members[unknown][2]:
         return None
@@ -202,7 +202,7 @@ Step = DyadStep | SpatialStep | GearStep | NewtonStep
 
 @dataclass(eq=False)
 class _Peeling:
-    """What is known so far, and the steps that made it known."""
+    """State of the partition: the rates known so far, and the steps that determine them."""
 
     layout: Layout
     y: Array
@@ -216,7 +216,7 @@ class _Peeling:
 
     @property
     def missing(self) -> set[int]:
-        """Rates of the tree that nothing determines so far."""
+        """Rates of the tree that are not yet determined."""
         return set(range(self.layout.nv)) - self.known
 
     def take(self, step: Step) -> None:
@@ -224,7 +224,7 @@ class _Peeling:
         self.known.update(step.dependent)
 
     def peel(self) -> None:
-        """Take off dyads and couplings as long as they are needed and there are any."""
+        """Solve dyads, couplings and spatial loops in closed form while rates are missing and any can be solved."""
         while self.missing and (step := next(self._closed_forms(), None)):
             self.take(step)
 
@@ -248,7 +248,7 @@ class _Peeling:
                 yield in_space
 
     def _in_space(self, closing: Pair) -> SpatialStep | None:
-        """Return the closed form of a loop in space, None where it has none or is closed already."""
+        """Return the closed form of a spatial loop; None if it has none or is already closed."""
         missing = self.ties[closing.name] - self.known
         if not missing or isinstance(ring := self.chain(closing), str):
             return None
@@ -261,14 +261,14 @@ class _Peeling:
         return spatial_step(ring, unknown, self.y, None if ball is None else ball.q, rates)
 
     def chain(self, closing: Pair) -> SpatialRing | str:
-        """Return the loop of a cut pair as a chain in space, or why it is none."""
+        """Return the loop of a cut pair as a spatial chain, or the reason why it is not one."""
         if closing.name not in self.chains:
             cycle = fundamental_cycle(self.layout.mech, closing)
             self.chains[closing.name] = spatial_ring(self.layout, cycle, self.poses)
         return self.chains[closing.name]
 
     def ring(self, cycle: Cycle) -> Ring | str:
-        """Return a loop in its plane, or why it has none."""
+        """Return a loop as a planar ring, or the reason why it is not planar."""
         if cycle not in self.rings:
             self.rings[cycle] = planar_ring(self.layout, cycle, self.poses)
         return self.rings[cycle]
@@ -282,18 +282,18 @@ def partition(
     Parameters
     ----------
     y : (nq + c,) array
-        Coordinates; they tell the branches.
+        Coordinates, which select the branches.
     closings : sequence of Pair or Coupling
         The cut pairs and couplings.
     first : sequence of int
-        Rates to take as independent, best first; only as many are taken as are needed.
+        Candidates for independent rates, best first; only as many as needed are used.
     stated : bool
-        Whether all of ``first`` are independent, because the caller says so.
+        Whether the caller requires all of ``first`` to be independent.
 
     Raises
     ------
     BadUsage
-        Too few independent rates.
+        There are too few independent rates.
     """
     ties = {closing.name: tied_rates(layout, closing) for closing in closings}
     peeling = _Peeling(layout, y, forward(layout.mech, y[: layout.nq]), closings, ties)
@@ -311,7 +311,7 @@ def partition(
 
 
 def tied_rates(layout: Layout, closing: Pair | Coupling) -> set[int]:
-    """Return the rates of the tree that a closure or coupling ties."""
+    """Return the rates of the tree that a closure or coupling relates."""
     tree, mech = layout.mech.tree, layout.mech
     out: set[int] = set()
     if isinstance(closing, Pair):
@@ -330,7 +330,7 @@ def tied_rates(layout: Layout, closing: Pair | Coupling) -> set[int]:
 
 
 def _components(ties: dict[str, set[int]], missing: set[int]) -> list[set[int]]:
-    """Return the rates still unknown, those that share a closing together."""
+    """Return the unknown rates in groups that share closures or couplings."""
     out: list[set[int]] = []
     for tied in ties.values():
         if own := tied & missing:
@@ -358,7 +358,7 @@ def _newton(peeling: _Peeling, closings: Closings, unknown: set[int], known: set
 
 
 def _spin(layout: Layout, unknown: set[int]) -> str:
-    """Return a remedy where a rod may spin between two balls, of which none has a coordinate per rate."""
+    """Return a remedy for a rod that can spin between two ball joints, whose rates have no plain coordinates."""
     balls = [
         name
         for name, joint in layout.mech.tree.joint_of_pair.items()
@@ -370,13 +370,13 @@ def _spin(layout: Layout, unknown: set[int]) -> str:
 
 
 def newton_step(peeling: _Peeling, closings: Closings, unknown: set[int], known: set[int]) -> NewtonStep:
-    """Return closing rows solved for unknown rates."""
+    """Return a Newton step that solves closing rows for unknown rates."""
     rows = closing_rows(peeling.layout.mech, closings, peeling.y[: peeling.layout.nq])
     return NewtonStep(peeling.layout, rows, tuple(sorted(unknown)), tuple(sorted(known)), "", False)
 
 
 def _not_planar(peeling: _Peeling, closings: Closings) -> dict[str, str]:
-    """Return why each of the loops is not planar, by its closing pair."""
+    """Return the reason why each non-planar loop is not planar, by its closing pair."""
     mech = peeling.layout.mech
     return {
         closing.name: ring
@@ -387,7 +387,7 @@ def _not_planar(peeling: _Peeling, closings: Closings) -> dict[str, str]:
 
 
 def _may_have_closed_form(peeling: _Peeling, closing: Pair) -> bool:
-    """Whether other independent joints may give a loop a closed form."""
+    """Return True if other independent joints might give a loop a closed form."""
     if isinstance(peeling.ring(fundamental_cycle(peeling.layout.mech, closing)), Ring):
         return True
     chain = peeling.chain(closing)

@@ -1,12 +1,11 @@
 """Dyads: the three unknown joints of a planar loop in closed form (blajer1993 (15)–(23), for any kind).
 
-The joints whose coordinates are known freeze the bodies between them to three substitute bodies. What
-is left of a loop is U₁ K₁ U₂ K₂ U₃ K₃ = 1 with three unknown hinges or sliders: a triangle.
+Known joints merge the bodies of a loop into three substitute bodies. The loop is then
+U₁ K₁ U₂ K₂ U₃ K₃ = 1 with three unknown hinges or sliders: a triangle.
 
-Displacements and twists of a plane, written with complex numbers.
-
-A point x + i·y of the plane is a complex number. A twist is (ω, v): turning rate and velocity at the
-plane's origin. A hinge at z that turns at the rate s is (s, −i·s·z); a slider is (0, direction).
+Planar displacements and twists are written with complex numbers: a point of the plane is x + i·y. A twist is
+(ω, v), the angular rate and the velocity at the plane's origin. A hinge at z that turns at the rate s is
+(s, −i·s·z); a slider is (0, direction).
 """
 
 from __future__ import annotations
@@ -24,28 +23,28 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, align_z, cross
 
-#: Up to here a tilt (rad), or a gap across the plane relative to the size of the loop, is rounding.
+#: Largest tilt (rad), or gap across the plane relative to the size of the loop, that counts as rounding.
 ROUNDING = 1e-3
 _HINGES = ("revolute", "continuous", "planar")
 _IN_TREE = (*_HINGES, "prismatic", "fixed")
-#: Cut pairs that leave tilts free; which way their bodies lie is measured at the given pose.
+#: Cut pairs that leave tilts free; the relative orientation of their bodies is measured at the given pose.
 _TILTING = ("spherical", "cylindrical", "point-on-line", "point-on-plane")
-#: Unknown joints in the cyclic order in which they are solved. RR is a closing that others imply.
+#: Unknown joints in the cyclic order of their solution. RR is a closure that other loops imply.
 KINDS = ("RRR", "RRP", "RPP", "RR")
-#: How far, relative to its arms, a dyad may be out of reach by rounding.
+#: Tolerance, relative to its arms, for a dyad out of reach by rounding.
 _REACH = 1e-9
-#: Below this sine a dyad is flat and its rates have no bounds; a sine found by arccos is no more exact.
+#: A dyad is flat below this sine, and its rates are unbounded; a sine from arccos is no more accurate than this.
 _FLAT = 1e-7
-#: Hinges closer than this fraction of their loop, or of their distance from the origin, stand on one axis.
+#: Hinges closer than this fraction of their loop, or of their distance from the origin, are coaxial.
 _COAXIAL, _NO_ARM = 1e-6, 1e-9
 
 
-# Which loops are planar: their joints seen in one plane, or the sentence why there is none.
+# Planar loops: projection of the joints to one plane, or the reason why a loop is not planar.
 
 
 @dataclass(frozen=True, eq=False)
 class _Axis:
-    """A freedom at zero coordinates, in the axes of the body where the walk starts."""
+    """A freedom at zero coordinates, in the axes of the first body of the loop."""
 
     name: str
     turns: bool
@@ -56,12 +55,12 @@ class _Axis:
 
 
 def may_be_planar(layout: Layout, pair: Pair) -> bool:
-    """Return whether a pair can be part of a planar loop: one of the tree must have plain coordinates."""
+    """Return True if a pair can be part of a planar loop; a tree pair must have plain coordinates."""
     return pair.type in (_IN_TREE if not layout.is_cut(pair.name) else (*_IN_TREE, *_TILTING))
 
 
 def planar_ring(layout: Layout, cycle: Cycle, poses: BodyPoses) -> Ring | str:
-    """Return a loop as a ring in its plane, or the reason why it is none."""
+    """Return a loop as a planar ring, or the reason why it is not one."""
     way = once_round(layout.mech, cycle)
     if way is None:
         return "its way round passes a free body, or a body twice"
@@ -95,7 +94,7 @@ def _normal(layout: Layout, way: list[tuple[Pair, bool]], poses: BodyPoses) -> A
 
 
 def _at_zero(layout: Layout, pair: Pair, forward: bool, poses: BodyPoses) -> Pose:
-    """Return the displacement across a pair at zero coordinates, in the direction of the walk."""
+    """Return the displacement across a pair at zero coordinates, in the direction of traversal."""
     if not (layout.is_cut(pair.name) and pair.type in _TILTING):
         return Pose.identity()
     R_PS = relative_pose(layout.mech, pair, poses).R
@@ -105,15 +104,15 @@ def _at_zero(layout: Layout, pair: Pair, forward: bool, poses: BodyPoses) -> Pos
 def _walk(
     layout: Layout, way: list[tuple[Pair, bool]], poses: BodyPoses, normal: Array
 ) -> tuple[list[_Axis] | str, Pose]:
-    """Go once round with all coordinates at zero and note the axes on the way.
+    """Traverse a loop with all coordinates at zero; return its axes and the remaining displacement.
 
-    The plane of the loop has the normal (3,), in the axes of its first body.
+    ``normal`` (3,) of the loop's plane is in the axes of its first body.
     """
     X, out = Pose.identity(), []
     for pair, forward in way:
         X = X @ (pair.X_AP if forward else pair.X_BS)
         across = _at_zero(layout, pair, forward, poses)
-        # the axes are those of the predecessor frame, whose place the walk meets first or last
+        # the axes are those of the predecessor frame, which is traversed first or last
         X_P = X if forward else X @ across
         own = _axes(layout, pair, X_P, normal)
         if isinstance(own, str):
@@ -152,7 +151,7 @@ def _axes(layout: Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | s
         case _:
             directions = []
     at, rate = layout.places.get(pair.name, (0, 0))
-    # of what a tilting pair leaves free, travel comes first and turns second, there or not
+    # a tilting pair has the slot 0 for its travel and 1 for its turn, even if there is only one
     slots = [int(turns) for turns, _ in directions] if pair.type in _TILTING else range(len(directions))
     return [
         _Axis(pair.name, turns, d, X.p, at + k, rate + k)
@@ -161,17 +160,17 @@ def _axes(layout: Layout, pair: Pair, X: Pose, normal: Array) -> list[_Axis] | s
 
 
 def _unit(a: Array) -> Array:
-    """Return the direction (3,) of a vector a (3,)."""
+    """Return the unit vector (3,) of a vector a (3,)."""
     return np.asarray(a / np.linalg.norm(a))
 
 
 def _slides_across(pair: Pair) -> bool:
-    """Return whether a pair may let its bodies slide across the plane, so that no gap opens."""
+    """Return True if a pair may let its bodies slide across the plane, so that there is no gap."""
     return pair.type in ("cylindrical", "point-on-line", "point-on-plane")
 
 
 def _in_plane(axes: list[_Axis], K: Pose, normal: Array, slides: bool) -> Ring | str:
-    """Project a loop to its plane with normal (3,) and say what is left across it."""
+    """Return a loop projected to its plane with ``normal`` (3,), or the reason why it is not planar."""
     R_WE = align_z(normal)
     tilt, joints = 0.0, []
     for axis in axes:
@@ -218,7 +217,7 @@ class Displacement:
         return Displacement(self.turn * other.turn, self.shift + self.turn * other.shift)
 
     def inverse(self) -> Displacement:
-        """Return the displacement that takes this one back."""
+        """Return the inverse displacement."""
         back = self.turn.conjugate()
         return Displacement(back, -back * self.shift)
 
@@ -232,26 +231,26 @@ class Twist:
 
     @property
     def pivot(self) -> complex:
-        """Where a hinge is; for a slider zero, it has no place."""
+        """Position of a hinge; zero for a slider."""
         return 1j * self.v / self.omega if self.omega else 0j
 
     def exp(self, x: float) -> Displacement:
-        """Return the displacement after the coordinate x."""
+        """Return the displacement at the coordinate x."""
         if not self.omega:
             return Displacement(1.0, self.v * x)
         turn = exp(1j * self.omega * x)
         return Displacement(turn, (1 - turn) * self.pivot)
 
     def moved(self, by: Displacement) -> Twist:
-        """Return the twist of the joint after its place was displaced."""
+        """Return the twist of the joint after a displacement of it."""
         return Twist(self.omega, by.turn * self.v - 1j * self.omega * by.shift)
 
     def bracket(self, other: Twist) -> complex:
-        """Return the velocity part of the rate of change of ``other`` carried along by this twist."""
+        """Return the velocity part of the rate of change of ``other`` when it moves with this twist."""
         return 1j * (self.omega * other.v - other.omega * self.v)
 
     def plus(self, other: Twist, rate: float) -> Twist:
-        """Return this twist and another one at a rate."""
+        """Return the sum of this twist and ``rate`` times another one."""
         return Twist(self.omega + rate * other.omega, self.v + rate * other.v)
 
 
@@ -260,7 +259,7 @@ class Twist:
 
 @dataclass(frozen=True)
 class RingJoint:
-    """One freedom on the way round a loop.
+    """One freedom of a loop.
 
     Parameters
     ----------
@@ -269,8 +268,7 @@ class RingJoint:
     twist : Twist
         At zero coordinates, in the plane of the loop.
     at, rate : int
-        Its coordinate among the coordinates of the tree and, behind them, of the cut pairs; its rate
-        among the rates likewise.
+        Indices of its coordinate and its rate, in the layout of tree and cut pairs.
     """
 
     name: str
@@ -295,11 +293,11 @@ class Ring:
     joints : tuple of RingJoint
         Once round the loop.
     K : Displacement
-        What is left of the way round when all coordinates are zero.
+        Displacement around the loop that remains when all coordinates are zero.
     tilt : float
         Largest angle between a hinge and the normal of the plane, or a slider and the plane, rad.
     gap : float
-        How far the loop stays open across the plane, m.
+        Gap of the loop across the plane, m.
     """
 
     joints: tuple[RingJoint, ...]
@@ -315,7 +313,7 @@ class Ring:
         return out
 
     def twists(self, y: Array) -> list[Twist]:
-        """Return the twist of every joint where it is now."""
+        """Return the twist of every joint at coordinates y."""
         out, reached = [], Displacement()
         for joint in self.joints:
             out.append(joint.twist.moved(reached))
@@ -323,7 +321,7 @@ class Ring:
         return out
 
     def bias(self, twists: list[Twist], yd: Array) -> Array:
-        """Return Σ ṫ ẋ (3,), what the rates alone add to the loop's acceleration."""
+        """Return Σ ṫ ẋ (3,), the velocity-dependent part of the loop's acceleration."""
         body, velocity = Twist(0.0, 0j), 0j
         for joint, twist in zip(self.joints, twists, strict=True):
             rate = float(yd[joint.rate])
@@ -344,11 +342,11 @@ class DyadStep:
     Parameters
     ----------
     unknown : tuple of int
-        Their places in the ring, rotated to the order of ``solved_as``.
+        Their indices in the ring, rotated to the order of ``solved_as``.
     solved_as : str
         One of ``KINDS``.
     branch : int
-        ±1: which side the triangle of the unknown joints lies on; 0 where there is one solution only.
+        ±1: side of the triangle of the unknown joints; 0 if there is only one solution.
     """
 
     ring: Ring
@@ -360,12 +358,12 @@ class DyadStep:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the unknown joints, those behind the known ones first."""
+        """Names of the unknown joints, starting after the longest run of known ones."""
         return tuple(self.ring.joints[k].name for k in self._in_reading_order())
 
     @property
     def kind(self) -> str:
-        """The dyad as it is called, from the known joints on: RRR, RRP, RPR, …"""
+        """Usual name of the dyad, starting after the longest run of known joints: RRR, RRP, RPR, …"""
         return "".join(self.ring.joints[k].letter for k in self._in_reading_order())
 
     @property
@@ -379,12 +377,12 @@ class DyadStep:
         return tuple(j.rate for k, j in enumerate(self.ring.joints) if k not in self.unknown)
 
     def closed(self, y: Array) -> Array:
-        """Return y (nq + c,) with the unknown coordinates solved, in the turn nearest to where they were.
+        """Return y (nq + c,) with the unknown coordinates solved, in the turn nearest to their values in y.
 
         Raises
         ------
         CannotClose
-            The known joints are so far apart that the dyad does not reach.
+            The known joints are out of reach of the dyad.
         """
         out = np.array(y)
         for k, value in zip(self.unknown, _SOLVERS[self.solved_as](self, self._blocks(y)), strict=True):
@@ -412,7 +410,7 @@ class DyadStep:
         return np.asarray(-self._inverse(twists) @ self.ring.bias(twists, yd))
 
     def margin(self, y: Array) -> float:
-        """Return how far the dyad is from flat, 0 … 1: a sine, that of the largest angle for RRR."""
+        """Return the distance of the dyad from flat, 0 … 1: a sine, for RRR that of the largest angle."""
         return self._width(self._completed(self.ring.twists(y)))
 
     def _width(self, own: list[Twist]) -> float:
@@ -427,7 +425,7 @@ class DyadStep:
         return abs((arm.conjugate() * own[2].v).real) / abs(arm) if arm else 0.0
 
     def _in_reading_order(self) -> list[int]:
-        """Return the unknown joints from the longest run of known ones on."""
+        """Return the unknown joints in order, starting after the longest run of known ones."""
         order = sorted(self.unknown)
         n = len(self.ring.joints)
         gaps = [(order[k] - order[k - 1] - 1) % n for k in range(len(order))]
@@ -435,7 +433,7 @@ class DyadStep:
         return order[first:] + order[:first]
 
     def _blocks(self, y: Array) -> _Turned:
-        """Return every unknown joint with the frozen displacement behind it, once round."""
+        """Return every unknown joint of the loop with the fixed displacement that follows it."""
         n, out = len(self.ring.joints), []
         for here, there in zip(self.unknown, self.unknown[1:] + self.unknown[:1], strict=True):
             if there > here:
@@ -446,7 +444,7 @@ class DyadStep:
         return out
 
     def _completed(self, twists: list[Twist]) -> list[Twist]:
-        """Return the twists of the unknown joints; an implied closing gets a slider for its misfit."""
+        """Return the twists of the unknown joints; an implied closure (RR) gets a slider for its misfit."""
         own = [twists[k] for k in self.unknown]
         if self.solved_as == "RR":
             arm = own[1].pivot - own[0].pivot
@@ -483,7 +481,7 @@ def _columns(twists: list[Twist]) -> Array:
 
 
 def _between_pivots(blocks: _Turned) -> list[Displacement]:
-    """Return the frozen displacements from pivot to pivot; a slider counts as if at the origin."""
+    """Return the fixed displacements from pivot to pivot; the pivot of a slider is the origin."""
     pivots = [twist.pivot for twist, _ in blocks]
     return [
         Displacement(1.0, -here) @ K @ Displacement(1.0, there)
@@ -509,7 +507,7 @@ def _rrr(step: DyadStep, blocks: _Turned) -> list[float]:
 
 
 def _rrp(step: DyadStep, blocks: _Turned) -> list[float]:
-    """Solve two hinges and a slider: a circle cut by a line."""
+    """Solve two hinges and a slider: intersection of a circle and a line."""
     L1, L2, L3 = _between_pivots(blocks)
     d = blocks[2][0].v
     h = L2.inverse().shift - L3.shift
@@ -522,7 +520,7 @@ def _rrp(step: DyadStep, blocks: _Turned) -> list[float]:
 
 
 def _rpp(step: DyadStep, blocks: _Turned) -> list[float]:
-    """Solve a hinge and two sliders: two crossing lines."""
+    """Solve a hinge and two sliders: intersection of two lines."""
     L1, L2, L3 = _between_pivots(blocks)
     d, e = L1.turn * blocks[1][0].v, L1.turn * L2.turn * blocks[2][0].v
     gap = -(L1.shift + L1.turn * (L2.shift + L2.turn * L3.shift))
@@ -535,7 +533,7 @@ def _rpp(step: DyadStep, blocks: _Turned) -> list[float]:
 
 
 def _rr(step: DyadStep, blocks: _Turned) -> list[float]:
-    """Solve two hinges whose distance other loops have set already."""
+    """Solve two hinges whose distance is already determined by other loops."""
     L1, L2 = _between_pivots(blocks)
     theta1 = phase(L2.inverse().shift) - phase(L1.shift)
     return [theta1, -theta1 - phase(L1.turn * L2.turn)]
@@ -558,10 +556,7 @@ def dyad(ring: Ring, unknown: list[int], y: Array) -> DyadStep | None:
 
 
 def _coaxial(ring: Ring, pair: tuple[int, ...], y: Array) -> bool:
-    """Whether two hinges stand on one axis at y (nq + c,).
-
-    They turn against each other there, and nothing sets by how much.
-    """
+    """Return True if two hinges are coaxial at y (nq + c,), where their relative angle is undetermined."""
     pivots = [twist.pivot for twist in ring.twists(y) if twist.omega]
     size = max(abs(a - b) for a in pivots for b in pivots)
     first, second = (ring.twists(y)[k].pivot for k in pair)

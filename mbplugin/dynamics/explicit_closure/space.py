@@ -1,9 +1,9 @@
-"""Loops in space with a closed form: spherical ones, and those that a ball or a rod closes.
+"""Spatial loops with a closed form: spherical loops, and loops closed by a ball joint or a rod.
 
-The known joints freeze the bodies between them. Of what is left, a first joint follows from a quantity that the
-others do not change: an angle between two axes (the spherical law of cosines), the distance of two points (R, P
-beside two crossing hinges, or a rod), or the distance of a point from a line (P beside a cylindrical pair). All
-are A cos x + B sin x = C, or quadratic; the others then follow one by one.
+Known joints merge bodies. The first unknown joint follows from a quantity that the other unknowns do not change: an
+angle between two axes (spherical law of cosines), the distance of two points (R or P with two intersecting hinges,
+or with a rod), or the distance of a point from a line (P with a cylindrical pair). The equation is
+A cos x + B sin x = C, or quadratic; the other joints then follow one by one.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from mbplugin.model.spatial import (
     rotation_from_vector,
 )
 
-#: How far, relative to its lengths, a loop may be out of reach by rounding.
+#: Tolerance, relative to its lengths, for a loop out of reach by rounding.
 _REACH = 1e-9
-#: Below this fraction of its lengths an equation does not depend on its unknown.
+#: An equation does not depend on its unknown below this fraction of its lengths.
 _INDEPENDENT = 1e-9
-#: Up to here axes that miss each other, relative to the size of their loop, meet but for rounding; sines likewise.
+#: Largest distance of two axes, relative to the size of their loop, and largest sine that count as rounding.
 ROUNDING = 1e-3
 #: Pairs whose coordinates are angles and travels along axes of their frames.
 PLAIN = ("revolute", "continuous", "prismatic", "cylindrical", "universal", "fixed")
-#: Pairs that close a chain by the place of one point.
+#: Pairs that close a chain by the position of one point.
 POINT = ("spherical", "distance")
-#: A distance below this fraction of that from the origin is rounding.
+#: A length below this fraction of the distance from the origin is rounding.
 _NO_LENGTH = 1e-9
-#: The unknown coordinates of a chain, in its order, for a choice of branches; and a gap, or None without a closed form.
+#: Unknown coordinates of a chain, in its order, for a choice of branches, and a gap; None without a closed form.
 _Solution = tuple[list[float], float] | None
 
 
-# Hinges and sliders in space, and the equations of one angle, one travel and two crossing hinges.
+# Hinges and sliders in space, and the equations for an angle, a travel and two intersecting hinges.
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +56,9 @@ class Screw:
     Parameters
     ----------
     turns : bool
-        A hinge.
+        True for a hinge.
     e, p : (3,) array
-        Direction of length one, and a point of a hinge, m.
+        Unit direction, and for a hinge a point of the axis, m.
     """
 
     turns: bool
@@ -66,7 +66,7 @@ class Screw:
     p: Array
 
     def exp(self, x: float) -> Pose:
-        """Return the displacement after the coordinate x, rad or m."""
+        """Return the displacement at the coordinate x, rad or m."""
         if not self.turns:
             return Pose(np.eye(3), self.e * x)
         R = rotation_from_vector(self.e * x)
@@ -82,13 +82,13 @@ class Screw:
         return np.asarray(arm - self.e * (self.e @ arm))
 
     def angle(self, start: Array, end: Array) -> float:
-        """Return the angle of the hinge that takes a point ``start`` (3,) to ``end`` (3,), rad."""
+        """Return the angle of the hinge that moves a point ``start`` (3,) to ``end`` (3,), rad."""
         u, v = self.across(start), self.across(end)
         return atan2(float(self.e @ cross(u, v)), float(u @ v))
 
 
 def angles(A: float, B: float, C: float, size: float) -> tuple[float, float, float] | None:
-    """Solve A cos x + B sin x = C; return both x and by how much C is out of reach, None if x is not in it."""
+    """Solve A cos x + B sin x = C; return both x and by how much C is out of reach; None if independent of x."""
     amplitude = hypot(A, B)
     if amplitude <= _INDEPENDENT * size:
         return None
@@ -99,7 +99,7 @@ def angles(A: float, B: float, C: float, size: float) -> tuple[float, float, flo
 
 
 def travels(a: float, b: float, c: float, size: float) -> tuple[float, float, float] | None:
-    """Solve a x² + 2 b x + c = 0, lengths² and a ≤ 1; return both x and a gap² as :func:`angles` does."""
+    """Solve a x² + 2 b x + c = 0, in lengths² with a ≤ 1; return both x and a squared gap, as :func:`angles`."""
     if a <= _INDEPENDENT:
         return None
     under = b * b - a * c
@@ -133,7 +133,7 @@ def off_line(slider: Screw, point: Array, line: Screw, length: float) -> tuple[f
 def at_height(
     hinge: Screw, direction: Array, start: Array, height: float
 ) -> tuple[float, float, float] | None:
-    """Return both angles at which a vector ``start`` (3,), turned by a hinge, has a height along a direction (3,)."""
+    """Return both angles of a hinge at which ``start`` (3,) has the component ``height`` along ``direction`` (3,)."""
     along = hinge.e * (hinge.e @ start)
     u = start - along
     A, B = float(direction @ u), float(direction @ cross(hinge.e, start))
@@ -141,7 +141,7 @@ def at_height(
 
 
 def meeting(screws: Sequence[Screw], size: float) -> Array | None:
-    """Return the point (3,) in which all hinges of a loop of a size (m) meet but for rounding, None without one."""
+    """Return the common point (3,) of all hinges of a loop of a size (m), up to rounding; None without one."""
     across = [np.eye(3) - np.outer(screw.e, screw.e) for screw in screws]
     total = np.sum(across, axis=0)
     if np.linalg.svd(total, compute_uv=False)[-1] < ROUNDING**2:
@@ -154,20 +154,20 @@ def meeting(screws: Sequence[Screw], size: float) -> Array | None:
 
 
 def miss(first: Screw, second: Screw) -> float:
-    """Return how far two lines pass each other, m; infinite for parallel ones."""
+    """Return the distance of two lines, m; infinite for parallel ones."""
     across = cross(first.e, second.e)
     sine = float(np.linalg.norm(across))
     return abs(float(across @ (second.p - first.p))) / sine if sine > ROUNDING else inf
 
 
-# A loop in space as a chain of hinges and sliders: E₁(x₁) … Eₙ(xₙ), closed by a ball, a rod, or by itself.
+# A spatial loop as a chain of hinges and sliders: E₁(x₁) … Eₙ(xₙ), closed by a ball, a rod, or by itself.
 
 
 @dataclass(frozen=True, eq=False)
 class ChainJoint:
-    """One freedom on the way: its axis at zero coordinates, and where its coordinate and rate are.
+    """One freedom of a chain: its axis at zero coordinates, and the indices of its coordinate and rate.
 
-    ``sign`` is −1 where the way passes the pair from its successor on.
+    ``sign`` is −1 if the pair is traversed from its successor to its predecessor.
     """
 
     name: str
@@ -182,7 +182,7 @@ class ChainJoint:
         return "R" if self.screw.turns else "P"
 
     def exp(self, y: Array) -> Pose:
-        """Return its displacement at y (nq + c,)."""
+        """Return the joint's displacement at y (nq + c,)."""
         return self.screw.exp(self.sign * float(y[self.at]))
 
 
@@ -193,13 +193,13 @@ class SpatialRing:
     Parameters
     ----------
     joints : tuple of ChainJoint
-        Once round, from the body behind the closing pair on.
+        All freedoms of the loop, starting after the closing pair.
     end : Pose
-        The frame in which the chain ends: that of the closing pair at its last body, or what is left of a whole round.
+        End frame of the chain: that of the closing pair on the last body, or the remaining displacement of the loop.
     closing : Pair or None
-        A ball or a rod; None where the chain closes by itself.
+        A ball or a rod; None if the chain closes by itself.
     forward : bool
-        Whether the closing pair is passed from its predecessor on.
+        Whether the closing pair is traversed from its predecessor to its successor.
     """
 
     joints: tuple[ChainJoint, ...]
@@ -209,25 +209,25 @@ class SpatialRing:
 
     @cached_property
     def size(self) -> float:
-        """The largest distance of its joints, or of a joint from the origin times rounding, m."""
+        """Extent of the loop, m, but at least rounding of the largest coordinate."""
         points = np.array([*(joint.screw.p for joint in self.joints), self.end.p, self.begin.p])
         extent = float(np.linalg.norm(points - points[0], axis=1).max())
         return max(extent, _NO_LENGTH * float(np.abs(points).max()))
 
     @cached_property
     def is_spherical(self) -> bool:
-        """Whether it is of hinges alone, all of which meet in one point."""
+        """Whether it consists only of hinges whose axes all meet in one point."""
         hinges = [joint.screw for joint in self.joints if joint.screw.turns]
         return len(hinges) == len(self.joints) > 2 and meeting(hinges, self.size) is not None
 
     @property
     def may_have_closed_form(self) -> bool:
-        """Whether some choice of known joints may leave a closed form."""
+        """Whether some choice of known joints may give a closed form."""
         return self.closing is not None or self.is_spherical
 
     @property
     def begin(self) -> Pose:
-        """The frame of the closing pair at the first body."""
+        """Frame of the closing pair on the first body."""
         if self.closing is None:
             return Pose.identity()
         return self.closing.X_BS if self.forward else self.closing.X_AP
@@ -246,7 +246,7 @@ class SpatialRing:
 
 
 def spatial_ring(layout: Layout, cycle: Cycle, poses: BodyPoses) -> SpatialRing | str:
-    """Return a loop as a chain in space, or the reason why it is none."""
+    """Return a loop as a spatial chain, or the reason why it is not one."""
     way = once_round(layout.mech, cycle)
     if way is None:
         return "its way round passes a free body, or a body twice"
@@ -268,7 +268,7 @@ def spatial_ring(layout: Layout, cycle: Cycle, poses: BodyPoses) -> SpatialRing 
 def _walk(
     layout: Layout, way: Sequence[tuple[Pair, bool]], poses: BodyPoses
 ) -> tuple[list[ChainJoint], Pose]:
-    """Go along a way with all coordinates at zero; return the freedoms passed, and the last body's frame."""
+    """Traverse a path with all coordinates at zero; return its freedoms and the last body's frame."""
     X, out = Pose.identity(), []
     for pair, forward in way:
         X = X @ (pair.X_AP if forward else pair.X_BS)
@@ -281,7 +281,7 @@ def _walk(
 
 
 def _at_zero(layout: Layout, pair: Pair, poses: BodyPoses) -> Pose:
-    """Return X_PS where the coordinates are zero: a cut cylinder counts its turn from the given pose on."""
+    """Return X_PS at zero coordinates; a cut cylindrical pair measures its rotation from the given pose."""
     if layout.is_cut(pair.name) and pair.type == "cylindrical":
         return Pose(relative_pose(layout.mech, pair, poses).R, np.zeros(3))
     return Pose.identity()
@@ -306,22 +306,22 @@ def _joints(layout: Layout, pair: Pair, X_P: Pose, sign: float) -> list[ChainJoi
 
 @dataclass(frozen=True, eq=False)
 class SpatialStep:
-    """Unknown joints of a loop in space as functions of the known ones.
+    """Unknown joints of a spatial loop as functions of the known ones.
 
     Coordinates y (nq + c,) and rates yd (nv + c,) are in the order of the layout, c of them for cut pairs.
 
     Parameters
     ----------
     kind : str
-        What is solved: ``spherical RRR``, ``R-distance``, ``RSU``, ``PSC`` and the like.
+        Kind of closed form: ``spherical RRR``, ``R-distance``, ``RSU``, ``PSC`` and the like.
     unknown : tuple of int
-        Their places in the ring.
+        Their indices in the ring.
     branches : tuple of int
-        ±1 for the joint that is solved first, and for the two crossing hinges.
+        ±1 for the joint that is solved first, and for the two intersecting hinges.
     ball_at : slice or None
-        The quaternion of a ball that the tree passes.
+        The quaternion of a closing ball that is a tree joint.
     rates : NewtonStep
-        The same loop in closing rows: rates and accelerations follow from them.
+        Closing rows of the same loop, for rates and accelerations.
     """
 
     kind: str
@@ -335,7 +335,7 @@ class SpatialStep:
 
     @property
     def branch(self) -> int:
-        """Which assembly, ±1."""
+        """Branch of the assembly, ±1."""
         return self.branches[0]
 
     @property
@@ -354,12 +354,12 @@ class SpatialStep:
         return self.rates.known
 
     def closed(self, y: Array) -> Array:
-        """Return y (nq + c,) with the unknown coordinates solved, in the turn nearest to where they were.
+        """Return y (nq + c,) with the unknown coordinates solved, in the turn nearest to their values in y.
 
         Raises
         ------
         CannotClose
-            The known joints are so far apart that the loop does not reach.
+            The known joints are out of reach.
         """
         solved = _solve(self.kind, self.ring, self.unknown, self.branches, y)
         if solved is None or solved[1]:
@@ -386,7 +386,7 @@ class SpatialStep:
         return self.rates.bias(y, yd)
 
     def margin(self, y: Array) -> float:
-        """Return how much worse conditioned the dependent columns are than all columns, 0 … 1."""
+        """Return the conditioning of the dependent columns relative to all columns, 0 (singular) … 1."""
         return self.rates.margin(y)
 
     def alternatives(self) -> Iterator[SpatialStep]:
@@ -400,7 +400,7 @@ def spatial_step(
     ring: SpatialRing, unknown: Sequence[int], y: Array, ball_at: slice | None, rates: NewtonStep
 ) -> SpatialStep | None:
     """Return a closed form for the unknown joints of a ring, on the branch of y (nq + c,); None without one."""
-    # what fits by construction before what fits but for rounding, or by chance
+    # exact forms before those that fit only up to rounding
     for _, kind in sorted(_kinds(ring, unknown)):
         found = [
             step
@@ -414,7 +414,7 @@ def spatial_step(
 
 
 def _away(step: SpatialStep, y: Array) -> float:
-    """Return how far a step's solution is from y (nq + c,), rad and m."""
+    """Return the distance of a step's solution from y (nq + c,), rad and m; infinite if it cannot close."""
     try:
         own = step.closed(y)
     except CannotClose:
@@ -423,7 +423,7 @@ def _away(step: SpatialStep, y: Array) -> float:
 
 
 def _kinds(ring: SpatialRing, unknown: Sequence[int]) -> Iterator[tuple[float, str]]:
-    """Yield the closed forms that there may be for unknown joints of a ring, and by how much each does not fit."""
+    """Yield the misfit and kind of each candidate closed form for the unknown joints of a ring."""
     joints = [ring.joints[k] for k in unknown]
     letters = "".join(joint.letter for joint in joints)
     if ring.closing is None:
@@ -433,7 +433,7 @@ def _kinds(ring: SpatialRing, unknown: Sequence[int]) -> Iterator[tuple[float, s
         if len(letters) == 1:
             yield 0.0, f"{letters}-distance"
     elif len(letters) == 3:
-        # the single joint may be on either side of the ball; nothing that moves is between the other two
+        # the single joint may be on either side of the ball; the other two must be adjacent
         for single, first, forms in ((0, 1, ("{}SU", "{}SC")), (2, 0, ("US{}", "CS{}"))):
             if unknown[first + 1] != unknown[first] + 1:
                 continue
@@ -448,7 +448,7 @@ def _kinds(ring: SpatialRing, unknown: Sequence[int]) -> Iterator[tuple[float, s
 def _solve(
     kind: str, ring: SpatialRing, unknown: Sequence[int], branches: tuple[int, ...], y: Array
 ) -> _Solution:
-    """Return the displacements of the unknown joints at y (nq + c,), with their signs on the way."""
+    """Return the coordinates of the unknown joints at y (nq + c,), signed in the direction of traversal."""
     if kind == "spherical RRR":
         return _spherical(ring, unknown, branches[0], y)
     screws, point, target = _gathered(ring, unknown, y)
@@ -467,7 +467,7 @@ def _solve(
 
 
 def _gathered(ring: SpatialRing, unknown: Sequence[int], y: Array) -> tuple[list[Screw], Array, Array]:
-    """Return unknown screws at y (nq + c,), and points p, t (3,) with e₁ e₂ e₃ p = t; known joints are frozen."""
+    """Return unknown screws at y (nq + c,), and points p, t (3,) with e₁ e₂ e₃ p = t, for fixed known joints."""
     X, screws, start = Pose.identity(), [], 0
     for k in unknown:
         X = X @ ring.product(y, start, k)
@@ -484,7 +484,7 @@ def _chosen(both: tuple[float, float, float] | None, branch: int) -> _Solution:
 def _crossing(
     screws: list[Screw], point: Array, target: Array, branches: tuple[int, ...], size: float
 ) -> _Solution:
-    """Solve e₁ e₂ e₃ p = t with hinges e₂, e₃ that cross: they leave the distance from the crossing alone.
+    """Solve e₁ e₂ e₃ p = t with intersecting hinges e₂, e₃, which preserve the distance from their intersection.
 
     The points are p, ``point`` (3,), and t, ``target`` (3,), m.
     """
@@ -511,7 +511,7 @@ def _crossing(
 def _coaxial(
     screws: list[Screw], point: Array, target: Array, branches: tuple[int, ...], size: float
 ) -> _Solution:
-    """Solve e₁ e₂ e₃ p = t with e₂, e₃ on one line and a slider e₁: they leave the distance from it alone.
+    """Solve e₁ e₂ e₃ p = t with coaxial e₂, e₃ and a slider e₁: they preserve the distance from the common axis.
 
     The points are p, ``point`` (3,), and t, ``target`` (3,), m.
     """
@@ -530,7 +530,7 @@ def _coaxial(
 
 
 def _spherical(ring: SpatialRing, unknown: Sequence[int], branch: int, y: Array) -> _Solution:
-    """Solve R₁ Q₁ R₂ Q₂ R₃ Q₃ = 1 by the angle between the first and the third axis, at y (nq + c,)."""
+    """Solve R₁ Q₁ R₂ Q₂ R₃ Q₃ = 1 at y (nq + c,) by the angle between the first and the third axis."""
     i, j, k = unknown
     n = len(ring.joints)
     a, b, c = (ring.joints[m].screw.e for m in unknown)

@@ -1,4 +1,4 @@
-"""What the kernels of absolute coordinates work on, and the poses and twists that they start from."""
+"""Kernels for accelerations and multipliers in absolute coordinates, and the records they work on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mbplugin.dynamics.kernels.rows import COMBINED, update_rows
 from mbplugin.dynamics.kernels.solve import SINGULAR, resist
 from mbplugin.model.spatial import AnyArray, Array
 
-#: A row that keeps this share of its length is orthogonal to rounding, over this share, after one pass.
+#: A row that keeps this share of its length is orthogonal after one pass, up to rounding divided by this share.
 _MUCH_LEFT = 0.1
 
 
@@ -32,11 +32,11 @@ def absolute_accelerations(
     qd: Array,
     power: Array,
 ) -> bool:
-    """Fill ``v_dot``, multipliers, and ``qdd`` of the rates of the tree; return whether every body has mass.
+    """Fill ``v_dot``, the multipliers, and ``qdd`` of the tree's rates; return True if every body has mass.
 
-    Where one has none, or the state is no motion any more, ``qdd`` is not a number.
+    ``qdd`` is NaN if a body has no mass or the state is not finite.
     The composite bodies of the tree must be placed at q (nq,) and qd (nv,). ``drive`` (d, 3) prescribes motions;
-    ``power`` (3,) takes that of dampers and friction, of applied forces, and of drivers, W.
+    the power of dampers and friction, of applied forces, and of drivers is added to ``power`` (3,), W.
     """
     place_bodies(composites, a.bodies)
     update_rows(a.bodies, a.joint_frames, a.rows, a.terms, drive, q)
@@ -51,7 +51,7 @@ def absolute_accelerations(
     _constrain(a)
     solve_upper(a.M, a.first, a.v_dot)
     for k in range(len(a.candidates)):
-        # Cᵀλ works with vᵀCᵀλ = −bᵀλ
+        # the power of Cᵀλ is vᵀCᵀλ = −bᵀλ
         power[2] -= a.multipliers[k] * a.rows[a.candidates[k]].bias
     _read_back(a, rates)
     return True
@@ -66,7 +66,7 @@ def _apply_forces(
     qd: Array,
     power: Array,
 ) -> None:
-    """Fill minus the wrenches ``f`` on all bodies; arrays as for :func:`absolute_accelerations`."""
+    """Fill ``f`` of all bodies with minus the wrenches on them; arrays as for :func:`absolute_accelerations`."""
     gather(a.bodies, rates, a.loads, a.springs, q, qd, power)
     for n in range(len(resistances)):
         a.resistances[n] = resistances[n]
@@ -83,7 +83,7 @@ def _apply_forces(
 
 @kernel
 def _fill_forces(a: AbsoluteState, rates: Records) -> None:
-    """Fill ``v_dot`` with the generalised forces, those with which drives oppose what turns without them included."""
+    """Fill ``v_dot`` with the generalised forces, including bias forces of the drives' inertia."""
     w = len(a.columns)
     for j in range(len(rates)):
         if rates[j].armature != 0.0:
@@ -98,7 +98,7 @@ def _fill_forces(a: AbsoluteState, rates: Records) -> None:
 
 @kernel
 def _constrain(a: AbsoluteState) -> None:
-    """Add Lᵀ times what independent rows do to ``v_dot``, which is Lᵀ v̇ here; fill the multipliers."""
+    """Add the effect of independent rows to ``v_dot``, which holds Lᵀ v̇ here; fill the multipliers."""
     m, n, r = len(a.candidates), len(a.v_dot), len(a.R)
     y = np.empty(m)
     for k in range(m):
@@ -127,7 +127,7 @@ def _constrain(a: AbsoluteState) -> None:
 
 @kernel
 def _read_back(a: AbsoluteState, rates: Records) -> None:
-    """Fill the accelerations of the bodies, and from these, pair by pair, those of the rates of the tree."""
+    """Fill the accelerations of the bodies, and from these the accelerations of the tree's rates."""
     w = len(a.columns)
     for k in range(1, len(a.bodies)):
         a.bodies[k].a[:] = 0.0
@@ -141,7 +141,7 @@ def _read_back(a: AbsoluteState, rates: Records) -> None:
         rates[j].qdd = total
 
 
-# Independent rows of absolute coordinates: as many as the rank says, chosen anew at every pose.
+# Independent rows in absolute coordinates: as many as the rank, chosen at every pose.
 
 
 @kernel
@@ -174,10 +174,10 @@ def _add_row(a: AbsoluteState, row: Records, size: float, out: Array) -> None:
 
 @kernel
 def choose_independent(G: Array, R: Array, order: AnyArray) -> None:
-    """Put r independent rows of G (m, n) in front of ``order`` (m,), the longest first, and make them orthonormal.
+    """Choose r independent rows of G (m, n), longest first; put them first in ``order`` (m,) and orthonormalise them.
 
-    R (r, m) takes what every row has along them. A row of which next to nothing is its own, at a singular pose, gets
-    zero there.
+    R (r, m) is filled with the components of every row along them. At a singular pose, a row that depends on those
+    before gets zero there.
     """
     m, n = G.shape
     size, largest = np.empty(m), 0.0
@@ -208,7 +208,7 @@ def choose_independent(G: Array, R: Array, order: AnyArray) -> None:
 
 @kernel
 def _take_out(unit: Array, x: Array) -> float:
-    """Make x (n,) orthogonal to a vector ``unit`` (n,) of length one; return what it had along that."""
+    """Make x (n,) orthogonal to a unit vector ``unit`` (n,); return its component along that vector."""
     along = _product(unit, x)
     if along != 0.0:
         for j in range(len(x)):
@@ -218,7 +218,7 @@ def _take_out(unit: Array, x: Array) -> float:
 
 @kernel
 def _product(x: Array, y: Array) -> float:
-    """Return x · y, x (n,) and y (n,), in four sums that do not wait for each other."""
+    """Return x · y, x (n,) and y (n,), with four independent accumulators for instruction-level parallelism."""
     n, a, b, c, d, j = len(x), 0.0, 0.0, 0.0, 0.0, 0
     while j + 4 <= n:
         a += x[j] * y[j]
@@ -232,12 +232,12 @@ def _product(x: Array, y: Array) -> float:
     return (a + b) + (c + d)
 
 
-# The mass matrix of all bodies, factored: blocks, and the inertia of drives between neighbours.
+# Factored mass matrix of all bodies: diagonal blocks, and coupling of neighbours by the inertia of drives.
 
 
 @kernel
 def factor_masses(a: AbsoluteState, rates: Records) -> bool:
-    """Fill M with the Cholesky factor of the mass matrix, drives included; return whether every body has mass."""
+    """Fill M with the Cholesky factor of the mass matrix, including drives; return True if every body has mass."""
     w = len(a.columns)
     for row in range(len(a.M)):
         for column in range(a.first[row], row + 1):
@@ -260,7 +260,7 @@ def factor_masses(a: AbsoluteState, rates: Records) -> bool:
 
 @kernel
 def _add_drive(a: AbsoluteState, row: Records, armature: float) -> None:
-    """Add the inertia of a drive (kg·m² or kg) whose rate a row measures."""
+    """Add the inertia ``armature`` (kg·m² or kg) of a drive whose rate is measured by a row."""
     _add_product(a, row.b, row.on_b, row.b, row.on_b, armature)
     _add_product(a, row.a, row.on_a, row.a, row.on_a, armature)
     if row.a > row.b:
@@ -282,7 +282,7 @@ def _add_product(a: AbsoluteState, k: int, x: Array, m: int, y: Array, size: flo
 
 @kernel
 def _factor(M: Array, first: AnyArray) -> bool:
-    """Replace M (n, n), whose rows start at ``first`` (n,), by its Cholesky factor; return whether M is definite."""
+    """Replace M (n, n), whose rows start at ``first`` (n,), by its Cholesky factor; return True if M is definite."""
     for i in range(len(M)):
         for j in range(first[i], i + 1):
             total = M[i, j]
@@ -317,7 +317,7 @@ def solve_upper(L: Array, first: AnyArray, x: Array) -> None:
 
 
 class AbsoluteState(NamedTuple):
-    """Bodies and rows of a mechanism in absolute coordinates, and room for the equations between them.
+    """Bodies and rows of a mechanism in absolute coordinates, and workspace for the equations.
 
     The coordinates are the twists of the bodies at their centres of mass, payloads included, in world axes: in a
     plane w = 3 components of each, else 6; n of all bodies.
@@ -326,9 +326,9 @@ class AbsoluteState(NamedTuple):
     ----------
     bodies : record array
         The ground and all bodies as composite bodies; ``parent`` is the composite body of the tree that a body
-        belongs to, ``R_in, p_in`` where its frame is in that one's.
+        belongs to, ``R_in, p_in`` its frame relative to that one.
     joint_frames, rows, terms, loads, springs, resistances : record arrays
-        As in the tree, but of all pairs; behind the rows of constraints come those that measure freedoms.
+        As in the tree, but for all pairs; rows that measure freedoms follow those of constraints.
     columns : (w,) array of int
         Components of a twist that count.
     measured : (nv,) array of int
@@ -336,23 +336,23 @@ class AbsoluteState(NamedTuple):
     resisted : (1,) array of int
         The row of the first resistance.
     candidates : (m,) array of int
-        Rows that hold now and may be chosen.
+        Active rows, of which independent ones are chosen.
     order : (m,) array of int
-        Places among ``candidates``, the independent ones first; as many as :attr:`R` has rows.
+        Indices among ``candidates``; the first r, the rows of :attr:`R`, are the independent ones.
     applied : (nv,) array
-        Forces on the rates of the tree besides those of the records, N·m and N.
+        Forces on the rates of the tree in addition to those of the records, N·m and N.
     first : (n,) array of int
-        The first column of each row of M that is not zero.
+        First nonzero column of each row of M.
     M : (n, n) array
-        The mass matrix below its diagonal; then its Cholesky factor L.
+        Lower triangle of the mass matrix, then its Cholesky factor L.
     v_dot : (n,) array
         The accelerations.
     G : (m, n) array
         L⁻¹ times the scaled candidates; then orthonormal, in the order of their choice.
     R : (r, m) array
-        What the candidates have along the rows chosen.
+        Components of the candidates along the chosen rows.
     multipliers : (m,) array
-        λ of the candidates, N and N·m; zero of those that were not chosen.
+        λ of the candidates, N and N·m; zero for those not chosen.
     """
 
     bodies: Records
@@ -378,7 +378,7 @@ class AbsoluteState(NamedTuple):
 
 @kernel
 def place_bodies(composites: Records, bodies: Records) -> None:
-    """Fill frame, centre of mass and twist of all bodies from the composite bodies that they belong to."""
+    """Fill frame, centre of mass and twist of all bodies from the composite bodies of the tree."""
     for k in range(1, len(bodies)):
         body = bodies[k]
         on = composites[body.parent]

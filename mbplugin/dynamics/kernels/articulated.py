@@ -1,11 +1,11 @@
-"""The articulated-body recursion: M⁻¹ in one sweep to the ground and one back, linear in the bodies.
+"""The articulated-body recursion: M⁻¹ in one inward and one outward sweep, linear in the number of bodies.
 
-M is never formed. Inward, every rate takes its share out of the inertia that it carries; a generalised
-force leaves innovations u, and q̈ follows outward. A constraint row is a unit wrench, whose innovations,
-divided by √D, are a row of G with G Gᵀ = J M⁻¹ Jᵀ.
+M is never formed. In the inward sweep every rate reduces the articulated inertia that it carries; a generalised
+force leaves innovations u, and q̈ follows in the outward sweep. A constraint row is a unit wrench, whose
+innovations, divided by √D, are a row of G with G Gᵀ = J M⁻¹ Jᵀ.
 
-A rate that is held takes nothing out: its body is one with its parent but for the prescribed acceleration, and the
-recursion gives the force that this needs (the hybrid dynamics of Featherstone).
+A held rate does not reduce the inertia: its body moves with its parent apart from the prescribed acceleration, and
+the recursion gives the required force (hybrid dynamics of Featherstone).
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.dynamics.kernels.composite_bodies import cross, dot, minus, plus, point_position
 from mbplugin.model.spatial import Array
 
-#: Force and moment, N and N·m, in registers: an array would have to be allocated.
+#: Force and moment, N and N·m; a tuple stays in registers, an array would have to be allocated.
 Wrench = tuple[float, float, float, float, float, float]
 
 
-# The other way round: forces from accelerations, the mass matrix, and the energies.
+# Inverse dynamics, the mass matrix, and the energies.
 
 
 @kernel
 def inverse_dynamics(composites: Records, rates: Records, out: Array) -> None:
-    """Fill ``out`` (nv,) with M q̈ + h − Q at the accelerations ``qdd``; ``f`` is used up.
+    """Fill ``out`` (nv,) with M q̈ + h − Q at the accelerations ``qdd``; overwrites ``f``.
 
     ``f`` and ``tau`` must have been gathered at the state.
     """
@@ -80,7 +80,7 @@ def mass_matrix(composites: Records, rates: Records, M: Array) -> None:
             )
     for j in range(len(rates)):
         M[j, j] += rates[j].armature
-    # inner rates know nothing yet of the rates that they carry
+    # so far only entries with inner rates are filled: make M symmetric
     for j in range(len(rates)):
         for m in range(j):
             both = M[j, m] if M[j, m] != 0.0 else M[m, j]
@@ -112,7 +112,7 @@ def energies(
 ) -> tuple[float, float]:
     """Return kinetic and potential energy (gravity, springs), J, from poses, twists and inertias.
 
-    At q (nq,) and qd (nv,). Gravity has none at the origin of the world.
+    At q (nq,) and qd (nv,). The potential of gravity is zero at the world origin.
     """
     kinetic, potential = 0.0, 0.0
     for k in range(1, len(composites)):
@@ -137,18 +137,17 @@ def energies(
     return kinetic, potential
 
 
-# Momenta of the rates, and what changes them: the derivative of the Lagrangian along every rate.
+# Momenta of the rates, and the derivative of the Lagrangian along every rate.
 #
-# A rate moves all that it carries as one rigid whole. That leaves the kinetic energy of this whole as it is,
-# but for the twist it was given from within: with H the momentum of all that rate j carries, s the twist it
-# gives, and V the twist that reaches it from parents (and from rates of its own joint that it does not
-# turn), ∂T/∂q = H · (V × s), the bracket of twists. Where turns are on the group, the derivative is along
-# exp(θ) R.
+# A coordinate displaces all outboard bodies as one rigid body. This changes their kinetic energy only through
+# the twist V that comes from the parents (and from rates of the same joint whose axes it does not turn): with H
+# the momentum of all outboard bodies and s the unit twist of rate j, ∂T/∂q = H · (V × s), the bracket of twists.
+# For rotations on the group, the derivative is along exp(θ) R.
 
 
 @kernel
 def momenta(composites: Records, rates: Records, qd: Array) -> None:
-    """Fill ``u`` of the rates with M q̇, and ``f`` of the composite bodies with the momentum of all they carry.
+    """Fill ``u`` of the rates with M q̇, and ``f`` of the composite bodies with the momentum of all outboard bodies.
 
     ``qd`` (nv,).
     """
@@ -184,13 +183,13 @@ def kinetic_slopes(composites: Records, rates: Records, qd: Array) -> None:
             for j in range(first, straight):
                 rates[j].qdd = _bracket(body.f, V, rates[j].s)
                 _add(V, rates[j], qd[j])
-            # axes of a turn on the group stay, whichever of them is turned about
+            # the axes of a rotation on the group are fixed in the parent
             for j in range(straight, end):
                 _add(V, rates[j], qd[j])
             for j in range(straight, end):
                 rates[j].qdd = _bracket(body.f, V, rates[j].s)
             continue
-        # seen from the other side the axes of such a turn go with the composite body
+        # for a reversed pair these axes move with the composite body
         for j in range(straight, end):
             rates[j].qdd = _bracket(body.f, V, rates[j].s)
         for j in range(straight, end):
@@ -202,7 +201,7 @@ def kinetic_slopes(composites: Records, rates: Records, qd: Array) -> None:
 
 @kernel
 def collect_forces(composites: Records, rates: Records) -> None:
-    """Add what acts on the composite bodies to ``tau``; ``f``, gathered with its gyroscopic part, is used up."""
+    """Add the wrenches on the composite bodies to ``tau``, without the gyroscopic part of ``f``; overwrites ``f``."""
     for k in range(len(composites) - 1, 0, -1):
         body = composites[k]
         p, q, r = body.v[3], body.v[4], body.v[5]
@@ -228,7 +227,7 @@ def _along(body: Records, joint_rate: Records) -> float:
 
 @kernel
 def _add(V: Array, joint_rate: Records, rate: float) -> None:
-    """Add the twist of one joint rate, rad/s or m/s, to V (6,)."""
+    """Add the twist of a joint rate (rad/s or m/s) to V (6,)."""
     for i in range(6):
         V[i] += joint_rate.s[i] * rate
 
@@ -246,7 +245,7 @@ def _bracket(H: Array, V: Array, s: Array) -> float:
 
 @kernel
 def factor(composites: Records, rates: Records) -> bool:
-    """Fill J, I_A, U and D from poses and axes, all rates free; return whether every rate carries inertia."""
+    """Fill J, I_A, U and D from poses and axes, with all rates free; return True if every rate carries inertia."""
     for j in range(len(rates)):
         rates[j].held = False
     return factor_held(composites, rates)
@@ -254,7 +253,7 @@ def factor(composites: Records, rates: Records) -> bool:
 
 @kernel
 def factor_held(composites: Records, rates: Records) -> bool:
-    """Fill J, I_A, U and D from poses and axes, some rates being held; return whether every rate carries inertia."""
+    """Fill J, I_A, U and D from poses and axes, for the held rates set; return True if every rate carries inertia."""
     for k in range(1, len(composites)):
         body = composites[k]
         turn_inertia(body)
@@ -288,9 +287,9 @@ def turn_inertia(body: Records) -> None:
 
 @kernel
 def _take_rate(body: Records, joint_rate: Records) -> bool:
-    """Reduce the inertia of a composite body by one of its rates; return whether the rate carried any."""
+    """Reduce the articulated inertia of a composite body by one of its rates; return True if that carries inertia."""
     x = (joint_rate.s[0], joint_rate.s[1], joint_rate.s[2], joint_rate.s[3], joint_rate.s[4], joint_rate.s[5])
-    # held apart from the records, which the compiler must suspect of being one
+    # local copies, because the compiler must assume that the records alias
     U = _times(body.I_A, x)
     joint_rate.D = (
         joint_rate.armature
@@ -318,7 +317,7 @@ def _take_rate(body: Records, joint_rate: Records) -> bool:
 
 @kernel
 def _times(I: Array, x: Wrench) -> Wrench:  # noqa: E741
-    """Return I x of a symmetric I (6, 6), whose lower triangle is read."""
+    """Return I x of a symmetric I (6, 6), reading its lower triangle only."""
     a, b, c, d, e, f = x
     return (
         I[0, 0] * a + I[1, 0] * b + I[2, 0] * c + (I[3, 0] * d + I[4, 0] * e + I[5, 0] * f),
@@ -332,10 +331,10 @@ def _times(I: Array, x: Wrench) -> Wrench:  # noqa: E741
 
 @kernel
 def _add_to(on: Records, body: Records) -> None:
-    """Add Xᵀ I_A X to the parent, X the shift from the parent's centre of mass to this one.
+    """Add Xᵀ I_A X to the parent (lower triangle only), X the shift from the parent's centre of mass to this one.
 
-    Only the lower triangle. With r from the parent's centre of mass, of (A, Bᵀ; B, C) there become
-    B' = B + r × A and C' = C + r × Bᵀ + (r × B'ᵀ)ᵀ, column by column.
+    With r from the parent's centre of mass, the blocks (A, Bᵀ; B, C) become B' = B + r × A and
+    C' = C + r × Bᵀ + (r × B'ᵀ)ᵀ, column by column.
     """
     r = (body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2])
     I = body.I_A  # noqa: E741
@@ -364,10 +363,10 @@ def _add_to(on: Records, body: Records) -> None:
 
 @kernel
 def inward(composites: Records, rates: Records, moving: bool) -> None:
-    """Fill the innovations u of the forces ``tau`` on rates and the wrenches −``f`` on composite bodies.
+    """Fill the innovations u due to the forces ``tau`` on rates and the wrenches −``f`` on composite bodies.
 
-    ``moving`` takes the bias accelerations in; without them this is the first half of M⁻¹ tau. A held rate has its
-    acceleration in ``qdd``.
+    ``moving`` includes the bias accelerations; without them this is the first half of M⁻¹ tau. The acceleration of a
+    held rate is read from ``qdd``.
     """
     for k in range(len(composites) - 1, 0, -1):
         body = composites[k]
@@ -391,7 +390,7 @@ def inward(composites: Records, rates: Records, moving: bool) -> None:
 
 @kernel
 def _add_wrench(on: Records, body: Records, wrench: Wrench) -> None:
-    """Add a wrench at a composite body's centre of mass to what acts on its parent."""
+    """Add a wrench at a composite body's centre of mass to ``f`` of its parent."""
     a, b, c, d, e, f = _shifted(on, body, wrench)
     on.f[0] += a
     on.f[1] += b
@@ -410,7 +409,7 @@ def pass_wrench(on: Records, body: Records) -> None:
 
 @kernel
 def outward(composites: Records, rates: Records, moving: bool) -> None:
-    """Fill accelerations of rates and composite bodies from innovations; ``u`` of held rates becomes their force."""
+    """Fill accelerations of rates and composite bodies from innovations; ``u`` of a held rate becomes its force."""
     for k in range(1, len(composites)):
         body = composites[k]
         carry_acceleration(composites[body.parent], body, moving)
@@ -432,7 +431,7 @@ def outward(composites: Records, rates: Records, moving: bool) -> None:
 
 @kernel
 def carry_acceleration(on: Records, body: Records, moving: bool) -> None:
-    """Start the acceleration of a composite body with what its parent and its motion give it."""
+    """Initialise the acceleration of a composite body with the contribution of its parent and, if moving, its bias."""
     x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     p, q, r = on.a[3], on.a[4], on.a[5]
     body.a[0] = on.a[0] + q * z - r * y
@@ -459,7 +458,7 @@ def accelerate(composites: Records, rates: Records) -> None:
 def wrench_innovations(composites: Records, rates: Records, k: int, wrench: Wrench, G: Array) -> None:
     """Add to G (nv,) the innovations over √D of a wrench at composite body k's centre of mass.
 
-    Only the rates on the way to the ground feel it.
+    Only the rates on the path to the ground are affected.
     """
     while k > 0:
         body = composites[k]
@@ -484,9 +483,9 @@ def force_innovations(composites: Records, rates: Records, j: int, size: float, 
 
 @kernel
 def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Wrench, G: Array) -> Wrench:
-    """Let a composite body's rates before ``stop`` take their share of a wrench at its centre of mass.
+    """Add the innovations over √D of a composite body's rates before ``stop``, due to a wrench there, to G (nv,).
 
-    What they take is added over √D to G (nv,); what they pass on is returned.
+    The wrench is at the centre of mass; the rest of it, which the rates transmit, is returned.
     """
     a, b, c, d, e, f = wrench
     for j in range(stop - 1, body.qd_start - 1, -1):
@@ -504,7 +503,7 @@ def _rate_innovations(body: Records, rates: Records, stop: int, wrench: Wrench, 
 
 @kernel
 def _shifted(on: Records, body: Records, wrench: Wrench) -> Wrench:
-    """Return a wrench moved from a composite body's centre of mass to its parent's."""
+    """Return a wrench shifted from a composite body's centre of mass to its parent's."""
     x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     a, b, c, d, e, f = wrench
     return a, b, c, d + y * c - z * b, e + z * a - x * c, f + x * b - y * a
@@ -512,7 +511,7 @@ def _shifted(on: Records, body: Records, wrench: Wrench) -> Wrench:
 
 @kernel
 def shift_wrench(on: Records, body: Records, wrench: Array) -> None:
-    """Move a wrench (6,) from a composite body's centre of mass to its parent's."""
+    """Shift a wrench (6,) in place from a composite body's centre of mass to its parent's."""
     x, y, z = body.c[0] - on.c[0], body.c[1] - on.c[1], body.c[2] - on.c[2]
     wrench[3] += y * wrench[2] - z * wrench[1]
     wrench[4] += z * wrench[0] - x * wrench[2]
@@ -521,7 +520,7 @@ def shift_wrench(on: Records, body: Records, wrench: Array) -> None:
 
 @kernel
 def project_wrench(composites: Records, rates: Records, k: int, wrench: Array, out: Array) -> None:
-    """Add to ``out`` (nv,) the generalised force Sᵀ of a wrench (6,) at composite body k; ``wrench`` is used up."""
+    """Add to ``out`` (nv,) the generalised force Sᵀw of a ``wrench`` w (6,) at composite body k; overwrites it."""
     while k > 0:
         body = composites[k]
         for j in range(body.qd_start, body.qd_start + body.freedoms):
@@ -531,10 +530,10 @@ def project_wrench(composites: Records, rates: Records, k: int, wrench: Array, o
         k = body.parent
 
 
-# Coordinates moved by increments: turns on the group, so a quaternion stays one.
+# Coordinate increments, with rotations on the group so that quaternions keep unit length.
 #
-# An increment x has one entry per rate. At x the pose is q ∘ x: scalar coordinates are added, a turn θ is
-# exp(θ) R. Its rate follows from ω = dexp(θ) θ̇.
+# An increment x has one entry per rate. The pose q ∘ x adds scalar coordinates and applies a rotation θ as
+# exp(θ) R. The rate of θ follows from ω = dexp(θ) θ̇.
 
 
 @kernel
@@ -551,7 +550,7 @@ def displace(composites: Records, q: Array, x: Array, out: Array) -> None:
 
 @kernel
 def _turn(q: Array, at: int, x: Array, by: int, out: Array) -> None:
-    """Fill a quaternion xyzw of out (nq,) with exp(θ) times that of q (nq,), θ from x (nv,), rad."""
+    """Fill a quaternion xyzw of out (nq,) with exp(θ) times that of q (nq,), with θ from x (nv,), rad."""
     a, b, c = x[by], x[by + 1], x[by + 2]
     angle2 = a * a + b * b + c * c
     angle = sqrt(angle2)
@@ -580,7 +579,7 @@ def increment_rate(composites: Records, x: Array, qd: Array, out: Array) -> None
 
 @kernel
 def _turn_rate(x: Array, qd: Array, j: int, out: Array) -> None:
-    """Fill θ̇ = ω − ½ θ × ω + c θ × (θ × ω) of x, qd and out (nv,), rad and rad/s."""
+    """Fill θ̇ = ω − ½ θ × ω + c θ × (θ × ω) into out (nv,), with θ from x and ω from qd (nv,), rad and rad/s."""
     a, b, c = x[j], x[j + 1], x[j + 2]
     p, q, r = qd[j], qd[j + 1], qd[j + 2]
     angle2 = a * a + b * b + c * c

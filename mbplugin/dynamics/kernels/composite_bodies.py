@@ -1,4 +1,4 @@
-"""Solids: bodies that fixed pairs hold together, with their payloads, as one mass."""
+"""Composite bodies: bodies joined by fixed pairs, with their payloads, as one mass; and the forces on them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mbplugin.model.mechanism.pair import RowKind, travel_per_radian
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose, skew
 
-#: Which branch of the recursions a joint takes.
+#: Joint categories of the recursions.
 TURN, TRAVEL, SEVERAL, FREE = 0, 1, 2, 3
 _QUATERNION = ("spherical", "point-on-line", "point-on-plane", "floating")
 _V, _W, _M3, _M6 = (3,), (6,), (3, 3), (6, 6)
-#: A composite body. ``sign`` is −1 where the tree runs from successor to predecessor; ``component`` numbers the free
-#: components tx … rz as 0 … 5; ``carried`` marks a second cross axis that the successor carries;
+#: A composite body. ``sign`` is −1 if the tree runs from successor to predecessor; ``component`` numbers the free
+#: components tx … rz as 0 … 5; ``carried`` marks a second cross axis that is fixed in the successor;
 #: ``R_in, p_in``: the joint's inner frame in the parent. State, world axes: ``R, p, c`` frame and centre of
 #: mass; ``joint`` the point about which the joint turns; ``v`` twist, ``bias`` acceleration without joint
 #: accelerations, ``a`` acceleration, ``f`` minus the wrench on it, ``J`` inertia, ``I_A`` articulated
@@ -57,10 +57,10 @@ COMPOSITE = np.dtype(
     ],
     align=True,
 )
-#: A joint rate. ``s`` twist per unit rate and ``e`` its direction, ``U = I_A s``, ``D = sᵀ I_A s``, its
-#: root and one over that, ``u`` the force left over on it, ``tau`` the force on it, ``qdd`` its
-#: acceleration. ``viscous``, ``constant``, ``stiffness`` and ``rest`` act on it; ``coordinate`` is the index
-#: of its q. A rate that is ``held`` has its acceleration prescribed, and ``u`` becomes the force that holds it.
+#: A joint rate. ``s`` twist per unit rate and ``e`` its direction, ``U = I_A s``, ``D = sᵀ I_A s + armature``, its
+#: square root ``root`` and the inverse of that ``per_root``, ``u`` the innovation, ``tau`` the force on it, ``qdd``
+#: its acceleration. ``viscous``, ``constant``, ``stiffness`` and ``rest`` define its force laws; ``coordinate`` is
+#: the index of its q. A ``held`` rate has a prescribed acceleration, and ``u`` becomes the force that it needs.
 RATE = np.dtype(
     [
         ("composite", np.int64),
@@ -83,7 +83,7 @@ RATE = np.dtype(
     ],
     align=True,
 )
-#: A constant wrench on a composite body at a point of its frame; ``turns`` with it, or stays in world axes.
+#: A constant wrench on a composite body at a point of its frame; it ``turns`` with the body or is fixed in the world.
 LOAD = np.dtype(
     [
         ("composite", np.int64),
@@ -108,7 +108,7 @@ SPRING = np.dtype(
 Vector = tuple[float, float, float]
 
 
-# The tree as records for the kernels: one per composite body and one per joint rate, parameters and state.
+# Kernel records of the tree: one per composite body and one per joint rate, with parameters and state.
 
 
 def composite_records(mech: Mechanism, composites: Composites) -> AnyArray:
@@ -121,7 +121,7 @@ def composite_records(mech: Mechanism, composites: Composites) -> AnyArray:
 
 
 def _fill(record: AnyArray, composite: Composite, gravity: Array) -> None:
-    """Fill the record of a composite body but its state.
+    """Fill the parameters of a composite body's record (not its state).
 
     Parameters
     ----------
@@ -171,11 +171,11 @@ def rate_records(mech: Mechanism, composites: Composites, armature: Array) -> An
     return out
 
 
-# Forces in the recursion: gravity, gyroscopic terms, loads, springs, and what works on joint rates.
+# Forces in the recursion: gravity, gyroscopic terms, loads, springs, and forces on joint rates.
 
 
 def fill_rate_forces(mech: Mechanism, rates: AnyArray, actions: AppliedForces) -> None:
-    """Write into the rate records ``rates`` (nv,) what acts on them; dry friction and controllers are elsewhere."""
+    """Write torques, joint springs and damping into ``rates`` (nv,); dry friction and controllers are elsewhere."""
     rates["constant"] = rate_values(mech, actions.torques, "a torque")
     rates["stiffness"], rates["rest"] = rest_values(mech, actions.joint_springs)
     if actions.damping:
@@ -212,7 +212,7 @@ def spring_records(mech: Mechanism, composites: Composites, actions: AppliedForc
 
 @kernel
 def point_position(body: Records, local: Array) -> Vector:
-    """Return the world position of a point ``local`` (3,) of a composite body's frame, m."""
+    """Return the world position of a point ``local`` (3,) in a composite body's frame, m."""
     x, y, z = local[0], local[1], local[2]
     return (
         body.p[0] + body.R[0, 0] * x + body.R[0, 1] * y + body.R[0, 2] * z,
@@ -230,7 +230,7 @@ def point_velocity(body: Records, p: Vector) -> Vector:
 
 @kernel
 def apply_wrench(body: Records, p: Vector, force: Vector, torque: Vector) -> None:
-    """Add a wrench at a world point to what acts on a composite body."""
+    """Add a wrench at a world point to the forces on a composite body."""
     moment = plus(torque, cross(minus(p, (body.c[0], body.c[1], body.c[2])), force))
     for i in range(3):
         body.f[i] -= force[i]
@@ -241,7 +241,7 @@ def apply_wrench(body: Records, p: Vector, force: Vector, torque: Vector) -> Non
 def gather(
     composites: Records, rates: Records, loads: Records, springs: Records, q: Array, qd: Array, power: Array
 ) -> None:
-    """Fill ``f`` and ``tau``; add the power of dampers to ``power[0]``, of applied forces to ``power[1]``.
+    """Fill ``f`` and ``tau``; add the power of dampers to ``power[0]`` and of applied forces to ``power[1]``.
 
     ``q`` (nq,), ``qd`` (nv,); ``power`` (3,), W.
     """
@@ -274,7 +274,7 @@ def gather(
 
 @kernel
 def _apply_load(body: Records, load: Records, power: Array) -> None:
-    """Apply a load to a composite body and add its power to that of applied forces in power (3,), W."""
+    """Apply a load to a composite body and add its power to ``power[1]`` of power (3,), W."""
     p = point_position(body, load.point)
     force = (load.force[0], load.force[1], load.force[2])
     torque = (load.torque[0], load.torque[1], load.torque[2])
@@ -295,7 +295,7 @@ def _turned(body: Records, a: Vector) -> Vector:
 
 @kernel
 def _apply_spring(composites: Records, spring: Records, power: Array) -> None:
-    """Apply a spring to the bodies at its ends and add the power of its damper to power (3,), W."""
+    """Apply a spring to the bodies at its ends and add the power of its damper to ``power[0]`` of power (3,), W."""
     a, b = composites[spring.composite[0]], composites[spring.composite[1]]
     p_a, p_b = point_position(a, spring.point[0]), point_position(b, spring.point[1])
     line = minus(p_b, p_a)
@@ -320,7 +320,7 @@ class Composite:
     ----------
     joint : TreeJoint
     parent : int
-        The composite body that carries the joint; 0 is the ground, the composite bodies count from 1.
+        Index of the composite body that carries the joint; 0 is the ground, composite bodies start at 1.
     X_in : Pose
         The joint's inner frame in the parent's frame K (in the world for the ground).
     mass : float
@@ -344,11 +344,11 @@ class Composite:
 
 @dataclass(frozen=True, eq=False)
 class Composites:
-    """All composite bodies, outwards from the ground, and where each body of the mechanism sits.
+    """All composite bodies, outwards from the ground, and the location of each body of the mechanism in them.
 
     Parameters
     ----------
-    composites : tuple of Solid
+    composites : tuple of Composite
     of_body : tuple of int
         The composite body of each body; 0 is the ground.
     X_KL : tuple of Pose
@@ -360,7 +360,7 @@ class Composites:
     X_KL: tuple[Pose, ...]
 
     def frame(self, mech: Mechanism, body: str, X_LF: Pose) -> tuple[int, Pose]:
-        """Return the composite body of a body and a frame of its link in the composite body's frame."""
+        """Return the composite body of a body, and a frame X_LF of its link relative to the composite body."""
         if body == WORLD:
             return 0, X_LF
         i = mech.body_index[body]
@@ -368,7 +368,7 @@ class Composites:
 
 
 def find_composites(mech: Mechanism, payloads: Sequence[Payload] = (), *, apart: bool = False) -> Composites:
-    """Return the composite bodies of a mechanism; ``apart`` makes every body one, as fixed pairs carry loads too."""
+    """Return the composite bodies of a mechanism; with ``apart`` every body is separate, for loads of fixed pairs."""
     of_body, X_KL = [0] * len(mech.bodies), [Pose.identity()] * len(mech.bodies)
     carried: list[tuple[TreeJoint, int, Pose]] = []
     for joint in mech.tree.joints:
@@ -389,7 +389,7 @@ def find_composites(mech: Mechanism, payloads: Sequence[Payload] = (), *, apart:
 
 
 def _joint_frames(joint: TreeJoint) -> tuple[Pose, Pose]:
-    """Return the inner joint frame in the inner link, and the outer link in the outer joint frame."""
+    """Return the inner joint frame relative to the inner link, and the outer link relative to the outer joint frame."""
     if joint.pair is None:
         return Pose.identity(), Pose.identity()
     if joint.reversed:
@@ -399,7 +399,7 @@ def _joint_frames(joint: TreeJoint) -> tuple[Pose, Pose]:
 
 @dataclass(frozen=True, eq=False)
 class CarriedMasses:
-    """The masses of composite bodies, for payloads that change.
+    """Masses of composite bodies, to which changing payloads can be added.
 
     Parameters
     ----------
@@ -417,7 +417,7 @@ class CarriedMasses:
     parts: tuple[list[tuple[float, Array, Array]], ...]
 
     def with_payloads(self, payloads: Sequence[Payload]) -> dict[int, tuple[float, Array, Array]]:
-        """Return mass, centre of mass and inertia of the composite bodies that carry payloads, by their number."""
+        """Return mass, centre of mass and inertia of the composite bodies with payloads, by index."""
         found: dict[int, list[tuple[float, Array, Array]]] = {}
         for payload in payloads:
             i = self.mech.body_index[payload.body]
@@ -431,7 +431,7 @@ class CarriedMasses:
 def carried_masses(
     mech: Mechanism, of_body: Sequence[int], X_KL: Sequence[Pose], count: int
 ) -> CarriedMasses:
-    """Return the masses of so many composite bodies without payloads."""
+    """Return the masses of ``count`` composite bodies without payloads."""
     parts: list[list[tuple[float, Array, Array]]] = [[] for _ in range(count)]
     for i, body in enumerate(mech.bodies):
         if of_body[i]:
@@ -459,7 +459,7 @@ def _together(parts: list[tuple[float, Array, Array]]) -> tuple[float, Array, Ar
     return mass, com, inertia
 
 
-# Vectors of three numbers as tuples, which the compiler keeps in registers.
+# 3-vectors as tuples, which the compiler keeps in registers.
 
 
 @kernel

@@ -58,7 +58,7 @@ def _place_center(composites: Records, k: int) -> None:
 
 @kernel
 def _turn(composites: Records, k: int, angle: float) -> None:
-    """Fill frame and centre of mass of a composite body at an angle of its revolute or screw joint, rad."""
+    """Fill frame and centre of mass of a composite body for the angle of its revolute or screw joint, rad."""
     body = composites[k]
     on = composites[body.parent]
     angle *= body.sign
@@ -79,7 +79,7 @@ def _turn(composites: Records, k: int, angle: float) -> None:
 
 @kernel
 def _carry(composites: Records, k: int) -> None:
-    """Start a composite body's twist with what its parent gives it."""
+    """Initialise a composite body's twist with the contribution of its parent."""
     body = composites[k]
     on = composites[body.parent]
     rx, ry, rz = (
@@ -96,7 +96,7 @@ def _carry(composites: Records, k: int) -> None:
 
 @kernel
 def _carried_bias(composites: Records, k: int) -> None:
-    """Start a composite body's bias with ω_parent × (v − v_parent)."""
+    """Initialise a composite body's bias with ω_parent × (v − v_parent)."""
     body = composites[k]
     on = composites[body.parent]
     wx, wy, wz = on.v[3], on.v[4], on.v[5]
@@ -113,10 +113,10 @@ def _carried_bias(composites: Records, k: int) -> None:
 
 @kernel
 def _turn_axes(composites: Records, rates: Records, k: int, rate: float) -> None:
-    """Axis of a revolute or screw joint: fixed in both bodies, through the joint point."""
+    """Fill axis, twist and bias of a revolute or screw joint, whose axis is fixed in both bodies."""
     body, joint_rate = composites[k], rates[composites[k].qd_start]
     on = composites[body.parent]
-    # held apart from the records, which the compiler must suspect of being one
+    # local copies, because the compiler must assume that the records alias
     sign, pitch = body.sign, body.pitch
     e = (sign * body.R[0, 2], sign * body.R[1, 2], sign * body.R[2, 2])
     c, v_in, w_in = (
@@ -125,10 +125,10 @@ def _turn_axes(composites: Records, rates: Records, k: int, rate: float) -> None
         (on.v[3], on.v[4], on.v[5]),
     )
     s = plus(cross(e, minus(c, (body.p[0], body.p[1], body.p[2]))), scaled(pitch, e))
-    # the twist beyond that of the parent's centre of mass
+    # the twist relative to that of the parent's centre of mass
     v = plus(cross(w_in, minus(c, (on.c[0], on.c[1], on.c[2]))), scaled(rate, s))
     w = plus(w_in, scaled(rate, e))
-    # of an axis and arm that turn with the body: ω × s, the part of the turn itself included
+    # axis and arm turn with the body: ω × s, including the joint's own rotation
     lin, ang = plus(cross(w_in, v), scaled(rate, cross(w, s))), scaled(rate, cross(w, e))
     v = plus(v_in, v)
     joint_rate.s[0], joint_rate.s[1], joint_rate.s[2] = s
@@ -169,7 +169,7 @@ def _travel_axes(composites: Records, rates: Records, k: int, rate: float) -> No
 
 @kernel
 def _free(composites: Records, rates: Records, k: int, q: Array, qd: Array) -> None:
-    """A free root, q (nq,) and qd (nv,): position of its link's centre of mass and quaternion; twist there."""
+    """Fill the state of a free root: q (nq,) has the link's centre of mass and quaternion, qd (nv,) the twist there."""
     body = composites[k]
     start, j = body.q_start, body.qd_start
     for i in range(3):
@@ -213,21 +213,21 @@ def _several_rates(composites: Records, rates: Records, k: int, qd: Array) -> No
 
 # Joints of several freedoms: universal, cylindrical, planar, spherical and the like.
 #
-# Their axes are those of the predecessor's frame P, except that the successor carries the second cross axis
-# of a universal joint. P is the inner frame, or the outer one where the tree runs against the pair.
+# Their axes are those of the predecessor's frame P, except that the second cross axis of a universal joint is
+# fixed in the successor. P is the inner frame, or the outer one if the tree traverses the pair in reverse.
 
 
 @kernel
 def turn_by_quaternion(q: Array, start: int, sign: float, R: Array) -> None:
-    """Turn R (3, 3) further by a quaternion xyzw, or back.
+    """Rotate R (3, 3) by a quaternion xyzw or its inverse, in local axes.
 
     Parameters
     ----------
     q : (nq,) array
-        With the quaternion, of nearly unit length, from ``start`` on.
+        Coordinates, with a quaternion of nearly unit length at ``start``.
     start : int
     sign : float
-        −1 for back.
+        −1 for the inverse.
     R : (3, 3) array
     """
     x, y, z, w = q[start], q[start + 1], q[start + 2], sign * q[start + 3]
@@ -241,7 +241,7 @@ def turn_by_quaternion(q: Array, start: int, sign: float, R: Array) -> None:
 
 @kernel
 def _turn_about(axis: int, angle: float, R: Array) -> None:
-    """Turn R (3, 3) further about one of its own axes, rad."""
+    """Rotate R (3, 3) about one of its local axes, rad."""
     j, k, c, s = (axis + 1) % 3, (axis + 2) % 3, cos(angle), sin(angle)
     for i in range(3):
         a, b = R[i, j], R[i, k]
@@ -250,10 +250,10 @@ def _turn_about(axis: int, angle: float, R: Array) -> None:
 
 @kernel
 def _turns(body: Records, q: Array) -> None:
-    """Turn R of a composite body, the inner joint frame, by the turns of its joint at q (nq,): then it is its own."""
+    """Rotate R of a composite body from the inner joint frame to its own frame, by its joint's rotations at q (nq,)."""
     turns = body.freedoms - 3 if body.quaternion else body.freedoms
     for n in range(turns):
-        # against the pair they come backwards, last one first
+        # for a reversed pair the rotations are applied in reverse order
         m = n if body.sign > 0 else turns - 1 - n
         if body.component[m] >= 3:
             _turn_about(body.component[m] - 3, body.sign * q[body.q_start + m], body.R)
@@ -263,7 +263,7 @@ def _turns(body: Records, q: Array) -> None:
 
 @kernel
 def _travels(body: Records, q: Array, out: Array) -> None:
-    """Move out (3,) by the travels of a joint at q (nq,), m: along axes of P, whose orientation is R by now."""
+    """Shift out (3,) by the travels of a joint at q (nq,), m, along axes of P, whose orientation is R at this point."""
     for m in range(body.freedoms - 3 if body.quaternion else body.freedoms):
         axis = body.component[m]
         if axis < 3:
@@ -273,7 +273,7 @@ def _travels(body: Records, q: Array, out: Array) -> None:
 
 @kernel
 def several_pose(composites: Records, k: int, q: Array) -> None:
-    """Fill the frame of composite body k at q (nq,), whose R and joint hold the inner joint frame."""
+    """Fill the frame of composite body k at q (nq,); its R and ``joint`` must hold the inner joint frame."""
     body = composites[k]
     if body.sign > 0:
         _travels(body, q, body.joint)
@@ -290,13 +290,13 @@ def several_pose(composites: Records, k: int, q: Array) -> None:
 
 @kernel
 def _outer(body: Records, m: int) -> bool:
-    """Whether freedom m has its axis fixed in the composite body (else in its parent)."""
+    """Return True if the axis of freedom m is fixed in the composite body (else in its parent)."""
     return bool((body.sign < 0) != (body.carried and m == 1))
 
 
 @kernel
 def several_axes(composites: Records, rates: Records, k: int) -> None:
-    """Fill directions e and twists s of the freedoms of composite body k."""
+    """Fill the directions e and twists s of the freedoms of composite body k."""
     body = composites[k]
     on = composites[body.parent]
     arm = minus((body.c[0], body.c[1], body.c[2]), (body.joint[0], body.joint[1], body.joint[2]))
@@ -319,7 +319,7 @@ def several_axes(composites: Records, rates: Records, k: int) -> None:
 
 @kernel
 def several_bias(composites: Records, rates: Records, k: int, qd: Array) -> None:
-    """Add to the bias of composite body k what comes from axes and arms that turn; qd (nv,)."""
+    """Add the bias of composite body k due to rotating axes and arms; qd (nv,)."""
     body = composites[k]
     on = composites[body.parent]
     arm = minus((body.c[0], body.c[1], body.c[2]), (body.joint[0], body.joint[1], body.joint[2]))
@@ -328,7 +328,7 @@ def several_bias(composites: Records, rates: Records, k: int, qd: Array) -> None
     for m in range(body.freedoms):
         joint_rate, rate = rates[body.qd_start + m], qd[body.qd_start + m]
         e = (joint_rate.e[0], joint_rate.e[1], joint_rate.e[2])
-        # the freedoms before a carried axis turn it too, the axis itself does not
+        # a carried axis is also turned by the freedoms before it, but not by its own
         e_dot = cross(w if _outer(body, m) else w_in, e)
         if body.component[m] < 3:
             for i in range(3):
@@ -348,7 +348,7 @@ def _arm_rate(
     w: tuple[float, float, float],
     w_in: tuple[float, float, float],
 ) -> tuple[float, float, float]:
-    """Return the rate of the arm from the joint point to the centre of mass."""
+    """Return the time derivative of the arm from the joint point to the centre of mass."""
     if body.sign > 0:
         # the joint point is fixed in the composite body
         return cross(w, arm)

@@ -1,4 +1,4 @@
-"""The constraint rows that the tree leaves, as records: closures, couplings, drivers, locks, Pfaffians."""
+"""Kernel records of the constraint rows beyond the tree: closures, couplings, drivers, locks, Pfaffian rows."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from mbplugin.model.mechanism.mechanism import (
 from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose
 
-#: Kinds of rows; 0 … 5 are the components tx … rz of an end, in axes of P, then come those of RowKind.
+#: Kinds of rows: 0 … 5 are the components tx … rz in axes of P, then come those of RowKind.
 KIND_NUMBERS = dict(zip((kind for kind in RowKind if kind is not RowKind.AXIS), count(6), strict=False))
 CARRIED, CROSSED = KIND_NUMBERS[RowKind.CARRIED], KIND_NUMBERS[RowKind.CROSSED]
 DISTANCE, SCREW = KIND_NUMBERS[RowKind.DISTANCE], KIND_NUMBERS[RowKind.SCREW]
 RATE, COMBINED, KNIFE, NORMAL, ROLL, SIDE = (6 + len(KIND_NUMBERS) + k for k in range(6))
-#: How many rotations a pair blocks decides which angles are its residual.
+#: Angles that form the rotational residual of a pair, depending on the number of constrained rotations.
 TILT, ALL_TURNS, MEASURED = 0, 1, 2
 _V, _W, _M3 = (3,), (6,), (3, 3)
-#: Both frames of a cut pair: P in composite body a, S in composite body b; state in world axes.
+#: Both frames of a cut pair: P in composite body a, S in composite body b; the state is in world axes.
 JOINT_FRAME = np.dtype(
     [
         ("a", np.int64),
@@ -64,10 +64,10 @@ JOINT_FRAME = np.dtype(
     align=True,
 )
 #: A row: ``kind``; its ``joint_frame``, or the ``rate`` of the tree, or its terms ``first`` … ``first + count``;
-#: which ``angles`` its residual means; ``drive`` the prescribed motion it follows, ``offset`` the value it
-#: keeps; ``unit`` makes it dimensionless. ``vectors``: point, direction, normal and point of the plane of a
-#: Pfaffian row. State: ``on_a``, ``on_b`` act on the twists of composite bodies a and b; ``rate_sum`` is the row times
-#: the velocities, ``b``, ``gamma`` and ``phi`` as in C v + b = 0, C v̇ = Γ, Φ = 0.
+#: ``angles`` selects the angles of its residual; ``drive`` is the prescribed motion it follows, ``offset`` the value
+#: it maintains; ``unit`` makes it dimensionless. ``vectors``: point, direction, normal and point of the plane of a
+#: Pfaffian row. State: ``on_a``, ``on_b`` are the coefficients on the twists of composite bodies ``a`` and ``b``;
+#: ``bias``, ``gamma`` and ``phi`` are b, Γ and Φ in C v + b = 0, C v̇ = Γ, Φ = 0.
 ROW = np.dtype(
     [
         ("kind", np.int64),
@@ -97,7 +97,7 @@ ROW = np.dtype(
 TERM = np.dtype([("row", np.int64), ("coefficient", np.float64)], align=True)
 
 
-# Rows at a state: what they do to the twists of their two composite bodies, and their terms Γ, b and Φ.
+# Rows at a state: coefficients on the twists of their two composite bodies, and the terms Γ, b and Φ.
 
 
 @kernel
@@ -149,7 +149,7 @@ def _place_joint_frame(a: Records, b: Records, joint_frame: Records) -> None:
     w_a, w_b = (a.v[3], a.v[4], a.v[5]), (b.v[3], b.v[4], b.v[5])
     v_S = point_velocity(b, p_S)
     of_b = cross(w_b, cross(w_b, minus(p_S, (b.c[0], b.c[1], b.c[2]))))
-    # the point moves with b, so a's part follows b's motion
+    # the reference point S moves with b, which also enters the part of a
     of_a = cross(w_a, minus(v_S, (a.v[0], a.v[1], a.v[2])))
     relative = minus(v_S, point_velocity(a, p_S))
     for i in range(3):
@@ -160,7 +160,7 @@ def _place_joint_frame(a: Records, b: Records, joint_frame: Records) -> None:
 
 @kernel
 def _pair_row(a: Records, b: Records, joint_frame: Records, row: Records) -> None:
-    """Row [t; r] on the relative twist at S, its derivative, and what follows from them."""
+    """Fill a row from its coefficients [t; r] on the relative twist at S and their time derivative."""
     if row.kind == DISTANCE:
         _distance_row(a, b, joint_frame, row)
         return
@@ -204,13 +204,13 @@ def _pair_row(a: Records, b: Records, joint_frame: Records, row: Records) -> Non
 
 @kernel
 def _halves(six: Array) -> tuple[Vector, Vector]:
-    """Return linear and angular half of ``six`` (6,)."""
+    """Return the linear and angular halves of ``six`` (6,)."""
     return (six[0], six[1], six[2]), (six[3], six[4], six[5])
 
 
 @kernel
 def _enter(a: Records, b: Records, joint_frame: Records, row: Records, t: Vector, r: Vector) -> None:
-    """Write a row [t; r] at S as entries on the twists at both centres of mass."""
+    """Write a row [t; r] at S as coefficients on the twists at both centres of mass."""
     p_S = (joint_frame.p_S[0], joint_frame.p_S[1], joint_frame.p_S[2])
     m_a = cross(minus(p_S, (a.c[0], a.c[1], a.c[2])), t)
     m_b = cross(minus(p_S, (b.c[0], b.c[1], b.c[2])), t)
@@ -235,7 +235,7 @@ def _distance_row(a: Records, b: Records, joint_frame: Records, row: Records) ->
     of_a = cross(w_a, cross(w_a, minus(p_P, (a.c[0], a.c[1], a.c[2]))))
     of = minus((joint_frame.of_b[0], joint_frame.of_b[1], joint_frame.of_b[2]), of_a)
     row.gamma = -dot(e, of) - (dot(v, v) - along * along) * scale
-    # the line runs through P as well, so the moments on a are the same about either point
+    # the line passes through P and S, so the moments on a are the same for either point
     _enter(a, b, joint_frame, row, e, (0.0, 0.0, 0.0))
     row.phi = length - joint_frame.length - row.offset
 
@@ -286,7 +286,7 @@ def _element(joint_frame: Records, i: int, j: int) -> float:
 
 @kernel
 def _turn_component(joint_frame: Records, axis: int) -> float:
-    """Return a component of the rotation vector of R_PS (a closed pair is far from half a turn)."""
+    """Return a component of the rotation vector of R_PS (valid for a closed pair, far from half a turn)."""
     j, k = (axis + 1) % 3, (axis + 2) % 3
     half = 0.5 * (_element(joint_frame, k, j) - _element(joint_frame, j, k))
     trace = _element(joint_frame, 0, 0) + _element(joint_frame, 1, 1) + _element(joint_frame, 2, 2)
@@ -312,7 +312,7 @@ def _combine(rows: Records, terms: Records, row: Records) -> None:
 
 @kernel
 def touch_ground(body: Records, row: Records) -> None:
-    """Fill entry, Γ and Φ of a row between a composite body and the ground."""
+    """Fill coefficients, Γ and Φ of a row between a composite body and the ground."""
     if row.kind == KNIFE:
         _knife_edge(body, row)
     else:
@@ -332,7 +332,7 @@ def _knife_edge(body: Records, row: Records) -> None:
 
 @kernel
 def _rolling(body: Records, row: Records) -> None:
-    """The lowest point of the wheel's circle; it slides along the rim as the wheel rolls."""
+    """Fill a row at the lowest point of a wheel's circle, which moves along the rim as the wheel rolls."""
     w = (body.v[3], body.v[4], body.v[5])
     n = (row.vectors[2, 0], row.vectors[2, 1], row.vectors[2, 2])
     axis = _turned(body, row.vectors[1])
@@ -364,7 +364,7 @@ def _rolling(body: Records, row: Records) -> None:
 
 @kernel
 def _unit(a: Vector, a_dot: Vector) -> tuple[Vector, Vector]:
-    """Return a vector made unit, and the derivative of that."""
+    """Return the unit vector of a, and its derivative."""
     s = 1.0 / sqrt(dot(a, a))
     u = (a[0] * s, a[1] * s, a[2] * s)
     along = dot(u, a_dot)
@@ -373,7 +373,7 @@ def _unit(a: Vector, a_dot: Vector) -> tuple[Vector, Vector]:
 
 @kernel
 def _turned(body: Records, a: Array) -> Vector:
-    """Return a vector (3,) of a composite body, ``a`` (3,) in its frame, along the world's axes."""
+    """Return a vector ``a`` (3,) in a composite body's frame in world axes."""
     return (
         body.R[0, 0] * a[0] + body.R[0, 1] * a[1] + body.R[0, 2] * a[2],
         body.R[1, 0] * a[0] + body.R[1, 1] * a[1] + body.R[1, 2] * a[2],
@@ -389,14 +389,14 @@ def _rolling_enter(body: Records, row: Records, e: Vector, arm: Vector) -> None:
         row.on_b[i], row.on_b[3 + i] = e[i], moment[i]
 
 
-# Which rates of a tree are held (locked, led by a drive, stuck): the recursion takes nothing out for them.
+# Held rates of a tree (locked, driven or stuck), which do not reduce the articulated inertia.
 
 
 @kernel
 def hold_rates(rates: Records, rows: Records, independent_rows: AnyArray) -> bool:
-    """Hold the rates of ``independent_rows`` (r,) where no row is of anything but a rate; return whether.
+    """Mark the rates of ``independent_rows`` (r,) as held if all rows are of single rates; return True if so.
 
-    Such rows of a tree never depend on each other.
+    Such rows of a tree are always independent, unless two are of the same rate.
     """
     if len(independent_rows) == 0:
         return False
@@ -415,8 +415,8 @@ def hold_rates(rates: Records, rows: Records, independent_rows: AnyArray) -> boo
 
 @kernel
 def any_held(rates: Records) -> bool:
-    """Return whether a rate is held."""
-    # a generator in any() is not compiled
+    """Return True if any rate is held."""
+    # Numba cannot compile a generator in any()
     for j in range(len(rates)):  # noqa: SIM110
         if rates[j].held:
             return True
@@ -425,17 +425,17 @@ def any_held(rates: Records) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class RowTable:
-    """Rows of all constraints that close the tree, then the parts that combined rows are made of.
+    """Rows of all constraints that close the tree, followed by the parts of combined rows.
 
     Parameters
     ----------
     labels : tuple of (constraint, component)
-        Of the first rows; the parts have none.
+        Labels of the rows; the parts have none.
     persistent : int
-        How many of them always hold; those behind may hold at times.
+        Number of permanent rows; the labelled rows after them are active only at times.
     rows, joint_frames, terms : record arrays
     driven : tuple of (driver, freedom)
-        What each ``drive`` prescribes.
+        Driver and freedom of each ``drive``.
     """
 
     labels: tuple[RowLabel, ...]
@@ -447,7 +447,7 @@ class RowTable:
 
 
 class _Builder:
-    """Collects records; the parts of combined rows go behind the labelled rows."""
+    """Collects records; the parts of combined rows follow the labelled rows."""
 
     def __init__(self, mech: Mechanism, composites: Composites, joints: Mapping[str, TreeJoint]) -> None:
         self.mech, self.composites, self.joints = mech, composites, joints
@@ -460,7 +460,7 @@ class _Builder:
         self._joint_frame_of: dict[str, int] = {}
 
     def joint_frame(self, pair: Pair) -> int:
-        """Return the index of a cut pair's frames."""
+        """Return the index of a pair's frames, which are added if new."""
         if pair.name not in self._joint_frame_of:
             record = np.zeros((), dtype=JOINT_FRAME)
             record["a"], P = self.composites.frame(self.mech, pair.body_a, pair.X_AP)
@@ -473,7 +473,7 @@ class _Builder:
         return self._joint_frame_of[pair.name]
 
     def row(self, kind: int, **values: object) -> AnyArray:
-        """Return a new record, one of the rows (m,) of the table, not yet placed."""
+        """Return a new row record, for the rows (m,) of the table, not yet added to them."""
         record = np.zeros((), dtype=ROW)
         record["kind"], record["drive"], record["joint_frame"] = kind, -1, -1
         record["unit"], record["holonomic"] = 1.0, True
@@ -487,7 +487,7 @@ class _Builder:
         return record
 
     def place(self, constraint: str, component: str, record: AnyArray) -> None:
-        """Put a record behind the labelled rows.
+        """Append a record to the labelled rows.
 
         Parameters
         ----------
@@ -498,7 +498,7 @@ class _Builder:
         self.labels.append(RowLabel(constraint, component))
 
     def freedom(self, pair: Pair, freedom: str) -> AnyArray:
-        """Return the row that measures the rate of a freedom, one of the rows (m,) of the table."""
+        """Return a new row record, for the rows (m,) of the table, that measures the rate of a freedom."""
         joint = self.joints.get(pair.name)
         if joint is not None:
             rate = joint.qd.start + pair.kind.free.index(freedom)
@@ -517,10 +517,10 @@ def row_table(
     *,
     every_pair: bool = False,
 ) -> RowTable:
-    """Return the rows of a mechanism; behind them those of locks, and of freedoms that friction can hold.
+    """Return the permanent rows of a mechanism, followed by those of locks and of resisted freedoms.
 
-    Where ``columns`` leaves twist components out, free roots get rows that hold them in the plane. With
-    ``every_pair`` the pairs of the tree have rows as well, and no row is that of a rate.
+    If ``columns`` omits twist components, free roots get rows that keep them in the plane. With ``every_pair`` the
+    tree pairs have rows as well, and no row is on a rate of the tree.
     """
     joints = {} if every_pair else mech.tree.joint_of_pair
     build = _Builder(mech, composites, joints)
@@ -579,7 +579,7 @@ def _add_pair(build: _Builder, pair: Pair) -> None:
 
 
 def _kind(pair: Pair, component: str) -> int:
-    """Return the number by which the kernels know what a component of a pair measures."""
+    """Return the kernels' row kind for a component of a pair."""
     kind = pair.kind.row_kind(component)
     return COMPONENTS.index(component) if kind is RowKind.AXIS else KIND_NUMBERS[kind]
 
@@ -616,7 +616,7 @@ def _add_pfaffian(build: _Builder, pfaffian: KnifeEdge | Rolling) -> None:
 
 
 def _rates_across(mech: Mechanism, columns: tuple[int, ...]) -> list[tuple[str, int]]:
-    """Return the rates (name, index) of free roots that leave the plane."""
+    """Return the out-of-plane rates of free roots as (name, index)."""
     roots = [joint.qd.start for joint in mech.tree.joints if joint.pair is None]
     return [(mech.qd_names[s + i], s + i) for s in roots for i in range(6) if i not in columns]
 

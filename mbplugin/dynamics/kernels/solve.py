@@ -1,7 +1,7 @@
-"""Constrained accelerations and jumps: the rows' innovations G made orthonormal, G = Rᵀ Q.
+"""Constrained accelerations and velocity jumps, by orthonormalising the rows' innovations, G = Rᵀ Q.
 
-J M⁻¹ Jᵀ = G Gᵀ is never formed: its condition would be the square of that of G, and a mechanism near a
-singular pose needs the digits.
+J M⁻¹ Jᵀ = G Gᵀ is never formed: its condition number is the square of that of G, which would cost accuracy near a
+singular pose.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from mbplugin.dynamics.kernels.rows import COMBINED, RATE
 from mbplugin.model.brake_law import PARTS, BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.spatial import AnyArray, Array
 
-#: A resistance along a row: the parts of its law. ``sense`` is the sign of the rate while it slides, else
-#: zero. ``stuck`` is the constant force, N·m or N, of one that sticks and depends on rows that hold: its own
-#: row has no multiplier.
+#: A resistance along a row, with the parts of its law. ``sense`` is the sign of the rate while it slides, else
+#: zero. ``stuck`` is the constant force, N·m or N, of a resistance that sticks and depends on active rows, so
+#: that its own row has no multiplier.
 RESISTANCE = np.dtype(
     [
         ("row", np.int64),
@@ -35,18 +35,18 @@ RESISTANCE = np.dtype(
     align=True,
 )
 _rate_force, _depends_on_rate = kernel(rate_force), kernel(depends_on_rate)
-#: A row counts as dependent in the kernels when less than this is its own, relative to the largest row: only
-#: at a singular pose, since the rows that are redundant anywhere have been left out before.
+#: A row counts as dependent in the kernels when its independent part, relative to the largest row, is below this:
+#: only at a singular pose, since permanently redundant rows have been left out before.
 SINGULAR = 1e-10
-#: A row that keeps this share of its length is orthogonal to rounding, over this share, after one pass.
+#: A row that keeps this share of its length is orthogonal after one pass, up to rounding divided by this share.
 _MUCH_LEFT = 0.1
 
 
-# What resists the rate of a row: a damper in a cut pair, dry friction, a brake.
+# Resistances on the rate of a row: a damper in a cut pair, dry friction, a brake.
 
 
 def resistance_records(first_row: int, laws: Sequence[BrakeLaw]) -> AnyArray:
-    """Return resistances (n,) with these n laws on rows one behind the other."""
+    """Return resistances (n,) with n laws on consecutive rows from ``first_row``."""
     out = np.zeros(len(laws), dtype=RESISTANCE)
     for n, law in enumerate(laws):
         out[n]["row"] = first_row + n
@@ -60,19 +60,19 @@ def law_of(resistance: Records) -> BrakeLaw:
 
 
 def store_law(resistance: Records, law: BrakeLaw) -> None:
-    """Give a resistance a law."""
+    """Set the law of a resistance."""
     for part in PARTS:
         resistance[part] = getattr(law, part)
 
 
 def store_laws(resistances: AnyArray, laws: Sequence[BrakeLaw], places: Sequence[int]) -> None:
-    """Give the resistances (n,) at some places laws."""
+    """Set the laws of the resistances (n,) at the indices ``places``."""
     for part in PARTS:
         resistances[part][places] = [getattr(law, part) for law in laws]
 
 
 def add_law(resistance: Records, law: BrakeLaw) -> None:
-    """Let a law act besides the one that a resistance has."""
+    """Add a law to that of a resistance."""
     store_law(resistance, law_of(resistance) + law)
 
 
@@ -92,7 +92,7 @@ def resist(
     qd: Array,
     power: Array,
 ) -> None:
-    """Add what resistances do at ``qd`` (nv,) to ``f`` and ``tau``, and their power to ``power`` (3,) at 0, W."""
+    """Add resistance forces at ``qd`` (nv,) to ``f`` and ``tau``, and their power to ``power[0]`` of power (3,), W."""
     for n in range(len(resistances)):
         resistance = resistances[n]
         if resistance.sense == 0.0 and resistance.stuck == 0.0 and not _depends_on_rate(resistance):
@@ -125,7 +125,7 @@ def add_innovations(
 
 @kernel
 def _add_part(composites: Records, rates: Records, row: Records, size: float, G: Array) -> None:
-    """Add ``size`` times the innovations of a row that is not combined to G (nv,)."""
+    """Add ``size`` times the innovations of a row (not a combined one) to G (nv,)."""
     if row.kind == RATE:
         force_innovations(composites, rates, row.rate, size, G)
         return
@@ -140,7 +140,7 @@ def _add_part(composites: Records, rates: Records, row: Records, size: float, G:
 def row_in_rates(
     composites: Records, rates: Records, rows: Records, terms: Records, i: int, size: float, out: Array
 ) -> None:
-    """Add ``size`` times row i, written in joint rates, to ``out`` (nv,)."""
+    """Add ``size`` times row i, expressed in joint rates, to ``out`` (nv,)."""
     row = rows[i]
     if row.kind == COMBINED:
         for n in range(row.first, row.first + row.count):
@@ -151,7 +151,7 @@ def row_in_rates(
 
 @kernel
 def _part_in_rates(composites: Records, rates: Records, row: Records, size: float, out: Array) -> None:
-    """Add ``size`` times a row that is not combined, written in joint rates, to out (nv,)."""
+    """Add ``size`` times a row (not a combined one), expressed in joint rates, to out (nv,)."""
     if row.kind == RATE:
         out[row.rate] += size
         return
@@ -172,7 +172,7 @@ def row_rate(composites: Records, rows: Records, terms: Records, i: int, qd: Arr
 
 @kernel
 def _part_rate(composites: Records, row: Records, qd: Array) -> float:
-    """Return a row that is not combined times the velocities qd (nv,)."""
+    """Return a row (not a combined one) times the velocities qd (nv,)."""
     if row.kind == RATE:
         return float(qd[row.rate])
     a, b, total = composites[row.a], composites[row.b], 0.0
@@ -217,8 +217,8 @@ def decompose(
     Returns
     -------
     float
-        The smallest part of a row that is its own, relative to the largest of all rows; a row of which that
-        is below ``SINGULAR``, relative to those before it, is left out.
+        The smallest independent part of a row, relative to the largest row; a row whose independent part is below
+        ``SINGULAR``, relative to the largest row so far, is left out.
     """
     r, nv, least, largest = len(independent_rows), Q.shape[1], inf, 0.0
     for i in range(r):
@@ -231,10 +231,10 @@ def decompose(
         for k in range(i + 1):
             R[k, i] = 0.0
         own = _take_out(Q, R, i)
-        # twice is enough, and once where little was taken out
+        # orthogonalise a second time if much was removed; twice is enough
         if own < _MUCH_LEFT * size:
             own = _take_out(Q, R, i)
-        # a row can become dependent, or vanish altogether, be it the first
+        # any row, even the first, can become dependent or vanish
         largest, least = max(largest, size), min(least, own)
         share = own / largest if largest > 0.0 else 0.0
         R[i, i] = own if share > SINGULAR else 0.0
@@ -248,7 +248,7 @@ def decompose(
 
 @kernel
 def _take_out(Q: Array, R: Array, i: int) -> float:
-    """Make row i of Q (r, nv) orthogonal to those before it, adding to column i of R (r, r); return its length."""
+    """Make row i of Q (r, nv) orthogonal to those before, adding to column i of R (r, r); return its new length."""
     for k in range(i):
         along = _product(Q, k, i)
         R[k, i] += along
@@ -259,7 +259,7 @@ def _take_out(Q: Array, R: Array, i: int) -> float:
 
 @kernel
 def _product(Q: Array, i: int, k: int) -> float:
-    """Return the product of rows i and k of Q (r, nv), in four sums that do not wait for each other."""
+    """Return the product of rows i and k of Q (r, nv), with four independent accumulators."""
     nv, a, b, c, d, j = Q.shape[1], 0.0, 0.0, 0.0, 0.0, 0
     while j + 4 <= nv:
         a += Q[i, j] * Q[k, j]
@@ -275,7 +275,7 @@ def _product(Q: Array, i: int, k: int) -> float:
 
 @kernel
 def forward_substitute(R: Array, rhs: Array) -> None:
-    """Solve Rᵀ y = rhs in place, R (r, r) and rhs (r,); rows that were left out give zero."""
+    """Solve Rᵀ y = rhs in place, R (r, r) and rhs (r,); dropped rows give zero."""
     for i in range(len(rhs)):
         for k in range(i):
             rhs[i] -= R[k, i] * rhs[k]
@@ -284,7 +284,7 @@ def forward_substitute(R: Array, rhs: Array) -> None:
 
 @kernel
 def back_substitute(R: Array, y: Array, out: Array) -> None:
-    """Solve R x = y into ``out`` (r,), R (r, r), y (r,) may be ``out``; rows that were left out give zero."""
+    """Solve R x = y into ``out`` (r,), which may be y (r,); R (r, r); dropped rows give zero."""
     for i in range(len(y) - 1, -1, -1):
         total = y[i]
         for k in range(i + 1, len(y)):
@@ -303,9 +303,9 @@ def constrain(
     R: Array,
     multipliers: Array,
 ) -> None:
-    """Correct the free accelerations so that the chosen rows hold; fill their multipliers (r,), N·m and N.
+    """Correct the free accelerations to satisfy the chosen rows; fill their multipliers (r,), N·m and N.
 
-    ``independent_rows`` (r,), ``Q`` (r, nv) and ``R`` (r, r) as of :func:`decompose`.
+    ``independent_rows`` (r,), ``Q`` (r, nv) and ``R`` (r, r) as in :func:`decompose`.
     """
     y, r = multipliers, len(independent_rows)
     for i in range(r):
@@ -333,10 +333,10 @@ def _add_orthonormal(rates: Records, Q: Array, y: Array) -> None:
 def impulsive_rates(
     composites: Records, rates: Records, Q: Array, R: Array, y: Array, impulses: Array
 ) -> None:
-    """Fill ``qdd`` of the rates with M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ y, y (r,) scaled as the rows; ``y`` is used up.
+    """Fill ``qdd`` of the rates with M⁻¹Jᵀ(J M⁻¹Jᵀ)⁻¹ y, y (r,) scaled as the rows; overwrites ``y``.
 
-    With y = −(J q̇ + b) this is the change of velocity that makes the rows hold (mueller2026 (22), (24));
-    ``impulses`` (r,) are those of the scaled rows; ``Q`` (r, nv) and ``R`` (r, r) as of :func:`decompose`.
+    With y = −(J q̇ + b) this is the velocity jump that satisfies the rows (mueller2026 (22), (24));
+    ``impulses`` (r,) are those of the scaled rows; ``Q`` (r, nv) and ``R`` (r, r) as in :func:`decompose`.
     """
     forward_substitute(R, y)
     back_substitute(R, y, impulses)
