@@ -1,9 +1,9 @@
-"""``python -m mbplugin`` is the console script."""
+"""Entry point of ``python -m mbplugin``, which does the same as the console script."""
 
 from mbplugin.processes.isolation import forget_working_folder
 
 if __name__ == "__main__":
-    # before anything else is imported: python -m looks in the working folder first
+    # before any other import: python -m searches the working folder first
     forget_working_folder()
 
     from mbplugin.cli import main

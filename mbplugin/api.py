@@ -1,4 +1,4 @@
-"""The public names: the module of each one, and the functions that only forward a call."""
+"""The public names with the module that defines each, and the functions that only forward a call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mbplugin.rendering import Result
 
 
-#: Each public name, and the module that defines it; a module is imported when its name is first used.
+#: Module that defines each public name; it is imported when the name is first used.
 PUBLIC = {
     "ActuatorForces": "mbplugin.joint_reactions.values",
     "Agreement": "mbplugin.comparison.agreement",
@@ -103,31 +103,31 @@ def load(
     xacro_args: Mapping[str, str] | None = None,
     massless: Massless = "zero",
 ) -> Scene:
-    """Read a model file, a scene file or a live PyBullet client; what was read before is its scene.
+    """Read a model into a scene: a file, a live PyBullet client, or a model of another library.
 
     Parameters
     ----------
     source : path, PyBullet client, Scene or Mechanism
-        A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file, or a PyBullet client: its id, or a ``BulletClient``; an
-        ``MjModel``, ``MjData`` or ``MjSpec`` of MuJoCo, a ``Model`` of Pinocchio, or a robot of yourdfpy or urchin;
-        a Scene as it is, and a Mechanism at home.
+        A URDF, Xacro, SDF, MJCF or ``.scene.toml`` file; a PyBullet client: its id, or a ``BulletClient``; an
+        ``MjModel``, ``MjData`` or ``MjSpec`` of MuJoCo, a ``Model`` of Pinocchio, or a robot of yourdfpy or urchin.
+        A Scene is returned unchanged, a Mechanism as a scene at its home pose, at rest.
     package_dirs : sequence of str or Path
         Folders in which ``package://`` and relative names are searched.
     base : "fixed" or "free", optional
         Overrides the base of the root links in the file.
     xacro_unsafe : bool
-        Expand xacro as the program does, whatever it runs or reads.
+        Expand Xacro without restrictions, as the ``xacro`` program does: the file may run code and read any file.
     xacro_args : mapping of str to str, optional
-        Values of xacro's arguments, as ``name:=value`` states them for the program.
+        Values of the Xacro arguments, which the ``xacro`` program takes as ``name:=value``.
     massless : "zero" or "pybullet"
-        What links of a URDF without ``<inertial>`` weigh: nothing, or 1 kg with 1 kg·m² as in PyBullet.
+        Mass and inertia of URDF links without ``<inertial>``: none, or 1 kg and 1 kg·m² as in PyBullet.
 
     Raises
     ------
     MbPluginError
-        Unusable input; the message is one sentence.
+        The input is unusable; the message is one sentence.
     BadUsage
-        Options of reading, and a model that was read.
+        Reading options are given with a Scene or a Mechanism.
     """
     from mbplugin.errors import BadUsage
     from mbplugin.model.mechanism.mechanism import Mechanism
@@ -154,7 +154,7 @@ def constraint_matrix(
 ) -> ConstraintMatrix:
     """Return the labelled constraint matrix of a model at a pose (m, rad, s).
 
-    Loops are not closed first; what q does not name keeps the scene's value.
+    Loops are not closed first. Coordinates and rates that are not named keep their values in the scene.
     """
     from mbplugin.constraints.matrix import constraint_matrix as build
     from mbplugin.model.brakes import stated_coordinates
@@ -172,20 +172,20 @@ def constraint_matrix(
     )
 
 
-#: By the name of the command.
+#: The same function under the name of the command.
 matrix = constraint_matrix
 
 
 @checked
 def rule(code: str | int) -> Rule:
-    """Return a rule of the linter by its code, the number of its code, or its name.
+    """Return a lint rule by its code, the number of its code, or its name.
 
-    Its ``documentation`` is that of ``mbplugin rule``.
+    Its ``documentation`` is the text that ``mbplugin rule`` prints.
 
     Raises
     ------
     UnknownName
-        No such rule.
+        There is no such rule.
     """
     from mbplugin.linter.registry import find_rule
 
@@ -194,17 +194,17 @@ def rule(code: str | int) -> Rule:
 
 @checked
 def page(*results: Result) -> str:
-    """Return one HTML page, a single file, with a chapter for each result.
+    """Return a self-contained HTML page with one chapter per result.
 
     Parameters
     ----------
     *results
-        What the other functions return: reports, motions, stops, tables (SI units).
+        Results of the other functions: reports, motions, stops, tables (SI units).
 
     Raises
     ------
     BadUsage
-        No result, or one that has no page.
+        No result is given, or a result has no page.
     """
     from mbplugin.report.results.presentation import page_of_all
 

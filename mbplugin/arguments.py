@@ -1,4 +1,4 @@
-"""The arguments of the public functions, checked where they are called, by the annotations of their signatures."""
+"""Check the arguments of public functions at each call against the annotations of their signatures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mbplugin.phrases import cut_short, listed
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-#: Names that other functions, the command line, or earlier versions have for a parameter.
+#: Other accepted names of a parameter (from other functions, the command line, earlier versions), and what they mean.
 ALIASES = {
     "q0": ("q",),
     "qd0": ("qd",),
@@ -30,12 +30,12 @@ ALIASES = {
     "model": ("mech", "source", "scene"),
     "source": ("mech", "model", "scene"),
 }
-#: Names that other libraries have for what is meant, where letters alone lead to something else.
+#: Names from other libraries whose spelling alone would suggest a wrong parameter.
 _ELSEWHERE = {"dq": "qd", "qvel": "qd", "v": "qd", "ddq": "qdd", "qacc": "qdd", "a": "qdd", "qpos": "q"}
-#: What only the reading of a file needs: functions that take a mechanism have no such parameter.
+#: Options of ``load`` only; functions that take a mechanism have no such parameter.
 _OF_LOADING = ("base", "massless", "package_dirs", "xacro_args", "xacro_unsafe")
 _SHORT = 40
-#: What annotations call by a name of their own. A class is known by its name, so that none is imported.
+#: Type aliases of the annotations, written out. Classes are recognized by name, so none is imported.
 _NAMED = {
     "ModelSource": "str | Path | Client | LibraryModel | Scene | Mechanism",
     "JointValues": "Mapping[str, float | str] | Array | None",
@@ -53,7 +53,7 @@ _NAMED = {
     "Progress": "Callable",
     "Count": "Callable",
 }
-#: What a sentence calls one of them, and several.
+#: Phrases for messages: singular and plural.
 _WORDS = {
     "ModelSource": (
         "a path, a PyBullet client, a Scene, a Mechanism, or a model of MuJoCo, Pinocchio, yourdfpy or urchin",
@@ -73,7 +73,7 @@ _WORDS = {
     "LibraryModel": ("a model of MuJoCo, Pinocchio, yourdfpy or urchin", "models"),
     "Callable": ("a function", "functions"),
 }
-#: What a sentence gives as an example, by a word of what is expected.
+#: Examples for messages, by a word of the expected kind.
 EXAMPLES = {
     "Brake": "{'joint': 'elbow', 'torque': 50}",
     "Payload": "{'body': 'hand', 'mass': 5}",
@@ -86,13 +86,13 @@ EXAMPLES = {
 
 
 def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Check the arguments of each call of a public function; what does not fit is one sentence.
+    """Wrap a public function so that each call checks its arguments and reports a mismatch in one sentence.
 
     Raises
     ------
     BadUsage
-        By the function that is returned: a value of another kind than its annotation, an argument that is
-        unknown, missing or given twice.
+        Raised by the returned function: a value does not match its annotation, or an argument is unknown,
+        missing or given twice.
     """
 
     @wraps(function)
@@ -104,7 +104,7 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def known_as(function: Callable[_P, _R], name: str) -> Callable[_P, _R]:
-    """Return a checked function under another name, which its sentences say."""
+    """Return a checked function under another name, which its error messages show."""
     inner: Any = unwrap(function)
 
     @wraps(inner)
@@ -179,7 +179,7 @@ def _bad(function: Callable[..., Any], what: str, expected: str, remedy: str) ->
 
 
 def _as_number(misfit: Misfit) -> str:
-    """Return the literal to write for a text that is a number, in SI where it has a unit."""
+    """Return a remedy with the numeric literal for a text that states a number, converted to SI if it has a unit."""
     if not isinstance(misfit.value, str) or "number" not in misfit.expected:
         return ""
     from mbplugin.model.brake_law import SI
@@ -194,18 +194,18 @@ def _as_number(misfit: Misfit) -> str:
     return f"write {value:.12g}{' (SI units)' if has_unit else ''}"
 
 
-# What an annotation of a public function admits, in words, and what reads a value of it.
+# Kinds of values that annotations admit: their wording in messages, and functions that read a value.
 
 
 class Misfit(Exception):
-    """What does not fit: where in the argument, and the value."""
+    """A value that does not match: its location in the argument, the value, and the expected kind."""
 
     def __init__(self, place: str, value: object, expected: str) -> None:
         self.place, self.value, self.expected = place, value, expected
 
 
 class Kind(NamedTuple):
-    """What an annotation admits: one and several in words, and what returns the value at a place or raises."""
+    """Values that an annotation admits: singular and plural in words, and a reader that returns a value or raises."""
 
     words: str
     plural: str
@@ -213,12 +213,12 @@ class Kind(NamedTuple):
 
 
 def kind_of(node: ast.expr) -> Kind:
-    """Return the values that an annotation admits.
+    """Return the kind of values that an annotation admits.
 
     Raises
     ------
     AssertionError
-        An annotation of a form that no public function has.
+        The form of the annotation is not supported.
     """
     match node:
         case ast.BinOp(left=left, right=right):
@@ -258,7 +258,7 @@ def _named(name: str) -> Kind:
 
 
 def _called(kind: Kind, words: str, plural: str) -> Kind:
-    """Return a kind in other words."""
+    """Return a kind with other wording."""
 
     def read(place: str, value: Any) -> Any:
         try:
@@ -356,7 +356,7 @@ def _mapping(key: Kind, value: Kind) -> Kind:
 
 
 def _several(one: Kind) -> Kind:
-    """Return the kind of any number of values; one that is no list itself may stand alone."""
+    """Return the kind of a list of any length; a single value that is not itself a list is accepted too."""
     words = f"a list of {one.plural}"
 
     def read(place: str, given: Any) -> Any:
@@ -373,7 +373,7 @@ def _several(one: Kind) -> Kind:
 
 
 def _row(members: Sequence[Kind], node: ast.expr) -> Kind:
-    """Return the kind of a tuple, of one length or of any."""
+    """Return the kind of a tuple, of fixed or of any length."""
     endless = ast.unparse(node).endswith("...)")
     words = members[0].plural if endless else f"{len(members)} {members[0].plural}"
 

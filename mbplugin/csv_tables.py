@@ -1,8 +1,8 @@
-"""Tables as CSV text: written so that no spreadsheet computes a cell, and read as spreadsheets write them.
+"""CSV tables: written so that no spreadsheet evaluates a cell as a formula, and read as spreadsheets write them.
 
-A spreadsheet computes what begins with ``=``, ``+``, ``-`` or ``@``, at the beginning of a cell and, where its
-separator is another one, in the middle of one. An apostrophe stands before such a text and makes it text; it is
-taken off again where the table is read. Numbers stay numbers.
+A spreadsheet evaluates text that begins with ``=``, ``+``, ``-`` or ``@`` at the start of a cell, and, if it uses
+another separator, also within one of our cells. Such text gets a leading apostrophe, which marks it as text and is
+removed again on reading. Numbers stay numbers.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.model.brake_law import decimal
 
-#: Bytes of a table.
+#: Largest table, bytes.
 LONGEST_TABLE = 50_000_000
 _SEPARATORS = r",;|\t\r\n"
 _NUMBER = rf" *[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?: [^{_SEPARATORS}\d=+@|'\"!()-]*)?"
-#: A whole number between two separators of one kind stays as it is.
+#: A number that fills the space between two separators of one kind is left unchanged.
 _KEPT = "|".join(
     [rf"\A{_NUMBER}\Z", *(rf"(?<={mark}){_NUMBER}(?={mark}|\Z)" for mark in (",", ";", r"\|", r"\t"))]
 )
-#: What a spreadsheet would compute; the wide forms are those of East Asian keyboards.
+#: Start of a formula; the full-width signs come from East Asian keyboards.
 _FORMULA = r"(?=[ '\"]*[-=+@＝＋－＠])"
 _START = rf"(?<![^{_SEPARATORS}])"
 _COMPUTED = re.compile(rf"{_START}(?!{_KEPT}){_FORMULA}")
 _MADE_TEXT = re.compile(rf"{_START}'{_FORMULA}")
-#: A cell with one of these is quoted; the semicolon and the tab part cells elsewhere.
+#: A cell with one of these is quoted; other programs separate cells by semicolons or tabs.
 _QUOTED = re.compile(r"[,;\t\r\n\"]")
 
-#: The first line with which some programs state the separator.
+#: First line in which some programs state the separator.
 _STATED = re.compile(r"sep=([,;\t])\s*")
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+(?:[eE][-+]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
-#: One and a half, or fifteen hundred.
+#: Ambiguous: ``1,500`` is one and a half, or fifteen hundred.
 _EITHER = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
-#: What may be the name of a column or of a unit, and is quoted in messages; other contents are not.
+#: Text that may name a column or a unit; messages quote only such text.
 _NAME = re.compile(r"[^\W\d]\w{0,23}|[\w/°%²·^*]{1,12}")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], comments: Iterable[str] = ()) -> str:
-    """Return a table as CSV: comments behind ``#``, the header, and the rows.
+    """Return a table as CSV: comments after ``#``, the header, and the rows.
 
     Parameters
     ----------
     header : sequence of str
-        Empty for a table without columns, which has no line.
+        Empty for a table without columns; then no header line is written.
     rows : iterable of sequences
         Texts and numbers; None is an empty cell.
     comments : iterable of str
@@ -64,14 +64,14 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]], comments: 
 def write_csv(
     path: Path, header: Sequence[str], rows: Iterable[Sequence[object]], comments: Iterable[str] = ()
 ) -> None:
-    """Write a table to a file, as :func:`csv_text` has it; names that are no Unicode are written as they were read."""
+    """Write the text of :func:`csv_text` to a file; undecodable bytes of names are written as they were read."""
     text = csv_text(header, rows, comments)
     path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="\n")
 
 
 def _line(cells: Iterable[object]) -> str:
     line = ",".join(map(_cell, cells))
-    # a line without anything is no row
+    # an empty line would not be read as a row
     return line or '""'
 
 
@@ -81,33 +81,33 @@ def _cell(value: object) -> str:
     if not isinstance(value, str):
         return str(value)
     text = as_text(value)
-    # what begins with # would be a comment
+    # text that begins with # would be read as a comment
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) or text.startswith("#") else text
 
 
 def as_text(text: str) -> str:
-    """Return a text in which a spreadsheet finds nothing to compute."""
+    """Return a text that a spreadsheet does not evaluate as a formula."""
     return _COMPUTED.sub("'", text)
 
 
 def as_written(text: str) -> str:
-    """Return the text of which :func:`as_text` made this one; another text stays as it is."""
+    """Undo :func:`as_text`; other text is returned unchanged."""
     return _MADE_TEXT.sub("", text)
 
 
 @dataclass(frozen=True)
 class CsvTable:
-    """The cells of a file.
+    """The cells of a CSV file.
 
     Parameters
     ----------
     file : str
     data : bytes
-        What was read.
+        The file's content.
     rows : tuple of (int, tuple of str)
-        Line, from 1, and cells without blanks around them; the header first. No comments, no empty lines.
+        Line number, from 1, and stripped cells; the header first. Comments and empty lines are left out.
     decimal_commas : bool
-        Whether the numbers of the file are written with commas.
+        Whether the file writes numbers with decimal commas.
     """
 
     file: str
@@ -116,7 +116,7 @@ class CsvTable:
     decimal_commas: bool
 
     def where(self, line: int) -> str:
-        """Return a place in the file."""
+        """Return a location in the file, ``FILE:LINE``."""
         return f"{self.file}:{line}"
 
     def number(self, cell: str) -> float:
@@ -125,7 +125,7 @@ class CsvTable:
         Raises
         ------
         ValueError
-            It is none.
+            The cell holds no number.
         """
         if self.decimal_commas and _DECIMAL_COMMA.fullmatch(cell):
             cell = cell.replace(",", ".")
@@ -133,22 +133,22 @@ class CsvTable:
 
 
 def read_csv(path: Path, most: int = LONGEST_TABLE) -> CsvTable:
-    """Return the table of a CSV file, as spreadsheets and programs write them.
+    """Read a CSV file, as spreadsheets and programs write them.
 
-    UTF-8, or UTF-16 with its byte order mark; cells parted by commas, semicolons or tabs, as the header has them;
-    decimal points or decimal commas, the same in the whole file. Lines that begin with # are comments. Cells at
-    the end that are empty in all rows are left out.
+    The encoding is UTF-8, or UTF-16 with a byte order mark. Cells are separated by commas, semicolons or tabs,
+    determined from the header; numbers have decimal points or decimal commas, the same in the whole file. Lines
+    that begin with # are comments. Trailing columns that are empty in all rows are dropped.
 
     Raises
     ------
     UnreadableFile
-        No such file, no text, or quotes that do not end.
+        There is no such file, it is not text, or a quote is not closed.
     BadUsage
-        No header.
+        There is no header.
     """
     data = read_bounded(path, most)
     text = _decoded(data, str(path))
-    # other marks that end a line for Python are characters of a cell
+    # other line separators of Python's splitlines are ordinary characters of a cell
     lines = list(io.StringIO(text, newline=""))
     stated = _STATED.fullmatch(lines[0]) if lines else None
     heads = (line for line in lines[1 if stated else 0 :] if not _is_passed_over(line))
@@ -197,19 +197,19 @@ def _is_passed_over(line: str) -> bool:
 
 
 def _separator(head: str) -> str:
-    """Return the separator of the cells of a header; quoted cells may contain any."""
+    """Return the cell separator of a header; separators inside quoted cells are ignored."""
     bare = re.sub(r'"[^"]*"', "", head)
     return next((mark for mark in "\t;" if mark in bare), ",")
 
 
 def _records(lines: Sequence[str], separator: str, start: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line of each row, and its cells."""
+    """Yield the number of the first line of each row, and its cells."""
     first = 0
 
     def feed() -> Iterator[str]:
         nonlocal first
         for number, line in enumerate(lines[start:], start + 1):
-            # within quotes, a cell goes on in the next line, whatever that begins with
+            # a quoted cell continues on the next line, even if that is empty or begins with #
             if first or not _is_passed_over(line):
                 first = first or number
                 yield line
@@ -220,7 +220,7 @@ def _records(lines: Sequence[str], separator: str, start: int) -> Iterator[tuple
 
 
 def _has_decimal_commas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
-    """Return whether commas are decimal ones: no number has a point, and one at least cannot be in thousands."""
+    """Return True if commas are decimal: no number has a point, and at least one has no thousands separator."""
     cells = [cell for _, row in rows[1:] for cell in row if "," in cell or "." in cell]
     commas = [cell for cell in cells if _DECIMAL_COMMA.fullmatch(cell)]
     points = any(_DECIMAL_POINT.fullmatch(cell) for cell in cells)
@@ -228,8 +228,8 @@ def _has_decimal_commas(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
 
 
 def quotable(cell: str, otherwise: str) -> str:
-    """Return a cell as messages quote it, where it may be the name of a column or a unit; else ``otherwise``.
+    """Return a cell quoted for a message if it may name a column or a unit; else ``otherwise``.
 
-    A table may be any file: what its other cells hold is nobody's business.
+    Any file may be given as a table, so messages do not disclose other cells.
     """
     return repr(cell) if _NAME.fullmatch(cell) else otherwise

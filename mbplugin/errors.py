@@ -1,10 +1,10 @@
-"""The errors that a user can cause, each with one sentence: what, where, expected, remedy."""
+"""Errors that a user can cause, each with a one-sentence message: what, where, expected, remedy."""
 
 from __future__ import annotations
 
 from mbplugin.phrases import ended, listed, visible
 
-#: Characters of one part of a sentence.
+#: Longest part of a message, characters.
 _LONGEST = 600
 
 
@@ -16,7 +16,7 @@ class MbPluginError(Exception):
     what : str
         The problem, without a full stop.
     where : str, optional
-        File and line, or the element.
+        Location: file and line, or the element.
     expected : str, optional
         The expected value.
     remedy : str, optional
@@ -42,7 +42,7 @@ class MbPluginError(Exception):
         super().__init__(self.sentence())
 
     def sentence(self) -> str:
-        """Return the whole message in one sentence."""
+        """Return the whole message as one sentence."""
         text = f"{_line(self.where)}: {_line(self.what)}" if self.where else _line(self.what)
         if self.expected:
             text += f"; expected {_line(self.expected)}"
@@ -52,7 +52,7 @@ class MbPluginError(Exception):
 
 
 def _line(text: str) -> str:
-    """Return a text on one line and of a readable length, whatever names a file has put into it."""
+    """Return a text on one line, shortened to a readable length; it may contain any names from a file."""
     text = visible(text)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 60]} … {text[-57:]}"
 
@@ -70,7 +70,7 @@ class BrokenXml(MbPluginError):
 
 
 class UnknownFormat(MbPluginError):
-    """A file whose format no reader knows."""
+    """A file in a format that no reader supports."""
 
     code = "MB903"
 
@@ -82,18 +82,18 @@ class BrokenModel(MbPluginError):
 
 
 class Fragment(BrokenModel):
-    """A file that is not a complete model: others include it, or state its arguments.
+    """A file that is not a complete model: other files include it, or supply its arguments.
 
-    A run over a folder passes over it.
+    A run over a folder skips it.
     """
 
 
 class Template(BrokenModel):
-    """A file with the ending of a model, of which a program has to make the model first."""
+    """A file with the extension of a model, from which a program must first generate the model."""
 
 
 class BadNumber(MbPluginError):
-    """A text that is not a finite number, or the wrong count of numbers."""
+    """A value that is not a valid number, or the wrong count of numbers."""
 
     code = "MB905"
 
@@ -105,11 +105,11 @@ class UnresolvedPath(MbPluginError):
 
 
 class NothingThere(UnresolvedPath, Fragment):
-    """A file of which all models are in others, and none of these is on this machine."""
+    """A file whose models are all in other files, none of which is on this machine."""
 
 
 class UnknownName(MbPluginError):
-    """A name that no body, pair or coordinate has."""
+    """An unknown name, such as of a body, a pair or a coordinate."""
 
     code = "MB907"
 
@@ -121,13 +121,13 @@ class BadScene(MbPluginError):
 
 
 class MissingDependency(MbPluginError):
-    """An optional package that the request needs and that is not installed."""
+    """An optional package that is needed but not installed."""
 
     code = "MB909"
 
     @classmethod
     def of(cls, what: str, package: str, extra: str, *, otherwise: str = "") -> MissingDependency:
-        """Return the error of what needs a package, with the extra that installs it and what else one can do."""
+        """Return the error for a feature that needs a package, with the extra that installs it and an alternative."""
         return cls(
             f"{what} needs {package}, which is not installed",
             remedy=f"pip install 'mbplugin[{extra}]'{otherwise}",
@@ -141,24 +141,24 @@ class CannotClose(MbPluginError):
 
 
 class BadUsage(MbPluginError):
-    """A call or command line that asks for something impossible."""
+    """A call or command line that is invalid or cannot be fulfilled."""
 
     code = "MB920"
 
 
 class ContradictedState(BadUsage):
-    """Stated coordinates or rates that no state has together."""
+    """Stated coordinates or rates that are incompatible with each other."""
 
-    #: Whether all that contradicts itself stands in the file, and none of it in the call.
+    #: Whether all contradictory values come from the file, none from the call.
     of_file = False
 
 
 class ImplausibleValue(UserWarning):
-    """A value that is computed with and is probably in another unit."""
+    """A value that is used as given but is probably mistyped or in another unit."""
 
 
 def suggestion(name: object, known: list[str] | tuple[str, ...]) -> str:
-    """Return a "did you mean" remedy for a misspelt name, or the names that exist; a number is like none of them."""
+    """Return a "did you mean" remedy for a misspelt name, else a list of the known names."""
     import difflib
 
     close = difflib.get_close_matches(name, known, n=1) if isinstance(name, str) else []

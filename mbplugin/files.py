@@ -1,4 +1,4 @@
-"""Files: read within bounds, written whole or not at all."""
+"""Files: read up to a size limit, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ from typing import Any
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.stamps import stamp
 
-#: How the file begins that Git LFS leaves in the place of one that was not fetched.
+#: First bytes of the pointer file that Git LFS leaves in place of a file that was not fetched.
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
-#: The one bound of what is read, bytes: of a file, of stdin, and of what a pipe sends. Some kinds have a smaller one.
+#: Largest input, bytes: of a file, of stdin, of a pipe. Some kinds of files have a smaller limit.
 LONGEST = 200_000_000
-#: Values of a JSON document: each needs up to a hundred times its bytes.
+#: Most values in a JSON document: in memory, each takes up to a hundred times its bytes.
 _MOST_VALUES = 5_000_000
-#: How the names of temporary files begin, and after how long one was left behind, s.
+#: Prefix of the names of temporary files, and the age from which one counts as left behind, s.
 _TEMPORARY, _LEFT_BEHIND = ".mbplugin-", 3600.0
 
 
-#: SHA-256 of what was read, by the real path of the file; None where nobody will ask.
+#: SHA-256 of the files read, by real path; None if hashes are not recorded.
 _READ: ContextVar[dict[str, str] | None] = ContextVar("read", default=None)
 
 
 def remember_reads() -> None:
-    """From now on, remember the hash of every file that is read here, as it was when it was read."""
+    """Start to record the hash of every file that is read in this context, as its content was then."""
     _READ.set({})
 
 
 def note_read(path: str | Path, data: bytes) -> None:
-    """Remember the hash of a file that was read, where hashes are remembered."""
+    """Record the hash of a file that was read, if hashes are recorded."""
     read = _READ.get()
     if read is not None:
         read[os.path.realpath(path)] = hashlib.sha256(data).hexdigest()
 
 
 def hash_when_read(path: str | Path) -> str | None:
-    """Return the SHA-256 of a file when it was read last; None where it was not, or nothing is remembered."""
+    """Return the SHA-256 of a file when it was last read; None if it was not read, or hashes are not recorded."""
     return (_READ.get() or {}).get(os.path.realpath(path))
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a temporary file beside ``path`` that takes its place when the block ends well.
+    """Yield a temporary file beside ``path`` that replaces it if the block ends without an error.
 
-    It says that mbplugin wrote it, as :mod:`mbplugin.stamps` describes. What is no ordinary file (a pipe,
-    ``/dev/null``) is written to directly.
+    The file is stamped as written by mbplugin, see :mod:`mbplugin.stamps`. If ``path`` is not an ordinary file
+    (a pipe, ``/dev/null``), it is yielded itself.
 
     Raises
     ------
@@ -81,10 +81,10 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def temporary_beside(target: Path) -> Path:
-    """Return a new, empty file in the folder of another one, for its content until that is complete.
+    """Create an empty temporary file in the folder of ``target``, to hold its content until that is complete.
 
-    A process that is killed leaves it there, and nobody else can tell when: so what such processes have left
-    in this folder more than an hour ago is removed.
+    A process that is killed leaves such a file behind; those in this folder that are older than an hour are
+    removed.
     """
     _remove_leftovers(target.parent)
     handle, name = tempfile.mkstemp(prefix=_TEMPORARY, suffix=target.suffix, dir=target.parent)
@@ -93,7 +93,7 @@ def temporary_beside(target: Path) -> Path:
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove temporary files of this user that nobody can still be writing."""
+    """Remove temporary files of this user that are too old to be still in use."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if not entry.name.startswith(_TEMPORARY):
@@ -106,12 +106,12 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def require_folder(path: Path | None) -> None:
-    """Refuse a file that no folder can hold, before anything is computed for it.
+    """Require, before the computation starts, that the folder of an output file exists and its name is valid.
 
     Raises
     ------
     BadUsage
-        There is no such folder, or the name is none that it could hold.
+        There is no such folder, or the file name is not valid in it.
     """
     if path is None:
         return
@@ -126,7 +126,7 @@ def require_folder(path: Path | None) -> None:
 
 
 def is_same_file(first: Path, second: str | Path) -> bool:
-    """Return whether two names lead to one existing file, whatever links are on the way."""
+    """Return True if two names denote the same existing file; links are followed."""
     try:
         return first.is_file() and first.samefile(second)
     except (OSError, ValueError):
@@ -134,11 +134,11 @@ def is_same_file(first: Path, second: str | Path) -> bool:
 
 
 def seen_from(folder: Path, file: str) -> str:
-    """Return the name of a file as written in one of a folder, with / everywhere."""
+    """Return the name of a file relative to a folder, with / as the separator; absolute if there is no such path."""
     try:
         name = os.path.relpath(file, folder)
     except ValueError:
-        # no path leads from one drive of Windows to another
+        # there is no relative path between two drives of Windows
         name = os.path.abspath(file)  # noqa: PTH100
     return name.replace(os.sep, "/")
 
@@ -150,15 +150,15 @@ def _umask() -> int:
 
 
 def read_bounded(path: Path, most: int = LONGEST) -> bytes:
-    """Return the content of a file that anybody may have written: no other function of the package reads one.
+    """Return the content of a file from an untrusted source; no other function of the package reads such files.
 
-    A pipe, a socket or a device in a folder is refused before it is opened, as its writer may never come and
-    opening it may do something; those of the shell are in /dev.
+    A pipe, a socket or a device is refused before it is opened, since its writer may never come and opening it
+    may have effects. Those below /dev and /proc are allowed, since the shell passes them.
 
     Raises
     ------
     UnreadableFile
-        Missing, a directory, a pipe, not permitted, or more than ``most`` bytes: ``/dev/zero`` has no end.
+        The file is missing, a directory, a pipe, not readable, or larger than ``most`` bytes, as ``/dev/zero`` is.
     """
     _refuse_pipe(path)
     try:
@@ -170,7 +170,7 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
     except FileNotFoundError:
         raise UnreadableFile("no such file", where=str(path), remedy="check the path") from None
     except (OSError, ValueError) as error:
-        # Windows says that nobody may open a directory; pathlib raises again for a name that is too long
+        # Windows reports a missing permission for a directory; pathlib's is_dir would raise for a name that is too long
         if os.path.isdir(path):  # noqa: PTH112
             raise UnreadableFile(
                 "this is a directory", where=str(path), expected="a file", remedy="name a file of it"
@@ -184,17 +184,17 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
 
 
 def read_stdin(expected: str) -> bytes:
-    """Return the bytes of stdin, up to the bound of a file.
+    """Return the bytes of stdin, up to the size limit of a file.
 
     Parameters
     ----------
     expected : str
-        What should come, for the message.
+        Expected content, for the message.
 
     Raises
     ------
     UnreadableFile
-        Stdin is closed, or sends more.
+        Stdin is closed, cannot be read, or is larger than the limit.
     """
     if sys.stdin is None:
         raise UnreadableFile("stdin is closed", where="<stdin>", expected=expected)
@@ -209,12 +209,12 @@ def read_stdin(expected: str) -> bytes:
 
 
 def parse_json(data: bytes) -> Any:
-    """Return the content of a JSON document that anybody may have written; its numbers are finite.
+    """Return the content of a JSON document from an untrusted source; all numbers are finite.
 
     Raises
     ------
     ValueError
-        It is no JSON, nests too deeply, has millions of values, or a number that no machine holds.
+        The document is not JSON, is nested too deeply, has millions of values, or contains a number that is not finite.
     """
     if sum(map(data.count, (b",", b"[", b"{"))) > _MOST_VALUES:
         raise ValueError(f"more than {_MOST_VALUES} values")
@@ -243,17 +243,17 @@ def _too_large(most: int, where: str) -> UnreadableFile:
 
 
 def _refuse_pipe(file: Path) -> None:
-    """Refuse what is neither a file nor a directory in a folder; those of the shell are in /dev.
+    """Refuse a pipe, a socket or a device, except below /dev and /proc, where the shell passes them.
 
     Raises
     ------
     UnreadableFile
-        It is one.
+        The file is one of them.
     """
     try:
         mode = file.stat().st_mode
     except (OSError, ValueError):
-        # the one who opens it says what is wrong
+        # opening the file reports the error
         return
     named = Path(os.path.normpath(file.absolute()))
     handed_over = named.is_relative_to("/dev") or named.is_relative_to("/proc")

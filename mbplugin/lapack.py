@@ -1,8 +1,8 @@
-"""Dense factorisations straight from LAPACK, by the routines that ``scipy.linalg`` calls.
+"""Dense factorisations by direct calls of the LAPACK routines that ``scipy.linalg`` wraps.
 
-To import ``scipy.linalg`` takes twice what NumPy takes, since it imports most of NumPy and SciPy; and for the small
-matrices of one mechanism its wrappers take ten times as long as the work. The routines are an extension module that
-needs none of that.
+Importing ``scipy.linalg`` takes twice as long as importing NumPy, since it loads most of NumPy and SciPy, and for the
+small matrices of one mechanism its wrappers take ten times as long as the factorisation. The routines are in an
+extension module that needs neither.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Order = NDArray[np.intp]
 
 @cache
 def _lapack() -> Any:
-    """Return SciPy's module of LAPACK's routines, without its package; with it where SciPy is laid out otherwise."""
+    """Load SciPy's LAPACK extension module without its package, or with it if the module is not at its usual path."""
     name = "scipy.linalg._flapack"
     package = find_spec("scipy")
     if name in sys.modules or package is None or sys.platform == "win32":
-        # on Windows the package names the folder of its libraries
+        # on Windows, importing the package registers the folder of its libraries
         return importlib.import_module("scipy.linalg.lapack")
     folders = [str(Path(folder) / "linalg") for folder in package.submodule_search_locations or ()]
     spec = PathFinder.find_spec(name, folders)
     if spec is None or spec.loader is None:
         return importlib.import_module("scipy.linalg.lapack")
-    # the package finds it there when it is imported after all
+    # registered, so that a later import of the package reuses it
     module = sys.modules[name] = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def pivoted_qr(A: Array) -> tuple[Array, Array, Order]:
-    """Return Q (m, m), R (m, n) and the order (n,) of the columns with A[:, order] = Q R, for A (m, n)."""
+    """Return Q (m, m), R (m, n) and the column order (n,) with A[:, order] = Q R, for A (m, n)."""
     m, n = A.shape
     if not A.size:
         return np.eye(m), np.zeros((m, n)), np.arange(n)
@@ -53,7 +53,7 @@ def pivoted_qr(A: Array) -> tuple[Array, Array, Order]:
 
 
 def pivots(A: Array) -> tuple[Array, Order]:
-    """Return the sizes of the pivots of A (m, n), (min(m, n),), and the order of its columns, (n,), best first."""
+    """Return the absolute pivots of A (m, n), (min(m, n),), and the column order (n,), largest pivot first."""
     if not A.size:
         return np.zeros(0), np.arange(A.shape[1])
     factors, order, _ = _factored(A)
@@ -61,7 +61,7 @@ def pivots(A: Array) -> tuple[Array, Order]:
 
 
 def pivot_order(A: Array) -> Order:
-    """Return the columns of A (m, n) as a QR factorisation with pivoting takes them, best first."""
+    """Return the column order (n,) of a pivoted QR factorisation of A (m, n), largest pivot first."""
     return pivots(A)[1]
 
 
@@ -73,13 +73,13 @@ def solve_triangular(A: NDArray[Any], rhs: Array, *, lower: bool = False, transp
 
 
 def _factored(A: Array) -> tuple[Array, Order, Array]:
-    """Return R over the reflectors (m, n), the order (n,) of the columns and the reflectors' scales, for A (m, n)."""
+    """Return the packed R and reflectors (m, n), the column order (n,) and the reflectors' scales, for A (m, n)."""
     factors, order, scales = _called(_lapack().dgeqp3, np.asarray_chkfinite(A))
     return factors, order - 1, scales
 
 
 def _called(routine: Any, *arrays: Array) -> tuple[Any, ...]:
-    """Return the result of a LAPACK routine that is first asked for its best workspace."""
+    """Return the result of a LAPACK routine, called with the workspace size that it reports as optimal."""
     room = int(routine(*arrays, lwork=-1)[-2][0])
     *found, _, info = routine(*arrays, lwork=room)
     if info < 0:

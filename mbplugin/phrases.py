@@ -1,4 +1,4 @@
-"""Numbers, alone and with their nouns, and names in one phrase."""
+"""Phrases for messages and reports: numbers with their nouns, lists of names, one-line texts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 _Type = TypeVar("_Type", bound=type)
-#: What is smaller is rounding of a time, a distance or a way.
+#: Times and distances below this are rounding errors.
 _ROUNDING = 1e-9
-#: Characters of one name where a phrase is to be short.
+#: Longest name in a short phrase, characters.
 _LONGEST_NAME = 90
-#: Characters of a result on one line.
+#: Longest one-line text of a result, characters.
 _LONGEST_LINE = 200
-#: Characters of one field of a value on one line, and members of an array or a collection that are few.
+#: Longest field of a value on one line, characters, and the most members of a collection that is written out.
 _LONGEST_FIELD, _FEW = 40, 4
 
 
 def names_of(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Return names as a tuple; a text alone is one name, and not one for each of its letters."""
+    """Return names as a tuple; a single string is one name, not a sequence of letters."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 
 def joined_by_words(sentences: Iterable[str]) -> tuple[str, ...]:
-    """Return sentences of the form ``name: words``; names with the same words are one sentence, at the first."""
+    """Merge sentences ``name: words`` that have the same words into one, at the position of the first."""
     names: dict[str, list[str]] = {}
     for sentence in sentences:
         name, _, words = sentence.partition(": ")
@@ -35,9 +35,9 @@ def joined_by_words(sentences: Iterable[str]) -> tuple[str, ...]:
 
 
 def listed(names: Sequence[str], most: int = 8, room: int | None = None) -> str:
-    """Return names joined by commas, and how many more there are: at most ``most``.
+    """Return at most ``most`` names joined by commas, and the number of the others.
 
-    With ``room``, no more than fit into so many characters, long ones shortened.
+    ``room`` limits the list to so many characters (at least one name); long names are then shortened.
     """
     shown: list[str] = []
     for name in names[:most]:
@@ -50,38 +50,38 @@ def listed(names: Sequence[str], most: int = 8, room: int | None = None) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return ``1 link`` or ``2 links``, with a plural of its own where one is given."""
+    """Return ``1 link`` or ``2 links``, with an irregular ``plural`` if one is given."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def ended(sentence: str) -> str:
-    """Return a sentence with a full stop, where it does not end in a mark of its own."""
+    """Return a sentence with a full stop, unless it already ends with a punctuation mark."""
     return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
 
 
 def number(value: float, form: str = ".4g") -> str:
-    """Return a number in a format; what is zero in it has no sign: 0.0 instead of -0.0 and +0.0."""
+    """Return a formatted number; zero after rounding has no sign: 0.0 instead of -0.0 and +0.0."""
     text = format(value, form)
     return text.replace("-", "", 1).replace("+", "", 1) if float(text) == 0.0 else text
 
 
 def rounded_up(value: float, digits: int = 4) -> str:
-    """Return a bound with so many significant digits, none of them rounded down."""
+    """Return a bound rounded up to so many significant digits."""
     if value <= 0.0:
         return f"{value:.{digits}g}"
     step = 10.0 ** (floor(log10(value)) - digits + 1)
     up = ceil(value / step - 1e-9) * step
-    # whole numbers of more digits are written out
+    # larger numbers are written out rather than in exponent form
     return f"{up:.0f}" if up >= 10.0**digits else number(up, f".{digits}g")
 
 
 def at_most_shown(value: float) -> str:
-    """Return a time, a distance or a way with three digits, rounded up; rounding is 0."""
+    """Return a time or a distance with three digits, rounded up; a rounding error gives 0."""
     return rounded_up(value, 3) if value > _ROUNDING else "0"
 
 
 def shortened(text: str, most: int) -> str:
-    """Return a text of at most ``most`` characters: its beginning and its end, where it is longer."""
+    """Shorten a text to at most ``most`` characters: its beginning and its end."""
     if len(text) <= most:
         return text
     end = most // 3
@@ -89,20 +89,20 @@ def shortened(text: str, most: int) -> str:
 
 
 def cut_short(text: str, most: int) -> str:
-    """Return a text on one line of at most ``most`` characters: its beginning, where it is longer."""
+    """Cut a text to one line of at most ``most`` characters."""
     text = visible(text)
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def one_line(value: object, name: object, facts: Iterable[object], kind: str = "") -> str:
-    """Return the ``repr`` of a result: its type or kind, what it is about, and what one wants to know first."""
+    """Return the one-line ``repr`` of a result: its type or ``kind``, the name of its subject, and the main facts."""
     about = repr(shortened(str(name), _LONGEST_NAME))
     listed_facts = " ".join(", ".join(map(str, facts)).split())
     return shortened(f"<{kind or type(value).__name__} {about}: {listed_facts}>", _LONGEST_LINE)
 
 
 def one_line_repr(kind: _Type) -> _Type:
-    """Give a dataclass a ``repr`` of one line: its fields that are not at their defaults, large ones by their size."""
+    """Give a dataclass a one-line ``repr``: the fields that differ from their defaults, large ones by their size."""
 
     def line(value: Any) -> str:
         stated = [
@@ -124,7 +124,7 @@ def _is_default(value: object, field: Field[Any]) -> bool:
 
 
 def _in_brief(value: object) -> str:
-    """Return a short text of a field: a value as it is, an array by its shape, a collection by its size."""
+    """Return a short text of a field: a small value in full, an array by its shape, a collection by its size."""
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple):
         text = _numbers(value.tolist()) if prod(shape) <= _FEW**2 and hasattr(value, "tolist") else ""
@@ -150,31 +150,31 @@ def _numbers(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-# The median; NumPy's imports masked arrays, and that of the standard library exact fractions.
+# The median: NumPy's function imports masked arrays, the standard library's imports exact fractions.
 
 
 def median(values: Iterable[float]) -> float:
-    """Return the median of some values, at least one."""
+    """Return the median of one or more values."""
     ordered = sorted(values)
     low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
     return float(low + high) / 2
 
 
-# Control characters made visible: one place for every text that is printed.
+# Control characters made visible, for every text that is printed.
 
 
 def visible(text: str) -> str:
-    r"""Return a text in one line, with escapes for what does not print.
+    r"""Return a text on one line, with escapes for characters that are not printable.
 
-    Control characters, line breaks, and marks that change the direction of reading become ``\u001b``,
-    ``\u000a``, ``\u202e``; names in files may hold any of them, and neither colour nor move a cursor here,
-    nor begin a line of their own.
+    Control characters, line breaks and marks that change the writing direction become ``\u001b``, ``\u000a``,
+    ``\u202e``. Names in files may contain any of them; escaped, they cannot set colours, move the cursor or
+    start a new line.
     """
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
 def visible_one_line(error: Exception) -> str:
-    """Return the message of a library's error, its lines joined by blanks."""
+    """Return the message of a library's error on one line."""
     return " ".join(str(error).split())
 
 

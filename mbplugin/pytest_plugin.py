@@ -1,4 +1,4 @@
-"""The pytest plugin: ``pytest --mbplugin`` collects models as tests. It costs other sessions nothing."""
+"""The pytest plugin: ``pytest --mbplugin`` collects models as tests. It does not slow down other sessions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from mbplugin.linter.config import Settings
     from mbplugin.linter.run import Report
 
-#: What an item tells its session, also from another process: [place, sentence] of ignores.
+#: User properties by which an item reports ignores to the session, also from another process: locations of the used
+#: ones, [location, sentence] of the unused ones.
 _USED, _UNUSED = "mbplugin_used_ignores", "mbplugin_unused_ignores"
-#: The files that the tests of a session lint.
+#: Files that the tests of a session lint.
 _LINTED: pytest.StashKey[set[str]] = pytest.StashKey()
 
 
@@ -31,13 +32,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch the ignores of a session that lints."""
+    """Register the tracking of ignores if the session lints."""
     if config.getoption("--mbplugin"):
         config.pluginmanager.register(_Ignores(), "mbplugin-ignores")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect a model."""
+    """Return a collector for a model file; None for other files."""
     if not parent.config.getoption("--mbplugin"):
         return None
     from mbplugin.linter.targets import is_model
@@ -52,13 +53,13 @@ class ModelFile(pytest.File):
     """A model file."""
 
     def collect(self) -> Iterable[pytest.Item]:
-        """Yield its one test, unless the configuration excludes it and nobody named it."""
+        """Yield the single test of the file, unless the configuration excludes a file that was not named explicitly."""
         from mbplugin.linter.targets import excluded, target_of
 
         settings = _settings(self)
         if excluded(self.path, settings) and not self.session.isinitpath(self.path):
             return
-        # a scene that stands for a robot is one test
+        # a robot that is linted through its scene is one test with that scene
         place = os.path.abspath(target_of(_seen_from_here(self.path), settings).file)  # noqa: PTH100
         linted = self.config.stash.setdefault(_LINTED, set())
         if place not in linted:
@@ -71,7 +72,7 @@ class ModelFile(pytest.File):
 
 
 def _settings(node: pytest.File | pytest.Item) -> Settings:
-    """Return the settings in force for a model: those of the named configuration, or of the nearest."""
+    """Return the settings for a model: of the configuration given by option, or else of the nearest one."""
     from mbplugin.linter.targets import named_settings, settings_for
 
     named = node.config.getoption("--mbplugin-config")
@@ -79,7 +80,7 @@ def _settings(node: pytest.File | pytest.Item) -> Settings:
 
 
 class LintFailed(Exception):
-    """A lint that fails its test."""
+    """The lint of a model failed."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -87,10 +88,10 @@ class LintFailed(Exception):
 
 
 class ModelItem(pytest.Item):
-    """The lint of a model, as its configuration says."""
+    """The lint of a model with its configuration, as a test."""
 
     def runtest(self) -> None:
-        """Lint, and fail as the lint fails.
+        """Lint the model, and fail if the lint fails.
 
         Raises
         ------
@@ -122,12 +123,12 @@ class ModelItem(pytest.Item):
         return _sentence(excinfo) or super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Return the name of the test in the report."""
+        """Return path, line and name of the test for the report."""
         return self.path, None, f"mbplugin lint {_seen_from_here(self.path)}"
 
 
 class _Ignores:
-    """Tells at the end of a session which ignores matched nothing in any of its files."""
+    """Lists at the end of a session the ignores that matched nothing in any of its files."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()
@@ -149,7 +150,7 @@ class _Ignores:
 
 @pytest.fixture
 def lint_model(request: pytest.FixtureRequest) -> Callable[..., Report]:
-    """``lint_model(path, **options)``: the report of a file, whose path is seen from the test's folder."""
+    """``lint_model(path, **options)``: the lint report of a file; the path is relative to the folder of the test."""
     from mbplugin.testing import lint_as_configured
 
     def lint(path: str | os.PathLike[str], **options: Any) -> Report:

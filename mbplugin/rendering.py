@@ -1,4 +1,4 @@
-"""What every result can be written as: the only import from a result upwards to the reports, at the time of use."""
+"""Output of results in every format. Results import the reports only here, and only when they are used."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-#: The package that knows the documents, texts, tables and pages of all results; nothing below may import it.
+#: Package that makes the documents, texts, tables and pages of all results; no lower layer may import it.
 _REPORTS = "mbplugin.report.results"
-#: Endings and the format that each means.
+#: File endings, and the format of each.
 ENDINGS: dict[str, str] = {
     ".txt": "text",
     ".json": "json",
@@ -28,9 +28,9 @@ ENDINGS: dict[str, str] = {
     ".sarif": "sarif",
     ".xml": "junit",
 }
-#: Formats that are no text, so that they go to files only.
+#: Binary formats, which are written to files only.
 BINARY = ("pdf", "xlsx")
-#: Endings of files that hold any text, or any XML, so that another stated format may go there.
+#: Endings of files of any text or any XML, which another stated format may use.
 _OPEN = (".txt", ".xml")
 
 
@@ -40,7 +40,7 @@ def rendered(result: object, kind: Literal["json", "html"]) -> str:
     Raises
     ------
     TypeError
-        The reports know no such result.
+        There is no report for a result of this type.
     """
     return str(_reports().text_of(result, kind))
 
@@ -50,7 +50,7 @@ def _reports() -> Any:
 
 
 class Result:
-    """A result: one line in an interpreter, a text in ``print``, a short table or picture in a notebook."""
+    """A result: one line in an interpreter, text in ``print``, a short table or picture in a notebook."""
 
     def __str__(self) -> str:
         """Return the text that the command line prints."""
@@ -60,12 +60,12 @@ class Result:
         return str(_reports().cell_of(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the JSON document of the command line, made of what JSON knows."""
+        """Return the JSON document of the command line as Python values that JSON can hold."""
         document: dict[str, Any] = _reports().dict_of(self)
         return document
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return the result's table, SI units, as a ``pandas.DataFrame``.
+        """Return the result's table (SI units) as a ``pandas.DataFrame``.
 
         Raises
         ------
@@ -75,76 +75,76 @@ class Result:
         return _reports().frame_of(self)
 
     def to_html(self) -> str:
-        """Return the HTML page of the result, a single file."""
+        """Return the result as a self-contained HTML page."""
         return str(_reports().text_of(self, "html"))
 
     def plot(self, path: str | Path | None = None) -> Figure:
-        """Draw the result into a ``.png``, ``.svg``, ``.pdf`` or ``.jpg``, or in a window where none is named.
+        """Draw the result to a ``.png``, ``.svg``, ``.pdf`` or ``.jpg`` file, or in a window if no path is given.
 
         Returns
         -------
         matplotlib.figure.Figure
-            What was drawn, with or without a display.
+            The drawing, whether or not there is a display.
 
         Raises
         ------
         MissingDependency
             Matplotlib is not installed.
         BadUsage
-            No picture by its ending, or a file that cannot be written.
+            The ending means no picture format, or the file cannot be written.
         """
         figure: Figure = _reports().plot(self, path)
         return figure
 
     def save(self, path: str | Path) -> None:
-        """Write to ``.json``, ``.html``, ``.csv`` (the table), ``.txt`` or ``.xlsx``, whole or not at all.
+        """Write the result to ``.json``, ``.html``, ``.csv`` (the table), ``.txt`` or ``.xlsx``.
 
-        Results with a page of their own are printed to ``.pdf`` as well, and some write formats of their own,
-        such as a motion ``.npz``.
+        The file is written completely or not at all. Results with an HTML page can also be written to ``.pdf``,
+        and some have further formats, such as ``.npz`` for a motion.
 
         Raises
         ------
         BadUsage
-            Another ending, or a file that cannot be written.
+            The ending means none of these formats, or the file cannot be written.
         MissingDependency
             The package of a format is not installed.
         """
         _reports().save(self, Path(path), self._writers())
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
-        """Return the writers of this result's own formats, by ending."""
+        """Return the writers of formats specific to this result, by ending."""
         return {}
 
 
-# The formats of output files by their ending: the one table, for all commands and for what results save.
+# The formats of output files by their ending, for all commands and for ``save``.
 
 
 def endings_of(formats: Sequence[str]) -> list[str]:
-    """Return the endings that mean one of these formats."""
+    """Return the endings of these formats."""
     return [ending for ending, meant in ENDINGS.items() if meant in formats]
 
 
 def format_of(
     path: Path, formats: Sequence[str], what: str, own: Sequence[str] = (), remedy: str = ""
 ) -> str:
-    """Return the format that the ending of a file means.
+    """Return the format of an output file by its ending.
 
     Parameters
     ----------
     path : Path
     formats : sequence of str
-        Those that are offered.
+        The formats offered.
     what : str
-        Names the file in the error, such as ``--output``.
+        Name of the file in the error, such as ``--output``.
     own : sequence of str
-        Endings of other formats that may stand there, for the error.
+        Endings of further formats that are accepted, for the error.
     remedy : str
-        What else to do, for the error.
+        An alternative, for the error.
 
     Raises
     ------
     BadUsage
-        An ending that means none of them.
+        The ending means none of the formats.
     """
     ending = path.suffix.lower()
     meant = ENDINGS.get(ending)
@@ -158,7 +158,7 @@ def format_of(
 
 
 def require_agreement(path: Path, stated: str) -> None:
-    """Require that the ending of ``--output`` does not mean another format than the stated one.
+    """Require that the ending of ``--output`` does not contradict the stated format.
 
     Raises
     ------

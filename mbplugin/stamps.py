@@ -1,8 +1,8 @@
-"""Stamps: a file that mbplugin writes says so, and only such a file is replaced without being asked to.
+"""Stamps mark the files that mbplugin writes; only those are replaced without ``--force``.
 
-Text has a comment with the checksum of all other lines, so that a file that somebody has edited counts as
-theirs. Pictures, archives and other binary files have the words where their format keeps remarks. JSON is
-recognized by its keys, and a table without comments by its head.
+Text files get a comment with the checksum of all other lines, so that an edited file counts as the user's.
+Pictures, archives and other binary files get the stamp where their format allows comments. JSON is recognized by
+its keys, and a table without comments by its header.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from pathlib import Path
 from mbplugin.errors import BadUsage
 from mbplugin.version import __version__
 
-#: Bytes of a text of which the checksum is computed: a longer one is taken for somebody else's.
+#: Longest text whose checksum is computed, bytes; a longer one counts as not written by mbplugin.
 _LONGEST = 500_000_000
-#: Bytes at both ends of a binary file in which the words are looked for, and of a text of keys.
+#: Bytes at both ends of a binary file that are searched for the stamp, and at the start of a text for known keys.
 _ENDS = 65_536
 _WORDS = b"written by mbplugin"
 _STAMP = re.compile(
@@ -29,7 +29,7 @@ _STAMP = re.compile(
 )
 _PNG, _JPG, _PDF = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"%PDF-"
 _ZIP, _DXF = b"PK\x03\x04", b"  0\nSECTION"
-#: How documents in JSON and reports of CI begin; an empty list has nothing that could be lost.
+#: First bytes of JSON documents and CI reports; an empty list contains nothing that could be lost.
 _KEYS = (
     rb'\{\s*"schema_version":\s*\d+,\s*"generator":\s*"mbplugin"',
     rb'\{\s*"schema_version":\s*\d+,\s*"record":\s*\{\s*"date":[^{}]*"command":\s*"mbplugin ',
@@ -40,7 +40,7 @@ _KEYS = (
     rb"<\?xml[^>]*>\s*<testsuites>\s*<testsuite name=\"mbplugin\"",
     rb"\[\s*\]\s*\Z",
 )
-#: Heads of tables without comments: of the constraint matrix, and of a motion.
+#: Headers of tables without comments: of the constraint matrix, and of a motion.
 _HEADS = (
     rb"constraint,component,.*\bb,Gamma,Phi\r?\n",
     rb"time \[s\],.*\bkinetic \[J\],potential \[J\],dissipated \[J\],applied \[J\],driven \[J\],segment\b.*\r?\n",
@@ -49,19 +49,19 @@ _OURS = re.compile(rb"\A(?:%s)" % b"|".join((*_KEYS, *_HEADS)))
 
 
 def require_replaceable(paths: Iterable[Path | None], force: bool = False) -> None:
-    """Require that a command may write files: each is new, or mbplugin wrote it, or its user said so.
+    """Require that a command may write its output files: each is new, or was written by mbplugin, or ``force`` is set.
 
     Parameters
     ----------
     paths : iterable of path
-        None where an option is absent. What is no ordinary file, such as a pipe, is written to.
+        None for an absent option. Anything but an ordinary file, such as a pipe, is allowed.
     force : bool
         Whether any file may be replaced.
 
     Raises
     ------
     BadUsage
-        Names the first file that somebody else wrote, or that is named twice, or a folder.
+        A file was not written by mbplugin, or is named twice, or is a folder, or cannot be written.
     """
     seen: set[str] = set()
     for path in paths:
@@ -92,7 +92,7 @@ def require_replaceable(paths: Iterable[Path | None], force: bool = False) -> No
 
 
 def is_own(path: Path) -> bool:
-    """Return whether a file is empty, or says that mbplugin wrote it and was not edited since."""
+    """Return True if a file is empty, or is stamped by mbplugin and was not edited since."""
     with path.open("rb") as stream:
         head = stream.read(_ENDS)
         if not head or _OURS.match(head):
@@ -107,13 +107,13 @@ def is_own(path: Path) -> bool:
 
 
 def stamp(path: Path) -> None:
-    """Let a file that was just written say that mbplugin wrote it, as its format keeps remarks.
+    """Stamp a file that was just written, where its format allows comments.
 
-    JSON and workbooks say so already, and a table without comments is recognized by its head.
+    JSON and workbooks identify mbplugin already, and a table without comments is recognized by its header.
     """
     with path.open("rb") as stream:
         head = stream.read(_ENDS)
-    # a table of TOML begins with a bracket too
+    # JSON needs no stamp; a TOML table begins with a bracket too, followed by a name
     if not head or _OURS.match(head) or re.match(rb"\s*(?:\{|\[\s*[\]{])", head):
         return
     if head.startswith(_ZIP):
@@ -132,18 +132,18 @@ def _sentence() -> bytes:
 
 
 def _is_binary(head: bytes) -> bool:
-    """Return whether a file is none of lines that somebody edits."""
+    """Return True if a file is not text that a user would edit."""
     return b"\0" in head or head.startswith((_PNG, _JPG, _PDF, _ZIP, _DXF, b"999\n" + _WORDS))
 
 
 def _is_own_workbook(path: Path, head: bytes) -> bool:
-    """Return whether a workbook states mbplugin as its creator."""
+    """Return True if a workbook states mbplugin as its creator."""
     if not head.startswith(_ZIP):
         return False
     try:
         with zipfile.ZipFile(path) as archive, archive.open("docProps/core.xml") as properties:
             return b"<dc:creator>mbplugin</dc:creator>" in properties.read(_ENDS)
-    # what is no archive, or none of a workbook
+    # not an archive, or not that of a workbook
     except (
         KeyError,
         ValueError,
@@ -157,10 +157,10 @@ def _is_own_workbook(path: Path, head: bytes) -> bool:
 
 
 def _stamped_binary(data: bytes, ending: str) -> bytes:
-    """Return a picture, film, page or drawing with the words where readers of the format pass over them."""
+    """Return a picture, film, page or drawing with the stamp where readers of the format ignore it."""
     words = _sentence()
     if data.startswith(_PNG):
-        # after the header of 13 bytes, as a chunk of text
+        # a text chunk after the header chunk of 13 bytes
         chunk = b"tEXt" + b"Software\0" + words
         size = len(_PNG) + 12 + 13
         return b"".join(
@@ -173,7 +173,7 @@ def _stamped_binary(data: bytes, ending: str) -> bytes:
             )
         )
     if data.startswith(_JPG):
-        # after the first segment, which states the kind of file
+        # after the first segment, which states the file type
         size = 4 + struct.unpack(">H", data[4:6])[0]
         return data[:size] + b"\xff\xfe" + struct.pack(">H", len(words) + 2) + words + data[size:]
     if data.startswith(b"GIF8"):
@@ -190,7 +190,7 @@ def _stamped_binary(data: bytes, ending: str) -> bytes:
 
 
 def _stamped_text(data: bytes, path: Path) -> bytes:
-    """Return a text with a comment in the language of its format: before everything else where that may be."""
+    """Return a text with the stamp as a comment of its format."""
     if path.suffix.lower() == ".csv" and not data.startswith(b"#"):
         return data
     data = data.replace(b"\r\n", b"\n")
@@ -200,7 +200,8 @@ def _stamped_text(data: bytes, path: Path) -> bytes:
         first = re.match(rb"(?:<\?xml[^>]*\?>|<!doctype[^>]*>)\n", data, re.IGNORECASE)
         place = first.end() if first else 0
         return data[:place] + b"<!-- " + line + b" -->\n" + data[place:]
-    # what a table or a report assumes stands first, and a text is read from its first line on
+    # the stamp is first in TOML and after the leading comments of a table, but last in a text, so that the text starts
+    # with its own first line
     place = 0 if path.suffix.lower() == ".toml" else len(data)
     if data.startswith(b"#usda"):
         place = data.index(b"\n") + 1
@@ -210,6 +211,6 @@ def _stamped_text(data: bytes, path: Path) -> bytes:
 
 
 def _checksum(data: bytes) -> bytes:
-    """Return the checksum of a text without its stamp, whatever ends its lines."""
+    """Return the checksum of a text without its stamp, independent of the line endings."""
     rest = _STAMP.sub(b"", data.replace(b"\r\n", b"\n"), count=1)
     return hashlib.sha256(rest).hexdigest()[:16].encode()

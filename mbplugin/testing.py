@@ -1,4 +1,4 @@
-"""Lint in the tests of a robot: ``assert_lints``; ``pytest --mbplugin`` needs no test to be written."""
+"""Lint a robot in its tests with ``assert_lints``; ``pytest --mbplugin`` does so without written tests."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ def assert_lints(
     xacro_args: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Report:
-    """Lint a file with the configuration that is nearest to it, and fail the test as the lint fails.
+    """Lint a file with its nearest configuration, and fail the test if the lint fails.
 
     Parameters
     ----------
     path : str or path
         A model or scene file.
     q : mapping of joint coordinate to value, optional
-        rad and m.
+        Pose, rad and m.
     base : "fixed" or "free", optional
         Overrides the base of the root links in the file.
     fail_on, select, targets
-        Instead of what the configuration says.
+        Override the configuration.
     ignore, extend_select, package_dirs
-        Beside what the configuration says.
+        Are added to the configuration.
     xacro_unsafe : bool
-        Expand xacro as the program does, whatever it runs or reads.
+        Expand Xacro without restrictions, as the ``xacro`` program does: the file may run code and read any file.
     xacro_args : mapping of str to str, optional
-        Values of xacro's arguments, beside those of the configuration.
+        Values of the Xacro arguments, in addition to those of the configuration.
     **options
-        Of ``mbplugin.lint``: ``tolerance``, ``planar``, ``samples``, ``method``, ``groups``,
+        Options of ``mbplugin.lint``: ``tolerance``, ``planar``, ``samples``, ``method``, ``groups``,
         ``snap_angles``.
 
     Returns
     -------
     Report
-        For further assertions, such as ``report.analysis.dof == 6``.
+        The report, for further assertions such as ``report.analysis.dof == 6``.
 
     Raises
     ------
     AssertionError
-        Findings at or above ``fail_on``, or unusable input; its text is the findings.
+        There are findings at or above ``fail_on``, or the input is unusable; the message lists the findings.
     """
     __tracebackhide__ = True
     requested: dict[str, Any] = {"fail_on": fail_on, "select": tuple(select), "ignore": tuple(ignore)}
@@ -76,16 +76,16 @@ def assert_lints(
 def lint_as_configured(
     path: str | os.PathLike[str], requested: Mapping[str, Any] | None = None, **options: Any
 ) -> Report:
-    """Lint a file with the configuration that is nearest to it.
+    """Lint a file with its nearest configuration.
 
     Parameters
     ----------
     path : str or path
         A model or scene file.
     requested : mapping, optional
-        Settings that go before those of the configuration: ``select``, ``fail_on`` and so on.
+        Settings that take precedence over the configuration: ``select``, ``fail_on`` and so on.
     **options
-        Of ``mbplugin.lint``.
+        Options of ``mbplugin.lint``.
     """
     from mbplugin.linter.batch import lint_target
     from mbplugin.linter.targets import settings_for, target_of

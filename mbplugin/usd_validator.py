@@ -1,4 +1,4 @@
-"""Rules for NVIDIA's validator of USD stages: its command line and its applications show what a lint finds.
+"""Rules for NVIDIA's validator of USD stages, whose command line and applications then show lint findings.
 
 The validator (``usd-validation-nvidia``, formerly ``omniverse-asset-validator``) finds this module by its entry point.
 """
@@ -17,16 +17,16 @@ from typing import Any
 from mbplugin.linter.finding import Finding
 from mbplugin.model.enumerations import Simulator
 
-#: Simulators that read USD: their rules are those for which this validator is run.
+#: Simulators that read USD; the lint includes their rules.
 TARGETS: tuple[Simulator, ...] = ("isaac", "newton")
 CATEGORY = "Mbplugin"
-#: The validator's package today, and under its former name.
+#: Current and former package name of the validator.
 _PRESENT, _FORMER = "usd_validation_nvidia", "omni.asset_validator"
 
 
 @dataclass(frozen=True)
 class Family:
-    """The rules of one checker: its name, what it says of itself, and how their codes begin."""
+    """The rules of one checker: its name, its description, and the prefixes of the rule codes."""
 
     name: str
     about: str
@@ -52,7 +52,7 @@ FAMILIES = (
 
 
 class ValidatorPlugin:
-    """What the validator starts and stops: it registers one checker per family."""
+    """The plugin that the validator starts and stops; it registers one checker per family."""
 
     def __init__(self) -> None:
         self._registered: list[tuple[Any, type]] = []
@@ -65,7 +65,7 @@ class ValidatorPlugin:
             self._registered.append((validator, checker))
 
     def on_shutdown(self) -> None:
-        """Take them back."""
+        """Unregister the checkers."""
         while self._registered:
             validator, checker = self._registered.pop()
             validator.unregister_rule(checker)
@@ -77,7 +77,7 @@ def checkers(validator: Any) -> list[type]:
     Parameters
     ----------
     validator : module
-        That has ``BaseRuleChecker`` and ``Suggestion``.
+        Provides ``BaseRuleChecker`` and ``Suggestion``.
     """
     return [_checker(validator, family) for family in FAMILIES]
 
@@ -95,7 +95,7 @@ def _checker(validator: Any, family: Family) -> type:
 
 
 def _add(checker: Any, validator: Any, stage: Any, finding: Finding) -> None:
-    """Hand a finding to the validator, at its prim, with a fix where there is one."""
+    """Report a finding to the validator at its prim, with a fix if there is one."""
     at = prim_of(stage, finding.element) or stage
     told = f"{finding.code} {finding.message}" + (f" ({finding.help})" if finding.help else "")
     if finding.severity == "note":
@@ -110,12 +110,12 @@ def _add(checker: Any, validator: Any, stage: Any, finding: Finding) -> None:
 
 
 def findings_of(stage: Any, family: Family) -> list[Finding]:
-    """Return what a lint finds in a stage, of the rules of one family.
+    """Return the lint findings of a stage for the rules of one family.
 
     Parameters
     ----------
     stage : Usd.Stage
-        One with changes that are not saved is linted as it is in memory.
+        A stage with unsaved changes is linted as it is in memory.
     family : Family
     """
     return [finding for finding in _linted(stage) if _family_of(finding.code) is family]
@@ -140,14 +140,14 @@ def _linted(stage: Any) -> Sequence[Finding]:
 
 @lru_cache(maxsize=8)
 def _lint_file(path: str, changed: int, size: int) -> Sequence[Finding]:
-    """Return the findings of a file; it is linted again once its time of change or its size is another one."""
+    """Return the findings of a file, cached until its modification time or size changes."""
     from mbplugin.linter.run import lint
 
     return tuple(lint(path, targets=TARGETS).findings)
 
 
 def prim_of(stage: Any, name: str) -> Any:
-    """Return the joint or body with a name as mbplugin writes it, the end of its path; None where there is none."""
+    """Return the prim of a joint or body by its name in mbplugin, the end of its path; None if there is none."""
     return next(_prims(stage, name), None)
 
 
@@ -159,7 +159,7 @@ def _prims(stage: Any, name: str) -> Iterator[Any]:
             yield prim
 
 
-# Fixes, through the validator's own interface: the stage and the prim are given.
+# Fixes, called by the validator with the stage and the prim.
 
 
 def _exclude(stage: Any, prim: Any) -> None:

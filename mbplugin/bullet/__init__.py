@@ -1,1 +1,1 @@
-"""The only package that uses PyBullet: sessions, and reading a live client."""
+"""The only package that uses PyBullet: sessions, reading a live client, building mechanisms and computing motions."""

@@ -1,4 +1,4 @@
-"""A mechanism in a PyBullet client: the ids of its parts, and its state in our coordinates."""
+"""Build a mechanism in a PyBullet client, and read and set its state in mbplugin's coordinates."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
 
 _FREE = {"linearDamping": 0, "angularDamping": 0, "maxJointVelocity": 1e9}
-#: Force (N, N·m) with which a constraint or a locked joint holds: as much as it needs.
+#: Force limit (N, N·m) of constraints and locked joints, too large to be reached.
 UNLIMITED = 1e9
 _CLOSURES = ("spherical", "fixed", "prismatic", "revolute", "continuous")
 
 
-# Any mechanism as bodies and constraints of a PyBullet client, prepared for an undisturbed motion.
+# A mechanism as bodies and constraints of a PyBullet client, without PyBullet's own disturbances of the motion.
 
 
 def build(
@@ -53,25 +53,25 @@ def build(
 ) -> Built:
     """Build a mechanism in a connected client.
 
-    What falsifies a motion is off: damping of bodies, motors, sleeping, collisions, joint limits and
-    the bound on joint rates. Viscous damping of the file's joints stays. The gravity, step and solver
-    of the client are left alone.
+    Everything that would falsify the motion is switched off: damping of bodies, motors, sleeping, collisions, joint
+    limits and the limit on joint rates. The viscous joint damping of the file stays. Gravity, time step and solver
+    settings of the client are not changed.
 
     Parameters
     ----------
     mech : Scene or Mechanism
-        Payloads of a scene are carried along.
+        The payloads of a scene are included.
     client : int
-        What ``pybullet.connect`` returned.
+        Client id from ``pybullet.connect``.
     q, qd : (nq,), (nv,) array, optional
-        Coordinates and rates to start with; else the scene's, else the home pose at rest.
+        Initial coordinates and rates; default: those of the scene, or else the home pose at rest.
     visuals : mapping of body to sequence of Visual, optional
-        What the bodies look like.
+        Appearance of the bodies.
 
     Raises
     ------
     BrokenModel
-        PyBullet refuses it.
+        PyBullet refuses the model.
     """
     scene = mech if isinstance(mech, Scene) else None
     mechanism = scene.mechanism if scene else mech
@@ -97,14 +97,14 @@ def build(
 
 
 def _with_centres_of(mech: Mechanism, heavy: Mechanism, halves: dict[str, str]) -> Mechanism:
-    """Return the mechanism with the centres of mass to which the coordinates of free bases refer."""
+    """Return ``heavy`` with the original centres of mass, to which the coordinates of free bases refer."""
     centre = {body.name: body.p_LC for body in mech.bodies}
     bodies = (replace(body, p_LC=centre[halves.get(body.name, body.name)]) for body in heavy.bodies)
     return replace(heavy, bodies=tuple(bodies))
 
 
 def _start(scene: Scene | None, mech: Mechanism, q: Array | None, qd: Array | None) -> tuple[Array, Array]:
-    """Return coordinates q (nq,) and rates qd (nv,) at the start; None are the scene's."""
+    """Return the initial coordinates q (nq,) and rates qd (nv,); None stands for those of the scene."""
     state = scene.state if scene else None
     base = state.q if state else None
     return stated_coordinates(mech, q, base), rate_vector(mech, qd, state.qd if state else None)
@@ -133,7 +133,7 @@ def _find(
     places: dict[str, Place],
     motors: dict[str, tuple[Motor, ...]],
 ) -> None:
-    """Note where bodies and joints of a tree are, and switch off what falsifies its motion."""
+    """Record the ids of the bodies and joints of a tree, and switch off what would falsify its motion."""
     infos = [
         bullet.getJointInfo(body, k, physicsClientId=client) for k in range(_count(bullet, client, body))
     ]
@@ -146,7 +146,7 @@ def _find(
     for name, link_name in text.links.items():
         link = link_of_name.get(link_name, -1)
         if link >= 0 or text.root != "world":
-            # Bullet sets inertias to zero that it dislikes, and takes them afterwards
+            # on loading, Bullet zeroes inertias that it considers invalid, but it accepts them when set afterwards
             moments = text.inertias[link_name].clip(0.0).tolist()
             bullet.changeDynamics(body, link, localInertiaDiagonal=moments, physicsClientId=client)
         if link < 0 and name == text.root and name != "world":
@@ -176,7 +176,7 @@ def _inertial_frame(bullet: ModuleType, client: int, body: int, link: int) -> Po
 
 
 def _release(bullet: ModuleType, client: int, motor: Motor) -> None:
-    """Take away the motor that PyBullet gives to every joint."""
+    """Switch off the motor that PyBullet gives to every joint by default."""
     if motor.step.kind == "spherical":
         bullet.setJointMotorControlMultiDof(
             motor.id,
@@ -201,7 +201,7 @@ def _massless(mech: Mechanism) -> tuple[str, ...]:
 
 
 def _held(built: Built) -> tuple[str, ...]:
-    """Hold joints that are locked from the start."""
+    """Lock the joints that are locked from the start; return a sentence for each one that cannot be locked."""
     return tuple(
         f"PyBullet has no motor that locks {lock.joint!r}"
         for lock in built.mechanism.locks
@@ -210,7 +210,7 @@ def _held(built: Built) -> tuple[str, ...]:
 
 
 def _dampers(built: Built) -> tuple[str, ...]:
-    """Give axes the viscous damping of their pairs."""
+    """Set the viscous joint damping; return a sentence for each pair without a joint for it."""
     left_out = []
     for pair in built.cut.pairs:
         for freedom, values in zip(pair.kind.free, pair.freedoms, strict=True):
@@ -235,8 +235,9 @@ def add_constraints(built: Built) -> tuple[Mapping[str, tuple[int, ...]], tuple[
     Returns
     -------
     ties : mapping of constraint to tuple of int
+        Ids in PyBullet.
     left_out : tuple of str
-        One sentence for each constraint that PyBullet has nothing for.
+        One sentence for each constraint that PyBullet does not support.
     """
     mech = built.cut
     ties: dict[str, tuple[int, ...]] = {}
@@ -268,7 +269,7 @@ def add_constraints(built: Built) -> tuple[Mapping[str, tuple[int, ...]], tuple[
 
 
 def hold(built: Built, pair: str) -> bool:
-    """Let motors hold the rates of a pair at zero; false where it has none that can."""
+    """Lock a pair by motors with target rate zero; return False if it has no suitable motor."""
     motors = built.motors.get(pair, ())
     for motor in motors:
         if motor.step.kind == "spherical":
@@ -278,7 +279,7 @@ def hold(built: Built, pair: str) -> bool:
 
 
 def drive(built: Built, motor: Motor, rate: float, force: float) -> None:
-    """Let a motor lead an axis to a rate (rad/s or m/s) with at most some force (N·m or N)."""
+    """Let a motor drive an axis at a rate (rad/s or m/s) with a limited force (N·m or N)."""
     built.bullet.setJointMotorControl2(
         motor.id,
         motor.link,
@@ -290,9 +291,9 @@ def drive(built: Built, motor: Motor, rate: float, force: float) -> None:
 
 
 def constraint_parts(mech: Mechanism, pair: Pair) -> list[tuple[str, Array]]:
-    """Return PyBullet's kind of constraint and its place along the joint axis, m.
+    """Return PyBullet's constraint types for a pair and their offsets (3,) along the joint axis, m.
 
-    A hinge is two points of its axis: one row more than it needs, and the same motion.
+    A hinge becomes two point constraints on its axis: one redundant row, but the same motion.
     """
     if pair.type not in ("revolute", "continuous"):
         return [(pair.type, np.zeros(3))]
@@ -307,9 +308,9 @@ def constraint_parts(mech: Mechanism, pair: Pair) -> list[tuple[str, Array]]:
 
 
 def _create(built: Built, pair: Pair, kind: str, shift: Array) -> int:
-    """Create one constraint at a ``shift`` (3,) in P and S, m.
+    """Create one constraint, offset by ``shift`` (3,) in P and S, m.
 
-    Its frames are given in the inertial frames, the ground's is W.
+    PyBullet takes the frames relative to the inertial frames of the bodies; that of the ground is W.
     """
     move = Pose(np.eye(3), shift)
     ends = [(pair.body_a, pair.X_AP @ move), (pair.body_b, pair.X_BS @ move)]
@@ -346,7 +347,7 @@ def _create(built: Built, pair: Pair, kind: str, shift: Array) -> int:
 
 
 def _members(built: Built, coupling: Coupling) -> list[tuple[Motor, float]]:
-    """Return the axes that a coupling binds, or fewer where it binds something else."""
+    """Return the axes of a coupling with their coefficients; empty if a term is not on an axis with a motor."""
     found = []
     for term in coupling.terms:
         for motor in built.motors.get(term.joint, ()):
@@ -356,7 +357,7 @@ def _members(built: Built, coupling: Coupling) -> list[tuple[Motor, float]]:
 
 
 def _gear(built: Built, a: Motor, b: Motor, ratio: float) -> int:
-    """Bind two axes by  q̇_a + ratio · q̇_b = 0."""
+    """Couple two axes by  q̇_a + ratio · q̇_b = 0."""
     bullet: Any = built.bullet
     zero = [0, 0, 0]
     uid = bullet.createConstraint(
@@ -368,14 +369,14 @@ def _gear(built: Built, a: Motor, b: Motor, ratio: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a body is in the client.
+    """The ids and the inertial frame of a body in the client.
 
     Parameters
     ----------
     id, link : int
         Unique id of the multibody, and index of the link in it; −1 is its base.
     X_LC : Pose
-        The inertial frame, which is what PyBullet moves, in the link frame of the body.
+        Inertial frame, whose pose PyBullet states, in the link frame of the body.
     """
 
     id: int
@@ -385,12 +386,12 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Motor:
-    """One joint of PyBullet that carries a freedom of a pair, or several by a ball.
+    """A PyBullet joint that represents one freedom of a pair, or three as a ball joint.
 
     Parameters
     ----------
     R_JC : (3, 3) array
-        Orientation of the inertial frame of its link in the joint frame that turns with it.
+        Orientation of the inertial frame of its link in the joint frame that moves with the link.
     """
 
     id: int
@@ -401,26 +402,26 @@ class Motor:
 
 @dataclass(frozen=True, eq=False)
 class Built:
-    """What :func:`mbplugin.bullet.built.build` has put into a client.
+    """A mechanism that :func:`mbplugin.bullet.built.build` has built in a client.
 
     Parameters
     ----------
     bullet : module
         pybullet.
     mechanism : Mechanism
-        Whose coordinates the state is in.
+        The original mechanism, whose coordinates the state uses.
     cut : Mechanism
-        What stands in the client: some bodies in two halves that are held together.
+        The mechanism in the client, in which some bodies are split into two halves held together.
     halves : mapping of half to whole
     places : mapping of body to Place
     motors : mapping of tree pair to tuple of Motor
         From the inner body outwards; the joints of fixed pairs are left out.
     ties : mapping of closure or coupling to tuple of int
-        Ids of the constraints that stand for it.
+        Ids of the constraints that represent it.
     ids : tuple of int
         Unique ids of the multibodies.
     left_out : tuple of str
-        What PyBullet cannot hold, one sentence each.
+        Parts that PyBullet does not support, one sentence each.
     """
 
     bullet: ModuleType
@@ -435,7 +436,7 @@ class Built:
     left_out: tuple[str, ...] = ()
 
     def set_state(self, q: Array, qd: Array | None = None) -> None:
-        """Put all joints and free bases where they belong; at rest if no rates are given.
+        """Set the state of all joints and free bases; at rest if no rates are given.
 
         Parameters
         ----------
@@ -452,7 +453,7 @@ class Built:
                 self._set_joint(joint, q[joint.q], rates[joint.qd])
 
     def state(self) -> tuple[Array, Array]:
-        """Return q (nq,) and qd (nv,) as PyBullet holds them; quaternions have w ≥ 0."""
+        """Return q (nq,) and qd (nv,) of PyBullet's present state; quaternions have w ≥ 0."""
         q, qd = np.zeros(len(self.mechanism.q_names)), np.zeros(len(self.mechanism.qd_names))
         for joint in self.mechanism.tree.joints:
             read = self._base(joint.outer) if joint.pair is None else self._joint(joint)
@@ -465,7 +466,7 @@ class Built:
         return self._inertial_pose(place) @ place.X_LC.inverse()
 
     def remove(self) -> None:
-        """Take everything out of the client again."""
+        """Remove all bodies and constraints of the mechanism from the client."""
         for constraint in (i for ids in self.ties.values() for i in ids):
             self.bullet.removeConstraint(constraint, physicsClientId=self.client)
         for body in self.ids:
@@ -481,14 +482,14 @@ class Built:
         return Pose(rotation_from_quaternion(found[1]), np.array(found[0], dtype=float))
 
     def _set_base(self, body: str, poses: BodyPoses, twist: Array) -> None:
-        """Set the pose and the twist (6,), world axes, of a root body."""
+        """Set the pose and the twist (6,) of a root body, in world axes."""
         place, i = self.places[body], self.cut.body_index[body]
         X_WC = poses.of(i) @ place.X_LC
         turn = quaternion_from_rotation(X_WC.R).tolist()
         self.bullet.resetBasePositionAndOrientation(
             place.id, X_WC.p.tolist(), turn, physicsClientId=self.client
         )
-        # PyBullet's reference point is its own centre of mass, which a payload may have moved
+        # PyBullet's reference point is the body's centre of mass in the client, which a payload may have moved
         v = twist[:3] + np.cross(twist[3:], X_WC.p - poses.p_WC[i])
         self.bullet.resetBaseVelocity(place.id, v.tolist(), twist[3:].tolist(), physicsClientId=self.client)
 
@@ -501,7 +502,7 @@ class Built:
         return np.concatenate((p_WC, quaternion_from_rotation(X_WL.R))), np.concatenate((v, w))
 
     def _set_joint(self, joint: TreeJoint, q: Array, qd: Array) -> None:
-        """Set the motors of a joint to its part of q (nq,) and qd (nv,)."""
+        """Set the PyBullet joints of a tree joint to its q (nq,) and qd (nv,)."""
         for motor in self.motors.get(_name(joint), ()):
             if motor.step.kind == "spherical":
                 position, rate = _to_ball(joint, motor, q[-4:], qd[-3:])
@@ -531,7 +532,7 @@ class Built:
 
 
 def freedom_of(joint: TreeJoint, step: Step) -> tuple[int, float]:
-    """Return which freedom of a pair an axis carries, and its motion for one unit of it."""
+    """Return the index of the freedom that an axis represents, and the axis motion per unit of that freedom."""
     assert joint.pair is not None
     free = joint.pair.kind.free
     if step.freedom in free:
@@ -540,7 +541,7 @@ def freedom_of(joint: TreeJoint, step: Step) -> tuple[int, float]:
 
 
 def moving_steps(joint: TreeJoint) -> list[tuple[int, Step]]:
-    """Return the steps of a joint that move, with their place in its chain."""
+    """Return the movable steps of a joint, with their indices in its chain."""
     return [(k, step) for k, step in enumerate(steps_of(joint)) if step.kind != "fixed"]
 
 
@@ -550,9 +551,9 @@ def _name(joint: TreeJoint) -> str:
 
 
 def _to_ball(joint: TreeJoint, motor: Motor, q: Array, w_P: Array) -> tuple[list[float], list[float]]:
-    """Return a ball's turn and rate in axes of the inertial frame C, as PyBullet takes them.
+    """Return the quaternion and rate of a ball joint in axes of the inertial frame C, as PyBullet takes them.
 
-    They follow from the quaternion q (4,), xyzw, and the rate ``w_P`` (3,) in axes of P.
+    They are computed from the quaternion q (4,), xyzw, and the rate ``w_P`` (3,) in axes of P.
     """
     R_PS = rotation_from_quaternion(q)
     R = R_PS.T if joint.reversed else R_PS
@@ -563,7 +564,7 @@ def _to_ball(joint: TreeJoint, motor: Motor, q: Array, w_P: Array) -> tuple[list
 
 
 def _from_ball(joint: TreeJoint, motor: Motor, turn: Array, rate: Array) -> tuple[Array, Array]:
-    """Return quaternion (4,) and rate (3,) in P of a ball from its ``turn`` (4,) and ``rate`` (3,) in C."""
+    """Return quaternion (4,) and rate (3,) of a ball joint in P from its ``turn`` (4,) and ``rate`` (3,) in C."""
     R = motor.R_JC @ rotation_from_quaternion(turn) @ motor.R_JC.T
     w = R @ motor.R_JC @ rate
     if joint.reversed:

@@ -1,4 +1,4 @@
-"""The motion of a task in PyBullet, step by step, and the parts that PyBullet does not support."""
+"""Simulate the motion of a task in PyBullet, and list the parts that PyBullet does not support."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from mbplugin.model.spatial import Array, JointSpring, Spring, cross, unit
 if TYPE_CHECKING:
     from mbplugin.simulation.passing_marks import TimedDrive
 
-#: Samples that are taken of a stretch, at most.
+#: Most samples between two instants.
 _SAMPLES = 100
-#: Times that differ by less are the same, s.
+#: Times that differ by less count as equal, s.
 SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """A motion of PyBullet.
+    """A sampled motion of PyBullet.
 
     Parameters
     ----------
     time : (n,) array
-        s, without the start; a sample at an instant is the state before what changes there.
+        s, without the start; a sample at an instant is the state before the change.
     q, qd : (n, nq), (n, nv) array
     p_WC : (n, N, 3) array
         Centres of mass of the bodies, m.
@@ -65,7 +65,7 @@ def left_out(task: Task) -> tuple[str, ...]:
 
 
 def run_motion(task: Task, step: float, refinements: tuple[int, ...], solver: Solver) -> list[Sampled]:
-    """Return PyBullet's motion at steps of ``step`` s over each of the refinements."""
+    """Return PyBullet's motion for each refinement, with steps of ``step`` (s) divided by it."""
     return [_run(task, step, refinement, solver) for refinement in refinements]
 
 
@@ -99,7 +99,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
                 if k == 1 and begin > 0:
                     changed.append(built.state()[1])
                 if k % every == 0 or k == fine:
-                    # rounding must not put an instant behind itself
+                    # the exact instant, so that rounding does not move the sample past it
                     time = end if k == fine else begin + k * h
                     samples.append((time, *built.state(), *_poses(built)))
         columns = [np.array(column) for column in zip(*samples, strict=True)]
@@ -129,7 +129,7 @@ def _set_motors(
 ) -> tuple[list[tuple[Motor, Rate]], dict[str, BrakeLaw]]:
     """Set locks, friction and brakes as they are from an instant on.
 
-    Returns what is led, and how; and the parts of laws that are to be applied as torques, by joint.
+    Returns the driven motors with their rates, and by joint the parts of brake laws to be applied as torques.
     """
     led = []
     laws: dict[str, BrakeLaw] = {}
@@ -185,7 +185,7 @@ def driven_rate(task: Task, pair: str, freedom: str, time: float) -> Rate | None
 
 
 def _without_motor(task: Task, built: Built) -> tuple[str, ...]:
-    """Name locks, brakes, drives, friction and torques on what has no motor of its own."""
+    """Return a sentence for each lock, brake, drive, friction, torque or spring on a freedom without its own motor."""
     have = {(pair, motor.step.freedom) for pair, _, motor in axes(built)}
     requested = needed_axes(task)
     missing = dict.fromkeys((kind, pair) for kind, pair, freedom in requested if (pair, freedom) not in have)
@@ -217,11 +217,11 @@ def needed_axes(task: Task) -> list[tuple[str, str, str]]:
     return requested
 
 
-# Forces in PyBullet, applied before every step: loads, torques, springs, laws of brakes.
+# Forces in PyBullet, applied before every step: loads, torques, springs, brake laws.
 
 
 def axes(built: Built) -> Iterator[tuple[str, Freedom, Motor]]:
-    """Yield every freedom that has a motor of its own: pair, what the file says of it, motor."""
+    """Yield the pair, the stated data and the motor of each freedom that has its own motor."""
     for name, motors in built.motors.items():
         pair = built.cut.pair_by_name[name]
         freedoms = dict(zip(pair.kind.free, pair.freedoms, strict=True))
@@ -231,12 +231,12 @@ def axes(built: Built) -> Iterator[tuple[str, Freedom, Motor]]:
 
 
 def apply_forces(task: Task, built: Built, laws: Mapping[str, BrakeLaw]) -> None:
-    """Apply loads, torques, springs and laws of brakes for one step, as they are at its start.
+    """Apply loads, torques, springs and brake laws for one step, with their values at its start.
 
     Parameters
     ----------
     laws : mapping of str to BrakeLaw
-        By joint, without the parts that motors and dampers do.
+        By joint, without the parts that motors and dampers provide.
     """
     for load in task.loads:
         X_WL = built.pose(load.body)
@@ -273,7 +273,7 @@ def _turn(built: Built, efforts: dict[str, float]) -> None:
 
 
 def _pull(built: Built, body: str, force: Array, point: Array) -> None:
-    """Apply a force (3,) at a point (3,), both in world axes, N and m."""
+    """Apply a force (3,), N, at a point (3,), m, both in world axes."""
     if body == WORLD:
         return
     place = built.places[body]
@@ -288,9 +288,9 @@ def _pull(built: Built, body: str, force: Array, point: Array) -> None:
 
 
 def _couple(torque: Array, point: Array) -> list[tuple[Array, Array]]:
-    """Return two forces and their places about a point (3,) that together are a torque (3,), N·m.
+    """Return two forces with their points of application around a point (3,) that are equivalent to a torque (3,), N·m.
 
-    PyBullet confuses frames of torques.
+    They are used because PyBullet applies external torques in the wrong frame.
     """
     if not torque.any():
         return []
@@ -301,7 +301,7 @@ def _couple(torque: Array, point: Array) -> list[tuple[Array, Array]]:
 
 
 def _stretch(built: Built, spring: Spring) -> None:
-    """Pull both ends of a spring and damper along the line between them."""
+    """Apply the force of a spring and damper to both of its ends."""
     (p_a, v_a), (p_b, v_b) = (
         _end(built, body, point)
         for body, point in ((spring.body_a, spring.point_a), (spring.body_b, spring.point_b))
@@ -312,7 +312,7 @@ def _stretch(built: Built, spring: Spring) -> None:
 
 
 def _end(built: Built, body: str, point: Array) -> tuple[Array, Array]:
-    """Return where a point (3,) of a body is, and how fast, in world axes."""
+    """Return the position and velocity of a point (3,) of a body, in world axes."""
     if body == WORLD:
         return point, np.zeros(3)
     place, where = built.places[body], {"physicsClientId": built.client}
@@ -331,23 +331,23 @@ def _end(built: Built, body: str, point: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One motion, as PyBullet and we compute it.
+    """One motion to be computed both by PyBullet and by mbplugin.
 
     Parameters
     ----------
     mech : Mechanism
         Without drivers.
     q, qd : (nq,), (nv,) array
-        At the start, loops closed.
+        Initial state, with loops closed.
     duration : float
         s.
-    payloads, loads, torques, springs, joint_springs : as in Actions
+    payloads, loads, torques, springs, joint_springs : as in AppliedForces
     brakes : tuple of BrakeForce
         With the times at which they grip.
     locks : tuple of Lock
         With the times at which they close and open.
     drives : tuple of TimedDrive
-        What leads joints, for good or for a while.
+        Drives of joints, permanent or temporary.
     """
 
     mech: Mechanism
@@ -367,7 +367,7 @@ class Task:
 
     @property
     def instants(self) -> tuple[float, ...]:
-        """When something changes, from 0 to the duration, s."""
+        """Times at which something changes, from 0 to the duration, s."""
         times = {0.0, self.duration}
         for lock in self.locks:
             times |= {lock.at or 0.0, *(() if lock.until is None else (lock.until,))}
@@ -383,7 +383,7 @@ class Task:
 
     @property
     def constrained(self) -> bool:
-        """Whether PyBullet's iterations have anything to solve."""
+        """Whether there are constraints for PyBullet's iterative solver."""
         mech = self.mech
         resisted = self.friction and any(f.friction for pair in mech.pairs for f in pair.freedoms)
         ties = (
@@ -400,13 +400,13 @@ class Task:
 
     @property
     def rows(self) -> int:
-        """How many rows of closures and couplings PyBullet iterates over, about."""
+        """Approximate number of constraint rows over which PyBullet iterates, without those of motors."""
         closed = sum(len(pair.kind.constrained) for pair in self.mech.tree.cut)
         return closed + len(self.mech.couplings) + 3 * len(self.mech.pfaffians)
 
     @property
     def scene(self) -> Scene:
-        """What is built: with payloads, without dampers that do not count and without wheels."""
+        """The scene to build: with payloads, and without wheels and, if damping is off, without dampers."""
         mech = off_wheels(self.mech)
         if not self.damping:
             pairs = (
@@ -417,7 +417,7 @@ class Task:
 
     @property
     def actions(self) -> AppliedForces:
-        """What acts, as our own motion takes it."""
+        """The applied forces, in the form that mbplugin's own simulation takes."""
         return AppliedForces(
             self.loads,
             self.payloads,
@@ -437,32 +437,32 @@ class Task:
 
 @dataclass(frozen=True)
 class Solver:
-    """How PyBullet solves its constraints: everything that changes its motion besides the step."""
+    """Settings of PyBullet's constraint solver: everything besides the time step that affects its motion."""
 
     iterations: int = 500
     residual_threshold: float = 0.0
     erp: float = 0.2
 
 
-# Wheels that roll ideally in PyBullet: the point that touches the ground is held there for one step.
+# Wheels that roll ideally in PyBullet: the contact point is held to the ground for one step.
 #
-# A constraint at its lowest point prevents that a wheel penetrates or slips in that step; in the next step
+# A constraint at the lowest point prevents the wheel from penetrating or slipping in that step; in the next step
 # another point is the lowest. PyBullet's own contacts slip and penetrate.
 
 
 def off_wheels(mech: Mechanism) -> Mechanism:
-    """Return the mechanism without the wheels that are held step by step."""
+    """Return the mechanism without the wheels, whose contact points are held step by step instead."""
     return replace(mech, pfaffians=tuple(p for p in mech.pfaffians if not is_wheel(p)))
 
 
 def is_wheel(pfaffian: Pfaffian) -> bool:
-    """Whether it is a wheel that is held in all three directions."""
+    """Return True for a wheel that is constrained in all three directions."""
     rows = {*pfaffian.holonomic, *pfaffian.nonholonomic}
     return isinstance(pfaffian, Rolling) and rows == {"normal", "roll", "side"}
 
 
 def hold_contacts(built: Built, mech: Mechanism, held_contacts: list[int]) -> list[int]:
-    """Let go of the points that touched the ground and hold those that do now; return the constraints."""
+    """Release the former contact points and hold the present ones; return the ids of the constraints."""
     bullet, where = built.bullet, {"physicsClientId": built.client}
     for constraint in held_contacts:
         bullet.removeConstraint(constraint, **where)
@@ -494,9 +494,9 @@ def hold_contacts(built: Built, mech: Mechanism, held_contacts: list[int]) -> li
 
 
 def _lowest(wheel: Rolling, axis: Array, center: Array, n: Array) -> Array:
-    """Return the lowest point (3,) of a wheel's circle, world axes, m.
+    """Return the lowest point (3,) of a wheel's circle in world axes, m.
 
-    ``axis``, ``center`` and ``n`` (3,) are the wheel's axis and centre and the normal of the plane.
+    ``axis``, ``center`` and ``n`` (3,) are the axis and the centre of the wheel and the normal of the plane.
     """
     down = -(n - (n @ axis) * axis)
     return np.asarray(center + wheel.radius * down / np.linalg.norm(down))

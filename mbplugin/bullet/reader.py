@@ -1,8 +1,8 @@
-"""A live PyBullet client as a scene: every body, joint and constraint in it, and its present state.
+"""Read a live PyBullet client as a scene: every body, joint and constraint in it, and its present state.
 
 PyBullet describes a link by its inertial frame C (origin at the centre of mass, principal axes);
-here it becomes the link frame L of the file, X_LC being what the client calls the local inertial
-frame. The client is only read: nothing is reset, stepped or recomputed.
+here this is converted to the link frame L of the file, where X_LC is what the client calls the local
+inertial frame. The client is only read: nothing is reset, stepped or recomputed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from mbplugin.model.spatial import (
     shift_twists,
 )
 
-#: PyBullet's names of files that are none: triangles that were handed over.
+#: File names that PyBullet reports for triangles that were passed in without a file.
 _NO_FILE = ("", "unknown_file")
 _TYPES = {0: "revolute", 1: "prismatic", 2: "spherical", 4: "fixed"}
 _PLANAR = 3
@@ -53,10 +53,10 @@ _CONSTRAINTS_TYPES = {_PRISMATIC: "prismatic", _FIXED: "fixed", _POINT: "spheric
 
 
 def state_of(mech: Mechanism, parts: Sequence[Part]) -> tuple[State, tuple[Defect, ...]]:
-    """Return coordinates and rates of all joints, and a defect per body that is moved to where it hangs.
+    """Return coordinates and rates of all joints, and a defect per body that is moved to satisfy a constraint.
 
-    PyBullet tells those of its own joints and bases. Where a constraint of the client is what hangs
-    a body in the tree, its coordinates follow from the poses and twists of the two bodies.
+    PyBullet reports those of its own joints and bases. If a body is attached to the tree by a constraint of the
+    client, its coordinates are computed from the poses and twists of the two bodies.
     """
     own = replace(mech, pairs=tuple(p for p in mech.pairs if not p.closure), couplings=())
     state = _state_without_closures(own, parts)
@@ -80,7 +80,7 @@ def state_of(mech: Mechanism, parts: Sequence[Part]) -> tuple[State, tuple[Defec
 
 
 def _moved_bodies(mech: Mechanism, poses: BodyPoses) -> Iterator[Defect]:
-    """Yield the constraints that carry a body and do not hold at the poses of the client."""
+    """Yield a defect for each constraint that attaches a body to the tree but is violated at the client's poses."""
     for joint, pair, distance, angle in frames_apart(mech, poses):
         if pair.closure and max(distance, angle) > FRAMES_MEET:
             message = (
@@ -106,7 +106,7 @@ def _state_without_closures(mech: Mechanism, parts: Sequence[Part]) -> State:
 
 
 def _twists(mech: Mechanism, poses: BodyPoses, qd: Array) -> dict[str, Array]:
-    """Return the twist (6,) of every body at rates qd (nv,), world axes at the world's origin."""
+    """Return the twist (6,) of every body at rates qd (nv,), in world axes at the world origin."""
     twists: dict[str, Array] = {WORLD: np.zeros(6)}
     for joint in mech.tree.joints:
         S, point = joint_axes(mech, joint, poses)
@@ -115,13 +115,13 @@ def _twists(mech: Mechanism, poses: BodyPoses, qd: Array) -> dict[str, Array]:
     return twists
 
 
-# The shapes of a live client. Where a link has none to be seen, PyBullet shows those that collide.
+# The shapes of a live client. If a link has no visual shapes, PyBullet draws its collision shapes.
 
 
 def shapes_of(bullet: ModuleType, client: int, links: Links) -> dict[str, tuple[Shape, ...]]:
-    """Return the shapes of every link that has any, by the name of its body.
+    """Return the shapes of every link that has any, by body name.
 
-    Where the triangles to be seen have no file, the shapes that collide come after them.
+    If visual triangles have no file, the collision shapes of the link are added after them.
     """
     found: dict[str, list[Shape]] = {}
     unseen = set()
@@ -140,7 +140,7 @@ def shapes_of(bullet: ModuleType, client: int, links: Links) -> dict[str, tuple[
 
 
 def _colliding(bullet: ModuleType, client: int, body: int, index: int, X_LC: Pose) -> Iterator[Shape]:
-    """Yield the shapes with which a link collides; triangles without a file as a hull around their points."""
+    """Yield the collision shapes of a link; triangles without a file become the hull of their points."""
     for k, data in enumerate(bullet.getCollisionShapeData(body, index, physicsClientId=client)):
         for shape in _shape(bullet, data, "collision", X_LC):
             if shape.kind != "mesh" or shape.mesh:
@@ -152,7 +152,7 @@ def _colliding(bullet: ModuleType, client: int, body: int, index: int, X_LC: Pos
 
 
 def _shape(bullet: ModuleType, data: Any, role: str, X_LF: Pose) -> Iterator[Shape]:
-    """Yield what PyBullet says of a shape in a frame F of its link; nothing for a kind that has no surface here."""
+    """Yield a shape from PyBullet's data, which is given in frame F of its link; nothing for unsupported kinds."""
     X_LS = X_LF @ Pose(rotation_from_quaternion(data[6]), np.array(data[5], dtype=float))
     kind, size, file = data[2], data[3], data[4].decode(errors="replace")
     if kind == bullet.GEOM_BOX:
@@ -163,7 +163,7 @@ def _shape(bullet: ModuleType, data: Any, role: str, X_LF: Pose) -> Iterator[Sha
         name = "cylinder" if kind == bullet.GEOM_CYLINDER else "capsule"
         yield Shape(role, name, (size[1], size[0]), X_LS)
     elif kind == bullet.GEOM_MESH:
-        # PyBullet has found it already, seen from where its process works
+        # the path is relative to the working folder of PyBullet's process
         path = file if file in _NO_FILE else str(Path(file).absolute())
         yield Shape(role, "mesh", tuple(size), X_LS, mesh="" if file in _NO_FILE else path)
     elif kind == bullet.GEOM_PLANE:
@@ -172,7 +172,7 @@ def _shape(bullet: ModuleType, data: Any, role: str, X_LF: Pose) -> Iterator[Sha
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A link of a live body (the base has index −1): its names here and its inertial frame X_LC."""
+    """A link of a live body (the base has index −1): its body and joint names, and its inertial frame X_LC."""
 
     body: str
     joint: str
@@ -184,26 +184,26 @@ Links = dict[tuple[int, int], Link]
 
 
 def read_client(client_id: int, *, base: Base | None = None) -> Scene:
-    """Return everything that a connected PyBullet client holds.
+    """Return the content of a connected PyBullet client as a scene.
 
-    Names are those of the files; with several bodies in the client they become ``model/name``. A
-    base without mass is fixed where it stands. Constraints are called ``constraint 7`` by their id.
+    Names are those of the files; with several bodies in the client they become ``model/name``. A base without mass
+    is fixed at its present pose. Constraints are named by their id, such as ``constraint 7``.
 
     Parameters
     ----------
     client_id : int
-        What ``pybullet.connect`` returned.
+        Client id from ``pybullet.connect``.
     base : "fixed" or "free", optional
         Overrides whether bases are fixed.
 
     Raises
     ------
     UnknownName
-        No client of that id is connected.
+        No client with this id is connected.
     BadUsage
         The client is empty.
     BrokenModel
-        It holds something that PyBullet does not describe (a planar joint).
+        It contains something that PyBullet does not fully describe (a planar joint).
     """
 
     bullet = engine()
@@ -225,7 +225,7 @@ def read_client(client_id: int, *, base: Base | None = None) -> Scene:
 
 @dataclass(frozen=True)
 class _Model:
-    """One body of the client: its unique id and its name, which is also made unique."""
+    """One body of the client: its unique id, its name made unique, and the prefix of its parts' names."""
 
     id: int
     name: str
@@ -234,7 +234,7 @@ class _Model:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one body of the client contributes; values by the name of a pair or a free base."""
+    """The content of one body of the client; q and qd are by the name of a pair or a free base."""
 
     bodies: tuple[Body, ...]
     pairs: tuple[Pair, ...]
@@ -270,7 +270,7 @@ def _models(bullet: ModuleType, client: int) -> list[_Model]:
 
 
 def unique(name: str, taken: set[str]) -> str:
-    """Return the name, with ``#2``, ``#3`` … where it is taken, and take it."""
+    """Return the name, with ``#2``, ``#3`` … if it is already taken, and mark it as taken."""
     free = next(n for n in (name if i == 1 else f"{name}#{i}" for i in count(1)) if n not in taken)
     taken.add(free)
     return free
@@ -304,7 +304,7 @@ def _read_model(bullet: ModuleType, client: int, model: _Model, base: Base | Non
 
 
 def _links(model: _Model, base_name: str, infos: Sequence[Any], dynamics: Sequence[Any]) -> Links:
-    """Name every link and joint of a body; the ground's name is not for a link."""
+    """Return the links of a body with unique names for links and joints; no link is named as the ground."""
     bodies, joints = {WORLD}, {""}
     links: Links = {}
     for index in range(-1, len(infos)):
@@ -319,7 +319,7 @@ def _links(model: _Model, base_name: str, infos: Sequence[Any], dynamics: Sequen
 
 
 def _body(link: Link, info: Any) -> Body:
-    """Return a body; PyBullet tells its principal moments in the inertial frame."""
+    """Return a body; PyBullet reports its principal moments in the inertial frame."""
     R_LC = link.X_LC.R
     return Body(link.body, float(info[0]), link.X_LC.p, R_LC @ np.diag(info[2]) @ R_LC.T)
 
@@ -348,7 +348,7 @@ def _pair(info: Any, own: dict[int, Link]) -> Pair:
 
 
 def _freedom(info: Any) -> Freedom:
-    """Return limits and friction; lower > upper and a zero effort or speed mean none."""
+    """Return limits and friction; lower > upper, or an effort or velocity of zero, means no limit."""
     lower, upper = (info[8], info[9]) if info[8] <= info[9] else (-inf, inf)
     effort, velocity = (x if x > 0 else inf for x in (info[10], info[11]))
     return Freedom(lower, upper, effort, velocity, damping=info[6], friction=info[7])
@@ -370,7 +370,7 @@ def _joint_values(
             for x in bullet.getJointStateMultiDof(model.id, info[0], physicsClientId=client)[:2]
         )
         if kind == "spherical":
-            # Bullet turns and rates them in axes of the child's C, here they are in axes of P
+            # Bullet states orientation and rate in axes of the child's C; here they are in axes of P
             R_CC = rotation_from_quaternion(position)
             position = quaternion_from_rotation(link.X_LC.R @ R_CC @ link.X_LC.R.T)
             rate = link.X_LC.R @ R_CC @ rate
@@ -426,7 +426,7 @@ def read_constraints(
 
 
 def _closure(name: str, info: Any, links: Links) -> Pair:
-    """Return a closing pair; pivots and frames are given in the inertial frames, the ground's is W."""
+    """Return a closure; PyBullet states pivots and frames in the inertial frames, that of the ground being W."""
     if info[4] not in _CONSTRAINTS_TYPES:
         raise BrokenModel(f"{name} is of a kind that PyBullet cannot create on links ({info[4]})")
     kind = _CONSTRAINTS_TYPES[info[4]]
@@ -448,7 +448,7 @@ def _closure(name: str, info: Any, links: Links) -> Pair:
 
 
 def _axis_in_frame(name: str, axis: Sequence[float], R_A: Array) -> Array:
-    """Return a slider's axis (3,) in its joint frame, which is ``R_A`` (3, 3) in the parent's inertial frame.
+    """Return the axis (3,) of a prismatic constraint in its joint frame, ``R_A`` (3, 3) in the parent's inertial frame.
 
     PyBullet takes the axis in the parent's inertial frame.
     """
@@ -465,11 +465,11 @@ def _coupling(
     links: Links,
     freedoms: dict[str, tuple[str, ...]],
 ) -> Coupling:
-    """Return a gear  q̇_A + ratio·q̇_B = q̇_aux, measured in PyBullet.
+    """Return a gear constraint as a coupling; in PyBullet it is  q̇_A + ratio·q̇_B = q̇_aux, as measured.
 
-    Its position error is corrected only on request, so the present position is the right one.
+    PyBullet corrects its position error only on request, so the present position defines the offset.
     """
-    # a ratio that was never set is one in Bullet, but told as zero; an unset auxiliary link as well
+    # a ratio that was never set is one in Bullet but reported as zero, and an unset auxiliary link is reported as zero
     members = [(info[0], info[1], 1.0), (info[2], info[3], info[11] or 1.0)]
     if info[12] > 0:
         members.append((info[0], info[12], -1.0))

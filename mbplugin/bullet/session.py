@@ -1,6 +1,6 @@
-"""The one owner of the pybullet import: a silent engine and a client that is always disconnected.
+"""The only module that imports pybullet: without its printed output, and with clients that are always disconnected.
 
-PyBullet prints from C, past ``sys.stdout``: a banner on import, warnings on every load. Only
+PyBullet prints from C, bypassing ``sys.stdout``: a banner on import, warnings on every load. Only
 requested output may reach standard output, so both file descriptors are redirected meanwhile.
 """
 
@@ -30,18 +30,18 @@ _LIMITS = Limits(
     1 << 20,
     Purpose("computed", "the overlaps", "solids that take less", "simplify the meshes"),
 )
-#: What PyBullet lays around a hull, m.
+#: Collision margin that PyBullet adds around a hull, m.
 _MARGIN = 1e-3
 _STDOUT, _STDERR = 1, 2
 T = TypeVar("T")
-#: Bytes: of memory beyond those of the started process, and of a file.
+#: Limits of a child process: memory beyond that of the started process, and size of a file, bytes.
 _MEMORY, _WRITTEN = 4 << 30, 1 << 30
 _PURPOSE = Purpose(
     "computed", "the motion", "one that takes less", "take longer steps, a shorter duration or more seconds"
 )
 
 
-# How deep solids lie in each other, computed by PyBullet's collision detection in a child process.
+# Penetration depths of solids, computed by PyBullet's collision detection in a child process.
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class Solid:
     size : tuple of float
         m.
     vertices : tuple of (float, float, float)
-        Of a hull, m.
+        Vertices of a hull, m.
     position, orientation : tuple of float
-        m, and a quaternion xyzw.
+        Position, m, and quaternion xyzw.
     """
 
     kind: str
@@ -69,12 +69,12 @@ class Solid:
 
 
 def overlap_depths(solids: Sequence[Solid], pairs: Sequence[tuple[int, int]]) -> list[float]:
-    """Return how deep the two solids of each pair lie in each other, m; 0 where they do not.
+    """Return the penetration depth of each pair of solids, m; 0 if they do not overlap.
 
     Raises
     ------
     MbPluginError
-        PyBullet is not installed, ended its process or took too long.
+        PyBullet is not installed, crashed its process or took too long.
     """
     require_engine("finding overlaps")
     return in_child(_depths, tuple(solids), tuple(pairs), limits=_LIMITS)
@@ -121,21 +121,21 @@ def _depth(bullet: ModuleType, client: int, a: int, b: int) -> float:
 
 
 class Captured:
-    """What was printed inside :func:`quiet`; ``text`` is filled when the block ends."""
+    """The output printed inside :func:`quiet`; ``text`` is set when the block ends."""
 
     text = ""
 
 
 @contextmanager
 def quiet() -> Iterator[Captured]:
-    """Keep everything printed by the block, from Python or C, off stdout and stderr.
+    """Keep everything that the block prints, from Python or C, off stdout and stderr.
 
-    The redirection holds for the whole process, so nothing else may print meanwhile.
+    The redirection applies to the whole process, so no other thread may print meanwhile.
 
     Yields
     ------
     Captured
-        Its ``text`` holds what was printed, once the block has ended.
+        Its ``text`` is the printed output, once the block has ended.
     """
     captured = Captured()
     _flush()
@@ -159,7 +159,7 @@ def engine() -> ModuleType:
     Raises
     ------
     MissingDependency
-        It is not installed.
+        PyBullet is not installed.
     """
     if (loaded := sys.modules.get("pybullet")) is not None:
         return loaded
@@ -173,17 +173,17 @@ def engine() -> ModuleType:
 
 
 def require_engine(what: str) -> None:
-    """Refuse what needs PyBullet where it is not installed, before anything is computed for it.
+    """Require that PyBullet is installed, before the computation starts.
 
     Parameters
     ----------
     what : str
-        The subject of the sentence, such as "a cross-check".
+        The feature that needs it, for the message, such as "a cross-check".
 
     Raises
     ------
     MissingDependency
-        It is not installed.
+        PyBullet is not installed.
     """
     if "pybullet" not in sys.modules and find_spec("pybullet") is None:
         raise MissingDependency.of(what, "PyBullet", "bullet")
@@ -191,7 +191,7 @@ def require_engine(what: str) -> None:
 
 @contextmanager
 def session() -> Iterator[tuple[ModuleType, int]]:
-    """Connect to a private PyBullet world without a window, and leave it again.
+    """Connect to a private PyBullet world without a window, and disconnect at the end of the block.
 
     Yields
     ------
@@ -219,7 +219,7 @@ def session() -> Iterator[tuple[ModuleType, int]]:
 
 
 def _flush() -> None:
-    """Write out what Python and C still buffer, to where it belongs."""
+    """Flush the output buffers of Python and C, so that the output goes to its intended destination."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):
             stream.flush()
@@ -228,7 +228,7 @@ def _flush() -> None:
 
 
 def _duplicate(descriptor: int) -> int | None:
-    """Return a copy of a descriptor, or None where the process runs without it."""
+    """Return a copy of a file descriptor; None if the process runs without it."""
     try:
         return os.dup(descriptor)
     except OSError:
@@ -243,38 +243,38 @@ def _restore(descriptor: int, copy: int | None) -> None:
     os.close(copy)
 
 
-# Motions of PyBullet, computed in a separate process, which a model can end or block.
+# PyBullet motions run in a separate process, since a model can crash or block it.
 
 
 @dataclass
 class Allowance:
-    """Seconds that several calls share; the clock runs from its making."""
+    """A time budget, s, shared by several calls; it runs from the creation of the object."""
 
     seconds: float = MAX_SECONDS
     begun: float = field(default_factory=monotonic)
 
     @property
     def limits(self) -> Limits:
-        """What the next call may take, at least a second."""
+        """Limits of the next call, with at least one second."""
         left = max(1.0, self.seconds - (monotonic() - self.begun))
         return Limits(left, math.ceil(left), _MEMORY, _WRITTEN, _PURPOSE)
 
 
 def in_child(function: Callable[..., T], /, *args: Any, limits: Limits | None = None) -> T:
-    """Return the result of a function that runs in a child process of its own.
+    """Return the result of a function that runs in a separate child process.
 
     Parameters
     ----------
     function : callable
-        Of a module that can be imported; it, its arguments and its answer can be pickled.
+        Function of an importable module; function, arguments and result must be picklable.
     limits : Limits, optional
         By default those of an :class:`Allowance`.
 
     Raises
     ------
     MbPluginError
-        What the function raised, that PyBullet ended the process, or that it took too much.
+        The function raised it, or PyBullet crashed the process, or a limit was exceeded.
     RuntimeError
-        Any other exception in the function, with its traceback.
+        The function raised any other exception; the message has its traceback.
     """
     return in_own_child("PyBullet", limits or Allowance().limits, "", os.environ, function, *args)

@@ -1,8 +1,7 @@
-"""A tree of bodies as a URDF that PyBullet reads without loss: no limits, no shapes that collide.
+"""Write a tree of bodies as a URDF for PyBullet, without joint limits and collision shapes.
 
-``createMultiBody`` stops at 127 links without a warning. In the URDF the frame of a link is the
-frame of the joint that carries it, and inertias are stated in principal axes, because Bullet knows
-no others.
+``createMultiBody`` would be limited to 127 links, without a warning. In the URDF the frame of a link is the frame of
+the joint that carries it, and inertias are stated in principal axes, the only ones that Bullet supports.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array, Pose, axis_of, is_turn, shift_twists, skew
 
-#: Characters of a name that PyBullet is handed.
+#: Longest name passed to PyBullet, characters.
 _LONGEST = 200
 _INERTIA = '<inertia ixx="{!r}" iyy="{!r}" izz="{!r}" ixy="0" ixz="0" iyz="0"/>'
 _NO_MASS = f'<inertial><mass value="0"/>{_INERTIA.format(0.0, 0.0, 0.0)}</inertial>'
-# a slider must state limits, and reversed ones are none
+# a prismatic joint must state limits; reversed ones mean no limits
 _NO_LIMIT = '<limit lower="1" upper="-1" effort="0" velocity="0"/>'
-#: Angles and travels along an axis of the joint frame, or a ball.
+#: Rotation about or translation along an axis of the joint frame, a ball joint, or no motion.
 StepKind = Literal["continuous", "prismatic", "spherical", "fixed"]
 _CUTTABLE = ("universal", "cylindrical", "planar", "screw", "point-on-line", "point-on-plane")
 
 
 @dataclass(frozen=True, eq=False)
 class Visual:
-    """What a body looks like: triangles in its link frame.
+    """The appearance of a body: triangles in its link frame.
 
     Parameters
     ----------
@@ -59,12 +58,12 @@ Visuals = Mapping[str, Sequence[Visual]]
 
 @dataclass(frozen=True, eq=False)
 class TreeText:
-    """A URDF and what its names stand for.
+    """A URDF text, and the names in it of the bodies and joints.
 
     Parameters
     ----------
     root : str
-        The body at its base; ``world`` for everything that stands on the ground.
+        The base body; ``world`` for everything attached to the ground.
     links : mapping of body to the name of its link
     joints : mapping of tree joint to the names of its joints, from the inner body outwards
     inertias : mapping of link name to (3,) array
@@ -79,7 +78,7 @@ class TreeText:
 
 
 def trees(mech: Mechanism) -> list[tuple[str, tuple[TreeJoint, ...]]]:
-    """Return each tree as its root, ``world`` or a free body, and its joints outwards."""
+    """Return the trees: the root of each, ``world`` or a free body, and its joints ordered outwards."""
     root_of = {WORLD: WORLD}
     found: dict[str, list[TreeJoint]] = {}
     for joint in mech.tree.joints:
@@ -98,7 +97,7 @@ def tree_text(
     visuals: Visuals,
     folder: Path,
 ) -> TreeText:
-    """Return the URDF of one tree; what its bodies look like is written into a folder as meshes."""
+    """Return the URDF of one tree, and write the visuals of its bodies as mesh files into a folder."""
     bodies = {body.name: body for body in mech.bodies}
     taken: set[str] = set()
     links = {name: unique(name[:_LONGEST], taken) for name in (root, *(j.outer for j in joints))}
@@ -121,7 +120,7 @@ def tree_text(
         )
         X = frames[joint.inner].inverse() @ inner_frame(joint)
         parts += _chain(names[joint.pair.name], steps, links[joint.inner], links[joint.outer], X, taken)
-    # PyBullet breaks lines of more than 8 kB apart
+    # PyBullet breaks lines longer than 8 kB
     text = "\n".join((f"<robot name={quoteattr(mech.name[:_LONGEST])}>", *parts, "</robot>"))
     return TreeText(text, root, links, names, inertias)
 
@@ -129,7 +128,7 @@ def tree_text(
 def _chain(
     names: Sequence[str], steps: Sequence[Step], inner: str, outer: str, X: Pose, taken: set[str]
 ) -> Iterable[str]:
-    """Yield the joints of one pair, and the links without mass between them."""
+    """Yield the joints of one pair, and the massless links between them."""
     for k, (name, step) in enumerate(zip(names, steps, strict=True)):
         last = k == len(steps) - 1
         link = outer if last else unique(f"{name} link", taken)
@@ -144,7 +143,7 @@ def _chain(
 
 
 def _inertial(body: Body, X_LS: Pose) -> tuple[str, Array]:
-    """Return mass and inertia in the frame S that the link has in the URDF, and the principal moments."""
+    """Return the ``<inertial>`` element in S, the link's frame in the URDF, and the principal moments (3,)."""
     X_SL = X_LS.inverse()
     moments, axes = np.linalg.eigh(X_SL.R @ body.I_C @ X_SL.R.T)
     axes = axes * np.sign(np.linalg.det(axes))
@@ -167,7 +166,7 @@ def _visuals(shapes: Sequence[Visual], X_LS: Pose, stem: Path) -> str:
 
 
 def wavefront(shape: Visual) -> str:
-    """Return triangles as OBJ text with a normal for each face, which is what lights them."""
+    """Return triangles as OBJ text with face normals, which are needed for the lighting."""
     v, faces = np.asarray(shape.vertices, dtype=float), np.asarray(shape.faces, dtype=int)
     normals = np.cross(v[faces[:, 1]] - v[faces[:, 0]], v[faces[:, 2]] - v[faces[:, 0]])
     normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
@@ -185,21 +184,21 @@ def _numbers(values: Iterable[float]) -> str:
     return " ".join(repr(float(x)) for x in values)
 
 
-# A tree joint as the joints that PyBullet has: one axis after the other, then at most one ball.
+# A tree joint as a chain of PyBullet joints: single axes, then at most one ball joint.
 
 
 @dataclass(frozen=True)
 class Step:
-    """One joint of PyBullet.
+    """One PyBullet joint.
 
     Parameters
     ----------
     kind : str
-        As URDF calls it.
+        URDF joint type.
     axis : tuple of float
         In the joint frame.
     freedom : str
-        The freedom of the pair that it carries; a ball carries the last three.
+        The freedom of the pair that it represents; a ball joint represents the last three.
     """
 
     kind: StepKind
@@ -208,11 +207,10 @@ class Step:
 
 
 def steps_of(joint: TreeJoint) -> tuple[Step, ...]:
-    """Return the joints that together move as a pair of the tree, from its inner body outwards.
+    """Return the PyBullet joints that together represent a tree pair, from its inner body outwards.
 
-    A pair moves by its travels along the axes of P, then by its turns; where the tree runs from S to P
-    the same motions follow each other backwards, with opposite axes. The travel of a screw follows its
-    turn by a gear.
+    A pair translates along the axes of P, then rotates; if the tree runs from S to P, the same motions follow in
+    reverse order with opposite axes. The translation of a screw is coupled to its rotation by a gear.
     """
     assert joint.pair is not None
     free = joint.pair.kind.free
@@ -244,14 +242,14 @@ def inner_frame(joint: TreeJoint) -> Pose:
 
 
 def outer_frame(joint: TreeJoint) -> Pose:
-    """Return the joint frame in the link frame of the outer body; a free body has its link frame."""
+    """Return the joint frame in the link frame of the outer body; for a free body, it is the link frame."""
     if joint.pair is None:
         return Pose.identity()
     return joint.pair.X_AP if joint.reversed else joint.pair.X_BS
 
 
 def rpy_from_rotation(R: Array) -> tuple[float, float, float]:
-    """Return fixed-axis angles (rad) of a rotation R (3, 3), exact also where roll and yaw share an axis."""
+    """Return fixed-axis angles (rad) of a rotation R (3, 3); accurate also in gimbal lock."""
     yaw = np.arctan2(R[1, 0], R[0, 0])
     c, s = np.cos(yaw), np.sin(yaw)
     pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
@@ -259,13 +257,13 @@ def rpy_from_rotation(R: Array) -> tuple[float, float, float]:
     return float(roll), float(pitch), float(yaw)
 
 
-# Masses in PyBullet: payloads belong to their body, and a free base always has mass.
+# Masses in PyBullet: payloads are merged into their bodies, and a free base needs mass.
 
 
 def loaded(mech: Mechanism, payloads: Iterable[Payload]) -> Mechanism:
-    """Return the mechanism with payloads in the bodies that carry them, and weight at its free bases.
+    """Return the mechanism with payloads merged into their bodies, and with mass at its free bases.
 
-    PyBullet holds a base without mass fixed, so that takes over the masses that are fixed to it.
+    PyBullet fixes a base without mass, so such a base takes over the masses of the bodies fixed to it.
     """
     bodies = {body.name: body for body in mech.bodies}
     for payload in payloads:
@@ -279,7 +277,7 @@ def loaded(mech: Mechanism, payloads: Iterable[Payload]) -> Mechanism:
 
 
 def movers_without_mass(mech: Mechanism) -> list[str]:
-    """Return the joints that move no mass at all, and the free bases that have none themselves."""
+    """Return the joints that move no mass at all, and the free bases without mass."""
     carried = {body.name: not body.massless for body in mech.bodies}
     empty = []
     for joint in reversed(mech.tree.joints):
@@ -295,7 +293,7 @@ def movers_without_mass(mech: Mechanism) -> list[str]:
 
 
 def _gather(mech: Mechanism, root: str, bodies: dict[str, Body]) -> None:
-    """Move the masses of what is fixed to a root into it."""
+    """Merge the masses of all bodies fixed to a root into the root."""
     group = [root]
     for joint in mech.tree.joints:
         if joint.inner in group and joint.pair is not None and not joint.pair.kind.free:
@@ -312,7 +310,7 @@ def _gather(mech: Mechanism, root: str, bodies: dict[str, Body]) -> None:
 
 
 def _joined(name: str, parts: Sequence[Body]) -> Body:
-    """Return one body from several whose values are all in its link frame."""
+    """Return one body that combines several, all given in its link frame."""
     mass = sum(part.mass for part in parts)
     if mass == 0:
         return Body(name, 0.0, parts[0].p_LC, sum((p.I_C for p in parts), np.zeros((3, 3))))
@@ -324,17 +322,17 @@ def _joined(name: str, parts: Sequence[Body]) -> Body:
     return Body(name, mass, com, inertia)
 
 
-# Closures without a constraint in PyBullet: a body is cut into halves, and the joint becomes a tree joint.
+# Closures without a PyBullet constraint: a body is split into halves, and the closing pair becomes a tree joint.
 #
-# One half of the body hangs on the other side of the pair, where the pair is a joint of the tree, and a
-# fixed constraint holds the halves together. The motion is the same.
+# One half is attached to the other body through the pair, which is now a tree joint, and a fixed constraint holds
+# the halves together. The motion is the same.
 
 
 def split(mech: Mechanism) -> tuple[Mechanism, dict[str, str]]:
-    """Return a mechanism whose closures PyBullet has, and the whole body of each half that was added.
+    """Return a mechanism whose closures PyBullet supports, and the whole body of each added half.
 
-    The half of a body stays as it was but for its mass and inertia, and so do all names; a closure goes
-    on under its name as a joint of the tree, and its fixed constraint is called after the half.
+    A split body keeps its name and geometry but only half of its mass and inertia. The closing pair keeps its name as
+    a tree joint, and the fixed constraint is named after the half.
     """
     bodies = {body.name: body for body in mech.bodies}
     pairs, halves = list(mech.pairs), dict[str, str]()
@@ -359,7 +357,7 @@ def split(mech: Mechanism) -> tuple[Mechanism, dict[str, str]]:
 def split_state(
     mech: Mechanism, cut: Mechanism, halves: Mapping[str, str], q: Array, qd: Array
 ) -> tuple[Array, Array]:
-    """Return q and qd after :func:`split`, every half where its whole is; before it, q (nq,) and qd (nv,)."""
+    """Convert q (nq,) and qd (nv,) of a mechanism to those of its split version ``cut``, with the halves together."""
     if not halves:
         return q, qd
     poses, twists = forward(mech, q), body_twists(mech, forward(mech, q), qd)

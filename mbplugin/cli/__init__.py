@@ -1,4 +1,4 @@
-"""The command line: one command per file."""
+"""The ``mbplugin`` command line; each file holds one or several commands."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _INTERRUPTED = 130
 
 def main() -> None:
     """Run ``mbplugin`` with the process's arguments and end the process with its exit code."""
-    # until interrupts are handled they end the process without a traceback, unless they are ignored
+    # before the program handles interrupts, they end the process without a traceback, unless they are ignored
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         code = _prepared()
     except KeyboardInterrupt:
         code = _INTERRUPTED
-    # the interpreter's last collections walk through every object of a process that ends: a fifth of a lint
+    # the garbage collections at exit would scan every object, which takes a fifth of the time of a lint
     gc.freeze()
     sys.exit(code)
 
 
 def _prepared() -> int:
-    """Return the exit code of the command, run in a process that is prepared for it."""
+    """Prepare the process, run the command and return its exit code."""
     forget_working_folder()
     from mbplugin.cli.shared.termination import note_interrupts
 
@@ -37,13 +37,13 @@ def _prepared() -> int:
     from mbplugin.processes.local_settings import ignore_local_settings
 
     ignore_local_settings()
-    # what a short process imports lives until its end: looking for garbage in it costs a tenth of a lint
+    # imported objects live until the end of this short process; collecting them takes a tenth of the time of a lint
     gc.set_threshold(300_000)
-    # or pydantic looks through every installed distribution for plugins
+    # prevents pydantic from searching all installed distributions for plugins
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
     from mbplugin.processes.supervised import supervised
 
-    # before numpy is imported: a process with threads is not forked safely
+    # before numpy is imported, because a process with threads cannot be forked safely
     return supervised(_run) if _applies_plugins() else _run()
 
 
@@ -57,7 +57,7 @@ def _run() -> int:
 
 
 def _applies_plugins() -> bool:
-    """Return whether the command may run rules of other distributions."""
+    """Return True if the command may run rules of other distributions."""
     if not set(sys.argv[1:]).intersection(_WITH_RULES):
         return False
     from mbplugin.processes.foreign import rules_are_announced

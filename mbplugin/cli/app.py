@@ -1,4 +1,4 @@
-"""The application: commands put together, and how errors leave the process."""
+"""The command-line application: its commands, and the reporting of errors."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from mbplugin.processes.supervised import INTERRUPTED
 #: The usage errors of typer, whichever click they come from (newer typers carry their own).
 UsageError: Any = typer.BadParameter.__base__
 
-#: The file of each command in this folder; its function is called like it, ``stop_table_command``.
+#: Module of each command in this folder; the function is named after the command, such as ``stop_table_command``.
 FILES = {
     "lint": "lint",
     "config": "lookup",
@@ -60,7 +60,7 @@ FILES = {
 }
 
 
-#: What the system refuses for reasons of its own, and what to do about it.
+#: Remedies for errors of the operating system.
 _ROOM = "free some space, also for temporary files, or name another folder for them by TMPDIR"
 _REMEDIES = {
     errno.ENOSPC: _ROOM,
@@ -76,7 +76,7 @@ _LONGEST_NAME = 200
 
 
 def application(names: Iterable[str]) -> typer.Typer:
-    """Return the application with some of the commands; only their files are imported."""
+    """Return the application with the named commands; only their modules are imported."""
     app = make_app(mbplugin.__doc__)
     app.callback()(_options)
     for name in names:
@@ -106,7 +106,7 @@ def _options(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command line and return its exit code; every error is one sentence on stderr."""
+    """Run one command line and return its exit code; every error is reported in one sentence on stderr."""
     keep_arguments(arguments)
     try:
         with working(_shown_name(arguments)), warnings_as_sentences():
@@ -125,13 +125,13 @@ def run(arguments: Sequence[str]) -> int:
         if _interrupted(error):
             return INTERRUPTED
         if sentence := _of_the_machine(error):
-            # what is left in the buffer would be refused once more at the end
+            # otherwise the flush of the buffer at exit would fail again
             forget_stdout()
             complain(sentence)
             return 2
-        # 1 would mean findings; the traceback is what the report of a bug needs
+        # exit code 1 would mean findings; the traceback is needed for a bug report
         traceback.print_exc()
-        # typer makes an Abort of EOFError too
+        # typer converts EOFError to Abort
         cause = error.__cause__ if isinstance(error, typer.Abort) else error
         complain(f"mbplugin: this is a bug in mbplugin ({type(cause).__name__}); please report it.")
         return 2
@@ -139,16 +139,16 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _shown_name(arguments: Sequence[str]) -> str:
-    """Return the name of the command; empty where somebody may type what it reads, or a shell completes."""
+    """Return the command name for the progress line; empty if input may be typed, or for shell completion."""
     if "-" in arguments or "_MBPLUGIN_COMPLETE" in os.environ:
         return ""
     return f"mbplugin {arguments[0]}" if arguments and arguments[0] in EXAMPLES else "mbplugin"
 
 
 def _of_the_machine(error: BaseException | None) -> str:
-    """Return the sentence about a disk, a temporary folder or a limit that does not suffice; else nothing."""
+    """Return a sentence on an insufficient disk, temporary folder or system limit; empty for other errors."""
     while error is not None:
-        # a file that is missing is a bug, unless it is the folder for temporary files
+        # a missing file would be a bug, unless it is the folder for temporary files
         if isinstance(error, OSError) and (
             error.errno in _REMEDIES or (error.errno == errno.ENOENT and "temporary directory" in str(error))
         ):
@@ -163,7 +163,7 @@ def _of_the_machine(error: BaseException | None) -> str:
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Return whether an error comes of Ctrl-C: an extension module turns it into ImportError."""
+    """Return True if an error was caused by Ctrl-C, which an extension module may turn into an ImportError."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None

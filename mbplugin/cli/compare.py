@@ -1,4 +1,4 @@
-"""``mbplugin diff``: whether two models are the same robot."""
+"""``mbplugin diff``: compare two models of a robot; also ``close``, ``crosscheck`` and ``engines``."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _report(found: ModelDiff, scenes: tuple[Scene, ...], files: tuple[str, str])
     return CommandReport(lines, document, record, chapter)
 
 
-# ``mbplugin close``: a model in another format, its loops closed by constraints that the format holds.
+# ``mbplugin close``: write a model in another format, with its loops closed by constraints of that format.
 
 
 @reads_model
@@ -246,7 +246,7 @@ def close_command(
 
 
 def _allowed_losses(words: list[str] | None) -> frozenset[str]:
-    """Return the kinds of losses that are named; all of them for ``all``."""
+    """Return the named kinds of losses; all kinds for ``all``."""
     named = frozenset(opt.split(words or []))
     for word in sorted(named - {*LOSS_KINDS, "all"}):
         raise BadUsage(
@@ -337,7 +337,7 @@ def crosscheck_command(
             from mbplugin.stopping.run import estop
 
             report = estop(
-                # PyBullet lets a base fall that nobody fixes
+                # the base is not assumed to be fixed, since in PyBullet it falls unless it is fixed
                 replace(scene, base_open=False),
                 *state,
                 category=stop,
@@ -375,7 +375,7 @@ def crosscheck_command(
 
 
 def _require_files(picture: Path | None, output: Path | None) -> None:
-    """Refuse before anything is computed what could not be written after it."""
+    """Require, before the computation starts, that the output files can be written."""
     for path in (picture, output):
         require_folder(path)
     if picture is not None:
@@ -403,7 +403,7 @@ def _crosscheck_report(found: Agreement, scene: Scene, file: str, units: Units) 
     return CommandReport(lines, document, partial(record_of_scene, scene), chapter)
 
 
-# ``mbplugin engines``: the joint forces of several engines side by side.
+# ``mbplugin engines``: compare the joint forces of several engines side by side.
 
 
 @reads_model

@@ -124,9 +124,9 @@ Verbose = Annotated[
 NoMeshCache = Annotated[
     bool, typer.Option("--no-mesh-cache", help="Read every mesh again, and store nothing about it.")
 ]
-#: As in ``mbplugin.linter.checks.meshes``, which the help must not import.
+#: The same as in ``mbplugin.linter.checks.meshes``, which must not be imported for the help.
 NO_MESH_CACHE = "MBPLUGIN_NO_MESH_CACHE"
-#: The longest time for a rule, and for a run, s.
+#: Longest time for a rule and for a run, s.
 _DAY = 86400.0
 MisfitLimit = Annotated[
     float | None,
@@ -230,7 +230,7 @@ def lint_command(
 
 
 def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
-    """Return the coordinates of ``--q``, rad and m; each FILE has joints of its own."""
+    """Return the coordinates of ``--q``, rad and m, not checked against joints, which differ between FILEs."""
     from mbplugin.cli.shared.quantities import named
 
     return named(texts, "--q", lambda name: "")
@@ -313,7 +313,7 @@ def _format_and_file(text: str) -> tuple[LintFormat, Path]:
 
 
 def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
-    """Return the reports, with a bar on stderr while there are several and somebody watches."""
+    """Return the reports, with a progress bar on stderr if there are several and stderr is a terminal."""
     if number < 2 or not opt.on_terminal(sys.stderr):
         return reports
     from rich.console import Console
@@ -345,7 +345,7 @@ def _write(
             return
     else:
         emit(rendered(output_format, reports, explain_dca, detail, command_line()), output)
-    # what a program or a file gets is not what somebody reads, who still learns why there is no verdict
+    # the report goes to a program or a file, so the reasons for a missing verdict are also printed on stderr
     for report in reports:
         for finding in report.findings:
             if finding.code.startswith("MB9") and finding.severity == "error":
@@ -365,7 +365,7 @@ def rendered(
 ) -> str | bytes:
     """Return reports in a format.
 
-    ``explain_dca`` is of the text, ``detail`` of text and JSON; a page has a record where the command is stated.
+    ``explain_dca`` applies to text, ``detail`` to text and JSON; an HTML page has a record if ``command`` is given.
     """
     if name == "text":
         from mbplugin.report.text.lint import lint_text

@@ -1,4 +1,4 @@
-"""``mbplugin rule``: the list of rules, and the documentation of each rule."""
+"""``mbplugin rule``: list the rules, or print the documentation of one; also ``config``, ``schema`` and others."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def rule_command(
         emit_document(rules_document(chosen), output, output_format)
 
 
-# ``mbplugin config``: the settings that apply to a file, and their origin.
+# ``mbplugin config``: print the settings that apply to a file, and their origin.
 
 
 def config_command(
@@ -91,7 +91,7 @@ def config_command(
         emit_document(settings_document(settings), output, output_format)
 
 
-# ``mbplugin schema``: the JSON schema of an output, or of the scene file.
+# ``mbplugin schema``: print the JSON schema of an output, or of the scene file.
 
 
 def schema_command(
@@ -108,7 +108,7 @@ def schema_command(
     emit_document(schema_of(document), output)
 
 
-# ``mbplugin warmup``: compile everything that motions and stops need, before the first of them.
+# ``mbplugin warmup``: compile everything that motions and stops need, ahead of time.
 
 
 def warmup_command(output: opt.OutputOption = None) -> None:
@@ -123,7 +123,7 @@ def warmup_command(output: opt.OutputOption = None) -> None:
     emit(f"machine code is compiled in {time.process_time() - begun:.1f} s and {kept}\n", output)
 
 
-# ``mbplugin matrix``: the labelled constraint matrix at a pose.
+# ``mbplugin matrix``: print or save the labelled constraint matrix at a pose.
 
 
 @reads_model

@@ -1,4 +1,4 @@
-"""``mbplugin reactions``: the force and moment of every joint, and what determines each of them."""
+"""``mbplugin reactions``: compute the force and moment of every joint, and what determines each component."""
 
 from __future__ import annotations
 

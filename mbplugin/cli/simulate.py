@@ -1,4 +1,4 @@
-"""``mbplugin simulate``: the motion of a mechanism, its energies and its joint reactions."""
+"""``mbplugin simulate``: compute the motion of a mechanism, its energies and its joint reactions."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def _report(
 
 
 def _require_files(save: Path | None, plot: Path | None, output: Path | None) -> None:
-    """Refuse before the motion is computed what could not be written after it."""
+    """Require, before the motion is computed, that the output files can be written."""
     for path in (save, plot, output):
         require_folder(path)
     if save is not None:

@@ -123,7 +123,7 @@ def _replay(
     speed: float | None,
     stop: bool,
 ) -> tuple[Scene, Replay | None]:
-    """Return the scene as it is replayed, and the replay."""
+    """Return the scene for the replay, and the replay; None if there is no motion."""
     from mbplugin.visualization.scene_view import replay_of
 
     if motion is not None:
@@ -148,7 +148,7 @@ def _check(motion: Path | None, stop: bool, rates: bool, film: Path | None) -> N
 
 
 def _size(text: str | None) -> tuple[int, int] | None:
-    """Return the pixels that ``--size`` gives."""
+    """Return width and height of ``--size``, pixels."""
     if text is None:
         return None
     width, times, height = text.partition("x")
@@ -158,7 +158,7 @@ def _size(text: str | None) -> tuple[int, int] | None:
 
 
 def _camera(text: str | None) -> tuple[float, ...]:
-    """Return the angles and the distance that ``--camera`` gives."""
+    """Return the angles (degrees) and the distance (m) of ``--camera``; empty without the option."""
     if text is None:
         return ()
     from mbplugin.model.brake_law import decimal

@@ -1,1 +1,1 @@
-"""The model: the mechanism, its state, and the forces on it. Values only: no files, no engine."""
+"""The model: the mechanism, its state, and the forces on it. Only values: no files, no physics engine."""

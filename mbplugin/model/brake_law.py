@@ -1,7 +1,7 @@
-"""The law of a brake: what is stated of it, and its force against the rate of a joint.
+"""The law of a brake: its parameters, and its force as a function of the joint rate; units, ramps and misfits.
 
-This is the only place that knows the parts of a law. The records of the kernels, the options, the documents
-and their schemas, and the commands of a stopping table take them from the fields below.
+Only this module defines the parts of a law. The records of the kernels, the options, the documents and their
+schemas, and the commands of a stopping table take them from the fields below.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mbplugin.phrases import one_line_repr
 
 _ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": pi / 180, "rev": 2 * pi}
 _LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
-#: What a message shows as an example.
+#: Examples for messages, by dimension.
 EXAMPLES = {
     "angle": "an angle, such as 90deg",
     "length": "a length, such as 35mm",
@@ -35,11 +35,11 @@ EXAMPLES = {
     "damping": "a damping, such as 5Ns/m",
     "number": "a number without a unit",
 }
-#: The dimension of what documents call ``rad``, ``m/s`` and so on.
+#: Dimensions of the unit symbols in documents: ``rad``, ``m/s`` and so on.
 DIMENSION_OF = {"rad": "angle", "m": "length", "rad/s": "angular rate", "m/s": "speed", "1": "number"}
 _QUANTITY = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*([^\s\d.+-]\S*)\s*")
 _SPELLINGS = (("·", ""), ("⋅", ""), ("*", ""), ("°", "deg"), ("µ", "u"), ("μ", "u"))
-#: Dimensions of what is stated of a brake, by its unit: of a joint that turns, and of one that slides.
+#: Dimensions of brake parameters by their unit: for a revolute joint, and for a prismatic one.
 _DIMENSIONS = {
     "N·m, N": ("torque", "force"),
     "N·m·s/rad": ("rotary damping", "damping"),
@@ -47,21 +47,21 @@ _DIMENSIONS = {
     "s": ("time", "time"),
     "": ("number", "number"),
 }
-#: No length, mass or inertia of a machine is larger (the sun has 2e30 kg), and the squares and
-#: determinants of what is below cannot overflow.
+#: No length, mass or inertia of a machine is larger (the sun has 2e30 kg), and squares and
+#: determinants of smaller numbers cannot overflow.
 LARGEST = 1e30
 
 
-# Physical units: what a text such as ``90deg`` means, and how a number is shown.
+# Physical units: parsing of texts such as ``90deg``, and conversion for output.
 #
-# Everything computes in SI units with radians. This is the only table of units.
+# All computations use SI units with radians. This is the only table of units.
 
 
 def _per(units: dict[str, float], time: str) -> dict[str, float]:
     return {f"{name}/{time}": size for name, size in units.items()}
 
 
-#: By dimension: the symbols of its units and their sizes in SI units. The first one is that of SI.
+#: Unit symbols of each dimension with their sizes in SI units; the SI unit is the first.
 UNITS: dict[str, dict[str, float]] = {
     "angle": _ANGLE,
     "length": _LENGTH,
@@ -82,7 +82,7 @@ DIMENSION_OF |= {"rad/s²": "angular acceleration", "m/s²": "acceleration"}
 
 
 def symbol(written: str) -> str:
-    """Return the symbol of a unit as the table has it: ``°/s^2`` is ``deg/s²``."""
+    """Return the symbol of a unit as in the table: ``deg/s²`` for ``°/s^2``."""
     for other, own in _SPELLINGS:
         written = written.replace(other, own)
     return re.sub(r"/s(\^2|2)$", "/s²", written)
@@ -90,12 +90,12 @@ def symbol(written: str) -> str:
 
 @dataclass(frozen=True)
 class Units:
-    """The units of angles and lengths that a user reads and writes; those of rates follow.
+    """The units of angles and lengths for input and output; the units of rates follow from them.
 
     Parameters
     ----------
     angle, length : str
-        Symbols.
+        Unit symbols.
     """
 
     angle: str = "rad"
@@ -103,32 +103,32 @@ class Units:
 
     @property
     def is_si(self) -> bool:
-        """Whether nothing is converted."""
+        """Whether these are the SI units, so that nothing is converted."""
         return self == SI
 
     def shown(self, unit: str) -> tuple[float, str]:
-        """Return the factor from an SI unit (``rad``, ``m/s`` …), and the symbol; others stay as they are."""
+        """Return the factor from an SI unit (``rad``, ``m/s`` …) and the new symbol; other units are unchanged."""
         for si, own in (("rad", self.angle), ("m", self.length)):
             if unit == si or unit.startswith(f"{si}/s"):
                 return 1.0 / UNITS[DIMENSION_OF[si]][own], own + unit[len(si) :]
         return 1.0, unit
 
     def value(self, text: str, dimension: str, what: str) -> float:
-        """Return the number of a text in SI units; a number without a unit is in the units of the user.
+        """Return the number of a text in SI units; a number without a unit is in these units.
 
         Parameters
         ----------
         text : str
             ``1.5``, ``90deg``, ``35 mm``.
         dimension : str
-            A key of ``UNITS``, ``number`` for none, or empty where any unit is accepted.
+            A key of ``UNITS``, ``number`` for no unit, or empty if any unit is accepted.
         what : str
-            Begins the messages: the option, and the joint.
+            Start of the error messages: the option and the joint.
 
         Raises
         ------
         BadUsage
-            No finite number, a unit of another dimension, or an unknown one.
+            The text is not a finite number, or its unit is unknown or of another dimension.
         """
         bare, match = _float(text), _QUANTITY.fullmatch(text)
         if bare is not None or match is None:
@@ -151,7 +151,7 @@ class Units:
         return self._checked(float(match[1]), UNITS[owner][written], text, dimension, what)
 
     def _own_size(self, dimension: str) -> float:
-        """Return the size in SI units of the user's unit of a dimension."""
+        """Return the size in SI units of this object's unit of a dimension."""
         si = next((unit for unit, name in DIMENSION_OF.items() if name == dimension), "")
         return 1.0 / self.shown(si)[0]
 
@@ -169,12 +169,12 @@ SI = Units()
 
 
 class Said(str):
-    """A sentence with quantities: its text is in SI units, and :meth:`in_units` says it in those of a user.
+    """A sentence with quantities: the text is in SI units, and :meth:`in_units` returns it in other units.
 
     Parameters
     ----------
     template : str
-        With a blank ``{}`` for each quantity; other braces are doubled.
+        Template with ``{}`` for each quantity; other braces are doubled.
     *quantities : (float, str)
         Values with their SI units.
     """
@@ -193,7 +193,7 @@ class Said(str):
         return (self.template, *self.quantities)
 
     def in_units(self, units: Units) -> str:
-        """Return the sentence with its quantities in some units."""
+        """Return the sentence with its quantities in the given units."""
         parts = []
         for value, unit in self.quantities:
             size, shown = units.shown(unit)
@@ -202,22 +202,22 @@ class Said(str):
 
 
 def said_in(sentences: Iterable[str], units: Units) -> tuple[str, ...]:
-    """Return sentences with their quantities in some units."""
+    """Return sentences with their quantities in the given units."""
     return tuple(one.in_units(units) if isinstance(one, Said) else one for one in sentences)
 
 
 def quoted(text: str) -> str:
-    """Return a text as it stands in the template of a sentence."""
+    """Escape the braces of a text for the template of a sentence."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 def read_units(names: Iterable[str], what: str) -> Units:
-    """Return the units of some symbols, one of angles and one of lengths at most.
+    """Return the units for the given symbols, at most one of angles and one of lengths.
 
     Raises
     ------
     BadUsage
-        Another symbol, or two of one dimension.
+        A symbol is neither, or two are of one dimension.
     """
     found: dict[str, str] = {}
     for name in names:
@@ -257,33 +257,33 @@ def _part(key: str, text: str, default: float = 0.0) -> Any:
 @one_line_repr
 @dataclass(frozen=True)
 class FitUncertainty:
-    """How well measured stops determine the numbers of a brake or a ramp; a calibration states it.
+    """Uncertainty of the parameters of a brake or a ramp fitted to measured stops, as a calibration states it.
 
     Parameters
     ----------
     parameters : tuple of str
-        What was fitted, p names of numbers of the brake or the ramp.
+        Names of the p fitted parameters of the brake or the ramp.
     sizes : (p,) tuple of float
-        Values that would explain a whole stop alone, in the unit of each.
+        Scales: values that would explain a whole stop alone, in the unit of each parameter.
     speeds : (2,) tuple of float
         The lowest and the highest speed of the measured stops, rad/s or m/s.
     freedom : float
-        Degrees of freedom of the scatter; 0 for an exact fit, which shows none.
+        Degrees of freedom of the scatter; 0 for an exact fit, which has no residuals.
     covariance : (p, p) tuple of tuple of float
-        Of the fitted numbers over their sizes; empty where there is no scatter.
+        Covariance of the fitted parameters divided by their scales; empty if there is no scatter.
     unseen : tuple of (p,) tuple of float
-        Directions of the numbers over their sizes in which the rows do not change at all.
+        Null directions of the scaled parameters: the measured rows do not depend on them.
     not_determined : tuple of str
-        The numbers that the rows do not determine by themselves.
+        Parameters that the measured rows alone do not determine.
     curved : bool
-        Whether the covariance holds near the conditions of the rows only.
+        Whether the covariance is valid only near the measured conditions, because the model is nonlinear.
     time, distance : float or None
-        Standard deviation of one stop about the computed one, s; rad or m. None where it is not known, or the
-        rows scatter in proportion.
+        Standard deviation of one stop about the computed one, s; rad or m. None if it is not known, or the
+        scatter is proportional to the value.
     time_share, distance_share : float or None
-        The same over the computed value. Where both are stated the rows do not tell which of them it is.
+        The same relative to the computed value. If both are stated, the data do not show which one applies.
     margin : float
-        By which the delay or the reaction is longer than the fitted one, s.
+        Margin by which the delay or the reaction exceeds the fitted one, s.
     """
 
     parameters: tuple[str, ...]
@@ -304,26 +304,26 @@ class FitUncertainty:
 @one_line_repr
 @dataclass(frozen=True)
 class Brake:
-    """A brake as a scene, a call or an option states it.
+    """A brake as stated in a scene, a call or an option.
 
     Parameters
     ----------
     torque, static_torque : float, optional
-        Dry part while it slides, and the most it holds at rest, N·m or N.
+        Dry friction torque when sliding, and the largest holding torque at rest, N·m or N.
     viscous : float
-        N·m·s/rad or N·s/m.
+        Viscous coefficient, N·m·s/rad or N·s/m.
     delay, engagement : float
-        From the signal until the drive is without power, and from there until the brake engages, s. A delay that
-        is not stated is 0, and reports of stops say so.
+        Time from the signal until the drive is without power, and from then until the brake engages, s. A delay that
+        is not stated is 0, and reports of stops note that.
     wear : float
-        Share of the dry parts that is left, 0 to 1.
+        Remaining fraction of the dry torques, 0 to 1.
     short_circuit, short_circuit_rate : float, optional
-        Of a motor whose windings are short-circuited: torque over rate near rest, N·m·s/rad or N·s/m, and
-        the rate of the largest torque, rad/s or m/s.
+        For a motor with short-circuited windings: torque per rate near rest, N·m·s/rad or N·s/m, and the rate of the
+        largest torque, rad/s or m/s.
     origin : str
-        Where the numbers come from, such as a data sheet or a calibration; reports of stops show it.
+        Source of the numbers, such as a data sheet or a calibration; reports of stops show it.
     uncertainty : FitUncertainty, optional
-        Of a calibration.
+        Uncertainty from a calibration.
     """
 
     joint: str
@@ -339,7 +339,7 @@ class Brake:
     uncertainty: FitUncertainty | None = None
 
     def law(self, effort: float) -> BrakeLaw:
-        """Return its law; ``effort`` (N·m or N) stands for a torque that is not stated."""
+        """Return the law of the brake; ``effort`` (N·m or N) replaces a torque that is not stated."""
         torque = self.wear * (effort if self.torque is None else self.torque)
         static = torque if self.static_torque is None else self.wear * self.static_torque
         rate = inf if self.short_circuit_rate is None else self.short_circuit_rate
@@ -348,17 +348,17 @@ class Brake:
 
 @dataclass(frozen=True)
 class BrakeLaw:
-    """What resists the rate of a freedom: a brake, or the friction and the damping of the joint itself.
+    """Force law that opposes the motion of a freedom: a brake, or the friction and damping of the joint itself.
 
-    The force is the dry part, against the sense of the motion, and a part that depends on the rate; see
-    :func:`rate_force`. At rest only the dry part holds.
+    The force is the sum of a dry part, opposite to the motion, and a part that depends on the rate, see
+    :func:`rate_force`. At rest only the dry part acts.
 
     Parameters
     ----------
     sliding, static : float
-        Dry part while it slides, and the most it holds at rest, N·m or N.
+        Dry friction when sliding, and the largest holding force at rest, N·m or N.
     viscous : float
-        N·m·s/rad or N·s/m.
+        Viscous coefficient, N·m·s/rad or N·s/m.
     short_circuit, short_circuit_rate : float
         k and ω₀ of k·ω/(1 + (ω/ω₀)²), N·m·s/rad and rad/s or N·s/m and m/s: a motor with short-circuited
         windings. The largest torque is k·ω₀/2, at ω₀.
@@ -371,7 +371,7 @@ class BrakeLaw:
     short_circuit_rate: float = _part("short_circuit_rate", "of the largest torque, rad/s, m/s", inf)
 
     def __add__(self, other: BrakeLaw) -> BrakeLaw:
-        """Return the law of both together on one freedom, of which one at most is that of a motor."""
+        """Return the combined law of two on one freedom, at most one of which has a short-circuited motor."""
         if self.short_circuit and other.short_circuit:
             raise BadUsage("two short-circuited motors brake one freedom", expected="one at most")
         both = {name: getattr(self, name) + getattr(other, name) for name in PARTS}
@@ -379,25 +379,25 @@ class BrakeLaw:
         return BrakeLaw(**both)
 
     def scaled(self, factor: float) -> BrakeLaw:
-        """Return the law of a brake whose torques are larger by a factor; the viscous part is the same."""
+        """Return the law with its torques multiplied by a factor; the viscous part is unchanged."""
         torques = ("sliding", "static", "short_circuit")
         return replace(self, **{name: factor * getattr(self, name) for name in torques})
 
     @property
     def without_dry_part(self) -> BrakeLaw:
-        """What depends on the rate."""
+        """The part that depends on the rate."""
         return replace(self, sliding=0.0, static=0.0)
 
     @property
     def without_linear_part(self) -> BrakeLaw:
-        """What neither a motor with a largest torque nor a damper does."""
+        """The part left to apply when a torque-limited motor does the dry part and a damper the viscous one."""
         return replace(self.without_dry_part, viscous=0.0)
 
     @property
     def peak_rates(self) -> tuple[float, ...]:
-        """Rates from 0 on at which the part that depends on the rate is largest, rad/s or m/s.
+        """Positive rate at which the rate-dependent part has a local maximum, rad/s or m/s; empty if there is none.
 
-        With a viscous part c that is where c (1 + x)² + k (1 - x) = 0 for the first time, x = (ω/ω₀)².
+        With a viscous part c it is the first root of c (1 + x)² + k (1 - x) = 0, x = (ω/ω₀)².
         """
         c, k = self.viscous, self.short_circuit
         if not k or k < 8.0 * c:
@@ -424,7 +424,7 @@ class BrakeLaw:
         return ", ".join(parts)
 
     def document(self) -> dict[str, float | None]:
-        """Return the parts by their keys in JSON; null stands for what is infinite."""
+        """Return the parts by their JSON keys; None (null) stands for infinity."""
         values = {part.metadata["key"]: getattr(self, part.name) for part in fields(self)}
         return {key: value if isfinite(value) else None for key, value in values.items()}
 
@@ -434,7 +434,7 @@ PARTS = tuple(part.name for part in fields(BrakeLaw))
 
 
 def rate_force(law: Any, rate: Any) -> Any:
-    """Return the part of a law that depends on the rate, against the rate, N·m or N; it is compiled too.
+    """Return the rate-dependent force of a law, opposite to the rate, N·m or N; the function is also compiled.
 
     Parameters
     ----------
@@ -447,18 +447,18 @@ def rate_force(law: Any, rate: Any) -> Any:
 
 
 def depends_on_rate(law: Any) -> bool:
-    """Return whether a law has a part that depends on the rate; it is compiled too."""
+    """Return True if a law has a part that depends on the rate; the function is also compiled."""
     return bool(law.viscous != 0.0 or law.short_circuit != 0.0)
 
 
 def dimension_of(key: str, slides: bool) -> str:
-    """Return the dimension of what is stated of the brake of a joint that slides or turns; empty of no number."""
+    """Return the dimension of a brake parameter for a sliding or a turning joint; empty if it is not a number."""
     units = {part.name: part.metadata["unit"] for part in fields(Brake) if part.metadata}
     return _DIMENSIONS[units[key]][slides] if key in units else ""
 
 
 def bad_number(brake: Brake) -> tuple[str, str] | None:
-    """Return the key of a number that no brake can have, and what is expected; None where there is none."""
+    """Return the key of an invalid number of a brake and the expected value; None if all are valid."""
     for part in fields(Brake):
         value = getattr(brake, part.name)
         if not part.metadata or value is None:
@@ -474,12 +474,12 @@ def bad_number(brake: Brake) -> tuple[str, str] | None:
 
 
 def contradiction(brake: Brake, effort: float, unit: str) -> tuple[str, str, str] | None:
-    """Return a key that contradicts the others, a clause on the brake, and what is expected; else None.
+    """Return a key that contradicts the others, a clause on the brake, and the expected value; None if there is none.
 
     Parameters
     ----------
     effort : float
-        Stands for a torque that is not stated, N·m or N; infinite where there is none.
+        Replaces a torque that is not stated, N·m or N; infinite if there is no effort limit.
     unit : "N·m" or "N"
     """
     torque, static = effort if brake.torque is None else brake.torque, brake.static_torque
@@ -494,7 +494,7 @@ def contradiction(brake: Brake, effort: float, unit: str) -> tuple[str, str, str
 
 
 def stated_keys() -> str:
-    """Return the keys of a brake, with units, for the help of an option."""
+    """Return the keys of a brake with their units, for the help text of an option."""
     return ", ".join(_grouped())
 
 
@@ -505,26 +505,26 @@ def _grouped() -> Iterator[str]:
         yield f"{names} ({unit})" if unit else names
 
 
-# The ramp of a drive in a controlled stop: stated in a scene, a call or by a calibration.
+# The deceleration ramp of a drive in a controlled stop, stated in a scene, a call or by a calibration.
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class Ramp:
-    """How the drive of a joint decelerates it to rest in categories 1 and 2.
+    """The ramp by which the drive of a joint decelerates it to rest in stop categories 1 and 2.
 
     Parameters
     ----------
     time : float, optional
-        Of the ramp, whatever the rate at which it begins, s.
+        Duration of the ramp, independent of the initial rate, s.
     deceleration : float, optional
-        Whatever the rate, rad/s² or m/s²; one of the two is stated.
+        Deceleration, independent of the initial rate, rad/s² or m/s²; exactly one of the two is stated.
     reaction : float, optional
-        From the signal until the ramp begins, s; by default the delay of the joint's brake.
+        Time from the signal until the ramp begins, s; by default the delay of the joint's brake.
     origin : str
-        Where the numbers come from, such as a data sheet or a calibration; reports of stops show it.
+        Source of the numbers, such as a data sheet or a calibration; reports of stops show it.
     uncertainty : FitUncertainty, optional
-        Of a calibration.
+        Uncertainty from a calibration.
     """
 
     joint: str
@@ -542,7 +542,7 @@ class Ramp:
             )
 
     def sentence(self, coordinate: str) -> Said:
-        """Return its numbers, and where they come from, for a joint whose coordinate is in rad or m."""
+        """Return a sentence with the numbers and their source; ``coordinate`` is the unit of the joint, rad or m."""
         origin, joint = quoted(self.origin or "stated"), quoted(self.joint)
         reaction = "" if self.reaction is None else f", {1e3 * self.reaction:.4g} ms after the signal"
         if self.time is not None:
@@ -551,25 +551,25 @@ class Ramp:
         return Said(f"{joint}: a ramp of {{}}{reaction} ({origin})", (self.deceleration, f"{coordinate}/s²"))
 
     def deceleration_from(self, rate: float) -> float:
-        """Return the deceleration from a rate (rad/s, m/s), rad/s² or m/s², positive; at rest any would do."""
+        """Return the deceleration from a rate (rad/s, m/s), rad/s² or m/s², positive; at rest it is arbitrary."""
         if self.deceleration is not None:
             return self.deceleration
         assert self.time is not None
         return abs(rate) / self.time or 1.0
 
 
-# Numbers that a mechanism may contain: how they are written, and the largest of them.
+# Parsing of numbers.
 
 
 def decimal(text: str) -> float:
-    """Return the number that a text states: ASCII digits, a point, an exponent; ``inf`` and ``nan`` too.
+    """Return the number that a text states: ASCII digits, a point, an exponent; also ``inf`` and ``nan``.
 
-    Every text of a user is read here. Python itself reads more: ``1_000``, and digits of other scripts.
+    All numbers of users are parsed here. Python's ``float`` accepts more: ``1_000``, and digits of other scripts.
 
     Raises
     ------
     ValueError
-        It is no number.
+        The text is not a number.
     """
     if "_" in text or not text.isascii():
         raise ValueError("no number")
@@ -581,14 +581,14 @@ def decimal(text: str) -> float:
 
 @dataclass(frozen=True)
 class Misfit:
-    """How far the successor of a joint stands off along a row before the joint is closed.
+    """The offset of a joint's successor along a row before the joint is assembled.
 
     Parameters
     ----------
     joint, component : str
         The row: a constraint and its component.
     value : float or None
-        The misfit, m or rad.
+        The offset, m or rad.
     sigma : float or None
         Its standard deviation, m or rad; misfits of different rows are independent.
     """
@@ -600,19 +600,19 @@ class Misfit:
 
     @property
     def name(self) -> str:
-        """The row as on the command line, ``JOINT.COMPONENT``."""
+        """The row as written on the command line, ``JOINT.COMPONENT``."""
         return f"{self.joint}.{self.component}"
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The largest load that misfits may cause in a joint.
+    """The limit of the load that misfits cause in a joint.
 
     Parameters
     ----------
     joint : str
     value : float
-        Of the joint's force, N; or of one component, N or N·m.
+        Limit of the joint's resultant force, N; or of one component, N or N·m.
     component : str
         Empty for the resultant force.
     """
@@ -623,5 +623,5 @@ class Limit:
 
     @property
     def name(self) -> str:
-        """As on the command line, ``JOINT`` or ``JOINT.COMPONENT``."""
+        """The name as written on the command line, ``JOINT`` or ``JOINT.COMPONENT``."""
         return f"{self.joint}.{self.component}" if self.component else self.joint

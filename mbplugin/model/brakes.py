@@ -1,4 +1,4 @@
-"""The brakes of a robot as forces: stated data, defaults from effort limits, and engagement times."""
+"""Brakes of a robot as forces: stated data, defaults from effort limits, engagement times; other applied forces."""
 
 from __future__ import annotations
 
@@ -40,30 +40,33 @@ from mbplugin.model.scene import Load, Payload, Scene, require_kind, require_tab
 from mbplugin.model.spatial import Array, JointSpring, Spring, units_of
 from mbplugin.phrases import listed, one_line_repr
 
-#: Relative to a velocity limit; full speed is the limit itself.
+#: A rate may exceed its velocity limit by this factor: full speed is the limit itself.
 _ABOVE = 1.0 + 1e-6
-#: A coordinate beyond its limit by less is rounding: rad or m, and parts of the value.
+#: A coordinate beyond its limit by less is a rounding error: rad or m, and relative to larger values.
 _ROUNDING = 1e-9
-#: No brake takes longer from the signal until power is off, or from there until it grips, s.
+#: Longest plausible delay and engagement time of a brake, s.
 _SLOWEST = 1.0
-#: No brake is stronger, relative to the effort limit of its joint.
+#: Largest plausible brake torque, relative to the effort limit of the joint.
 _STRONGEST = 20.0
 BrakeLike = Brake | Mapping[str, Any]
-#: Reaction delay of a joint of which nothing is stated, s: what fits the stopping times that makers of
-#: small robots publish.
+#: Delay assumed for a joint with no stated brake data, s; it fits the stopping times published by makers of small
+#: robots.
 ASSUMED_DELAY = 0.015
 _KEYS = tuple(field.name for field in fields(Brake) if field.name != "uncertainty")
-#: A controller returns generalised forces (nv,) in the order of ``qd_names``, N·m and N, at t, q, qd.
+#: A controller returns generalised forces (nv,) in the order of ``qd_names``, N·m and N, for t, q, qd.
 Controller = Callable[[float, Array, Array], Array]
 
 
-# Numbers that are probably mistyped or in another unit: degrees for radians, grams for kilograms.
+# Implausible numbers, probably mistyped or in another unit: degrees for radians, grams for kilograms.
 
 
 def implausible(
     mech: Mechanism, qd: Array, payloads: Sequence[Payload] = (), brakes: Sequence[JointBrake] = ()
 ) -> tuple[str, ...]:
-    """Return a sentence on rates above their limit, masses below zero, payloads above the robot's mass, strange brakes.
+    """Return warnings on implausible rates, masses, payloads and brakes, one sentence each.
+
+    These are rates above their limits, negative masses, payloads heavier than the robot, slow brakes, and brakes much
+    stronger than the effort limits.
 
     Parameters
     ----------
@@ -72,7 +75,6 @@ def implausible(
         rad/s and m/s.
     payloads : sequence of Payload
     brakes : sequence of JointBrake
-        Whose delays and engagements are milliseconds, and whose torques are near the effort limits.
     """
     return (
         *_rates(mech, qd),
@@ -84,7 +86,7 @@ def implausible(
 
 
 def weightless(scene: Scene) -> tuple[str, ...]:
-    """Return a sentence on the links that have a shape and no mass and move: they count as without mass."""
+    """Return a sentence on moving links that have a shape but no mass and are computed as massless."""
     group = rigid_groups(scene.mechanism)
     names = [
         body.name
@@ -100,14 +102,14 @@ def weightless(scene: Scene) -> tuple[str, ...]:
 
 
 def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = None) -> Array:
-    """Return q (nq,) as :func:`joint_vector` does, base (nq,) else, with a warning on each implausible coordinate.
+    """Return q (nq,) as :func:`joint_vector` does, with ``base`` (nq,) for others, and warn of implausible coordinates.
 
-    Of a vector those count that are not as in ``base`` or, without one, at home.
+    Of a vector, only coordinates that differ from ``base`` (without one, from the home pose) are checked.
 
     Warns
     -----
     ImplausibleValue
-        A coordinate beyond the limits of its joint, or of so many whole radians that degrees are meant.
+        A coordinate is beyond the limits of its joint, or a large whole number that is probably in degrees.
     """
     found = joint_vector(mech, q, base)
     if q is not None:
@@ -121,28 +123,28 @@ def stated_coordinates(mech: Mechanism, q: JointValues, base: Array | None = Non
 
 
 def with_coordinates(scene: Scene, values: Mapping[str, float | str]) -> Scene:
-    """Return the scene with some joint coordinates (rad, m) given; they are held when loops close."""
+    """Return the scene with the given joint coordinates (rad, m), which are kept when loops are closed."""
     q = stated_coordinates(scene.mechanism, values, scene.state.q)
     named = scene.state.named | set(values)
     return replace(scene, state=replace(scene.state, q=q, given=scene.state.given | named, named=named))
 
 
 def warn_of(sentences: Iterable[str]) -> None:
-    """Warn the one who called the package of implausible values, one sentence each.
+    """Issue a warning for each sentence, attributed to the caller of the package.
 
     Warns
     -----
     ImplausibleValue
-        For each sentence; the command line prints each once.
+        For each sentence; the command line prints each one once.
     """
     for sentence in sentences:
         warnings.warn(sentence, ImplausibleValue, stacklevel=_outside())
 
 
 def meant_in_degrees(pair: Pair | None, value: float) -> bool:
-    """Whether a coordinate of more than half a turn, rad, is within the limits of its joint as degrees.
+    """Return True if a coordinate (rad) of more than half a turn would be within its limits if it were in degrees.
 
-    One that was written in degrees is not.
+    A value that was converted from degrees is excluded by its digits.
     """
     if pair is None or len(pair.freedoms) != 1 or not _is_short(value):
         return False
@@ -151,7 +153,7 @@ def meant_in_degrees(pair: Pair | None, value: float) -> bool:
 
 
 def _outside() -> int:
-    """Return how many calls above the caller of this function the package was entered."""
+    """Return the ``stacklevel`` of the first caller outside the package, counted from the caller of this function."""
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_own(frame.f_globals.get("__name__", "")):
         depth, frame = depth + 1, frame.f_back
@@ -163,12 +165,12 @@ def _is_own(module: str) -> bool:
 
 
 def _is_short(value: float) -> bool:
-    """Whether six digits write a number: whoever wrote it with a unit of angles, such as 300deg, left more."""
+    """Return True if six digits represent a number; one converted from another unit, such as 300deg, has more."""
     return float(f"{value:g}") == value
 
 
 def _coordinates(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
-    """Yield a sentence on every coordinate, rad or m, that is implausible."""
+    """Yield a sentence on each implausible coordinate, rad or m."""
     for name, value in q.items():
         pair = mech.pair_by_name.get(name)
         if pair is None or len(pair.freedoms) != 1:
@@ -186,14 +188,14 @@ def _coordinates(mech: Mechanism, q: Mapping[str, float]) -> Iterator[str]:
 
 
 def masses_below_zero(mech: Mechanism) -> Iterator[str]:
-    """Yield a sentence on every body of negative mass."""
+    """Yield a sentence on each body with negative mass."""
     for body in mech.bodies:
         if body.mass < 0:
             yield f"the mass of {body.name} is {body.mass:g} kg, and what follows is no motion of a robot: correct it"
 
 
 def _rates(mech: Mechanism, qd: Array) -> Iterator[str]:
-    """Yield a sentence on every rate of qd (nv,), rad/s and m/s, above its velocity limit."""
+    """Yield a sentence on each rate of qd (nv,), rad/s and m/s, above its velocity limit."""
     for pair in mech.pairs:
         joint = mech.tree.joint_of_pair.get(pair.name)
         if joint is None or len(pair.freedoms) != 1:
@@ -244,26 +246,26 @@ def _torques(mech: Mechanism, brakes: Sequence[JointBrake]) -> Iterator[str]:
 @one_line_repr
 @dataclass(frozen=True)
 class JointBrake:
-    """A brake with all its numbers.
+    """A brake with all its parameters filled in.
 
     Parameters
     ----------
     law : BrakeLaw
-        Wear included.
+        Law with wear included.
     delay : float
-        From the signal until the drive is without power, s.
+        Time from the signal until the drive is without power, s.
     engagement : float
-        From there until the brake grips, s.
+        Time from then until the brake grips, s.
     assumed : tuple of str
-        What was not stated, one phrase each.
+        Assumptions for values that were not stated, one phrase each.
     origin : str
-        Where the numbers come from, as far as that is stated.
+        Source of the numbers, as far as stated.
     wear : float
-        Share of the dry parts that is left; the law has it already.
+        Remaining fraction of the dry torques; already included in the law.
     at_once : bool
-        It grips with the signal, as nothing is stated about its times.
+        Whether the brake grips with the signal, because no times are stated.
     uncertainty : FitUncertainty or None
-        Of a calibration.
+        Uncertainty from a calibration.
     """
 
     joint: str
@@ -279,7 +281,7 @@ class JointBrake:
 
     @property
     def sentence(self) -> str:
-        """Its numbers, and where they come from."""
+        """A sentence with the numbers of the brake and their source."""
         units = units_of(self.freedom)
         law = self.law.words(units.force, units.rate) + (
             f" (wear {self.wear:g} included)" if self.wear != 1 else ""
@@ -291,19 +293,19 @@ class JointBrake:
 
     @property
     def engagement_time(self) -> float:
-        """From the signal until the brake grips, s."""
+        """Time from the signal until the brake grips, s."""
         return self.delay + self.engagement
 
     def force(self, signal: float = 0.0) -> BrakeForce:
-        """Return the braking force after a signal at a time (s)."""
+        """Return the braking force for a signal at a given time (s)."""
         closes = signal + self.engagement_time
         return BrakeForce(self.joint, self.freedom, self.law, closes, self.assumed, self.at_once)
 
 
 def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrake, ...]:
-    """Return stated brakes with what they leave out filled in.
+    """Read stated brakes and fill in the missing values.
 
-    A torque that is not stated is the effort limit of the joint; a static one is the sliding one.
+    A missing torque is the effort limit of the joint; a missing static torque is the sliding one.
 
     Parameters
     ----------
@@ -313,11 +315,11 @@ def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrak
     Raises
     ------
     UnknownName
-        No such joint, or an unknown key.
+        A joint or a key is unknown.
     BadUsage
-        A joint without exactly one freedom, two brakes on one joint, or no torque to be had.
+        A joint does not have exactly one freedom, has two brakes, or has neither a stated torque nor an effort limit.
     BadNumber
-        A number that is negative or not finite.
+        A number is not valid, such as negative or not finite.
     """
     found = tuple(_read(mech, brake) for brake in brakes)
     for k, brake in enumerate(found):
@@ -329,7 +331,7 @@ def read_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrak
 def signalled_brakes(
     mech: Mechanism, own: tuple[Brake, ...], brakes: Iterable[BrakeLike] | None, signal: float | None
 ) -> tuple[tuple[JointBrake, ...], float]:
-    """Return the brakes that grip during a motion, those given or after a mere signal a scene's own, and its time, s.
+    """Return the brakes of a motion and the time of their signal, s: those given, else, with a signal, the scene's own.
 
     Raises
     ------
@@ -347,7 +349,7 @@ def signalled_brakes(
 
 
 def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBrake, ...]:
-    """Return the brakes of all joints: the stated ones, and assumed ones at joints with an effort limit.
+    """Return the brakes of all joints: stated ones, and assumed ones for joints with an effort limit.
 
     Raises
     ------
@@ -369,7 +371,7 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
 
 
 def no_brakes(mech: Mechanism) -> BadUsage:
-    """Return the error of a stop of a robot that nothing brakes."""
+    """Return the error for a stop of a robot without brakes."""
     return BadUsage(
         f"no joint of {mech.name!r} has a brake or an effort limit",
         remedy="state a [[brake]] in a scene, or --brake JOINT:torque=TORQUE"
@@ -378,7 +380,7 @@ def no_brakes(mech: Mechanism) -> BadUsage:
 
 
 def stated_ramps(mech: Mechanism, ramps: Iterable[Ramp], joints: Collection[str]) -> tuple[str, ...]:
-    """Return the ramps of some joints, one sentence each."""
+    """Return one sentence for the ramp of each given joint."""
     return tuple(
         ramp.sentence(units_of(mech.pair_by_name[ramp.joint].kind.free[0]).coordinate)
         for ramp in ramps
@@ -387,19 +389,19 @@ def stated_ramps(mech: Mechanism, ramps: Iterable[Ramp], joints: Collection[str]
 
 
 def speeds_sentence(mech: Mechanism, what: str, speeds: Mapping[str, float]) -> Said:
-    """Return the speeds of joints, rad/s or m/s, in one sentence."""
+    """Return one sentence with the speeds of joints, rad/s or m/s."""
     named = ", ".join(f"{quoted(axis)} {{}}" for axis in speeds)
     rates = [units_of(mech.pair_by_name[axis].kind.free[0]).rate for axis in speeds]
     return Said(f"{what}: {named}", *zip(speeds.values(), rates, strict=True))
 
 
 def stated_brakes(brakes: Iterable[JointBrake]) -> tuple[str, ...]:
-    """Return the brakes that are stated in full, one sentence each."""
+    """Return one sentence for each brake that is stated in full."""
     return tuple(brake.sentence for brake in brakes if not brake.assumed)
 
 
 def brakeless(mech: Mechanism, brakes: Iterable[JointBrake]) -> tuple[str, ...]:
-    """Return one sentence for each joint that a stop finds without a brake, and why."""
+    """Return one sentence for each joint without a brake, with the reason."""
     zero, unstated = unbraked_joints(mech, {brake.joint for brake in brakes})
     return (
         *(f"joint {joint} has no brake: its effort limit is 0" for joint in zero),
@@ -408,7 +410,7 @@ def brakeless(mech: Mechanism, brakes: Iterable[JointBrake]) -> tuple[str, ...]:
 
 
 def unbraked_for_freedoms(mech: Mechanism) -> tuple[str, ...]:
-    """Return a sentence on every joint that gets no brake for its effort limit: it has several freedoms."""
+    """Return one sentence for each joint with an effort limit that gets no brake because it has several freedoms."""
     return tuple(
         f"{pair.name}: an effort limit, but {len(pair.kind.free)} freedoms: no brake is assumed"
         for pair in mech.pairs
@@ -422,7 +424,7 @@ def _effort(pair: Pair) -> float:
 
 
 def brake_in_si(mech: Mechanism, brake: BrakeLike) -> Brake:
-    """Return a brake with numbers in SI units where it states texts with units."""
+    """Return a brake with texts with units converted to numbers in SI units."""
     if isinstance(brake, Mapping):
         require_table("brake", brake, _KEYS, 50)
         brake = Brake(**brake)
@@ -501,7 +503,7 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBra
 
 
 def stated_brake(brake: JointBrake) -> Brake:
-    """Return a brake as it would be stated with all its numbers, wear included."""
+    """Return a brake as a statement of all its numbers, wear included."""
     law = brake.law
     return Brake(
         brake.joint,
@@ -519,22 +521,22 @@ def stated_brake(brake: JointBrake) -> Brake:
 
 # The forces on a moving mechanism: loads, payloads, springs, dampers, friction, armature.
 #
-# Forces of a joint work on its rates, so one description serves absolute and joint coordinates.
+# Joint forces act on joint rates, so that one description serves absolute and joint coordinates.
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class BrakeForce:
-    """What a brake does to one freedom from the time on at which it grips.
+    """The force of a brake on one freedom from the time when it grips.
 
     Parameters
     ----------
     closes : float
-        s.
+        Time at which the brake grips, s.
     assumed : tuple of str
-        What was not stated, one phrase each.
+        Assumptions for values that were not stated, one phrase each.
     at_once : bool
-        It grips with the signal, as nothing is stated about its times.
+        Whether the brake grips with the signal, because no times are stated.
     """
 
     joint: str
@@ -548,7 +550,7 @@ class BrakeForce:
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class AppliedForces:
-    """Everything but constraints and gravity that makes a mechanism move or stop.
+    """The applied forces on a mechanism, besides constraints and gravity, and added masses.
 
     Parameters
     ----------
@@ -557,15 +559,15 @@ class AppliedForces:
     payloads : tuple of Payload
         Masses that move with a body.
     torques : mapping
-        Constant force of a joint rate, N·m or N, by its name.
+        Constant generalised forces by joint rate, N·m or N.
     armature : mapping
-        Inertia that a drive adds to a joint rate, kg·m² or kg, by its name.
+        Inertias that drives add, by joint rate, kg·m² or kg.
     damping : bool
-        Whether the viscous damping that the file states for its joints counts.
+        Whether the viscous damping stated in the file is applied.
     friction : bool
-        Whether the dry friction that the file states for its joints counts.
+        Whether the dry friction stated in the file is applied.
     controller : callable, optional
-        Generalised forces at (t, q, qd).
+        Generalised forces as a function of (t, q, qd).
     """
 
     loads: tuple[Load, ...] = ()
@@ -580,18 +582,18 @@ class AppliedForces:
     brakes: tuple[BrakeForce, ...] = ()
 
 
-#: Only gravity, and what the file says of its joints.
+#: Only gravity, and the damping and friction stated in the file.
 NO_FORCES = AppliedForces()
 
 
 def scene_actions(scene: Scene) -> AppliedForces:
-    """Return the loads, payloads and springs of a scene, and J·n² of its actuators."""
+    """Return the loads, payloads and springs of a scene, and the armature J·n² of its actuators."""
     armature = {a.joint: a.armature * a.gear_ratio**2 for a in scene.actuators if a.armature}
     return with_springs(AppliedForces(scene.loads, scene.payloads, armature=armature), scene.springs)
 
 
 def with_springs(actions: AppliedForces, springs: Iterable[Spring | JointSpring]) -> AppliedForces:
-    """Return actions with more springs."""
+    """Return the applied forces with additional springs."""
     springs = tuple(springs)
     return replace(
         actions,
@@ -601,14 +603,14 @@ def with_springs(actions: AppliedForces, springs: Iterable[Spring | JointSpring]
 
 
 def rate_values(mech: Mechanism, values: Mapping[str, float], what: str) -> Array:
-    """Return values by rate name as a vector (nv,), zero where none is given.
+    """Return values by rate name as a vector (nv,), zero for rates without one.
 
     Raises
     ------
     UnknownName
-        A name that is no joint rate.
+        A name is not that of a joint rate.
     BadNumber
-        A value that is not finite.
+        A value is not finite.
     """
     out = np.zeros(len(mech.qd_names))
     for name, value in values.items():
@@ -629,12 +631,12 @@ def rate_values(mech: Mechanism, values: Mapping[str, float], what: str) -> Arra
 
 
 def rest_values(mech: Mechanism, springs: Sequence[JointSpring]) -> tuple[Array, Array]:
-    """Return stiffness (nv,) and the coordinate without force (nv,) of every rate's springs.
+    """Return the total spring stiffness (nv,) and the unloaded coordinate (nv,) for each joint rate.
 
     Raises
     ------
     UnknownName
-        A spring of a joint whose rate is not the derivative of one coordinate.
+        A spring is on a joint whose rate is not the derivative of one coordinate.
     """
     k = np.zeros(len(mech.qd_names))
     moment = np.zeros_like(k)

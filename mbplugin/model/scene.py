@@ -1,4 +1,4 @@
-"""The scene: a mechanism, its state, the forces on it, and the place in the files of each element."""
+"""The scene: a mechanism, its state, the forces on it, and the file location of each element."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
 from mbplugin.phrases import counted, cut_short, listed, one_line, one_line_repr
 
 #: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
-#: itself, or names a literal of it: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
+#: itself, or names one of its literals: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
 OriginKey = tuple[str, str, str]
-#: Part of a body that no file names: a reader made it, between two joints of one body for example.
+#: Part that marks a body made by a reader and not named in any file, such as one between two joints of one body.
 MADE = "made"
 LOAD_KEYS = ("body", "force", "torque", "point", "frame")
 PAYLOAD_KEYS = ("body", "mass", "com", "inertia")
-#: Characters of a table in a message.
+#: Longest text of a table in a message, characters.
 _SHORT = 60
 
 
-# Functions of a joint besides guiding: it is driven, braked, limited, locked or coupled.
+# Roles of a joint besides guidance: it is driven, braked, limited, locked, coupled or sprung.
 #
-# A joint without any of these functions is passive. Only a passive joint can get a less restrictive type
-# without the loss of a motor, a brake or an end stop.
+# A joint without any of these roles is passive. Only a passive joint can be given a less restrictive type
+# without losing a motor, a brake or an end stop.
 
 
 @dataclass(frozen=True)
 class Duty:
-    """What a joint does.
+    """A role of a joint.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ class Duty:
 def duties(model: Scene | Mechanism) -> dict[str, tuple[Duty, ...]]:
     """Return the roles of every joint that is not passive, by name in file order.
 
-    A finite effort limit above zero stands for a drive; an effort limit of zero says that there is none.
+    A finite effort limit above zero counts as a drive; an effort limit of zero means that there is none.
 
     Parameters
     ----------
     model : Scene or Mechanism
-        A scene also states brakes, ramps, actuators, timed locks, springs, and which joints a file gives a drive.
+        A scene also states brakes, ramps, actuators, timed locks, springs, and the joints with a drive in the file.
     """
     mech = mechanism_of(model)
     found: dict[str, list[Duty]] = {pair.name: list(_of_pair(pair)) for pair in mech.pairs}
@@ -112,21 +112,21 @@ def _of_scene(scene: Scene) -> Iterator[tuple[str, Duty]]:
             yield pair_and_freedom(spring.joint, pairs)[0], Duty("spring", "a spring")
 
 
-# The elements of a model file as written: names, attributes and places, for rules about the text.
+# The elements of a model file as written: names, attributes and locations, for rules about the text.
 
 
-# a tuple, because a large file has ten thousand of them
+# a tuple, which is cheap to make: a large file has ten thousand of them
 class Written(NamedTuple):
     """An element as written.
 
     Parameters
     ----------
     tag : str
-        With its prefix, as in ``drake:joint``.
+        Tag with its prefix, as in ``drake:joint``.
     text : str
-        In one line.
+        Text on one line.
     parent : int
-        Position of the element that contains it; -1 for the root.
+        Index of the enclosing element; -1 for the root.
     """
 
     tag: str
@@ -142,7 +142,7 @@ class Written(NamedTuple):
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Document:
-    """The elements of one model file in file order, without nesting: files nest deeply.
+    """The elements of one model file as a flat list in file order, since files can be nested deeply.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class Document:
     elements : tuple of Written
         The root is the first.
     prefix : str
-        Stands before every name of the file in the scene: ``model/``.
+        Prefix that every name of the file has in the scene: ``model/``.
     """
 
     format: str
@@ -165,7 +165,7 @@ class Document:
 
     @cached_property
     def inner(self) -> Mapping[int, tuple[int, ...]]:
-        """The positions of the elements directly in an element."""
+        """Indices of the child elements, by the index of the parent."""
         found: dict[int, list[int]] = {}
         for position, element in enumerate(self.elements):
             found.setdefault(element.parent, []).append(position)
@@ -174,62 +174,62 @@ class Document:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """An element of a document and the way to those inside it."""
+    """An element of a document, with access to the elements inside it."""
 
     document: Document
     position: int
 
     @property
     def written(self) -> Written:
-        """The element."""
+        """The element as written."""
         return self.document.elements[self.position]
 
     @property
     def tag(self) -> str:
-        """The name of the element, with its prefix."""
+        """The tag of the element, with its prefix."""
         return self.written.tag
 
     @property
     def origin(self) -> Origin:
-        """Where the element is written."""
+        """The location of the element."""
         return self.written.origin
 
     @property
     def text(self) -> str:
-        """The text of the element in one line."""
+        """The text of the element on one line."""
         return self.written.text
 
     @property
     def name(self) -> str:
-        """The attribute ``name``, as the element is called in the scene; empty where there is none."""
+        """The name of the element in the scene: its attribute ``name`` with the document's prefix; empty if absent."""
         stated = self.get("name")
         return self.document.prefix + stated if stated else ""
 
     def get(self, attribute: str) -> str:
-        """Return an attribute without blanks around it; empty where there is none."""
+        """Return an attribute, stripped; empty if absent."""
         return self.written.attributes.get(attribute, "").strip()
 
     def has(self, attribute: str) -> bool:
-        """Return whether an attribute is written."""
+        """Return True if the attribute is present."""
         return attribute in self.written.attributes
 
     def children(self, *tags: str) -> Iterator[Node]:
-        """Yield the elements directly inside, of some tags or all."""
+        """Yield the child elements, all or those with given tags."""
         for position in self.document.inner.get(self.position, ()):
             if not tags or self.document.elements[position].tag in tags:
                 yield Node(self.document, position)
 
     def child(self, tag: str) -> Node | None:
-        """Return the first element of a tag directly inside."""
+        """Return the first child element with a tag; None if there is none."""
         return next(self.children(tag), None)
 
     def descendants(self, *tags: str) -> Iterator[Node]:
-        """Yield the elements inside, at any depth, in file order."""
+        """Yield the elements inside at any depth, all or those with given tags, in file order."""
         inside = {self.position}
         for position in range(self.position + 1, len(self.document.elements)):
             element = self.document.elements[position]
             if element.parent not in inside:
-                # file order: what follows is outside
+                # in file order, all following elements are outside too
                 return
             inside.add(position)
             if not tags or element.tag in tags:
@@ -239,14 +239,14 @@ class Node:
 @one_line_repr
 @dataclass(frozen=True)
 class Request:
-    """The arguments of ``load``, kept in the scene so that it can be loaded again.
+    """The arguments of ``load``, stored in the scene so that it can be loaded again.
 
     Parameters
     ----------
     path : str
-        The file; ``<stdin>`` for text that was handed over.
+        The file; ``<stdin>`` for text that was passed in.
     text : str, optional
-        The content, where it was handed over rather than read.
+        The content if it was passed in rather than read from a file.
     package_dirs : tuple of str
         Folders in which ``package://`` and relative names are searched.
     base : "fixed" or "free", optional
@@ -254,11 +254,11 @@ class Request:
     snap_angles : bool
         Read rounded angle literals as fractions of π.
     xacro_unsafe : bool
-        Expand xacro as the program does, whatever it runs or reads.
+        Expand Xacro without restrictions, as the ``xacro`` program does: the file may run code and read any file.
     xacro_args : tuple of (str, str)
-        Names and values of xacro's arguments.
+        Names and values of the Xacro arguments.
     massless : "zero" or "pybullet"
-        What links of a URDF without ``<inertial>`` weigh: nothing, or 1 kg with 1 kg·m² as in PyBullet.
+        Mass and inertia of URDF links without ``<inertial>``: none, or 1 kg and 1 kg·m² as in PyBullet.
     """
 
     path: str
@@ -279,7 +279,7 @@ class Request:
 @one_line_repr
 @dataclass(frozen=True)
 class Origin:
-    """Where an element was written: file, line (from 1) and the literal text."""
+    """The location of an element: file, line (from 1; 0 if unknown) and the literal text."""
 
     file: str
     line: int
@@ -292,9 +292,9 @@ class Origin:
 @one_line_repr
 @dataclass(frozen=True)
 class Defect:
-    """Something a reader saw and could read past; a rule of the same code reports it.
+    """A defect that does not stop a reader; the rule with the same code reports it.
 
-    ``severity`` is stated where it weighs less or more than the rule says; empty: as the rule says.
+    ``severity`` overrides that of the rule, unless it is empty.
     """
 
     code: str
@@ -321,17 +321,17 @@ class Shape:
     X_LS : Pose
         Shape frame in the link frame.
     mesh : str
-        The mesh's file as written.
+        The mesh file name as written.
     beside : str
-        The model file next to which it is looked up, in a scene; empty: the file that was asked for.
+        In a scene, the model file relative to which ``mesh`` is looked up; empty means the requested file.
     points : tuple of (x, y, z)
-        Of a ``hull``: what it is wrapped around, in the shape frame, m.
+        For a ``hull``, the points that it encloses, in the shape frame, m.
     rgba : tuple of float
-        Colour and opacity, 0 to 1; empty where none is stated.
+        Colour and opacity, 0 to 1; empty if none is stated.
     seen : bool
-        Of a shape for contact: whether it is shown as well.
+        Whether a collision shape is also visible.
     triangles : ((n, 3) array, (m, 3) array of int), optional
-        Vertices and their triangles of a ``mesh`` that has no file of its own, before its scale.
+        Unscaled vertices and triangles of a ``mesh`` without a file.
     """
 
     role: str
@@ -349,18 +349,18 @@ class Shape:
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class State:
-    """Joint coordinates and rates in the order of q_names and qd_names, and which of them are stated by whom.
+    """Joint coordinates and rates in the order of q_names and qd_names, and who stated which of them.
 
-    What is stated holds exactly and the rest follows, see :mod:`mbplugin.constraints.stated_state`.
+    Stated values are kept exactly and the others are computed from them, see :mod:`mbplugin.constraints.stated_state`.
 
     Parameters
     ----------
     q : (nq,) array
     qd : (nv,) array
     given, given_rates : frozenset of str
-        The coordinates and rates that somebody states: the file or the caller.
+        The coordinates and rates stated by the file or the caller.
     named, named_rates : frozenset of str
-        Those among them that the caller states, who outranks the file.
+        Those of them stated by the caller, who takes precedence over the file.
     """
 
     q: Array
@@ -386,7 +386,7 @@ class Load:
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Stiffness:
-    """Stiffness of a pair (6×6, N/m and N·m/rad, in its predecessor frame) or a body's beam section."""
+    """The stiffness of a pair (6×6, N/m and N·m/rad, in its predecessor frame), or the beam section of a body."""
 
     pair: str = ""
     matrix: Array | None = None
@@ -405,14 +405,14 @@ class Payload:
     inertia: Array
 
     def scaled(self, share: float) -> Payload:
-        """Return the same body with a share of its mass."""
+        """Return the payload with a fraction of its mass and inertia."""
         return replace(self, mass=share * self.mass, inertia=share * self.inertia)
 
 
 @one_line_repr
 @dataclass(frozen=True)
 class Actuator:
-    """Rotor inertia (kg·m², motor side), gear ratio and braking of a joint's drive (rad/s² or m/s²)."""
+    """Rotor inertia (kg·m², motor side), gear ratio and braking deceleration (rad/s² or m/s²) of a joint's drive."""
 
     joint: str
     armature: float = 0.0
@@ -423,17 +423,17 @@ class Actuator:
 @one_line_repr
 @dataclass(frozen=True)
 class ActuatorLaw:
-    """How an actuator makes a force of its command, in the terms of MJCF's ``<general>``; nothing here simulates it.
+    """The force law of an actuator in the terms of MJCF's ``<general>``; it is only converted, not simulated.
 
     Parameters
     ----------
     name : str
     joint : str
-        That it drives; empty for a tendon, a site, a body or a free root, which ``attributes`` names first.
+        The driven joint; empty for a tendon, a site, a body or a free root, which ``attributes`` names first.
     attributes : tuple of (str, str)
-        Gear, gain, bias, dynamics and ranges that are not those of a plain motor, in SI units.
+        Gear, gain, bias, dynamics and ranges that differ from those of a plain motor, in SI units.
     obstacle : str
-        Why it cannot be written on a joint, a clause; empty where it can.
+        A clause that says why the actuator cannot be written on a joint; empty if it can.
     """
 
     name: str
@@ -445,7 +445,7 @@ class ActuatorLaw:
 @one_line_repr
 @dataclass(frozen=True)
 class LintOptions:
-    """The ``[lint]`` table of a scene; None means the default."""
+    """The ``[lint]`` table of a scene; None stands for the default."""
 
     tolerance: float | None = None
     planar: str | None = None
@@ -472,19 +472,19 @@ class Scene:
     defects : tuple of Defect
     shapes : mapping of body name to tuple of Shape
     loads, stiffness, brakes, payloads, actuators, locks, springs, ramps, misfits, limits, holds : tuple
-        ``locks`` contains locks with times; permanent locks are in the mechanism. ``holds`` are times of constraints of
-        the mechanism that are active only for a while.
+        ``locks`` contains the timed locks; permanent locks are in the mechanism. ``holds`` gives the intervals of
+        those constraints of the mechanism that are active only temporarily.
     options : LintOptions
     request : Request or None
-        None for a live client.
+        The arguments of ``load``; None for a live client.
     actuated : tuple of str
         Joints with an explicit drive in the file: a transmission, a command interface, an actuator.
     documents : tuple of Document
-        The elements of the URDFs as written.
+        The elements of the URDF files as written.
     actuator_laws : tuple of ActuatorLaw
-        In the order of an MJCF file.
+        The actuators of an MJCF file, in file order.
     base_open : bool
-        Whether it is not stated what holds the root: the format cannot, and the caller did not.
+        Whether neither the file format nor the caller states if the root is fixed.
     """
 
     mechanism: Mechanism
@@ -519,7 +519,7 @@ class Scene:
         return one_line(self, self.mechanism.name, (*facts, counted(len(self.files), "file")))
 
     def __getitem__(self, name: str) -> NoReturn:
-        """Refuse a name: a body and a pair may have the same."""
+        """Refuse access by name, since a body and a pair may share one."""
         bodies, pairs = [body.name for body in self.mechanism.bodies], self.mechanism.pair_by_name
         remedy = suggestion(name, (*bodies, *pairs))
         if name in pairs:
@@ -535,7 +535,7 @@ def mechanism_of(model: Scene | Mechanism) -> Mechanism:
     Raises
     ------
     BadUsage
-        Neither of them: a path or a client id that was not loaded.
+        The value is neither, such as a path or a client id that was not loaded.
     """
     if isinstance(model, Scene):
         return model.mechanism
@@ -549,14 +549,14 @@ def mechanism_of(model: Scene | Mechanism) -> Mechanism:
 
 
 def state_at_home(mech: Mechanism) -> State:
-    """Return the state at which all joint frames coincide, at rest."""
+    """Return the home state: all joint frames coincide, at rest."""
     from mbplugin.model.mechanism.kinematics import home
 
     return State(home(mech), np.zeros(len(mech.qd_names)))
 
 
 def in_coordinates_of(mech: Mechanism, before: Mechanism, state: State) -> State:
-    """Return a state of a mechanism in the coordinates of one that has some of its joints only."""
+    """Restrict a state of mechanism ``before`` to ``mech``, whose joint coordinates are a subset."""
     q, qd = (
         dict(zip(names, values, strict=True))
         for names, values in ((before.q_names, state.q), (before.qd_names, state.qd))
@@ -573,12 +573,12 @@ def in_coordinates_of(mech: Mechanism, before: Mechanism, state: State) -> State
 
 
 def as_scene(model: Scene | Mechanism) -> Scene:
-    """Return a scene as it is, and a mechanism as a scene at home, at rest."""
+    """Return a scene unchanged, or a mechanism as a scene at its home pose, at rest."""
     return model if isinstance(model, Scene) else Scene(model, state_at_home(model))
 
 
 def state_of(model: Scene | Mechanism) -> tuple[Mechanism, Array | None, Array | None]:
-    """Return the mechanism with the joint coordinates and rates of the scene; None for a bare mechanism."""
+    """Return the mechanism and the scene's joint coordinates and rates, which are None for a mechanism alone."""
     mechanism = mechanism_of(model)
     if isinstance(model, Scene):
         return mechanism, model.state.q, model.state.qd
@@ -586,12 +586,12 @@ def state_of(model: Scene | Mechanism) -> tuple[Mechanism, Array | None, Array |
 
 
 def option_of(model: Scene | Mechanism, name: str, default: Any) -> Any:
-    """Return an entry of the scene's ``[lint]`` table, or the default where it states none."""
+    """Return an entry of the scene's ``[lint]`` table, or the default if it states none."""
     value = getattr(model.options, name) if isinstance(model, Scene) else None
     return default if value is None else value
 
 
-# Loads, payloads and misfits, given as values or as tables, and checked.
+# Loads, payloads and misfits: read from objects or tables, and checked.
 
 
 LoadLike = Load | Mapping[str, Any]
@@ -601,19 +601,19 @@ PayloadLike = Payload | Mapping[str, Any]
 
 
 def require_table(kind: str, table: Mapping[str, Any], keys: Sequence[str], value: object) -> None:
-    """Require that a table names what it is about, as its first key, and has no unknown key.
+    """Require that a table names its subject under the first key and has no unknown keys.
 
     Parameters
     ----------
     keys : sequence of str
-        The name and the main number first. A name as a key, with its number, is a frequent slip.
+        The keys of the name and of the main number come first. A frequent mistake is the name as a key with its number.
     value : object
-        A number for the example of what to write.
+        A number for the example in the message.
 
     Raises
     ------
     BadUsage, UnknownName
-        It names nothing; an unknown key.
+        The table names no subject, or has an unknown key.
     """
     first, main = keys[:2]
     if not isinstance(table.get(first), str):
@@ -634,12 +634,12 @@ def require_table(kind: str, table: Mapping[str, Any], keys: Sequence[str], valu
 
 
 def require_kind(kind: str, value: object, wanted: type, keys: Sequence[str]) -> None:
-    """Require that an element of a list of loads, payloads or brakes is one.
+    """Require that an element of a list of loads, payloads or brakes has the right type.
 
     Raises
     ------
     BadUsage
-        Something else, such as a name, or a key of a table that stands where a list belongs.
+        It is something else, such as a name, or a key because a table was given instead of a list.
     """
     if not isinstance(value, wanted):
         raise BadUsage(
@@ -649,7 +649,7 @@ def require_kind(kind: str, value: object, wanted: type, keys: Sequence[str]) ->
 
 
 def read_loads(mech: Mechanism, loads: Iterable[LoadLike]) -> tuple[Load, ...]:
-    """Return loads with every body known and every number finite.
+    """Read loads and check that every body exists and every number is finite.
 
     Parameters
     ----------
@@ -660,9 +660,9 @@ def read_loads(mech: Mechanism, loads: Iterable[LoadLike]) -> tuple[Load, ...]:
     Raises
     ------
     UnknownName
-        A body that does not exist, or an unknown key.
+        A body does not exist, or a key is unknown.
     BadNumber
-        Not three finite numbers.
+        A vector is not three finite numbers.
     """
     return tuple(_load(mech, load) for load in loads)
 
@@ -687,7 +687,7 @@ def _load(mech: Mechanism, load: LoadLike) -> Load:
 
 
 def read_payloads(mech: Mechanism, payloads: Iterable[PayloadLike]) -> tuple[Payload, ...]:
-    """Return payloads with every body known; arguments and errors as for :func:`read_loads`.
+    """Read payloads and check that every body exists; arguments and errors as for :func:`read_loads`.
 
     A mapping has the keys of a scene's ``[[payload]]``: body, mass (kg), com (m), inertia (kg·m²; 3
     moments, or the matrix).
@@ -696,7 +696,7 @@ def read_payloads(mech: Mechanism, payloads: Iterable[PayloadLike]) -> tuple[Pay
 
 
 def replaced_payloads(payloads: Sequence[Payload]) -> tuple[str, ...]:
-    """Return a note on the payloads of a scene in whose place others are stated."""
+    """Return a note that the stated payload replaces those of the scene; empty if the scene has none."""
     if not payloads:
         return ()
     names = listed([f"{one.mass:g} kg at {one.body}" for one in payloads])
@@ -722,14 +722,14 @@ def _payload(mech: Mechanism, payload: PayloadLike) -> Payload:
 
 
 def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float], what: str = "misfit") -> Array:
-    """Return the stated misfit of each row (m,), from values by "constraint.component".
+    """Return the misfit of each row (m,) from values by "constraint.component".
 
-    A misfit is how far the successor stands off along a row (m or rad) before the joint is closed.
+    A misfit is the offset of the successor along a row (m or rad) before the joint is assembled.
 
     Raises
     ------
     UnknownName
-        No row has that name.
+        There is no row with that name.
     """
     gaps = np.zeros(len(labels))
     index = {label.dotted: k for k, label in enumerate(labels)}
@@ -753,7 +753,7 @@ def _check_body(mech: Mechanism, kind: str, name: str) -> None:
 
 
 def _number(what: str, value: Any, dimension: str) -> float:
-    """Return a number in SI units, from one or from a text with its unit."""
+    """Return a number in SI units, from a number or a text with a unit."""
     if isinstance(value, str):
         return SI.value(value, dimension, f"{what} is")
     if not isinstance(value, Real):
@@ -762,7 +762,7 @@ def _number(what: str, value: Any, dimension: str) -> float:
 
 
 def _vector(what: str, value: Any, dimension: str) -> Array:
-    """Return three finite numbers, (3,), in SI units; each may be a text with its unit."""
+    """Return three finite numbers (3,) in SI units; each may be given as a text with a unit."""
     if isinstance(value, list | tuple):
         value = [SI.value(one, dimension, f"{what} has") if isinstance(one, str) else one for one in value]
     vector = _array(value)
@@ -772,7 +772,7 @@ def _vector(what: str, value: Any, dimension: str) -> Array:
 
 
 def _inertia(what: str, value: Any) -> Array:
-    """Return an inertia (3, 3), from its matrix or its three moments, kg·m²."""
+    """Return an inertia matrix (3, 3), from the matrix or three moments, kg·m²."""
     inertia = _array(value)
     if inertia.shape not in ((3,), (3, 3)) or not (np.abs(inertia) <= LARGEST).all():
         raise BadNumber(f"{what} is {value!r}", expected="three moments, or a matrix of three rows, kg·m²")
@@ -780,7 +780,7 @@ def _inertia(what: str, value: Any) -> Array:
 
 
 def _array(value: Any) -> Array:
-    """Return numbers as an array (n,) or (n, m), an empty one (0,) where they are none."""
+    """Return numbers as an array (n,) or (n, m); empty (0,) if they are not numbers."""
     try:
         return np.array(value, dtype=float)
     except (TypeError, ValueError):

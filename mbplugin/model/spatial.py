@@ -1,4 +1,4 @@
-"""Rotations, poses, twists and wrenches; the only place that knows the 6-vector layout.
+"""Rotations, poses, twists and wrenches; the only module that defines the layout of 6-vectors.
 
 A twist is [v; ω] and a wrench [f; m], both in world axes at a stated point.
 """
@@ -18,7 +18,7 @@ from mbplugin.errors import BadNumber
 from mbplugin.model.enumerations import CoordinateUnit, ReactionUnit
 from mbplugin.phrases import one_line_repr
 
-#: What a component is in words.
+#: Components in words.
 MOTION_WORDS = {
     "tx": "translation along x",
     "ty": "translation along y",
@@ -36,13 +36,13 @@ ROTATION = slice(3, 6)
 COMPONENTS = ("tx", "ty", "tz", "rx", "ry", "rz")
 
 
-# What the name of a component says: a travel or a turn, its axis, and its units.
+# Component names: translation or rotation, axis, and units.
 #
-# ``tx`` to ``tz`` lie along the axes of a joint frame, ``rx`` to ``rz`` about them.
+# ``tx`` to ``tz`` are along the axes of a joint frame, ``rx`` to ``rz`` about them.
 
 
 class Units(NamedTuple):
-    """Units along a freedom: of its coordinate, its rate, its acceleration, and its force."""
+    """Units of a freedom: of its coordinate, rate, acceleration and force."""
 
     coordinate: CoordinateUnit
     rate: str
@@ -57,17 +57,17 @@ _OF_TURNS = Units("rad", "rad/s", "rad/s²", "N·m")
 
 
 def is_turn(component: str) -> bool:
-    """Whether a component is a rotation."""
+    """Return True if a component is a rotation."""
     return component[0] == "r"
 
 
 def axis_of(component: str) -> int:
-    """Return the number of the axis of a component, 0 to 2."""
+    """Return the axis index of a component, 0 to 2."""
     return "xyz".index(component[1])
 
 
 def half_of(component: str) -> slice:
-    """Return the half of a twist, or of a row, in which a component is."""
+    """Return the slice of the half of a twist or row that contains a component."""
     return ROTATION if is_turn(component) else TRANSLATION
 
 
@@ -77,7 +77,7 @@ def units_of(component: str) -> Units:
 
 
 def skew(a: Array) -> Array:
-    """Return the matrix of the cross product of a (..., 3), ``skew(a) @ b == cross(a, b)``, (..., 3, 3)."""
+    """Return the skew-symmetric matrix (..., 3, 3) of a (..., 3), with ``skew(a) @ b == cross(a, b)``."""
     a = np.asarray(a, dtype=float)
     out = np.zeros((*a.shape, 3))
     out[..., 0, 1], out[..., 0, 2], out[..., 1, 2] = -a[..., 2], a[..., 1], -a[..., 0]
@@ -86,13 +86,13 @@ def skew(a: Array) -> Array:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Return a × b (..., 3) of a (..., 3) and b (..., 3) (``numpy.cross`` costs ten times as much on one vector)."""
+    """Return a × b (..., 3) of a (..., 3) and b (..., 3); ``numpy.cross`` takes ten times as long for one vector."""
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
     parts = (a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)
     if a.ndim == b.ndim == 1:
         return np.array(parts)
-    # numpy.stack costs as much as the products
+    # numpy.stack would take as long as the products
     out = np.empty((*parts[0].shape, 3))
     out[..., 0], out[..., 1], out[..., 2] = parts
     return out
@@ -116,19 +116,19 @@ def rpy_from_rotation(R: Array) -> Array:
     if np.hypot(R[0, 0], R[1, 0]) < 1e-12:
         return np.array([0.0, np.arctan2(-R[2, 0], 0.0), np.arctan2(-R[0, 1], R[1, 1])])
     yaw = np.arctan2(R[1, 0], R[0, 0])
-    # Rz(-yaw) R = Ry(pitch) Rx(roll): near gimbal lock the yaw is rough, and this roll makes up for it
+    # Rz(-yaw) R = Ry(pitch) Rx(roll): near gimbal lock the yaw is inaccurate, and this roll compensates for it
     turned = rotation_from_rpy((0.0, 0.0, -yaw)) @ R
     return np.array([np.arctan2(-turned[1, 2], turned[1, 1]), np.arctan2(-R[2, 0], turned[0, 0]), yaw])
 
 
 def make_read_only(*arrays: AnyArray) -> None:
-    """Let nobody write to ``arrays``, each (...), of any shape."""
+    """Make ``arrays`` read-only, each (...), of any shape."""
     for array in arrays:
         array.setflags(write=False)
 
 
 def unit(vector: Array | tuple[float, ...]) -> Array:
-    """Return a vector (n,) over its length; the squares of what is written very small would vanish."""
+    """Return a vector (n,) divided by its length, scaled first because squares of tiny numbers would underflow."""
     sized = np.asarray(vector, dtype=float) / np.abs(vector).max()
     return np.asarray(sized / np.linalg.norm(sized))
 
@@ -216,7 +216,7 @@ class Pose:
 
     @classmethod
     def identity(cls) -> Pose:
-        """Return the pose that moves nothing."""
+        """Return the identity pose."""
         return cls(np.eye(3), np.zeros(3))
 
     @classmethod
@@ -225,14 +225,14 @@ class Pose:
         xyz: Array | tuple[float, float, float],
         rpy: Array | tuple[float, float, float] = (0.0, 0.0, 0.0),
     ) -> Pose:
-        """Return the pose of a position (m) and fixed-axis angles (rad)."""
+        """Return the pose with a position (m) and fixed-axis angles (rad)."""
         return cls(rotation_from_rpy(rpy), np.array(xyz, dtype=float))
 
     @classmethod
     def from_xyz_axis(
         cls, xyz: Array | tuple[float, float, float], axis: Array | Sequence[float] = (0.0, 0.0, 1.0)
     ) -> Pose:
-        """Return the pose of a position (m) whose z is along ``axis`` (3,) of any length, by the smallest rotation."""
+        """Return the pose at a position (m) with z along ``axis`` (3,) of any length, by the smallest rotation."""
         return cls(align_z(np.array(axis, dtype=float)), np.array(xyz, dtype=float))
 
     def __matmul__(self, other: Pose) -> Pose:
@@ -248,15 +248,15 @@ class Pose:
 
 
 def shift_rows(rows: Array, arm: Array) -> Array:
-    """Move velocity rows (..., 6) to another reference point.
+    """Shift velocity rows (..., 6) to another reference point.
 
     A row acts on the twist at its reference point; ``arm`` (..., 3) points from the new reference point to
-    the old one (world axes, m). Wrenches move by the same rule.
+    the old one (world axes, m). Wrenches are shifted by the same rule.
     """
     out = np.array(rows, dtype=float)
     ax, ay, az = arm[..., 0], arm[..., 1], arm[..., 2]
     fx, fy, fz = out[..., 0], out[..., 1], out[..., 2]
-    # arm × force, written out: the general cross product costs five times as much on a few rows
+    # arm × force, written out: the general cross product takes five times as long for a few rows
     out[..., 3] += ay * fz - az * fy
     out[..., 4] += az * fx - ax * fz
     out[..., 5] += ax * fy - ay * fx
@@ -264,13 +264,13 @@ def shift_rows(rows: Array, arm: Array) -> Array:
 
 
 def shift_twists(twists: Array, arm: Array) -> Array:
-    """Move twists (6, k) by ``arm`` (3,), from the old reference point to the new one (world, m)."""
+    """Shift twists (6, k) by ``arm`` (3,), from the old reference point to the new one (world axes, m)."""
     out = np.array(twists, dtype=float)
     out[TRANSLATION] -= skew(arm) @ out[ROTATION]
     return out
 
 
-# Springs, as a scene or a caller states them.
+# Springs, stated by a scene or a caller.
 
 
 @one_line_repr
@@ -283,15 +283,15 @@ class Spring:
     body_a, body_b : str
         Bodies; ``world`` for the ground.
     point_a, point_b : (3,) array
-        In link frames, m.
+        End points in the link frames, m.
     stiffness : float
         N/m.
     length : float
-        Without force, m.
+        Unloaded length, m.
     damping : float
         N·s/m.
     name : str
-        For messages; empty where it has none.
+        Name for messages; may be empty.
     """
 
     body_a: str
@@ -312,16 +312,16 @@ class Spring:
 
     @property
     def label(self) -> str:
-        """Its name, or the bodies that it joins."""
+        """The name of the spring, or else of the bodies that it joins."""
         return repr(self.name) if self.name else f"{self.body_a!r}–{self.body_b!r}"
 
     def force_on_a(self, p_AB_W: Array, v_AB_W: Array) -> Array:
-        """Return the force (3,) on body a, N; ``kernels/forces.py`` has it again, compiled, on its own records.
+        """Return the force (3,) on body a, N; ``kernels/forces.py`` has a compiled version for its own records.
 
         Parameters
         ----------
         p_AB_W, v_AB_W : (3,) array
-            From end a to end b, and the derivative of that, m and m/s.
+            Vector from end a to end b and its time derivative, m and m/s.
         """
         length = float(np.linalg.norm(p_AB_W))
         if length == 0.0:
@@ -343,9 +343,9 @@ class JointSpring:
     stiffness : float
         N·m/rad or N/m.
     rest : float
-        Coordinate without force, rad or m.
+        Unloaded coordinate, rad or m.
     name : str
-        For messages; empty where it has none.
+        Name for messages; may be empty.
     """
 
     joint: str

@@ -1,1 +1,1 @@
-"""Processes of their own: isolated Python, foreign engines with limits, commands that are watched."""
+"""Separate processes: isolated Python, third-party engines with limits, supervised commands."""

@@ -1,10 +1,10 @@
-"""Foreign engines read files in a process of their own, with limits of time and memory.
+"""Run third-party engines in child processes, with limits of time and memory.
 
-An engine may end its process, never answer, or raise and leave itself unusable. What it reads is read in a
-child; the parent says what happened, and the next file gets a new child where the old one may be damaged.
-A call arrives pickled on the child's standard input, the answer leaves it pickled on what was its standard
-output; what the engine prints is lost. The child raises :mod:`walls <mbplugin.processes.walls>` around itself
-before it looks at a file. What comes out of it is not trusted either: an answer is data, of classes of this package.
+An engine may crash its process, hang, or raise and become unusable. It therefore reads files in a child; the parent
+reports what happened, and starts a new child for the next file if the old one may be damaged. A call is sent pickled
+to the child's standard input, and the answer returns pickled on its former standard output; printed output of the
+engine is discarded. The child sets up its sandbox (:mod:`walls <mbplugin.processes.walls>`) before it reads a file.
+Its answers are not trusted either: they may contain only data, of plain classes and those of this package.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from mbplugin.processes.isolation import LIBRARY, isolated_command, python_path
 from mbplugin.processes.walls import Raised, Walls
 
 T = TypeVar("T")
-#: What holds around an engine that reads files.
+#: The sandbox of an engine that reads files.
 ENGINE = Walls()
-#: Bytes of the number that says how long a message is.
+#: Bytes of the length field of a message.
 _HEAD = 8
-#: Bytes of an answer beyond those of memory that the call may take.
+#: Bytes by which an answer may exceed the memory limit of the call.
 _ANSWER = 1 << 20
-#: Modules of engines that are imported before there are walls: MuJoCo's start a Python, xacro's come late.
+#: Modules of engines to import before the sandbox is set up: MuJoCo's start Python, xacro's are imported lazily.
 _IMPORTS = {"MuJoCo": ("mujoco",), "xacro": ("xacro", "xacro.substitution_args", "yaml")}
 #: Answers after which a process is not used again.
 LAST = ("failed", "memory")
-#: What an interpreter needs to start; the rest of the environment comes with each call.
+#: Environment variables that an interpreter needs to start; the others are sent with each call.
 _SYSTEM = ("SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-#: Threads of linear algebra take addresses, and there is nothing here for them to do.
+#: Linear algebra needs no threads here, and they would take address space.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 _LOCK = threading.RLock()
 _ARRAYS = ("numpy.core.multiarray", "numpy._core.multiarray")
@@ -60,26 +60,26 @@ _PLAIN_CLASSES = {
     ("pathlib", "WindowsPath"),
 }
 _FIELDS = ("what", "where", "expected", "remedy", "code")
-#: Python 3.10 cannot be told not to look in the working folder.
+#: Python 3.10 has no setting to ignore the working folder.
 _MUST_MOVE = sys.version_info < (3, 11)
-#: More than any one machine has cores for; each costs memory for its imports.
+#: Most processes, more than one machine has cores for; each takes memory for its imports.
 MOST = 1024
-#: Numbers from here on are not printed in full.
+#: Numbers from this size on are not printed in full.
 _LONGEST = 10**12
-#: The entry points of rules of other distributions.
+#: Entry-point group of the rules of other distributions.
 RULE_GROUP = "mbplugin.rules"
 
 
 @dataclass(frozen=True)
 class Purpose:
-    """What a call is for, in words of messages.
+    """The purpose of a call, in words for messages.
 
     Parameters
     ----------
     done, what : str
         As in "has not read the file".
     expected, remedy : str
-        Where it takes too much.
+        For the error if a limit is exceeded.
     """
 
     done: str = "read"
@@ -90,18 +90,18 @@ class Purpose:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one call may take.
+    """Limits of one call.
 
     Parameters
     ----------
     seconds : float
-        Until the answer.
+        Time until the answer, s.
     cpu : int
-        Seconds of the processor.
+        CPU time, s.
     memory : int
-        Bytes of addresses beyond those of the started process.
+        Address space in addition to that of the started process, bytes.
     written : int
-        Bytes of a file that the process may write.
+        Largest file that the process may write, bytes.
     purpose : Purpose
     """
 
@@ -113,38 +113,38 @@ class Limits:
 
 
 class Refusal(Exception):
-    """What an object that is served refuses; it is raised in the process that asks, as its own class."""
+    """A refusal by a served object; it is raised in the requesting process, as its own class."""
 
 
 class LimitPassed(BrokenModel):
-    """A call took more time or memory than it may."""
+    """A call exceeded its limit of time or memory."""
 
 
 class EngineFailed(BrokenModel):
-    """An engine failed in a way after which it cannot be used; its process is not used again."""
+    """An engine failed and can no longer be used; its process is not used again."""
 
 
 def in_engine(engine: str, limits: Limits, where: str, function: Callable[..., T], /, *args: Any) -> T:
-    """Return the result of a function that runs in an engine's process, which stays alive for the next call.
+    """Run a function in the process of an engine, which stays alive for the next call, and return its result.
 
     Parameters
     ----------
     engine : str
-        Its name, for messages; each has a process of its own.
+        Its name, for messages; each engine has its own process.
     limits : Limits
     where : str
         The file, for messages.
     function : callable
-        Of a module of this package; its arguments and answer can be pickled.
+        Function of a module of this package; arguments and result must be picklable.
 
     Raises
     ------
     MbPluginError
-        What the function raised.
+        The function raised it.
     BrokenModel
-        The engine ended its process; :class:`LimitPassed` where it took too much.
+        The engine ended its process; :class:`LimitPassed` if a limit was exceeded.
     RuntimeError
-        Any other exception in the function, with its traceback.
+        The function raised any other exception; the message has its traceback.
     """
     with _LOCK:
         child = _KEPT.get(engine)
@@ -155,7 +155,7 @@ def in_engine(engine: str, limits: Limits, where: str, function: Callable[..., T
         except MbPluginError:
             raise
         except BaseException:
-            # in whatever state it is
+            # its state is unknown
             child.end()
             raise
         return answer
@@ -172,16 +172,16 @@ def in_own_child(
     walls: Walls | None = ENGINE,
     served: object = None,
 ) -> T:
-    """Return the result of a function that runs in a process for this call only; see :func:`in_engine`.
+    """Run a function in a process for this call only, and return its result; see :func:`in_engine`.
 
     Parameters
     ----------
     environment : mapping
         All environment variables of the process.
     walls : Walls, optional
-        None for what is trusted like a program. One that may write files has a folder for them, which is removed.
+        None for input that is trusted like a program. A process that may write files gets a temporary folder for them.
     served : object, optional
-        Its public methods answer what the function asks of :data:`PARENT`.
+        Object whose public methods answer the requests of the function to :data:`PARENT`.
     """
     child = Child(engine)
     try:
@@ -191,7 +191,7 @@ def in_own_child(
                 walls = replace(walls, writable=os.path.realpath(folder))
                 environment = {**environment, "TMPDIR": walls.writable}
             answer: T = _value(child.ask(limits, where, environment, function, args, walls, served), engine)
-            # before the folder goes that it writes into
+            # ended before the folder into which it writes is removed
             child.end()
     finally:
         child.end()
@@ -200,7 +200,7 @@ def in_own_child(
 
 @lru_cache(maxsize=1)
 def walls_here() -> Raised:
-    """Return which walls hold on this system around a process that only computes, as for xacro files."""
+    """Return the sandbox mechanisms that this system provides for a process that only computes, as for xacro files."""
     child = Child("a test of walls")
     try:
         answer: Raised = _value(child.ask(Limits(), "", {}, Raised, (), Walls(reads=False)), child.engine)
@@ -210,12 +210,12 @@ def walls_here() -> Raised:
 
 
 class Child:
-    """A process that answers calls.
+    """A child process that answers calls.
 
     Parameters
     ----------
     engine : str
-        For messages.
+        Name for messages.
     """
 
     def __init__(self, engine: str) -> None:
@@ -230,7 +230,7 @@ class Child:
 
     @property
     def usable(self) -> bool:
-        """Whether it can be used: it is alive, and is no child of a process that this one was forked from."""
+        """Whether the process is alive and was started by this process, not by one from which this was forked."""
         return self.owner == os.getpid() and self.process.poll() is None
 
     def ask(
@@ -243,12 +243,12 @@ class Child:
         walls: Walls | None = ENGINE,
         served: object = None,
     ) -> tuple[str, Any]:
-        """Return the pair of kind and value that answers a call.
+        """Send a call and return its answer, a pair of kind and value.
 
         Raises
         ------
         BrokenModel
-            There was no answer.
+            There was no answer, or it was not valid.
         """
         assert self.process.stdin is not None and self.process.stdout is not None
         late = threading.Event()
@@ -262,7 +262,7 @@ class Child:
         clock.start()
         answer = None
         try:
-            # one that only computes stands in no folder
+            # a process that only computes gets no working folder
             folder = "" if walls is not None and not walls.reads else str(Path.cwd())
             call = pickle.dumps(
                 (limits, folder, dict(environment), walls, _IMPORTS.get(self.engine, ()), function, args)
@@ -293,14 +293,14 @@ class Child:
         return kind, value
 
     def _answer(self, limits: Limits) -> tuple[str, Any] | None:
-        """Return the next answer, or None where the process has ended."""
+        """Return the next answer; None if the process has ended or the answer is too long."""
         assert self.process.stdout is not None
         message = received(self.process.stdout, limits.memory + _ANSWER)
         if message is None:
             return None
         try:
             kind, value = _Answer(io.BytesIO(message)).load()
-        # a process over which a file has won may send whatever bytes
+        # a process that a malicious file controls may send any bytes
         except Exception as error:
             return "odd", str(error)
         return str(kind), value
@@ -315,7 +315,7 @@ class Child:
         self.process.wait()
 
 
-#: The process of each engine, kept between files: importing an engine takes longer than reading most files.
+#: The process of each engine, reused between files: importing an engine takes longer than reading most files.
 _KEPT: dict[str, Child] = {}
 
 
@@ -327,10 +327,10 @@ def _end_all() -> None:
 
 
 class _Answer(pickle.Unpickler):
-    """Reads an answer: numbers, texts, arrays, and classes of this package that hold data; nothing that acts."""
+    """Unpickles an answer, which may contain only numbers, texts, arrays, and data classes of this package."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return a class that an answer may have."""
+        """Return a class that is allowed in an answer."""
         if (module, name) in _PLAIN_CLASSES:
             return super().find_class(module, name)
         if module.startswith("mbplugin."):
@@ -342,16 +342,16 @@ class _Answer(pickle.Unpickler):
 
 
 def _served(served: object, asked: Any) -> tuple[str, Any]:
-    """Return the parent's answer to a request of a child; an exception of it is raised in the child.
+    """Return the parent's answer to a request of a child; exceptions are passed on and raised in the child.
 
-    That is an error of the package, one of the usual kinds, or a :class:`Refusal`; another is a bug here.
+    They are errors of the package, common built-in exceptions, or a :class:`Refusal`; any other is a bug here.
     """
     try:
         method, args = asked
         if method.startswith("_") or not all(isinstance(arg, str) for arg in args):
             raise TypeError
         answer = getattr(served, method)
-    # a process over which a file has won asks whatever it likes
+    # a process that a malicious file controls may send any request
     except (AttributeError, TypeError, ValueError):
         return "raise", (PermissionError, (1, "nobody answers this"))
     try:
@@ -359,31 +359,31 @@ def _served(served: object, asked: Any) -> tuple[str, Any]:
     except MbPluginError as error:
         return "error", (type(error), fields_of(error))
     except (OSError, LookupError, TypeError, ValueError, Refusal) as error:
-        # not as pickle would do it: others teach it to send tracebacks, for which the child has no library
+        # not pickled as a whole: some libraries make pickle include tracebacks, which the child could not load
         return "raise", error.__reduce__()[:2]
 
 
 class Parent:
-    """Whoever started this process: what it serves is asked by the names of its methods."""
+    """The process that started this one; methods of the object that it serves are called by name."""
 
     def __init__(self) -> None:
         self.questions: IO[bytes] | None = None
         self.answers: IO[bytes] | None = None
 
     def ask(self, method: str, *args: str) -> Any:
-        """Return the parent's answer.
+        """Call a method of the object that the parent serves, and return its answer.
 
         Raises
         ------
         Exception
-            What the method raised there.
+            The method raised it in the parent.
         """
         assert self.questions is not None and self.answers is not None
         send(self.questions, pickle.dumps(("ask", (method, args))))
         answer = received(self.answers)
         if answer is None:
             os._exit(0)
-        # the parent is trusted, and what it serves comes from its own methods
+        # the parent is trusted, and its answers come from its own methods
         kind, value = pickle.loads(answer)
         if kind == "raise":
             kind, args = value
@@ -391,12 +391,12 @@ class Parent:
         return _value((kind, value), "the parent")
 
 
-#: The parent of this process, where it is a child.
+#: The parent, if this process is a child.
 PARENT = Parent()
 
 
 def fields_of(error: MbPluginError) -> dict[str, str]:
-    """Return the fields of an error."""
+    """Return the fields of an error by name."""
     return {name: getattr(error, name) for name in _FIELDS}
 
 
@@ -440,14 +440,14 @@ def _too_large(engine: str, limits: Limits, where: str) -> BrokenModel:
 
 
 def send(stream: IO[bytes], data: bytes) -> None:
-    """Send a message to the other side."""
+    """Send a message to the other process."""
     stream.write(len(data).to_bytes(_HEAD, "little"))
     stream.write(data)
     stream.flush()
 
 
 def received(stream: IO[bytes], most: int | None = None) -> bytes | None:
-    """Return the next message, or None where the other side has ended or sends more bytes than it may."""
+    """Return the next message; None if the other process has ended or the message exceeds ``most`` bytes."""
     head = stream.read(_HEAD)
     if len(head) < _HEAD:
         return None
@@ -458,18 +458,18 @@ def received(stream: IO[bytes], most: int | None = None) -> bytes | None:
     return data if len(data) == length else None
 
 
-# Processes that other libraries start: they import nothing from the working folder either.
+# Processes that other libraries start must not import from the working folder either.
 
 
 @contextmanager
 def isolated_starts(move: bool = _MUST_MOVE) -> Iterator[None]:
-    """Let processes that other libraries start in this block not look in the working folder.
+    """Prevent processes that other libraries start in this block from importing from the working folder.
 
     Parameters
     ----------
     move : bool
-        Stand in the folder of Python's library meanwhile: for Python 3.10, and for libraries that hand
-        the working folder on by themselves.
+        Change to the folder of Python's library meanwhile: for Python 3.10, and for libraries that pass
+        on the working folder themselves.
     """
     changed = {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, python_path()))}
     before = {name: os.environ.get(name) for name in changed}
@@ -491,9 +491,9 @@ def isolated_starts(move: bool = _MUST_MOVE) -> Iterator[None]:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back until the end of a block; processes that are started in it never get one.
+    """Block Ctrl-C until the end of a block; processes started in it never receive it.
 
-    One that is interrupted while it starts would print a traceback. Who starts it ends it.
+    A process interrupted during its start would print a traceback. The process that starts it must end it.
     """
     if sys.platform == "win32":
         yield
@@ -505,16 +505,16 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# How many processes a command may start.
+# The number of processes that a command may start.
 
 
 def require_possible(number: int) -> int:
-    """Return a number of processes, or −1 for all cores.
+    """Return a checked number of processes, or −1 for all cores.
 
     Raises
     ------
     BadUsage
-        No number of processes that can be started.
+        The number is out of range.
     """
     if number == 0 or not -1 <= number <= MOST:
         count = str(number) if abs(number) < _LONGEST else f"{str(number)[:4]}…"
@@ -522,14 +522,14 @@ def require_possible(number: int) -> int:
     return number
 
 
-# Whether other distributions announce rules, mostly without the library that reads their metadata.
+# Test whether other distributions provide rules, mostly without importing importlib.metadata.
 
 
 @cache
 def rules_are_announced() -> bool:
-    """Return whether an entry point of some distribution is a rule.
+    """Return True if another distribution has an entry point for rules.
 
-    To import the library takes longer than to see that no distribution mentions the group.
+    Importing ``importlib.metadata`` takes longer than checking that no distribution mentions the group.
     """
     if not _has_other_finders() and not any(map(_may_announce, sys.path)):
         return False
@@ -539,12 +539,12 @@ def rules_are_announced() -> bool:
 
 
 def _has_other_finders() -> bool:
-    """Return whether distributions may be elsewhere than in the folders of the search path."""
+    """Return True if distributions may be elsewhere than in the folders of the search path."""
     return any(hasattr(one, "find_distributions") and one is not PathFinder for one in sys.meta_path)
 
 
 def _may_announce(entry: str) -> bool:
-    """Return whether a distribution in an entry of the search path mentions the group; an archive may."""
+    """Return True if a distribution in an entry of the search path mentions the group, or the entry is an archive."""
     folder = Path(entry)
     try:
         return any(_mentions(one) for one in folder.iterdir() if one.name.lower().endswith("-info"))
@@ -559,19 +559,19 @@ def _mentions(metadata: Path) -> bool:
         return False
 
 
-# The garbage collector at rest, where much is made and all of it is kept.
+# Suspension of the garbage collector while many objects are created and all are kept.
 
 
 @contextmanager
 def without_collections() -> Iterator[None]:
-    """Let the garbage collector rest in a block: it would look through what is made again and again, to keep it."""
+    """Disable the garbage collector in a block that creates many lasting objects, which it would scan repeatedly."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            # what was made counts as old now, and the next collections leave it out
+            # the new objects now count as old, so that the next collections skip them
             gc.freeze()
             gc.unfreeze()
             gc.enable()

@@ -1,4 +1,4 @@
-"""The process in which a foreign engine reads files: it answers :mod:`mbplugin.processes.foreign`."""
+"""The child process in which a third-party engine reads files, called by :mod:`mbplugin.processes.foreign`."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from mbplugin.processes.local_settings import ignore_local_settings
 from mbplugin.processes.supervised import addresses, set_soft
 from mbplugin.processes.walls import Raised, Walls, raise_walls
 
-#: The walls around this process, once a call has raised them.
+#: The sandbox of this process, once a call has set it up.
 _raised: Raised | None = None
 
 
 def main() -> None:
-    """Answer calls on standard input until it ends."""
+    """Answer calls from standard input until it ends."""
     ignore_local_settings()
     answers = os.fdopen(os.dup(1), "wb")
-    # what an engine prints must not get between
+    # printed output of an engine must not mix with the answers
     os.dup2(2, 1)
-    # an interrupt is the parent's business
+    # the parent handles interrupts
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     PARENT.questions, PARENT.answers = answers, sys.stdin.buffer
     while (call := received(sys.stdin.buffer)) is not None:
         answer = _answer(call)
         send(answers, pickle.dumps(answer))
         if answer[0] in LAST:
-            # an engine in this state may hang where it tidies up
+            # in this state, the clean-up of an engine may hang
             os._exit(0)
 
 
@@ -52,7 +52,7 @@ def _answer(call: bytes) -> tuple[str, Any]:
         _limit(limits)
         if walls is not None:
             _raise(walls, limits)
-        # who asks for walls is told which ones there are
+        # the function ``Raised`` requests the state of the sandbox
         return "value", _raised if function is Raised else function(*args)
     except EngineFailed as error:
         return "failed", (BrokenModel, fields_of(error))
@@ -67,7 +67,7 @@ def _answer(call: bytes) -> tuple[str, Any]:
 
 
 def _import(names: tuple[str, ...]) -> None:
-    """Import modules where they are installed, away from any model: MuJoCo starts a Python where it stands."""
+    """Import modules in the folder of Python's library, since MuJoCo starts a Python in the current folder."""
     if all(name in sys.modules for name in names):
         return
     os.chdir(LIBRARY)
@@ -77,12 +77,12 @@ def _import(names: tuple[str, ...]) -> None:
 
 
 def _stand_in(folder: str) -> None:
-    """Make a folder the working folder; without a name, one that is empty for ever, because it is removed."""
+    """Change the working folder; without a name, to a removed folder, which stays empty."""
     if folder:
         os.chdir(folder)
         return
     os.chdir(Path(sys.executable).anchor)
-    # where nothing can be made, that root is as good: nothing will be opened
+    # if no folder can be created, the root serves as well: no file will be opened
     with contextlib.suppress(OSError):
         made = tempfile.mkdtemp()
         os.chdir(made)
@@ -90,15 +90,15 @@ def _stand_in(folder: str) -> None:
 
 
 def _raise(walls: Walls, limits: Limits) -> None:
-    """Raise walls around this process; those of a process that is kept are the same for each call."""
+    """Set up the sandbox of this process at its first call; a reused process keeps the same one."""
     global _raised
     if _raised is None:
         _raised = raise_walls(walls, limits.written, limits.cpu, limits.memory)
 
 
 def _limit(limits: Limits) -> None:
-    """Limit this process for a call: what passes a limit is ended by the system."""
-    # on Windows the parent's clock is all there is
+    """Set the resource limits of this process for a call; the system enforces them."""
+    # on Windows, there is only the timer of the parent
     if sys.platform == "win32":
         return
     import resource
@@ -107,7 +107,7 @@ def _limit(limits: Limits) -> None:
     set_soft(resource.RLIMIT_CPU, math.ceil(used) + limits.cpu)
     set_soft(resource.RLIMIT_AS, addresses() + limits.memory)
     set_soft(resource.RLIMIT_FSIZE, limits.written)
-    # who waits for a lock uses no processor; should the parent be gone, nobody else ends this process
+    # a process that waits for a lock uses no CPU time; if the parent is gone, only this alarm ends it
     signal.alarm(math.ceil(limits.seconds) + 5)
 
 

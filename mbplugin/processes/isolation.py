@@ -1,8 +1,8 @@
 """Python processes that import nothing from the working folder, whose files are not trusted.
 
-An interpreter started with ``-m`` or ``-c`` looks for modules in the working folder first, so that a
-``numpy.py`` beside a model would run. This module imports only what every interpreter has loaded
-already, since it may itself run before the search path is clean.
+An interpreter started with ``-m`` or ``-c`` searches the working folder for modules first, so that a
+``numpy.py`` next to a model would run. This module imports only modules that every interpreter has already
+loaded, since it may itself run before the search path is cleaned.
 """
 
 import os
@@ -12,7 +12,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: The folder of Python's library.
 LIBRARY = os.path.dirname(os.path.abspath(os.__file__))
 
-#: What a child runs: its arguments are a module, the folder of this package, and the search path.
+#: Code that a child runs; its arguments are a module, the folder of this package, and the search path.
 _BEGIN = """
 import sys
 name, package, *sys.path[:] = sys.argv[1:]
@@ -38,15 +38,15 @@ def isolated_command(module: str) -> list[str]:
 
 
 def forget_working_folder() -> None:
-    """Take the working folder out of the search path, unless ``PYTHONPATH`` names it.
+    """Remove the working folder from the search path, unless ``PYTHONPATH`` names it.
 
     ``python -m`` puts it there, and so does an empty entry, as in ``PYTHONPATH=/some/folder:``.
-    Folders of the installation stay, and so does a checkout of this package that is run from there.
+    Folders of the installation stay, and so does a checkout of this package if it is the working folder.
     """
     try:
         here = os.getcwd()
     except FileNotFoundError:
-        # it was removed: nothing can be imported from it
+        # the working folder was removed: nothing can be imported from it
         return
     named = os.path.dirname(_PACKAGE) == here or any(
         part and os.path.abspath(part) == here for part in python_path()

@@ -1,7 +1,7 @@
-"""Settings that libraries look for in the working folder do not count in processes of our own.
+"""Ignore the settings of libraries in the working folder, in mbplugin's own processes.
 
-Matplotlib reads ``./matplotlibrc`` when it is imported, which may ask for a program to be run (LaTeX); numba
-reads ``./.numba_config.yaml`` then and at every compilation. A script that imports mbplugin keeps both.
+Matplotlib reads ``./matplotlibrc`` on import, which can make it run a program (LaTeX); numba reads
+``./.numba_config.yaml`` on import and at every compilation. A script that imports mbplugin still uses both.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from mbplugin.processes.isolation import LIBRARY
 if TYPE_CHECKING:
     from importlib.abc import Loader
 else:
-    # that module imports a dozen others, which every command would wait for
+    # importing this module would load a dozen others and slow down every command
     Loader = object
 
 _NAMES = ("matplotlib", "numba")
 
 
 def ignore_local_settings() -> None:
-    """Let libraries that are imported from now on find no settings in the working folder."""
+    """Make libraries that are imported from now on ignore settings in the working folder."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Stand in the folder of Python's library."""
+    """Change to the folder of Python's library within a block."""
     try:
         here = os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
-        # it was removed: there is nothing in it
+        # the working folder was removed, so it holds no settings
         yield
         return
     os.chdir(LIBRARY)
@@ -48,7 +48,7 @@ def _elsewhere() -> Iterator[None]:
 
 
 class _Finder:
-    """Finds what would be found anyway, and lets it be executed elsewhere."""
+    """Finds the libraries as usual, but lets them be executed in another folder."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -62,7 +62,7 @@ class _Finder:
 
 
 class _Loader(Loader):
-    """The loader of a library, which executes it elsewhere."""
+    """The loader of a library, which executes it in another folder."""
 
     def __init__(self, own: Loader) -> None:
         self._own = own
@@ -79,5 +79,5 @@ class _Loader(Loader):
             self._own.exec_module(module)
         config = sys.modules.get("numba.core.config")
         if module.__name__ == "numba" and config is not None:
-            # no file at all, or the compiler would look for it again
+            # no settings file, or else the compiler would look for it again
             vars(config)["_config_fname"] = os.devnull

@@ -1,8 +1,8 @@
-"""A command in a supervised process: rules of plug-ins can end it, and then there is no result.
+"""Run a command in a supervised process, because plug-in rules may terminate it without a result.
 
-``os._exit(0)`` in a rule, or at the import of one, would leave exit code 0 without a word, which reads as
-"nothing found". The command's process says in shared memory whose code it runs, and at its end its exit code;
-the process that started it believes nothing else.
+``os._exit(0)`` in a rule, or on its import, would end the process silently with exit code 0, which means "no
+findings". The command's process writes into shared memory whose code it is running, and finally its exit code; the
+parent trusts only that.
 """
 
 from __future__ import annotations
@@ -25,53 +25,53 @@ from mbplugin.phrases import visible
 UNUSABLE, INTERRUPTED = 2, 130
 _SIZE = 4096
 _ENDED = "ended "
-#: How long a command that was interrupted may take to end, s.
+#: Time that an interrupted command may take to end, s.
 _PATIENCE = 5
-#: What somebody else's rule may take, for one file: seconds, and bytes of memory beyond what there is.
+#: Limits of a third-party rule for one file: seconds, and bytes of memory in addition to those in use.
 RULE_SECONDS, RULE_MEMORY = 60.0, 4 << 30
-#: How much later a rule is ended that does not let itself be stopped, and how often it is stopped, s.
+#: Additional time after which the process of a rule that cannot be stopped is ended, and interval of the attempts, s.
 _GRACE, _AGAIN = 10.0, 1.0
 _TIMED = "timed "
 _board: mmap.mmap | None = None
-#: What rules may take in this process, s; None where it may not be stopped or ended.
+#: Time limit of rules in this process, s; None if rules must not be stopped here.
 _seconds: float | None = None
 _timing = False
 _interrupted = False
-#: Where the system does not tell, bytes.
+#: Assumed address space if the system does not report it, bytes.
 _ADDRESSES = 1 << 30
-#: The soft limits of descriptors that blocks have replaced, the outermost first.
+#: Soft limits of file descriptors that nested blocks have replaced, outermost first.
 _BEFORE: list[int] = []
 
 
 class RuleTookTooLong(BaseException):
-    """A rule did not end in time; no ``except Exception`` of its own keeps it going."""
+    """A rule did not end in time; as a BaseException, it is not caught by an ``except Exception`` in the rule."""
 
 
 def confine() -> None:
-    """Let limits of rules hold in this process, which does nothing but lint."""
+    """Apply the limits of rules in this process, which must do nothing but lint."""
     set_rule_seconds(RULE_SECONDS, confined=True)
 
 
 def set_rule_seconds(seconds: float, *, confined: bool = False) -> None:
-    """Set what a rule may take, in a process that is confined."""
+    """Set the time limit of a rule, if this process is confined or ``confined`` is set."""
     global _seconds
     if confined or _seconds is not None:
         _seconds = seconds
 
 
 def rule_seconds() -> float | None:
-    """Return the time that a rule may take in this process, s; None without a limit."""
+    """Return the time limit of a rule in this process, s; None if there is none."""
     return _seconds
 
 
 @contextmanager
 def running(whose: str) -> Iterator[None]:
-    """Run somebody else's code in a block, for which limits hold where this process is confined.
+    """Run third-party code in a block, with limits if this process is confined.
 
     Raises
     ------
     RuleTookTooLong
-        From within the block. Code that cannot be stopped so ends the process a little later.
+        Raised inside the block at the time limit. If the code does not stop, the process is ended a little later.
     """
     _write(whose)
     try:
@@ -81,7 +81,7 @@ def running(whose: str) -> Iterator[None]:
             with _timed(whose, _seconds), memory_limited(RULE_MEMORY):
                 yield
     finally:
-        # once more: an alarm may have rung while it was switched off
+        # again, because an alarm may have arrived while it was being switched off
         _stop_timing()
         _write("")
 
@@ -97,7 +97,7 @@ def _timed(whose: str, seconds: float) -> Iterator[None]:
     _timing = True
     _write(f"{_TIMED}{monotonic():.3f} {seconds + _GRACE:g} {whose}")
     with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
-        # a thread of C, which needs nothing of Python, whatever the rule is doing
+        # a C thread, which works whatever Python code the rule is running
         faulthandler.dump_traceback_later(seconds + _GRACE, exit=True, file=nowhere)
         if sys.platform != "win32":
             signal.signal(signal.SIGALRM, stop)
@@ -118,9 +118,9 @@ def _stop_timing() -> None:
 
 
 def supervised(command: Callable[[], int]) -> int:
-    """Return the exit code of a command that runs in a process of its own.
+    """Run a command in a separate process and return its exit code.
 
-    Where processes cannot be forked, it runs in this one.
+    On Windows, where processes cannot be forked, it runs in this one.
     """
     global _board
     if sys.platform == "win32":
@@ -152,7 +152,7 @@ def _judged(code: int) -> int:
 
 
 def _end(answer: str, code: int) -> str:
-    """Return how a command's process has ended, and whose code it was running."""
+    """Return a phrase on how a command's process ended, and whose code it was running."""
     began, seconds = monotonic(), 0.0
     if answer.startswith(_TIMED):
         *numbers, answer = answer[len(_TIMED) :].split(" ", 2)
@@ -165,11 +165,11 @@ def _end(answer: str, code: int) -> str:
 
 
 def _pass_signals_on(child: int) -> None:
-    """Let a command be stopped by stopping the process that watches it.
+    """Forward signals to the supervised command, so that stopping this process stops the command.
 
-    A terminal interrupts both; a command that was not, or does not end, is ended a little later.
+    A terminal interrupts both; a command that was not interrupted, or does not end, is terminated a little later.
     """
-    # where nothing is forked, nothing is watched
+    # nothing is forked on Windows
     if sys.platform == "win32":
         return
 
@@ -190,7 +190,7 @@ def _pass_signals_on(child: int) -> None:
 
 def _write(text: str) -> None:
     if _board is not None:
-        # a long name may be cut within a character
+        # a long name may be cut inside a character
         content = text.encode("utf-8", "replace")[: _SIZE - 1]
         _board[:] = content.ljust(_SIZE, b"\0")
 
@@ -200,17 +200,17 @@ def _read() -> str:
     return _board[:].rstrip(b"\0").decode("utf-8", "replace")
 
 
-# Limits of a process that the system keeps; where it has none, nothing is limited.
+# Process limits enforced by the operating system; without its support, nothing is limited.
 
 
 @contextlib.contextmanager
 def memory_limited(more: int) -> Iterator[None]:
-    """Limit the addresses of this process within a block.
+    """Limit the address space of this process within a block.
 
     Parameters
     ----------
     more : int
-        Bytes beyond those that it has; an allocation that needs more raises MemoryError.
+        Bytes in addition to those in use; an allocation beyond that raises MemoryError.
     """
     if sys.platform == "win32":
         yield
@@ -227,10 +227,10 @@ def memory_limited(more: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def no_more_files() -> Iterator[None]:
-    """Let this process open no file within a block, whatever library tries to; what is open can be read on.
+    """Prevent this process, including its libraries, from opening files within a block; open files stay readable.
 
-    Modules can be imported: they are this program's, and numpy imports some when it first needs them. This holds
-    where the system limits descriptors, thus not on Windows.
+    Modules can still be imported, since they belong to this program and numpy loads some on first use. The block has
+    an effect only where the system limits file descriptors, so not on Windows.
     """
     import_before = builtins.__import__
 
@@ -252,7 +252,7 @@ def no_more_files() -> Iterator[None]:
 
 @contextlib.contextmanager
 def files_allowed() -> Iterator[None]:
-    """Let this process open files again, within a block of :func:`no_more_files`."""
+    """Allow this process to open files again, inside a block of :func:`no_more_files`."""
     with _descriptors(_BEFORE[0] if _BEFORE else None):
         yield
 
@@ -265,7 +265,7 @@ def _descriptors(most: int | None) -> Iterator[None]:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    # not as far as possible but exactly: a limit that does not hold must not be taken for one that does
+    # must raise if the exact limit cannot be set, so that it is not assumed to hold
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     _BEFORE.append(soft)
     try:
@@ -275,7 +275,7 @@ def _descriptors(most: int | None) -> Iterator[None]:
 
 
 def set_soft(kind: int, value: int) -> None:
-    """Set a soft limit of this process, as far as its hard limit allows; on Windows there are none."""
+    """Set a soft limit of this process, up to its hard limit; no effect on Windows."""
     if sys.platform == "win32":
         return
     import resource
@@ -283,13 +283,13 @@ def set_soft(kind: int, value: int) -> None:
     hard = resource.getrlimit(kind)[1]
     if hard != resource.RLIM_INFINITY and (value == resource.RLIM_INFINITY or value > hard):
         value = hard
-    # some systems refuse limits of addresses
+    # some systems refuse limits of the address space
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(kind, (value, hard))
 
 
 def addresses() -> int:
-    """Return the bytes of addresses that this process has, or what it may have where nothing tells."""
+    """Return the address space of this process, bytes, or an assumed size if the system does not report it."""
     if sys.platform == "win32":
         return _ADDRESSES
     import resource
@@ -302,7 +302,7 @@ def addresses() -> int:
 
 
 def set_hard(kind: int, value: int) -> bool:
-    """Set a limit of this process that it cannot raise again, and return whether it holds."""
+    """Set a hard limit, which this process cannot raise again; return True if it is in force."""
     if sys.platform == "win32":
         return False
     import resource

@@ -1,9 +1,9 @@
-"""Walls around a process that works on a stranger's file: what it may still ask of the system.
+"""Walls: a sandbox around a process that handles an untrusted file.
 
-They are raised by the process itself before it looks at the file, and nothing takes them down again: limits
-that cannot be raised, no privileges to be gained, a filter of system calls (seccomp), and Landlock. The filter
-names what is allowed, so that what a later Linux adds is refused. Where the system has none of a kind, the process goes
-on with the others; :class:`Raised` says which ones hold.
+The process sets it up itself before it reads the file, and it cannot be removed again: resource limits that cannot be
+raised, no way to gain privileges, a filter of system calls (seccomp), and Landlock. The filter is a list of allowed
+calls, so that calls added by later Linux versions are refused. If the system lacks one of these mechanisms, the
+process continues with the others; :class:`Raised` states which ones are in force.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from typing import Any
 
 from mbplugin.processes.supervised import addresses, set_hard
 
-#: What AUDIT_ARCH calls the machines whose system calls are known here, and the column of their numbers.
+#: AUDIT_ARCH values of the machines whose system calls are known here, and the columns of their numbers.
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
 
 @dataclass(frozen=True)
 class Walls:
-    """What a process is still allowed to do.
+    """The permissions of a sandboxed process.
 
-    It never starts a program or a process, opens no connection and sends no signal to others, and changes no
-    file outside of ``writable``.
+    It can never start a program or a process, open a connection, send a signal to other processes, or change files
+    outside ``writable``.
 
     Parameters
     ----------
     reads : bool
-        Files may be opened for reading, and threads started; a process that may do neither only computes.
+        Whether it may open files for reading and start threads; otherwise it can only compute.
     writable : str
-        The one folder in which files may be written; empty: there is none.
+        The only folder in which it may write files; empty if there is none.
     """
 
     reads: bool = True
@@ -47,18 +47,18 @@ class Walls:
 
 @dataclass(frozen=True)
 class Raised:
-    """Which walls hold in a process.
+    """The sandbox mechanisms in force in a process.
 
     Parameters
     ----------
     limits : bool
-        The system keeps limits that the process cannot raise.
+        The system enforces resource limits that the process cannot raise.
     privileges : bool
-        It has none of root's, and no program could give it any.
+        The process has given up root privileges, except to read files if it may, and cannot gain any.
     filter : bool
         System calls are filtered (seccomp).
     landlock : int
-        The version of Landlock; 0 where there is none.
+        The version of Landlock; 0 if it is not available.
     """
 
     limits: bool = False
@@ -68,22 +68,22 @@ class Raised:
 
 
 def raise_walls(walls: Walls, written: int, cpu: int, memory: int) -> Raised:
-    """Raise walls around this process, which has one thread, as far as the system has them.
+    """Set up the sandbox of this single-threaded process, as far as the system supports it.
 
     Parameters
     ----------
     walls : Walls
     written : int
-        Bytes of a file that it may write.
+        Largest file that it may write, bytes.
     cpu, memory : int
-        Seconds of the processor and bytes of addresses, both beyond what it has used; they are limits for good
-        where it only computes, since it is used once.
+        CPU seconds and bytes of address space, both in addition to those used; they are hard limits for a process
+        that only computes, since it is used only once.
     """
     if sys.platform == "win32":
         return Raised()
     limits = _limited(walls, written, cpu, memory)
     machine = _MACHINES.get(platform.machine()) if sys.platform == "linux" else None
-    # on other machines the numbers of system calls would mean something else
+    # on other machines, system calls have other numbers
     if machine is None or ctypes.sizeof(ctypes.c_void_p) != 8:
         return Raised(limits)
     call = _Calls(machine[1])
@@ -100,7 +100,7 @@ def _limited(walls: Walls, written: int, cpu: int, memory: int) -> bool:
     held = [set_hard(resource.RLIMIT_FSIZE, written), set_hard(resource.RLIMIT_CORE, 0)]
     if not walls.reads:
         used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-        # the soft limit is reached before, whose signal tells why the process has ended
+        # the soft limit is reached first, and its signal shows why the process ended
         held.append(set_hard(resource.RLIMIT_CPU, math.ceil(used) + cpu + 2))
         if sys.platform == "linux":
             held.append(set_hard(resource.RLIMIT_AS, addresses() + memory))
@@ -114,7 +114,7 @@ class _Calls:
     Parameters
     ----------
     column : int
-        Of the numbers of this machine.
+        Column of this machine's numbers in the table.
     """
 
     def __init__(self, column: int) -> None:
@@ -124,38 +124,38 @@ class _Calls:
         self._call.restype = ctypes.c_long
 
     def __call__(self, name: str, *args: Any) -> int:
-        """Return the result of a system call, −1 where it failed."""
+        """Return the result of a system call; −1 if it failed."""
         whole = [ctypes.c_long(a) if isinstance(a, int) else a for a in args]
         answer: int = self._call(ctypes.c_long(self.numbers(name)[0]), *whole)
         return answer
 
     def numbers(self, names: str) -> list[int]:
-        """Return the numbers of system calls that this machine has."""
+        """Return the numbers of those of the named system calls that exist on this machine."""
         found = (_NUMBERS[name][self.column] for name in names.split())
         return [number for number in found if number >= 0]
 
 
-#: Of prctl: no core dump and no access for others of the same user; nothing that is executed gains anything.
+#: Operations of prctl: no core dumps and no access by other processes of the user; no new privileges by execution.
 _SET_DUMPABLE, _SET_NO_NEW_PRIVS = 4, 38
 _CAPABILITIES_3 = 0x20080522
-#: The capability to read what others have not let be read, which an engine of root's keeps.
+#: Capability to read files regardless of their permissions, which an engine run by root keeps.
 _DAC_READ_SEARCH = 1 << 2
 
 
 def _without_privileges(call: _Calls, walls: Walls) -> bool:
-    """Give up the privileges of root, if there are any, and the way to new ones."""
+    """Give up root privileges, if there are any, and the possibility to gain new ones."""
     call("prctl", _SET_DUMPABLE, 0, 0, 0, 0)
     if call("prctl", _SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         return False
     kept = _DAC_READ_SEARCH & _capabilities() if walls.reads else 0
     header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITIES_3, 0), 8)
-    # effective, permitted, inheritable; and the upper halves of each
+    # effective, permitted, inheritable; then the upper halves of each
     sets = ctypes.create_string_buffer(struct.pack("=6I", kept, kept, 0, 0, 0, 0), 24)
     return call("capset", header, sets) == 0
 
 
 def _capabilities() -> int:
-    """Return the capabilities that this process has; 0 where nothing tells."""
+    """Return the permitted capabilities of this process; 0 if the system does not report them."""
     with contextlib.suppress(OSError), open("/proc/self/status", "rb") as file:  # noqa: PTH123
         for line in file:
             if line.startswith(b"CapPrm:"):
@@ -163,18 +163,18 @@ def _capabilities() -> int:
     return 0
 
 
-#: Rights of Landlock by the version that knows them: to start programs, read files, list folders; all that changes.
+#: Landlock rights: to start programs, read files, list folders; and rights to change files, by the version with them.
 _EXECUTE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 2, 1 << 3
 _WRITE_FILE = 1 << 1
 _CHANGES = {1: _WRITE_FILE | sum(1 << bit for bit in range(4, 13)), 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
-#: Those that a folder for files needs: write, truncate, make and remove files and folders.
+#: Rights for the writable folder: write, truncate, create and remove files and folders.
 _OF_FOLDER = _WRITE_FILE | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 13 | 1 << 14
-#: TCP, and from their versions on: sockets without a file, signals to others.
+#: TCP, abstract sockets and signals to other processes, and the Landlock versions that restrict them.
 _NETWORK, _NETWORK_SINCE, _SCOPE, _SCOPE_SINCE = 3, 4, 3, 6
 
 
 def _landlocked(call: _Calls, walls: Walls) -> int:
-    """Return the version of Landlock that keeps this process from files, or 0."""
+    """Restrict the file access of this process by Landlock; return its version, or 0 if it is not in force."""
     version = call("landlock_create_ruleset", None, 0, 1)
     if version < 1:
         return 0
@@ -198,8 +198,8 @@ def _landlocked(call: _Calls, walls: Walls) -> int:
 
 
 def _permit(call: _Calls, rules: int, path: str, rights: int) -> None:
-    """Permit something below a path."""
-    # O_PATH: what can be opened need not be readable
+    """Permit rights below a path."""
+    # with O_PATH, the path need not be readable
     beneath = os.open(path, getattr(os, "O_PATH", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         call(
@@ -213,31 +213,31 @@ def _permit(call: _Calls, rules: int, path: str, rights: int) -> None:
         os.close(beneath)
 
 
-# The filter. A test is a word of the call's data, how it is compared, and with what.
+# The filter. A test is the offset of a word in the call's data, a comparison, and the values to compare with.
 
 _EQUAL, _SET, _CLEAR = "equal", "set", "clear"
 Test = tuple[int, str, tuple[int, ...]]
 Instruction = tuple[int, int, int, int]
 _LOAD, _JUMP, _JUMP_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x05, 0x15, 0x45, 0x06
 _ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-#: Places of the number of the call and of the machine.
+#: Offsets of the number of the call and of the machine.
 _NUMBER, _MACHINE = 0, 4
-#: Flags of open: for writing, made, emptied, without a name.
+#: Flags of open: for writing, create, truncate, unnamed temporary file.
 _OPEN_CHANGES = 0o3 | 0o100 | 0o1000 | 0o20000000
 _CLONE_THREAD, _AT_EMPTY_PATH = 0x10000, 0x1000
 _PROT_EXEC = 4
-#: Of ioctl: is it a terminal, close on exec and not, how much there is to read, how wide is it.
+#: Operations of ioctl: test for a terminal, set and clear close-on-exec, readable bytes, window size.
 _IOCTLS = (0x5401, 0x5451, 0x5450, 0x541B, 0x5413)
-#: Of fcntl: copies, flags, locks.
+#: Operations of fcntl: duplicate, flags, locks.
 _FCNTLS = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)
-#: Of prctl: names of threads and of memory, and what was set.
+#: Operations of prctl: names of threads and of memory, and queries of settings.
 _PRCTLS = (3, 15, 16, 39, 0x53564D41)
-#: Limits that a process which is kept sets for each file: of the processor, of descriptors and of addresses.
+#: Limits that a reused process sets for each file: CPU time, file descriptors and address space.
 _LIMITS_OF_CALLS = (0, 7, 9)
 
 
 def _filtered(call: _Calls, machine: int, walls: Walls) -> bool:
-    """Filter the system calls of this process."""
+    """Install the filter of system calls; return True if it is in force."""
     program = [(_LOAD, 0, 0, _MACHINE), (_JUMP_EQUAL, 1, 0, machine), (_RETURN, 0, 0, _KILL)]
     program.append((_LOAD, 0, 0, _NUMBER))
     for names, alternatives, why in _rules(walls):
@@ -248,12 +248,12 @@ def _filtered(call: _Calls, machine: int, walls: Walls) -> bool:
     code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
     kept = ctypes.create_string_buffer(code, len(code))
     head = ctypes.create_string_buffer(struct.pack("@HP", len(program), ctypes.addressof(kept)), 16)
-    # of all threads
+    # for all threads
     return call("seccomp", 1, 1, head) == 0
 
 
 def _rules(walls: Walls) -> list[tuple[str, list[list[Test]], int]]:
-    """Return system calls, any of what makes them allowed, and the error where nothing does."""
+    """Return the rules: system calls, alternative conditions under which they are allowed, and the error otherwise."""
     own: Test = (_argument(0), _EQUAL, (os.getpid(),))
     asks: list[Test] = [(_argument(2), _EQUAL, (0,)), (_argument(2) + 4, _EQUAL, (0,))]
     sets: list[Test] = [(_argument(0), _EQUAL, (0,)), (_argument(1), _EQUAL, _LIMITS_OF_CALLS)]
@@ -264,13 +264,13 @@ def _rules(walls: Walls) -> list[tuple[str, list[list[Test]], int]]:
         ("fcntl", [[(_argument(1), _EQUAL, _FCNTLS)]], errno.EPERM),
         ("prctl", [[(_argument(0), _EQUAL, _PRCTLS)]], errno.EPERM),
         ("prlimit64", [asks, sets] if walls.reads else [asks], errno.EPERM),
-        # what they may do is in memory, where no filter sees it: the library takes the older calls
+        # their arguments are in memory, which a filter cannot read; the C library falls back to the older calls
         ("openat2 clone3", [], errno.ENOSYS),
     ]
     if not walls.reads:
         inexecutable: Test = (_argument(2), _CLEAR, (_PROT_EXEC,))
         rules += [("mmap mprotect", [[inexecutable]], errno.EPERM), ("open openat", [], errno.EACCES)]
-        # how the library asks about a descriptor
+        # used by the C library to query a file descriptor
         rules.append(("newfstatat", [[(_argument(3), _SET, (_AT_EMPTY_PATH,))]], errno.EACCES))
         return [*rules, ("statx", [[(_argument(2), _SET, (_AT_EMPTY_PATH,))]], errno.EACCES)]
     thread: list[Test] = [(_argument(0), _SET, (_CLONE_THREAD,))]
@@ -282,23 +282,23 @@ def _rules(walls: Walls) -> list[tuple[str, list[list[Test]], int]]:
 
 
 def _argument(k: int) -> int:
-    """Return the place of the lower half of an argument, which is all of most."""
+    """Return the offset of the lower half of an argument; most arguments fit into it."""
     return 16 + 8 * k
 
 
 def _block(alternatives: Sequence[Sequence[Test]], why: int) -> list[Instruction]:
-    """Return the instructions that allow a call where every test of one alternative passes."""
+    """Return the instructions that allow a call if every test of one alternative passes."""
     block: list[Instruction] = []
     for tests in alternatives:
         part = [instruction for test in tests for instruction in _test(*test)]
         part.append((_RETURN, 0, 0, _ALLOW))
-        # who fails goes on behind this alternative
+        # a failed test jumps past this alternative
         block += [(c, t, f, len(part) - k - 1 if c == _JUMP else v) for k, (c, t, f, v) in enumerate(part)]
     return [*block, (_RETURN, 0, 0, _REFUSE | why)]
 
 
 def _test(place: int, how: str, values: tuple[int, ...]) -> list[Instruction]:
-    """Return the instructions of a test, which jump where it fails, else go on behind."""
+    """Return the instructions of a test, which jump if it fails and otherwise fall through."""
     fail: Instruction = (_JUMP, 0, 0, 0)
     if how == _EQUAL:
         found = [(_JUMP_EQUAL, len(values) - k, 0, value) for k, value in enumerate(values)]
@@ -307,7 +307,7 @@ def _test(place: int, how: str, values: tuple[int, ...]) -> list[Instruction]:
     return [(_LOAD, 0, 0, place), (_JUMP_SET, *passed, values[0]), fail]
 
 
-#: What computing needs, and the answer; then what reading files and threads need; then writing files.
+#: System calls for computing and answering; then for reading files and for threads; then for writing files.
 _COMPUTING = (
     "read write readv writev close close_range fstat lseek munmap mremap brk madvise"
     " rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall getpid gettid getppid getuid geteuid"
@@ -327,7 +327,7 @@ _WRITING = (
     " fdatasync"
 )
 
-#: Names of system calls with their numbers on x86-64 and on 64-bit ARM; −1 where the machine has none of the name.
+#: System calls with their numbers on x86-64 and on 64-bit ARM; −1 if the machine does not have the call.
 _TABLE = """
 access:21:-1 alarm:37:-1 arch_prctl:158:-1 brk:12:214 capset:126:91 chdir:80:49 clock_getres:229:114
 clock_gettime:228:113 clock_nanosleep:230:115 clone3:435:435 clone:56:220 close:3:57 close_range:436:436

@@ -1,1 +1,1 @@
-"""Options and output that several commands share."""
+"""Options and output shared by several commands."""

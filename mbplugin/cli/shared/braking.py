@@ -1,4 +1,4 @@
-"""Options of stops: rates, brakes, decelerations and payloads."""
+"""Options of motions and stops: brakes, decelerations, payloads, zones, profiles; and progress bars."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from mbplugin.stopping.table.values import StoppingTable
     from mbplugin.stopping.zones.zone import StopZone
 
-#: Largest sagitta and growth of the outline, m.
+#: Default for the largest sagitta and outward growth of the zone outline, m.
 RESOLUTION = 0.002
-#: Smaller ones come of a number in another unit than was meant, m.
+#: Smallest zone resolution and payload radius, m; smaller ones are probably in a wrong unit.
 _FINEST, _SMALLEST = 1e-5, 1e-3
 ZoneOption = Annotated[
     list[Path] | None,
@@ -182,28 +182,29 @@ TorqueOption = Annotated[
 ]
 DampingOption = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
 FrictionOption = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
-#: What the first motion after an installation waits for.
+#: Progress text during the first motion after an installation.
 _PREPARING = "preparing (machine code is compiled once, which takes five to ten seconds)"
-#: Number of a bar's one task.
+#: Id of the single task of a progress bar.
 _TASK = 0
-#: Of what is counted without a total, the number after which the bar is drawn again.
+#: Redraw interval of a bar that counts without a total.
 _EVERY = 100
 
 
-# Options of stops that write the zone that is swept.
+# Options of stops that write the swept zone.
 
 
 @dataclass(frozen=True)
 class ZoneRequest:
-    """The zone that a command line asks for.
+    """The zone requested on the command line.
 
     Parameters
     ----------
     files : tuple of Path
+        Output files.
     resolution : float
-        m.
+        Largest sagitta and growth, m.
     payload_radius : float, optional
-        m.
+        Radius of the ball around the payload, m.
     """
 
     files: tuple[Path, ...]
@@ -211,7 +212,7 @@ class ZoneRequest:
     payload_radius: float | None
 
     def write(self, scene: Scene, stops: StopReport | StoppingTable | SweepPlan) -> StopZone | None:
-        """Compute the zone, write it to all files, and say on stderr what it is; None where none is asked for."""
+        """Compute the zone, write it to all files and describe it on stderr; None if none is requested."""
         if not self.files:
             return None
         from mbplugin.stopping.zones.zone import zone_sentences
@@ -244,12 +245,12 @@ def zone_request(
     output: Path | None,
     units: Units,
 ) -> ZoneRequest:
-    """Return the zone that the options request, checked before anything is computed.
+    """Return the zone request of the options, checked before the computation starts.
 
     Raises
     ------
     BadUsage
-        An unknown ending, a file twice, a missing folder, or an option of a zone without one.
+        A file has an unknown ending, is named twice or has no folder, or a zone option is given without a zone.
     MissingDependency
     """
     own = tuple(files or ())
@@ -270,12 +271,12 @@ def zone_request(
 
 
 def _length(text: str, option: str, least: float, units: Units) -> float:
-    """Return a length of an option, m.
+    """Return the length given by an option, m.
 
     Raises
     ------
     BadUsage
-        It is not a length, or one so small that another unit was meant.
+        The text is not a length, or so small that another unit was probably meant.
     """
     value = units.value(text, "length", f"{option} is")
     if 0 < value < least:
@@ -293,7 +294,7 @@ def parse_bound(text: str) -> tuple[float, float]:
     Raises
     ------
     BadUsage
-        Not one or two numbers between 0 and 1.
+        The text is not one or two numbers between 0 and 1.
     """
     from mbplugin.stopping.order_statistics import CONFIDENCE
 
@@ -309,7 +310,7 @@ def _probability(part: str, text: str) -> float:
 
 
 def parse_range(option: str, text: str) -> tuple[float, float]:
-    """Return the two numbers of an option ``LOW,HIGH``."""
+    """Return the two numbers of an option given as ``LOW,HIGH``."""
     low, _, high = text.partition(",")
     return (
         number(low, f"{option} has", "LOW,HIGH", text),
@@ -326,7 +327,7 @@ def profile_files(texts: Sequence[str] | None) -> dict[str, Path]:
     Raises
     ------
     BadUsage
-        Another form, or two files of one name.
+        A text has another form, or a name is given twice.
     """
     found: dict[str, Path] = {}
     for text in texts or ():
@@ -339,12 +340,12 @@ def profile_files(texts: Sequence[str] | None) -> dict[str, Path]:
 
 
 def read_profiles(files: Mapping[str, Path], mech: Mechanism) -> dict[str, MotionProfile]:
-    """Return the motions of drivers or joints.
+    """Return the motions of drivers or joints, read from their files.
 
     Raises
     ------
     UnknownName
-        Neither a driver nor a joint.
+        A name is neither that of a driver nor of a movable joint.
     UnreadableFile, BadUsage, BadNumber
         As for :func:`read_profile`.
     """
@@ -368,12 +369,12 @@ def read_profiles(files: Mapping[str, Path], mech: Mechanism) -> dict[str, Motio
     return found
 
 
-# A bar with the time left, on stderr and only where somebody watches.
+# Progress bars with the remaining time, on stderr and only on a terminal.
 
 
 @contextlib.contextmanager
 def time_bar() -> Iterator[Callable[[float, float], None] | None]:
-    """Give a function that is called with (time, duration) of a motion, s; None without a terminal."""
+    """Yield a progress function of (time, duration) of a motion, s; None without a terminal."""
     with _bar() as bar:
 
         def tell(time: float, duration: float) -> None:
@@ -384,11 +385,11 @@ def time_bar() -> Iterator[Callable[[float, float], None] | None]:
 
 @contextlib.contextmanager
 def count_bar(noun: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Give a function that is called with (number done, total number); None without a terminal."""
+    """Yield a progress function of (number done, total number); None without a terminal."""
     with _bar() as bar:
 
         def tell(done: int, count: int) -> None:
-            # what was there before says nothing about the time left
+            # the time for the preparation does not count for the remaining time
             if bar.tasks[_TASK].total is None:
                 bar.reset(_TASK, total=count, completed=done)
             bar.update(_TASK, description=f"{done} of {count} {noun}", completed=done)
@@ -398,7 +399,7 @@ def count_bar(noun: str) -> Iterator[Callable[[int, int], None] | None]:
 
 @contextlib.contextmanager
 def total_bar(noun: str) -> Iterator[Callable[[int], None] | None]:
-    """Give a function that is called with the number of what has been done since; None without a terminal."""
+    """Yield a progress function of the number done since its last call; None without a terminal."""
     with _bar() as bar:
         done = shown = 0
 
@@ -414,7 +415,7 @@ def total_bar(noun: str) -> Iterator[Callable[[int], None] | None]:
 
 @contextlib.contextmanager
 def _bar() -> Iterator[Any]:
-    """Give a bar of rich with its one task; None without a terminal."""
+    """Yield a rich progress bar with a single task; None without a terminal."""
     if not on_terminal(sys.stderr):
         yield None
         return

@@ -1,4 +1,4 @@
-"""Help of commands: options in groups, an example below, commands by what they are for."""
+"""Help of commands: grouped options, an example, and commands grouped by purpose; usage errors and output formats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbplugin.rendering import BINARY, format_of, require_agreement
 from mbplugin.report.formats import require_package
 from mbplugin.stamps import require_replaceable
 
-#: What libraries say of a value, and what is said instead.
+#: Messages of libraries about values, and their replacements.
 _WORDS = (
     (r": Value error, ", ": "),
     (r"Input should be a valid integer, .*", "expected a whole number"),
@@ -32,7 +32,7 @@ _WORDS = (
     (r" \(Possible options?: (.*)\)", r"; did you mean \1?"),
     (r" Did you mean (.*)\?", r"; did you mean \1?"),
 )
-#: Groups of options, in the order of the help; what no group names is ``Options``, which comes first.
+#: Groups of options in the order of the help; options in no group are listed first, as ``Options``.
 _OPTIONS = {
     "Model": (
         *("--base", "--package-dir", "--xacro-unsafe", "--xacro-arg", "--units", "--planar", "--tolerance"),
@@ -74,10 +74,10 @@ _OPTIONS = {
         *("--verbose", "--write-scene", "--write", "--commands", "--frames", "--reactions"),
     ),
 }
-#: Characters of an argument with its choices.
+#: Longest argument with its choices, characters.
 _LONGEST = 60
 _GROUP = {option: group for group, options in _OPTIONS.items() for option in options}
-#: What commands are for, in the order of their use, and an example of each.
+#: Commands by purpose, in the order of use, with an example of each.
 COMMANDS = {
     "Look for defects": {
         "lint": "mbplugin lint robot.urdf",
@@ -110,7 +110,7 @@ COMMANDS = {
     },
 }
 EXAMPLES = {name: example for group in COMMANDS.values() for name, example in group.items()}
-#: Other names of commands: those of the functions in Python.
+#: Other names of commands, among them those of the Python functions.
 ALIASES = {
     "analyze": "lint",
     "show": "view",
@@ -121,7 +121,7 @@ ALIASES = {
     "constraint-matrix": "matrix",
     "constraint_matrix": "matrix",
 }
-#: Endings of what is linted where no command is named.
+#: Endings of files that are linted if no command is given.
 _MODELS = (
     ".urdf",
     ".xacro",
@@ -136,20 +136,20 @@ _MODELS = (
     ".usdz",
     ".eurdf",
 )
-#: The parameters of commands that name files to write; those of ``report`` are FORMAT=FILE.
+#: Command parameters that name output files; those of ``report`` are FORMAT=FILE.
 WRITTEN = ("output", "save", "plot", "picture", "film", "write", "write_scene", "zone", "report")
-#: Of the command whose folder is judged by what it holds.
+#: Parameter of the output folder of a command, which checks the content of that folder itself.
 _FOLDER = "out"
 ForceOption = Annotated[
     bool, typer.Option("--force", help="Replace files that mbplugin did not write, or that were edited.")
 ]
 
 
-# Wrong usage in one sentence that says what to type instead.
+# Usage errors as one sentence that says what to type instead.
 
 
 def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
-    """Return the error in a command line, and the correct usage."""
+    """Return a sentence with the error in a command line and the correct usage."""
     message = " ".join(error.format_message().split()).rstrip(".")
     for pattern, words in _WORDS:
         message = re.sub(pattern, words, message)
@@ -172,21 +172,21 @@ def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
         known = ", ".join(command for group in COMMANDS.values() for command in group)
         return f"the commands are {known}"
     for word in arguments:
-        # one dash in front of a long name
+        # a long name with a single dash
         if f"no such option: {word[:2]}" in message and _has_one_dash(word):
             return f"write -{word}"
     return f"see '{command} --help'"
 
 
 def _has_one_dash(word: str) -> bool:
-    """Return whether a word is an option with one dash."""
+    """Return True if a word is an option with one dash."""
     return len(word) > 1 and word[0] == "-" and word[1] != "-"
 
 
 def _joined_value(message: str, arguments: Sequence[str]) -> str:
-    """Return how to write a value that belongs to the option before it.
+    """Return a remedy for a value that is separated from its option; empty if there is none.
 
-    Of ``--qd j0 1.5``, ``--qd j0=1 j1=2`` and ``--payload 5 kg``.
+    Examples are ``--qd j0 1.5``, ``--qd j0=1 j1=2`` and ``--payload 5 kg``.
     """
     if "unexpected extra argument" not in message:
         return ""
@@ -207,7 +207,7 @@ def _is_number(text: str) -> bool:
 
 
 class Command(TyperCommand):
-    """A command whose options stand in groups, with an example below."""
+    """A command whose help has grouped options and an example."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -225,7 +225,7 @@ class Command(TyperCommand):
                 continue
             if parameter.param_type_name == "argument":
                 name, text = record
-                # choices that fit no line stand in the text
+                # choices too long for the name column are left to the help text
                 groups["Arguments"].append((name if len(name) <= _LONGEST else name.partition(" ")[0], text))
             else:
                 groups[_group_of(parameter.opts)].append(record)
@@ -235,14 +235,14 @@ class Command(TyperCommand):
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write the example as it is typed."""
+        """Write the example of the command."""
         example = EXAMPLES.get(str(ctx.info_name))
         if example:
             formatter.write(f"\nExample:\n  {example}\n")
 
 
 def _processed(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
-    """Return the value of a parameter; one that is not given needs no validator, and to build it takes long."""
+    """Return the value of a parameter; without a value, the slow construction of the validator is skipped."""
     if value is not None or parameter.required or parameter.callback:
         return process(ctx, value)
     return () if parameter.multiple or parameter.nargs == -1 else None
@@ -253,10 +253,10 @@ def _group_of(names: list[str]) -> str:
 
 
 class Commands(TyperGroup):
-    """The commands in groups; a FILE in the place of a command is linted."""
+    """The group of all commands; a FILE in place of a command is linted."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands by what they are for, then the options of all."""
+        """Write the commands grouped by purpose, then the common options."""
         others = [name for name in self.commands if name not in EXAMPLES]
         for title, commands in {**COMMANDS, **({"Others": others} if others else {})}.items():
             with formatter.section(title):
@@ -266,7 +266,7 @@ class Commands(TyperGroup):
             formatter.write_dl(records)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write what one types first."""
+        """Write the first steps."""
         formatter.write("\nmbplugin robot.urdf lints; mbplugin COMMAND --help explains a command.\n")
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -289,7 +289,7 @@ def named_command(arguments: Sequence[str]) -> str:
 
 
 def _is_model(text: str) -> bool:
-    """Return whether a word in the place of a command is a file: it exists, or its ending is that of a model."""
+    """Return True if a word in place of a command is a model file: it exists, or has the ending of a model."""
     if text == "-" or text.lower().endswith(_MODELS):
         return True
     try:
@@ -299,7 +299,7 @@ def _is_model(text: str) -> bool:
 
 
 def make_app(help_text: str | None) -> typer.Typer:
-    """Return the application, without commands."""
+    """Return the application without commands."""
     return typer.Typer(
         name="mbplugin",
         cls=Commands,
@@ -311,13 +311,13 @@ def make_app(help_text: str | None) -> typer.Typer:
     )
 
 
-# Options of every command that writes: ``--output-format``, by the ending of ``--output``, and ``--force``.
+# Options of every command with output: ``--output-format``, derived from the ending of ``--output``, and ``--force``.
 
 
 def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command have its format from the ending of ``--output``, and refuse an ending that it does not offer.
+    """Wrap a command so that its output format follows from the ending of ``--output``; refuse other endings.
 
-    The formats are those of the annotation of its parameter ``output_format``, whose default is for outputs
+    The formats are those in the annotation of its parameter ``output_format``, whose default applies to output
     without a file or without an ending; a command without that parameter writes text.
     """
     own = inspect.signature(command, eval_str=True)
@@ -342,9 +342,9 @@ def with_format(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_force(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a command that writes refuse, before it does anything, to replace a file of somebody else.
+    """Wrap a command so that it refuses, before it starts, to replace files that mbplugin did not write.
 
-    The command has ``--force``, which lets it; one with a folder of its own is told.
+    The option ``--force`` permits it; a command with its own parameter ``force`` also gets its value.
     """
     own = inspect.signature(command, eval_str=True)
     if not {*WRITTEN, _FOLDER} & {*own.parameters}:
@@ -369,7 +369,7 @@ def with_force(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _files_of(given: Mapping[str, Any]) -> Iterator[Path | None]:
-    """Yield the files that the options of a command name to be written."""
+    """Yield the output files named by the options of a command."""
     for name in WRITTEN:
         value = given.get(name)
         if name == "report":
@@ -381,13 +381,13 @@ def _files_of(given: Mapping[str, Any]) -> Iterator[Path | None]:
 
 
 def chosen_format(stated: str | None, output: Path | None, offered: list[str], default: str) -> str:
-    """Return the format of an output: the stated one, or what its ending means, or the default.
+    """Return the format of an output: the stated one, or that of its ending, or the default.
 
     Raises
     ------
     BadUsage
-        The ending means another format than the stated one; without one, it means none that is offered. Or a
-        format that is no text, without a file.
+        The ending contradicts the stated format; or, without one, means none of the offered formats; or a binary
+        format is stated without a file.
     """
     if output is None and stated in BINARY:
         raise BadUsage(
@@ -403,14 +403,14 @@ def chosen_format(stated: str | None, output: Path | None, offered: list[str], d
 
 
 def _names(annotation: Any) -> list[str]:
-    """Return the names in an annotation of an option."""
+    """Return the names in the annotation of an option."""
     if get_origin(annotation) is Literal:
         return list(get_args(annotation))
     return [name for part in get_args(annotation) for name in _names(part)]
 
 
 def _open(parameter: inspect.Parameter, default: str) -> inspect.Parameter:
-    """Return the parameter of an option without its default, which its help states."""
+    """Return the parameter of an option without a default, which the help text states instead."""
     kind, option = get_args(parameter.annotation)
     option = copy(option)
     option.show_default = f"by the ending of --output, else {default}"

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the parsers of their values."""
+"""Options shared by several commands, and the parsers of their values."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", h
 
 
 def seconds(option: str) -> Callable[[str | float], float]:
-    """Return the parser of an option that is a time: seconds, or a text such as ``500ms``."""
+    """Return the parser of a time option: a number of seconds, or a text such as ``500ms``."""
     return _parser(option, "time")
 
 
 def kilograms(option: str) -> Callable[[str | float], float]:
-    """Return the parser of an option that is a mass: kilograms, or a text such as ``500g``."""
+    """Return the parser of a mass option: a number of kilograms, or a text such as ``500g``."""
     return _parser(option, "mass")
 
 
@@ -101,18 +101,18 @@ def _parser(option: str, dimension: str) -> Callable[[str | float], float]:
         from mbplugin.model.brake_law import SI, decimal
 
         try:
-            # its bounds are judged where it is used
+            # its range is checked where it is used
             return decimal(text) if isinstance(text, str) else text
         except ValueError:
             return SI.value(str(text), dimension, f"{option} is")
 
-    # what typer calls it in messages
+    # typer shows this name in messages
     parsed.__name__ = dimension
     return parsed
 
 
 def time_limit(help: str) -> Any:
-    """Return the option ``--max-seconds`` of a command, with what happens beyond it."""
+    """Return the option ``--max-seconds`` of a command; ``help`` says what happens when it is exceeded."""
     return typer.Option("--max-seconds", metavar="S", parser=seconds("--max-seconds"), help=help)
 
 
@@ -123,12 +123,12 @@ MaxSecondsOption = Annotated[
 
 
 def number(text: str, what: str, expected: str = "a finite number", shown: str = "") -> float:
-    """Return a finite number of a size that a machine has, as in a scene.
+    """Return a finite number of plausible magnitude, as in a scene.
 
     Raises
     ------
     BadUsage
-        Begins with ``what``; shows the text, or what it is a part of.
+        The text is not such a number; the message begins with ``what`` and quotes ``shown`` or else the text.
     """
     from mbplugin.model.brake_law import LARGEST, decimal
 
@@ -144,18 +144,18 @@ def number(text: str, what: str, expected: str = "a finite number", shown: str =
 
 
 def choices(names: Any) -> str:
-    """Return the names of an enumeration as a phrase: ``"a, b or c"``."""
+    """Return the names of an enumeration as a phrase, such as ``"a, b or c"``."""
     *others, last = get_args(names)
     return f"{', '.join(others)} or {last}"
 
 
 def parse_xacro_args(texts: Sequence[str] | None) -> dict[str, str]:
-    """Return the values of xacro's arguments from ``NAME:=VALUE``, by name.
+    """Return the values of Xacro arguments by name, from ``NAME:=VALUE``.
 
     Raises
     ------
     BadUsage
-        No name, no ``:=``, or a name that is stated twice.
+        A name or ``:=`` is missing, or a name is given twice.
     """
     values: dict[str, str] = {}
     for text in texts or ():
@@ -167,12 +167,12 @@ def parse_xacro_args(texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def parse_names(texts: Sequence[str] | None) -> dict[str, str]:
-    """Return the names of ``--map`` in the second model, by those in the first.
+    """Return the name mapping of ``--map`` from the first model to the second.
 
     Raises
     ------
     BadUsage
-        A name on one side only, or two names for one of the first model.
+        A name is missing, or one of the first model is given twice.
     """
     names: dict[str, str] = {}
     for text in split(texts):
@@ -184,12 +184,12 @@ def parse_names(texts: Sequence[str] | None) -> dict[str, str]:
 
 
 def put_once(values: dict[str, Any], name: str, value: Any, option: str) -> None:
-    """Put a value of a repeatable option under its name; of two that contradict each other none is the one meant.
+    """Store a value of a repeatable option under its name; a second value is refused, since either could be meant.
 
     Raises
     ------
     BadUsage
-        The name has one already, be it the same.
+        The name already has a value, even if it is the same.
     """
     if name in values:
         raise BadUsage(f"{option} states {name!r} twice", expected=f"one value of {name!r}")
@@ -203,7 +203,7 @@ def split(texts: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def completed_codes(incomplete: str) -> list[tuple[str, str]]:
-    """Return the completions for the last of comma-separated rules: codes, or names once one is begun."""
+    """Return the completions for the last of comma-separated rules: codes, and names once a text is begun."""
     from mbplugin.linter.registry import built_in_rules
 
     before, comma, last = incomplete.rpartition(",")
@@ -213,12 +213,12 @@ def completed_codes(incomplete: str) -> list[tuple[str, str]]:
 
 
 def read_source(file: str) -> tuple[str, str | None]:
-    """Return name and content of a FILE argument; the content is None where a file holds it.
+    """Return the name and content of a FILE argument; the content is None if it is to be read from a file.
 
     Raises
     ------
     UnreadableFile
-        Stdin is closed, sends too much, or is no text.
+        Stdin is closed, too long, or not text.
     """
     if file != STDIN:
         return file, None
@@ -232,10 +232,10 @@ def read_source(file: str) -> tuple[str, str | None]:
 
 
 def colour_is_forced() -> bool:
-    """Return whether FORCE_COLOR asks for colour where stdout is no terminal, and NO_COLOR does not refuse it."""
+    """Return True if FORCE_COLOR requests colour without a terminal and NO_COLOR does not forbid it."""
     return bool(os.environ.get("FORCE_COLOR")) and not os.environ.get("NO_COLOR")
 
 
 def on_terminal(stream: TextIO | None) -> bool:
-    """Return whether a stream is a terminal."""
+    """Return True if a stream is a terminal."""
     return stream is not None and stream.isatty()

@@ -1,4 +1,4 @@
-"""Numbers of options with their units: each is read in the dimension that its joint or key has."""
+"""Parse numbers of options with their units, each in the dimension of its joint or key."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _LOAD, _PAYLOAD = "BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]", "BODY:MASS[@X,Y,Z]"
 
 @dataclass(frozen=True, eq=False)
 class Quantities:
-    """Reads the numbers of options.
+    """Parser of the numbers of options.
 
     Parameters
     ----------
     units : Units
-        Of numbers without a unit.
+        Units of numbers without a unit.
     mech : Mechanism
-        Says which joints turn and which slide.
+        Determines which joints turn and which slide.
     """
 
     units: Units
@@ -62,12 +62,12 @@ class Quantities:
         return named(texts, option, accelerations_of(self.mech), self.units, known)
 
     def rest_speed(self, text: str | None) -> float:
-        """Return the speed of ``--rest-speed``, rad/s, or m/s where its unit says so; 0 without one.
+        """Return the speed of ``--rest-speed``, rad/s, or m/s if it has a linear unit; 0 without the option.
 
         Raises
         ------
         BadUsage
-            No speed, or a number without a unit where those of angles and lengths are not the same in size.
+            The text is not a speed, or has no unit although the default units are not SI.
         """
         if text is None:
             return 0.0
@@ -80,31 +80,31 @@ class Quantities:
         return self.units.value(text, "speed" if sliding else "angular rate", "--rest-speed")
 
     def torques(self, texts: Sequence[str] | None, option: str = "--torque") -> dict[str, float]:
-        """Return torques and forces on rates, by name, N·m and N."""
+        """Return generalised forces by rate name, N·m and N."""
         return named(texts, option, forces_of(self.mech), self.units, self._leading(self.mech.qd_names))
 
     def misfits(self, texts: Sequence[str] | None, option: str = "--misfit") -> dict[str, float]:
-        """Return gaps by ``NAME.COMPONENT``, rad and m."""
+        """Return misfits by ``NAME.COMPONENT``, rad and m."""
         return named(texts, option, misfit_dimension, self.units)
 
     def limits(self, texts: Sequence[str] | None) -> dict[str, float]:
-        """Return the largest loads by ``JOINT`` or ``JOINT.COMPONENT``, N and N·m."""
+        """Return load limits by ``JOINT`` or ``JOINT.COMPONENT``, N and N·m."""
         return named(texts, "--limit", limits_of(self.mech), self.units)
 
     def brakes(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
-        """Return the brakes that ``--brake`` describes."""
+        """Return the brakes stated by ``--brake``."""
         return [brake for text in texts or () for brake in self._brakes(text)]
 
     def joints(self, texts: Sequence[str] | None, option: str) -> tuple[str, ...]:
-        """Return the joints, or ``joint.freedom``, that comma-separated names and patterns state."""
+        """Return the joints (or ``joint.freedom``) of comma-separated names and patterns."""
         return tuple(name for part in split(texts) for name in matching(part, self._joints, option))
 
     def locks(self, texts: Sequence[str] | None) -> list[Lock]:
-        """Return the locks that ``--lock`` describes."""
+        """Return the locks stated by ``--lock``."""
         return [lock for text in texts or () for lock in self._locks(text)]
 
     def holds(self, texts: Sequence[str] | None) -> list[TimedConstraint]:
-        """Return the constraints that ``--hold`` describes."""
+        """Return the timed constraints stated by ``--hold``."""
         from mbplugin.model.mechanism.mechanism import TimedConstraint
 
         found = []
@@ -118,15 +118,15 @@ class Quantities:
         return found
 
     def loads(self, texts: Sequence[str] | None) -> list[dict[str, Any]]:
-        """Return the loads that ``--load`` describes, N, N·m and m."""
+        """Return the loads stated by ``--load``, N, N·m and m."""
         return [self._load(text) for text in texts or ()]
 
     def payloads(self, texts: Sequence[str] | None) -> list[dict[str, Any]] | None:
-        """Return the payloads that ``--payload`` describes, kg and m; None without the option."""
+        """Return the payloads stated by ``--payload``, kg and m; None without the option."""
         return [self._payload(text) for text in texts] if texts else None
 
     def tool_payloads(self, texts: Sequence[str] | None) -> float | list[dict[str, Any]] | None:
-        """Return payloads, of which one that is a mass alone is at the tool."""
+        """Return the payloads of ``--payload``; a single mass (kg) is one at the tool; None without the option."""
         if not texts:
             return None
         if len(texts) == 1 and ":" not in texts[0]:
@@ -134,7 +134,7 @@ class Quantities:
         return self.payloads(texts)
 
     def point(self, text: str | None, option: str) -> Array | None:
-        """Return the point (3,), m, that ``X,Y,Z`` states."""
+        """Return the point (3,), m, given as ``X,Y,Z``; None without the option."""
         return None if text is None else np.array(self._point(option, text, text))
 
     def _brakes(self, text: str) -> Iterator[dict[str, Any]]:
@@ -174,7 +174,7 @@ class Quantities:
         return {"body": body, "mass": mass, "com": point}
 
     def _parts(self, option: str, text: str, expected: str) -> tuple[str, list[str], list[float]]:
-        """Return body, numbers and point (default the link's origin) of ``BODY:…[@…]``."""
+        """Return body, numbers and point of ``BODY:…[@…]``; the default point is the origin of the link."""
         body, colon, rest = text.rpartition(":")
         values, at, place = rest.partition("@")
         if not colon or not body.strip():
@@ -200,12 +200,12 @@ class Quantities:
 
     @cached_property
     def _joints(self) -> tuple[str, ...]:
-        """The joints that a pattern stands for: those that move, and by themselves."""
+        """The joints that a pattern can match: movable joints that do not follow a coupling."""
         pairs = (joint.pair for joint in self.mech.tree.joints)
         return tuple(p.name for p in pairs if p is not None and p.kind.free and not follows(self.mech, p))
 
     def _leading(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the coordinates or rates that a pattern stands for: those of joints that move by themselves."""
+        """Return the coordinates or rates that a pattern can match: those of joints that do not follow a coupling."""
         own = set(self._joints)
         return tuple(name for name in names if name in own)
 
@@ -226,14 +226,14 @@ def named(
     Parameters
     ----------
     dimension : callable
-        Returns the dimension of a name; empty where any unit is accepted.
+        Returns the dimension of a name; empty if any unit is accepted.
     known : sequence of str
-        The names for which a pattern with ``*`` or ``?`` stands.
+        Names that a pattern with ``*`` or ``?`` can match.
 
     Raises
     ------
     BadUsage
-        No name, no value, a value that is no finite number of the dimension, or a name that is stated twice.
+        A name or value is missing, a value is not a finite number of the dimension, or a name is given twice.
     """
     values: dict[str, float] = {}
     for part in split(texts):
@@ -248,12 +248,12 @@ def named(
 
 
 def matching(name: str, known: Sequence[str], option: str) -> tuple[str, ...]:
-    """Return the known names that a pattern with ``*`` or ``?`` stands for; another name is itself.
+    """Return the known names that match a pattern with ``*`` or ``?``; any other name is returned as is.
 
     Raises
     ------
     UnknownName
-        A pattern that stands for none.
+        The pattern matches no name.
     """
     if not known or name in known or not set("*?") & set(name):
         return (name,)

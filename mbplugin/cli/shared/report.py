@@ -1,6 +1,6 @@
-"""The report of a command: what it can write of its result, and the one place that writes it in a format.
+"""The report of a command: the representations of its result, and the functions that write them in all formats.
 
-The parts are functions that import their writers when they are called, so that no other format is imported.
+The representations are functions that import their writers when called, so that unused formats are not imported.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ if TYPE_CHECKING:
     from mbplugin.report.text.layout import Line
 
 _ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
-#: Between two lines, and before the first one, s.
+#: Interval between updates of the progress line, and before the first one, s.
 _EVERY = 0.3
-#: Back to the beginning of the line, and nothing on it.
+#: Returns to the beginning of the line and clears it.
 _CLEAR = "\r\x1b[2K"
 _working_lines: list[Any] = []
 
 
 @dataclass(frozen=True)
 class CommandReport:
-    """What a command can write of its result.
+    """The representations of a command's result.
 
     Parameters
     ----------
     lines : callable
-        Returns the lines of the text for a width in characters.
+        Returns the lines of text for a width in characters.
     document : callable
         Returns the JSON document, without a record.
     record : callable
-        Returns the record; files are hashed for it.
+        Returns the record, for which it hashes files.
     chapter : callable, optional
         Returns the chapter of an HTML page, without a record.
     texts : mapping, optional
-        By format, what returns the text of formats that only this command has.
+        Functions that return the text of formats that only this command has, by format.
     """
 
     lines: Callable[[int], Iterable[Line]]
@@ -69,14 +69,14 @@ class CommandReport:
 
 
 def earlier_report(path: Path | None, document: DocumentName) -> EarlierReport | None:
-    """Return the report of ``--against``, before anything is computed; None without the option.
+    """Read the report of ``--against``, before the computation starts; None without the option.
 
     Raises
     ------
     UnreadableFile
-        The file is missing, or no JSON.
+        The file is missing, or is not JSON.
     BadUsage
-        It is not the JSON of this command.
+        It is not the JSON output of this command.
     """
     if path is None:
         return None
@@ -91,7 +91,7 @@ def emit_report(
     output: Path | None = None,
     earlier: EarlierReport | None = None,
 ) -> None:
-    """Write a report in a format, with its record, and with what changed since an earlier one.
+    """Write a report in a format, with its record and the changes since an earlier report.
 
     Raises
     ------
@@ -152,12 +152,12 @@ def _document(report: CommandReport, earlier: EarlierReport | None, output_forma
     return serialized(with_comparison(document, _compared(report, earlier)), output_format)
 
 
-# The model of a command: read from its FILE with the options of reading, and never overwritten by an output.
+# The model of a command: read from its FILE with the reading options, and never overwritten by an output.
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The options of every command that reads one model; a field is an option.
+    """The options of every command that reads one model; each field is an option.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class Reading:
     package_dir, xacro_arg : list of str, optional
     xacro_unsafe : bool
     units : str, optional
-        Of angles and lengths that are written without one, and in the text that is printed.
+        Units of angles and lengths, for input without a unit and for printed text.
     massless : "zero" or "pybullet"
     """
 
@@ -177,12 +177,12 @@ class Reading:
     massless: opt.MasslessOption = "zero"
 
 
-#: No option is given.
+#: No reading option is given.
 AS_WRITTEN = Reading()
 
 
 def reads_model(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Put the options of reading in the place of a command's parameter ``reading``, for the command line."""
+    """Replace the parameter ``reading`` of a command by the individual reading options, for the command line."""
     own = inspect.signature(command, eval_str=True)
     of_reading = inspect.signature(Reading, eval_str=True).parameters
     parameters: list[inspect.Parameter] = []
@@ -214,17 +214,17 @@ def read_scene(
     file : str
         A path, or ``-`` for stdin.
     outputs, also : iterable of path
-        What the command writes, and what else it reads; None where an option is absent.
+        Files that the command writes, and other files that it reads; None for absent options.
     reading : Reading
     snap_angles : bool
-        Value of the option of this name.
+        Value of ``--snap-angles``.
 
     Raises
     ------
     MbPluginError
         The model is not usable.
     BadUsage
-        An output is one of the files that are read.
+        An output is also one of the files to be read.
     """
     from mbplugin import readers
 
@@ -245,12 +245,12 @@ def read_scene(
 
 
 def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
-    """Return the reader of numeric options, with the units of ``--units``, else of the configuration.
+    """Return the parser of numeric options, with the units of ``--units``, or else of the configuration.
 
     Raises
     ------
     BadUsage
-        Unknown units, or a configuration that cannot be read.
+        A unit is unknown, or the configuration cannot be read.
     """
     from mbplugin.cli.shared.quantities import Quantities
     from mbplugin.model.brake_law import read_units
@@ -268,10 +268,9 @@ def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
     return Quantities(units, scene.mechanism)
 
 
-# Output: stdout gets only the requested document, files are replaced as a whole.
+# Output: stdout gets only the requested document; files are replaced as a whole.
 #
-# Every command chooses its writer by the format itself, so that the modules of the other formats are not
-# imported.
+# Every command selects its writer by format, so that the modules of the other formats are not imported.
 
 
 if TYPE_CHECKING:
@@ -279,12 +278,12 @@ if TYPE_CHECKING:
     from mbplugin.report.record import Record
     from mbplugin.report.text.layout import Line
 
-    #: Makes the record of a report where one is to be written: files are hashed for it.
+    #: Makes the record of a report; called only if a record is to be written, since it hashes files.
     Recording = Callable[[], Record]
 
 
 def emit(content: str | bytes, output: Path | None = None) -> None:
-    """Write a text to a file, or to stdout where none is given; bytes only to a file.
+    """Write a text to a file, or to stdout if none is given; bytes only to a file.
 
     Raises
     ------
@@ -305,7 +304,7 @@ def emit_lines(
     output: Path | None = None,
     record: Recording | None = None,
 ) -> None:
-    """Write styled lines: as wide as the terminal or COLUMNS, in colour where stdout is a terminal.
+    """Write styled lines, as wide as the terminal or COLUMNS, and in colour if stdout is a terminal.
 
     Parameters
     ----------
@@ -313,7 +312,7 @@ def emit_lines(
         Returns the lines for a width in characters.
     output : path, optional
     record : callable, optional
-        Returns the record that ends a text in a file, which somebody keeps.
+        Returns the record, which is appended only to text in a file.
 
     Raises
     ------
@@ -338,28 +337,28 @@ def _record_text(record: Record) -> str:
 
 
 def emit_document(document: object, output: Path | None = None, output_format: str = "json") -> None:
-    """Write a document in one of its formats; what it raises is as for :func:`emit`."""
+    """Write a document in one of its formats; errors as for :func:`emit`."""
     emit(serialized(document, output_format), output)
 
 
 def refuse_overwriting(
     outputs: Iterable[Path | None], file: str, scene: Scene | None, also: Iterable[Path | None] = ()
 ) -> None:
-    """Refuse outputs that are one of the files that were read, whatever links lead there.
+    """Refuse outputs that are also input files, with links resolved.
 
     Parameters
     ----------
     outputs : iterable of path
-        None where there is none.
+        None for an absent option.
     file : str
-        What was asked for, and ``scene``, what it made: it knows all files, meshes too.
+        The FILE argument; ``scene`` is read from it and lists all its files, including meshes.
     also : iterable of path
         Other files that are read.
 
     Raises
     ------
     BadUsage
-        Names both; or an output that no folder can hold.
+        An output is an input file (both are named), or its folder does not exist.
     """
     outputs = tuple(outputs)
     for output in outputs:
@@ -383,7 +382,7 @@ def refuse_overwriting(
 
 
 def complain(sentence: str) -> None:
-    """Print a sentence on stderr, if there is one."""
+    """Print a sentence on stderr, unless it is empty."""
     # print(file=None) would write to stdout
     if sys.stderr is not None and sentence:
         with hidden(), contextlib.suppress(OSError):
@@ -399,7 +398,7 @@ def warn(sentences: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def warnings_as_sentences() -> Iterator[None]:
-    """Print each implausible value once, as other warnings, instead of with a line of Python."""
+    """Print each warning of an implausible value once and in plain form, without Python's source line."""
     seen: set[str] = set()
     others = warnings.showwarning
 
@@ -436,7 +435,7 @@ def _write_all(stream: TextIO, text: str) -> None:
         stream.write(data)
         return
     stream.flush()
-    # an unbuffered stdout (PYTHONUNBUFFERED) may write a part and leave the rest to its caller
+    # an unbuffered stdout (PYTHONUNBUFFERED) may write only a part, so the rest must be written again
     rest = memoryview(data.encode(stream.encoding))
     while rest:
         rest = rest[stream.buffer.write(rest) or 0 :]
@@ -444,7 +443,7 @@ def _write_all(stream: TextIO, text: str) -> None:
 
 
 def forget_stdout() -> None:
-    """Send what is left to nowhere: the reader is gone, and the flush at exit must not complain."""
+    """Redirect stdout to the null device, so that the flush at exit does not fail after its reader is gone."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -458,17 +457,17 @@ def _encodable(text: str, encoding: str | None) -> str:
 
 
 def keep_arguments(arguments: Sequence[str]) -> None:
-    """Keep the arguments of this run."""
+    """Store the arguments of this run."""
     _ARGUMENTS.set(tuple(arguments))
 
 
 def command_line() -> str:
-    """Return the command line as it was typed, quoted for a shell."""
+    """Return the command line of this run, quoted for a shell."""
     return shlex.join(("mbplugin", *_ARGUMENTS.get()))
 
 
 def record_of_scene(scene: Scene, also: Iterable[object] = (), standard: str | None = None) -> Record:
-    """Return the record of a report about a scene; ``also``: other files that were read, None where absent."""
+    """Return the record of a report on a scene; ``also`` are other files that were read, None for absent options."""
     from mbplugin.readers.source import sources_of
     from mbplugin.report.record import record_of
 
@@ -476,17 +475,17 @@ def record_of_scene(scene: Scene, also: Iterable[object] = (), standard: str | N
     return record_of(command_line(), scene.mechanism.name, files, standard)
 
 
-# A line on stderr that says that a command still computes, where somebody watches and nothing else is shown.
+# A progress line on stderr while a command computes, on a terminal and only while nothing else is shown.
 
 
 class _Line:
-    """The line, which a thread writes anew until the command ends."""
+    """The progress line, updated by a thread until the command ends."""
 
     def __init__(self, command: str) -> None:
         import threading
 
         self.command, self.begun, self.is_shown = command, monotonic(), False
-        #: Held by who writes something else on the terminal.
+        #: Held while other output is written to the terminal.
         self.lock, self.ended = threading.RLock(), threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -503,13 +502,13 @@ class _Line:
             sys.stderr.flush()
 
     def clear(self) -> None:
-        """Take the line away; the lock is held."""
+        """Clear the line; the caller holds the lock."""
         if self.is_shown:
             self._write(_CLEAR)
         self.is_shown = False
 
     def end(self) -> None:
-        """Take the line away for good."""
+        """Stop the updates and clear the line."""
         self.ended.set()
         self.thread.join()
         self.clear()
@@ -517,7 +516,7 @@ class _Line:
 
 @contextlib.contextmanager
 def working(command: str) -> Iterator[None]:
-    """Show a line with the seconds while a command is silent, on a terminal only; none without a name."""
+    """Show a line with the elapsed seconds while a command is silent; only on a terminal and for a given name."""
     if not command or not on_terminal(sys.stderr):
         yield
         return
@@ -530,7 +529,7 @@ def working(command: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def hidden() -> Iterator[None]:
-    """Hide the line while something else is written on the terminal."""
+    """Hide the progress line while other output is written to the terminal."""
     if not _working_lines:
         yield
         return

@@ -1,4 +1,4 @@
-"""Ctrl-C, and requests to end a command, which are treated alike: processes end with it, files stay."""
+"""Handling of Ctrl-C and of termination signals, which are treated alike: child processes end, files stay."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from types import FrameType
 
 from mbplugin.processes.supervised import INTERRUPTED
 
-#: What shells, job queues and closed terminals send.
+#: Termination signals of shells, job queues and closed terminals.
 _NAMES = ("SIGTERM", "SIGHUP")
-#: Signals that were to interrupt the command.
+#: Signals received to interrupt the command.
 _received: list[int] = []
 
 
 class Terminated(KeyboardInterrupt):
-    """The process received a signal to end.
+    """The process received a termination signal.
 
     Parameters
     ----------
     number : int
-        Of the signal.
+        Number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -31,9 +31,9 @@ class Terminated(KeyboardInterrupt):
 
 
 def note_interrupts() -> None:
-    """Remember each Ctrl-C from now on: libraries swallow some of the exceptions it raises.
+    """Record each Ctrl-C from now on, because some of its exceptions are swallowed.
 
-    They do so while they are imported, and what a destructor raises is lost as well.
+    Libraries do so during their import, and exceptions raised in a destructor are lost as well.
     """
     if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
         signal.signal(signal.SIGINT, _interrupt)
@@ -45,23 +45,23 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def exit_code_of(interrupt: KeyboardInterrupt) -> int:
-    """Return the exit code that shells give a command ended so."""
+    """Return the exit code by which shells report this kind of interrupt."""
     return 128 + interrupt.number if isinstance(interrupt, Terminated) else INTERRUPTED
 
 
 @contextlib.contextmanager
 def termination_interrupts() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end a block as Ctrl-C does, by :class:`Terminated`.
+    """Let SIGTERM and SIGHUP end a block like Ctrl-C, by raising :class:`Terminated`.
 
-    Compiled code is waited for where it is for Ctrl-C. A signal that is ignored stays ignored. A signal
-    that arrived, in the block or before it, and that a library has swallowed ends the block at its end.
+    Compiled code delays these signals as it delays Ctrl-C. Ignored signals stay ignored. A signal that a library has
+    swallowed, in the block or before it, takes effect at the end of the block.
 
     Raises
     ------
     KeyboardInterrupt
-        Ctrl-C has ended the block.
+        Ctrl-C ended the block.
     Terminated
-        Another signal has.
+        Another signal ended the block.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -70,7 +70,7 @@ def termination_interrupts() -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         _received.append(number)
         heed = signal.getsignal(signal.SIGINT)
-        # where Ctrl-C is ignored, as in the background of a shell, nothing waits for it either
+        # if Ctrl-C is ignored, as in the background of a shell, no code defers it, so it can be raised at once
         (heed if callable(heed) else signal.default_int_handler)(signal.SIGINT, None)
 
     numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
@@ -82,7 +82,7 @@ def termination_interrupts() -> Iterator[None]:
         yield
         if _received:
             raise KeyboardInterrupt
-    # extension modules make other exceptions of an interrupt
+    # extension modules may turn an interrupt into another exception
     except BaseException:
         if _received and _received[0] != signal.SIGINT:
             raise Terminated(_received[0]) from None

@@ -1,1 +1,1 @@
-"""The commands that compute stops: one, tables, the worst ones, many, and what follows from them."""
+"""The commands that compute stops: one stop, tables, worst stops, sweeps, calibration and separation distances."""

@@ -1,4 +1,4 @@
-"""``mbplugin calibrate``: brakes and ramps of a robot from measured stops."""
+"""``mbplugin calibrate``: fit brakes and ramps of a robot to measured stops; and ``mbplugin distance``."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ DistanceCategory = Annotated[
     int | None,
     typer.Option("--category", help="Of the stops that count: 0, 1 or 2; needed where a table has several."),
 ]
-#: Of the terms, those of both standards.
+#: Dimensions of the terms of both standards.
 _DIMENSIONS = {
     **dict.fromkeys(("K", "v_h", "v_r"), "speed"),
     **dict.fromkeys(("t1", "T_r"), "time"),
@@ -183,7 +183,7 @@ def _record(found: Calibration) -> Record:
 
 
 def _require_order(file: str, measured: Path) -> None:
-    """Require the robot before the table."""
+    """Require that the robot is given before the table of measured stops."""
     if file.lower().endswith(".csv") and measured.suffix.lower() != ".csv":
         raise BadUsage(
             f"the robot is {file!r}, a table",
@@ -192,7 +192,7 @@ def _require_order(file: str, measured: Path) -> None:
         )
 
 
-# ``mbplugin distance``: separation distances from computed stops.
+# ``mbplugin distance``: compute separation distances from computed stops.
 
 
 def distance_command(

@@ -1,4 +1,4 @@
-"""``mbplugin worst-stop``: a search for the stops with the longest time, travel and tool path."""
+"""``mbplugin worst-stop``: search for the stops with the longest time, travel and tool path; and ``mbplugin sweep``."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ MaxSeconds = Annotated[
 Commands = Annotated[
     bool, typer.Option("--commands", help="In text output, print the estop command of each stop.")
 ]
-#: Files that are named one by one.
+#: Most recomputed files to list individually.
 _LINES = 10
 Out = Annotated[
     Path,
@@ -227,7 +227,7 @@ def _parse_failure(text: str) -> Failure:
     Raises
     ------
     BadUsage
-        Another word, or an amount that is missing or does not belong there.
+        The kind is unknown, or an amount is missing or not expected.
     """
     from mbplugin.stopping.worst_stops import Failure
 
@@ -243,7 +243,7 @@ def _parse_failure(text: str) -> Failure:
     return Failure(kind, size)
 
 
-# ``mbplugin sweep``: many stops with random states, brakes and payloads, on all cores or a cluster.
+# ``mbplugin sweep``: compute many stops with random states, brakes and payloads, on all cores or a cluster.
 
 
 @reads_model
@@ -333,7 +333,7 @@ def sweep_command(
         ):
             report = sweep(plan, out, jobs=jobs, backend=backend, progress=progress, force=force)
             if backend == "loky" and jobs != 1:
-                # all parts are in the folder
+                # all parts are in the folder, so the workers are no longer needed
                 end_workers()
     except KeyboardInterrupt as interrupt:
         complain(f"mbplugin: interrupted; the same command goes on in {out}.")
@@ -346,7 +346,7 @@ def sweep_command(
 
 
 def _tell_replaced(report: SweepReport) -> None:
-    """Say on stderr which files of the folder were made anew."""
+    """List on stderr the files of the folder that were recomputed."""
     lines = [f"{file} was made anew: {reason}" for file, reason in report.replaced.items()]
     for line in lines[:_LINES]:
         complain(f"mbplugin: {visible(line)}.")

@@ -1,4 +1,4 @@
-"""``mbplugin estop``: compute the stop of a moving robot by its brakes."""
+"""``mbplugin estop``: compute the stop of a moving robot; and ``mbplugin stop-table``."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def _start(
     return None
 
 
-# ``mbplugin stop-table``: stopping times and distances as in the manual of a manufacturer.
+# ``mbplugin stop-table``: compute stopping times and distances as in a manufacturer's manual.
 
 TableSeconds = Annotated[
     float, opt.time_limit("Time limit of the table, s; one that takes longer is an error.")
@@ -356,7 +356,7 @@ def _categories(texts: list[str] | None) -> tuple[int, ...]:
 
 
 def _grid(texts: list[str] | None) -> dict[str, list[int]]:
-    """Return the shares by quantity from ``NAME=PERCENT,…``, percent."""
+    """Return the percentages by quantity from ``NAME=PERCENT,…``."""
     grid: dict[str, list[int]] = {}
     for text in texts or ():
         name, equals, shares = text.partition("=")

@@ -1,4 +1,4 @@
-"""Bodies, pairs, couplings, drivers, locks and Pfaffian constraints: pure data and topology."""
+"""Bodies, pairs, couplings, drivers, locks and Pfaffian constraints: only data and topology."""
 
 from mbplugin.model.mechanism.mechanism import (
     WORLD,

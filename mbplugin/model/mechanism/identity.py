@@ -1,6 +1,6 @@
-"""Identity of rows and of what holds a joint: the one place that writes and reads their names.
+"""Names of rows and of locks, brakes and drives of joints: the only module that writes and parses them.
 
-Names are texts in files, documents and messages: ``lock j2`` is the lock of joint ``j2``, ``rz_lock`` its row.
+The names occur in files, documents and messages: ``lock j2`` is the lock of joint ``j2``, ``rz_lock`` its row.
 """
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Literal, NamedTuple, TypeVar, get_args
 
-#: What holds or leads a joint besides the constraints of the mechanism.
+#: Kinds of constraints that hold or drive a joint, in addition to those of the mechanism.
 HolderKind = Literal["lock", "brake", "friction", "drive"]
 _KINDS = get_args(HolderKind)
-#: What the component of a row of a lock and of a driver has behind its freedom.
+#: Suffixes of the freedom in the component names of lock and driver rows.
 _LOCK, _DRIVE = "_lock", "_drive"
 Node = TypeVar("Node", bound=Hashable)
 Edge = TypeVar("Edge")
 
 
 class Holder(NamedTuple):
-    """What holds or leads a joint; its text is the name of a constraint.
+    """A lock, brake, friction or drive that holds or drives a joint; its ``str`` is the name of the constraint.
 
     Parameters
     ----------
     kind : "lock", "brake", "friction" or "drive"
     joint : str
-        The pair, or one freedom of it as :func:`freedom_name` writes it.
+        The pair, or one of its freedoms as :func:`freedom_name` writes it.
     """
 
     kind: HolderKind
@@ -35,7 +35,7 @@ class Holder(NamedTuple):
 
     @classmethod
     def of(cls, name: str) -> Holder | None:
-        """Return the holder that a name denotes; None where it is the name of another constraint."""
+        """Return the holder that a name denotes; None for the name of another constraint."""
         kind, _, joint = name.partition(" ")
         return cls(kind, joint) if kind in _KINDS and joint else None  # type: ignore[arg-type]
 
@@ -51,22 +51,22 @@ class RowLabel(NamedTuple):
 
     @property
     def dotted(self) -> str:
-        """The label as it is written on the command line, ``CONSTRAINT.COMPONENT``."""
+        """The label as written on the command line, ``CONSTRAINT.COMPONENT``."""
         return f"{self.constraint}.{self.component}"
 
     @property
     def holder(self) -> Holder | None:
-        """What the row holds a joint by, None for a row of another constraint."""
+        """The holder to which the row belongs; None for a row of another constraint."""
         return Holder.of(self.constraint)
 
     @property
     def of_lock(self) -> bool:
-        """Whether the row is that of a lock."""
+        """Whether the row belongs to a lock."""
         return self.component.endswith(_LOCK)
 
     @property
     def freedom(self) -> str:
-        """The component, for a row of a lock or of a driver without what marks it as such."""
+        """The component, without the suffix of a lock or driver row."""
         return freedom_of(self.component)
 
 
@@ -81,19 +81,19 @@ def drive_component(freedom: str) -> str:
 
 
 def freedom_of(component: str) -> str:
-    """Return the freedom that a row of a lock or of a driver holds; other components as they are."""
+    """Return the freedom of a lock or driver row; other components are returned unchanged."""
     return component.removesuffix(_DRIVE).removesuffix(_LOCK)
 
 
 def freedom_name(pair: str, freedom: str, count: int = 0) -> str:
-    """Return the name of one freedom of a pair; a single one (of ``count``) is called as its pair."""
+    """Return the name of one freedom of a pair; if ``count`` is 1, it is the name of the pair."""
     return pair if count == 1 else f"{pair}.{freedom}"
 
 
 def pair_and_freedom(name: str, pairs: Container[str]) -> tuple[str, str]:
-    """Return the pair that a name says, and its freedom: "" where the name is that of a pair.
+    """Split a name into pair and freedom; the freedom is "" if the name is that of a pair.
 
-    Of a name that is neither, the pair is what stands before the last point.
+    Any other name is split at its last point.
     """
     if name in pairs:
         return name, ""
@@ -102,7 +102,7 @@ def pair_and_freedom(name: str, pairs: Container[str]) -> tuple[str, str]:
 
 
 def lock_label(joint: str, freedom: str) -> RowLabel:
-    """Return the label of the row by which a lock holds a freedom of a joint."""
+    """Return the label of the row that locks a freedom of a joint."""
     return RowLabel(str(Holder("lock", joint)), lock_component(freedom))
 
 
@@ -112,7 +112,7 @@ def freedom_held(label: RowLabel) -> tuple[str, str]:
     Raises
     ------
     ValueError
-        The row holds no joint.
+        The row belongs to another constraint.
     """
     holder = label.holder
     if holder is None:
@@ -120,13 +120,13 @@ def freedom_held(label: RowLabel) -> tuple[str, str]:
     return holder.joint, label.freedom
 
 
-# Graphs of bodies and pairs, as every model needs them: networkx takes longer to import than a lint.
+# Graphs of bodies and pairs. Importing networkx would take longer than a lint.
 
 
 def adjacency(
     nodes: Iterable[Node], edges: Iterable[tuple[Node, Node, Edge]]
 ) -> dict[Node, list[tuple[Node, Edge]]]:
-    """Return the neighbours of each node, with the edges that lead there, in the order of the edges."""
+    """Return the neighbours of each node with the connecting edges, in the order of the edges."""
     found: dict[Node, list[tuple[Node, Edge]]] = {node: [] for node in nodes}
     for a, b, edge in edges:
         found[a].append((b, edge))
@@ -137,9 +137,9 @@ def adjacency(
 def breadth_first(
     neighbours: Mapping[Node, Sequence[tuple[Node, Edge]]], root: Node, seen: set[Node]
 ) -> Iterator[tuple[Node, Node, Edge]]:
-    """Yield (inner, outer, edge) from a root to the nodes that are not yet in ``seen``, nearer ones first.
+    """Yield (inner, outer, edge) in breadth-first order from a root, for nodes that are not yet in ``seen``.
 
-    The root and the nodes that are reached are added to ``seen``.
+    The root and the nodes reached are added to ``seen``.
     """
     seen.add(root)
     reached = [root]
@@ -152,13 +152,13 @@ def breadth_first(
 
 
 class DisjointSets(Generic[Node]):
-    """Sets that are joined one by one; a node that was not named is alone."""
+    """Disjoint sets (union-find); an unknown node is a set of its own."""
 
     def __init__(self) -> None:
         self._parent: dict[Node, Node] = {}
 
     def find(self, node: Node) -> Node:
-        """Return the node that stands for the set of a node."""
+        """Return the representative of the set that contains a node."""
         root = node
         while (parent := self._parent.get(root, root)) != root:
             root = parent
@@ -167,17 +167,16 @@ class DisjointSets(Generic[Node]):
         return root
 
     def join(self, a: Node, b: Node) -> bool:
-        """Join the sets of two nodes; return whether they were two."""
+        """Join the sets of two nodes; return True if they were separate."""
         a, b = self.find(a), self.find(b)
         self._parent[a] = b
         return a != b
 
 
 def biconnected_components(edges: Iterable[tuple[Node, Node]]) -> list[list[tuple[Node, Node]]]:
-    """Return the edges of a graph, sorted into its biconnected components (Hopcroft and Tarjan, 1973).
+    """Return the biconnected components of a graph as lists of edges (Hopcroft and Tarjan, 1973).
 
-    Parallel edges count once; an edge from a node to itself is in no component. A bridge is a component of
-    its own.
+    Parallel edges count once; an edge from a node to itself is in no component. A bridge is a component by itself.
     """
     neighbours: dict[Node, dict[Node, None]] = {}
     for a, b in edges:
@@ -195,7 +194,7 @@ def biconnected_components(edges: Iterable[tuple[Node, Node]]) -> list[list[tupl
 def _components_from(
     root: Node, neighbours: Mapping[Node, Mapping[Node, None]], found: dict[Node, int]
 ) -> Iterator[list[tuple[Node, Node]]]:
-    """Yield the components that a walk in depth from a root closes; ``found`` numbers the nodes it meets."""
+    """Yield the components found by a depth-first search from a root; ``found`` numbers the nodes in visiting order."""
     lowest = {root: len(found)}
     found[root] = len(found)
     way = [(root, root, iter(neighbours[root]))]

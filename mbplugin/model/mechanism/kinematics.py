@@ -1,4 +1,4 @@
-"""Poses of all bodies from joint coordinates, and the tree's motion axes in the world."""
+"""Body poses from joint coordinates, joint axes of the tree in the world, units, and rigid groups of bodies."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from mbplugin.model.spatial import (
     vector_from_rotation,
 )
 
-#: By name, in rad and m, or a text with its unit such as ``90deg``; or a vector.
+#: Values by name, in rad and m or as texts with a unit such as ``90deg``; or a vector.
 JointValues = Mapping[str, float | str] | Array | None
-#: The frames of a constraint meet up to this, m and rad; below it are rounded files and the drift of simulators.
+#: Frames of a constraint coincide within this, m and rad; it covers rounding in files and the drift of simulators.
 FRAMES_MEET = 1e-3
-#: In SI units, or a text with its unit such as ``90deg/s``.
+#: Values by name, in SI units or as texts with a unit such as ``90deg/s``.
 NamedNumbers = Mapping[str, float | str]
-#: Returns the dimension of a name, empty where that is unknown.
+#: Returns the dimension of a name, empty if unknown.
 DimensionOfName = Callable[[str], str]
 _OF_RATE = {
     "acceleration": {"angular rate": "angular acceleration", "speed": "acceleration"},
@@ -46,7 +46,7 @@ _OF_RATE = {
 
 @dataclass(frozen=True, eq=False)
 class BodyPoses:
-    """Link frames L of all bodies in the world, and where their centres of mass C are.
+    """Link frames L and centres of mass C of all bodies in the world.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class BodyPoses:
 
 
 def home(mech: Mechanism) -> Array:
-    """Return q (nq,) at which every joint frame coincides and every free root sits at the origin."""
+    """Return q (nq,) at which all joint frames coincide and all free roots are at the origin."""
     q = np.zeros(len(mech.q_names))
     for joint in mech.tree.joints:
         if joint.pair is None:
@@ -76,28 +76,28 @@ def home(mech: Mechanism) -> Array:
 
 
 def joint_vector(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
-    """Return q as a vector (nq,), from a vector, a mapping of coordinate names, or nothing; rad and m.
+    """Return q (nq,) from a vector, a mapping by coordinate name, or None; rad and m.
 
-    What a mapping leaves out keeps the value of ``base`` (nq,), by default that of :func:`home`.
+    Coordinates that a mapping leaves out keep their values in ``base`` (nq,), by default :func:`home`.
 
     Raises
     ------
     UnknownName
-        A name that is no joint coordinate; pairs that close a loop have none.
+        A name is not a joint coordinate; pairs that close a loop have none.
     BadNumber
-        A vector of another length, or a value that is not finite.
+        A vector has another length, or a value is not finite.
     """
     return _vector(mech, mech.q_names, coordinate_units, values, home(mech) if base is None else base)
 
 
 def rate_vector(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
-    """Return qd as a vector (nv,), in the same way as :func:`joint_vector`; ``base`` (nv,) is zero by default."""
+    """Return qd (nv,) in the same way as :func:`joint_vector`; ``base`` (nv,) is zero by default."""
     start = np.zeros(len(mech.qd_names)) if base is None else base
     return _vector(mech, mech.qd_names, rate_units, values, start)
 
 
 def acceleration_vector(mech: Mechanism, values: JointValues) -> Array:
-    """Return q̈ as a vector (nv,), zero where nothing is named."""
+    """Return q̈ (nv,), zero for rates that are not named."""
     return _vector(mech, mech.qd_names, acceleration_units, values, np.zeros(len(mech.qd_names)))
 
 
@@ -108,7 +108,7 @@ def _vector(
     values: JointValues,
     base: Array,
 ) -> Array:
-    """Return values as a vector (n,) in the order of names; what they leave out is as in base (n,)."""
+    """Return values as a vector (n,) in the order of names; missing ones are taken from ``base`` (n,)."""
     out = np.array(base, dtype=float)
     if isinstance(values, Mapping):
         index = {name: i for i, name in enumerate(names)}
@@ -141,7 +141,7 @@ def _unknown_coordinate(mech: Mechanism, name: str, names: tuple[str, ...]) -> U
 
 
 def forward(mech: Mechanism, q: Array) -> BodyPoses:
-    """Return the poses of all bodies at joint coordinates q (nq,) (closures are not looked at)."""
+    """Return the poses of all bodies at joint coordinates q (nq,); loop closures are ignored."""
     n = len(mech.bodies)
     R, p = np.empty((n, 3, 3)), np.empty((n, 3))
     index = mech.body_index
@@ -153,14 +153,14 @@ def forward(mech: Mechanism, q: Array) -> BodyPoses:
 
 
 def _outer_pose(mech: Mechanism, joint: TreeJoint, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
-    """Return R (3, 3) and p (3,) of a body at q (nq,) from those of all before, R (N, 3, 3) and p (N, 3)."""
+    """Return R (3, 3) and p (3,) of a joint's outer body at q (nq,); R (N, 3, 3) and p (N, 3) hold its inner body."""
     if joint.pair is None:
         q_free = q[joint.q]
         R_WL = rotation_from_quaternion(q_free[3:])
         return R_WL, q_free[:3] - R_WL @ mech.bodies[mech.body_index[joint.outer]].p_LC
     inner = mech.body_index[joint.inner]
     X = joint.pair.X_AP.inverse() if joint.reversed else joint.pair.X_SB
-    # at coordinates of zero, which most files are written at, the joint frames coincide
+    # at zero coordinates, the most common case in files, the joint frames coincide
     X_PS = pair_transform(joint.pair, q[joint.q]) if q[joint.q].any() else None
     if joint.reversed:
         X = X if X_PS is None else X_PS.inverse() @ X
@@ -172,7 +172,7 @@ def _outer_pose(mech: Mechanism, joint: TreeJoint, q: Array, R: Array, p: Array)
 
 
 def coordinates_of(mech: Mechanism, poses: BodyPoses) -> Array:
-    """Return q (nq,) that reproduces given body poses as far as the tree's joints allow."""
+    """Return the q (nq,) that reproduces given body poses as far as the tree joints allow."""
     q = home(mech)
     for joint in mech.tree.joints:
         outer = poses.of(mech.body_index[joint.outer])
@@ -185,21 +185,21 @@ def coordinates_of(mech: Mechanism, poses: BodyPoses) -> Array:
 
 
 def relative_pose(mech: Mechanism, pair: Pair, poses: BodyPoses) -> Pose:
-    """Return X_PS of a pair, tree or cut."""
+    """Return X_PS of a tree or cut pair."""
     X_WP = poses.of(mech.body_index[pair.body_a]) @ pair.X_AP
     return X_WP.inverse() @ poses.of(mech.body_index[pair.body_b]) @ pair.X_BS
 
 
 def fixed_at(pair: Pair, X_PS: Pose) -> Pair:
-    """Return a pair as a fixed one at a pose; the axes of P and the origin of S stay where they are."""
+    """Return a pair as a fixed pair at pose ``X_PS``; the axes of P and the origin of S do not change."""
     travel, turn = Pose(np.eye(3), X_PS.p), Pose(X_PS.R.T, np.zeros(3))
     return replace(pair, type="fixed", freedoms=(), X_AP=pair.X_AP @ travel, X_BS=pair.X_BS @ turn, lead=0.0)
 
 
 def frames_apart(mech: Mechanism, poses: BodyPoses) -> Iterator[tuple[TreeJoint, Pair, float, float]]:
-    """Yield the joints of the tree with what their pairs do not allow of given poses: distance, m, and angle, rad.
+    """Yield the tree joints and pairs with the deviation of given poses from their allowed motion: m, and rad.
 
-    :func:`coordinates_of` moves the outer bodies by that.
+    :func:`coordinates_of` drops this deviation, so that the outer bodies move by it.
     """
     for joint in mech.tree.joints:
         if joint.pair is None:
@@ -211,7 +211,7 @@ def frames_apart(mech: Mechanism, poses: BodyPoses) -> Iterator[tuple[TreeJoint,
 
 
 def displace(mech: Mechanism, q: Array, step: Array) -> Array:
-    """Return q (nq,) after a step (nv,) in joint rates (rotations stay on the group)."""
+    """Return q (nq,) after a ``step`` (nv,) in the joint rates (rotations stay on the group)."""
     out = np.array(q)
     for joint in mech.tree.joints:
         kind = "floating" if joint.pair is None else joint.pair.type
@@ -220,14 +220,14 @@ def displace(mech: Mechanism, q: Array, step: Array) -> Array:
 
 
 def joint_axes(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> tuple[Array, Array]:
-    """Return the twists of ``outer`` relative to ``inner`` per unit rate, and their world point.
+    """Return the twists of ``outer`` relative to ``inner`` per unit rate, and their reference point.
 
     Returns
     -------
     S : (6, f) array
-        World axes, at the returned point.
+        In world axes, at the returned point.
     point : (3,) array
-        m.
+        In the world, m.
     """
     index = mech.body_index
     if joint.pair is None:
@@ -240,14 +240,14 @@ def joint_axes(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> tuple[Arr
 
 
 def free_pose(mech: Mechanism, body: str, X_WL: Pose) -> Array:
-    """Return the free-joint coordinates (7,) that put a root body's link frame at a pose."""
+    """Return the free-joint coordinates (7,) that place the link frame of a root body at a pose."""
     p_LC = mech.bodies[mech.body_index[body]].p_LC
     return np.concatenate((X_WL.apply(p_LC), quaternion_from_rotation(X_WL.R)))
 
 
-# Numbers by name that may be texts with a unit: full speeds, decelerations, misfits and limits of reactions.
+# Numbers by name, possibly texts with a unit: full speeds, decelerations, misfits and limits of reactions.
 #
-# The name says the dimension. One that is unknown takes any unit, and is refused where the numbers are used.
+# The name determines the dimension. An unknown name takes any unit here, and is refused where the numbers are used.
 
 
 def numbers(values: NamedNumbers | None, dimension: DimensionOfName) -> dict[str, float]:
@@ -256,7 +256,7 @@ def numbers(values: NamedNumbers | None, dimension: DimensionOfName) -> dict[str
     Raises
     ------
     BadUsage
-        A text that is no finite number with a unit of its dimension.
+        A text is not a finite number with a unit of its dimension.
     """
     return {
         name: SI.value(value, dimension(name), f"{name!r} has the value") if isinstance(value, str) else value
@@ -265,7 +265,7 @@ def numbers(values: NamedNumbers | None, dimension: DimensionOfName) -> dict[str
 
 
 def rates_of(mech: Mechanism) -> DimensionOfName:
-    """Return the dimensions of rates, and of the joints with one freedom."""
+    """Return a lookup of the dimension of each rate, by rate name or by the name of a joint with one freedom."""
     found = {
         pair.name: "speed" if pair.kind.free[0][0] == "t" else "angular rate"
         for pair in mech.pairs
@@ -277,50 +277,50 @@ def rates_of(mech: Mechanism) -> DimensionOfName:
 
 
 def accelerations_of(mech: Mechanism) -> DimensionOfName:
-    """Return the dimensions of the accelerations of rates."""
+    """Return a lookup of the dimension of the acceleration for each rate."""
     rates = rates_of(mech)
     return lambda name: _OF_RATE["acceleration"].get(rates(name), "")
 
 
 def forces_of(mech: Mechanism) -> DimensionOfName:
-    """Return the dimensions of the torques and forces on rates."""
+    """Return a lookup of the dimension of the generalised force for each rate."""
     rates = rates_of(mech)
     return lambda name: _OF_RATE["force"].get(rates(name), "")
 
 
 def misfit_dimension(name: str) -> str:
-    """Return the dimension of the misfit of a ``CONSTRAINT.COMPONENT``."""
+    """Return the dimension of a misfit by its name, ``CONSTRAINT.COMPONENT``."""
     return {"t": "length", "r": "angle"}.get(name.rpartition(".")[2][:1], "")
 
 
 def limits_of(mech: Mechanism) -> DimensionOfName:
-    """Return the dimensions of the largest loads of a ``JOINT`` or ``JOINT.COMPONENT``."""
+    """Return a lookup of the dimension of a load limit by its name, ``JOINT`` or ``JOINT.COMPONENT``."""
     joints = {constraint.name for constraint in mech.constraints()}
     loads = {"t": "force", "r": "torque"}
     return lambda name: "force" if name in joints else loads.get(name.rpartition(".")[2][:1], "")
 
 
-# Units of joint coordinates and rates, for headers and axes.
+# Units of joint coordinates and rates, for table headers and plot axes.
 
 
 def coordinate_units(mech: Mechanism) -> tuple[str, ...]:
-    """Return ``rad``, ``m`` or ``1`` (a component of a quaternion) for every coordinate."""
+    """Return the unit of each coordinate: ``rad``, ``m`` or ``1`` (a component of a quaternion)."""
     units = [""] * len(mech.q_names)
     for joint in mech.tree.joints:
         own = _units(joint)
-        # one coordinate more than rates: three turns are a quaternion
+        # one more coordinate than rates: three rotations are described by a quaternion
         turned = joint.q.stop - joint.q.start > len(own)
         units[joint.q] = [*own[:-3], *["1"] * 4] if turned else own
     return tuple(units)
 
 
 def rate_units(mech: Mechanism) -> tuple[str, ...]:
-    """Return ``rad/s`` or ``m/s`` for every rate."""
+    """Return the unit of each rate: ``rad/s`` or ``m/s``."""
     return _per_rate(mech, "/s")
 
 
 def acceleration_units(mech: Mechanism) -> tuple[str, ...]:
-    """Return ``rad/s²`` or ``m/s²`` for every rate."""
+    """Return the unit of the acceleration of each rate: ``rad/s²`` or ``m/s²``."""
     return _per_rate(mech, "/s²")
 
 
@@ -332,7 +332,7 @@ def _per_rate(mech: Mechanism, time: str) -> tuple[str, ...]:
 
 
 def momentum_units(mech: Mechanism) -> tuple[str, ...]:
-    """Return ``N·m·s`` or ``N·s`` for the generalised momentum of every rate."""
+    """Return the unit of the generalised momentum of each rate: ``N·m·s`` or ``N·s``."""
     forces = {units_of(c).rate: units_of(c).force for c in COMPONENTS}
     return tuple(f"{forces[unit]}·s" for unit in rate_units(mech))
 
@@ -342,21 +342,21 @@ def _units(joint: TreeJoint) -> list[str]:
     return [units_of(component).coordinate for component in free]
 
 
-# What counts as the ground: the world, and the bodies welded to it.
+# The ground: the world, and the bodies welded to it.
 #
-# A base that one fixed pair holds to the world does not move: a loop through it is a loop through the ground.
+# A base fixed to the world by a single pair does not move: a loop through it is a loop through the ground.
 
 
 def ground_welds(mech: Mechanism, tying: Collection[str] | None = None) -> dict[str, int]:
-    """Return the fixed pairs that make a body part of the ground, and that body, from the world outwards.
+    """Return the fixed pairs that make a body part of the ground, with the index of that body, from the world outwards.
 
-    A body that the ground also holds in another way stays a body: then the weld is one of several
-    joints between which its reaction can split.
+    A body that is also connected to the ground by another pair is not merged, because its reaction can split between
+    the weld and that pair.
 
     Parameters
     ----------
     tying : collection of str, optional
-        Pairs that constrain anything in the view of the caller. Default: all that have rows in space.
+        Pairs that the caller counts as constraining. Default: all pairs with rows in space.
     """
     ends = {
         pair.name: (mech.body_index[pair.body_a], mech.body_index[pair.body_b])
@@ -381,7 +381,7 @@ def ground_welds(mech: Mechanism, tying: Collection[str] | None = None) -> dict[
 
 
 def _held(ends: dict[str, tuple[int, int]], ground: set[int]) -> dict[int, list[str]]:
-    """Return, per body off the ground, the pairs that tie it to the ground."""
+    """Return the pairs that connect each body outside the ground to the ground."""
     held: dict[int, list[str]] = {}
     for name, (a, b) in ends.items():
         if (a in ground) != (b in ground):
@@ -394,15 +394,15 @@ def welded_bodies(mech: Mechanism, tying: Collection[str] | None = None) -> froz
     return frozenset(mech.bodies[body].name for body in ground_welds(mech, tying).values())
 
 
-# Bodies that fixed pairs make one: what a massless link among them costs nothing.
+# Groups of bodies joined by fixed pairs; a massless link in such a group is harmless.
 
 
 def rigid_groups(mech: Mechanism) -> dict[str, frozenset[str]]:
-    """Return the group of each body: itself and all that fixed pairs tie to it, the ground too."""
+    """Return the rigid group of each body and of the ground: all bodies connected to it by fixed pairs, and itself."""
     group = {name: {name} for name in (WORLD, *(body.name for body in mech.bodies))}
     for pair in mech.pairs:
         if pair.type == "fixed" and group[pair.body_a] is not group[pair.body_b]:
-            # the smaller into the larger, so that no name moves often
+            # merge the smaller group into the larger, so that few names move
             few, many = sorted((group[pair.body_a], group[pair.body_b]), key=len)
             many |= few
             for name in few:
@@ -412,18 +412,18 @@ def rigid_groups(mech: Mechanism) -> dict[str, frozenset[str]]:
     return {name: frozen[id(members)] for name, members in group.items()}
 
 
-# Joints without a default brake: their effort limit is 0, or is not stated.
+# Joints without a default brake: their effort limit is 0 or is not stated.
 
 
 def follows(mech: Mechanism, pair: Pair) -> bool:
-    """Return whether a coupling moves a joint with another one: it has no drive of its own."""
+    """Return True if a coupling makes the joint follow others, so that it has no drive of its own."""
     return any(coupling.terms[0].joint == pair.name for coupling in mech.couplings)
 
 
 def unbraked_joints(mech: Mechanism, braked: Collection[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the joints with an effort limit of 0, and those without one, that nothing brakes or leads.
+    """Return the joints without a brake whose effort limit is 0, and those that have no effort limit.
 
-    Joints of one freedom that can move: not locked, and not led by a coupling.
+    Only joints with one freedom that can move by themselves count: not locked, and not following a coupling.
 
     Parameters
     ----------

@@ -25,16 +25,16 @@ WORLD = "world"
 
 @dataclass(frozen=True, eq=False)
 class TreeJoint:
-    """One edge of the spanning tree, from a known body to the next one outwards.
+    """One edge of the spanning tree, from a body already reached to the next one outwards.
 
     Parameters
     ----------
     pair : Pair or None
-        None is the free joint of a root: pose and twist of its centre of mass in the world.
+        None for the free joint of a root: pose and twist of its centre of mass in the world.
     inner, outer : str
         The bodies it joins, ``inner`` nearer to the root.
     q, qd : slice
-        Its coordinates in q and its rates in qd.
+        Its slices of q and of qd.
     """
 
     pair: Pair | None
@@ -51,9 +51,9 @@ class TreeJoint:
 
 @dataclass(frozen=True, eq=False)
 class SpanningTree:
-    """Joints in order outwards from the ground, and the pairs that close loops.
+    """The tree joints, ordered outwards from the ground, and the pairs that close loops.
 
-    Coordinates are ordered as the issue of a file: free roots first, then tree pairs in file order.
+    The coordinates are ordered as in the output: free roots first, then tree pairs in file order.
     """
 
     joints: tuple[TreeJoint, ...]
@@ -72,7 +72,7 @@ class SpanningTree:
         return {joint.pair.name: joint for joint in self.joints if joint.pair is not None}
 
     def carried(self, body: str) -> tuple[str, ...]:
-        """Return a body and all that it carries, outwards."""
+        """Return a body and all bodies that it carries, ordered outwards."""
         found = {body: None}
         for joint in self.joints:
             if joint.inner in found:
@@ -91,7 +91,7 @@ class SpanningTree:
 def coordinate_names(
     name: str, pair_type: str, free: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of a pair's coordinates and rates (a single freedom is called as its pair)."""
+    """Return the names of a pair's coordinates and rates (a single freedom has the name of its pair)."""
     if len(free) == 1:
         return (name,), (name,)
     if pair_type == "floating":
@@ -106,7 +106,7 @@ def coordinate_names(
 
 
 def spanning_tree(bodies: Sequence[str], pairs: Sequence[Pair]) -> SpanningTree:
-    """Choose tree pairs in file order, stated closures last, and orient them from the ground."""
+    """Choose tree pairs in file order, stated closures last, and orient them outwards from the ground."""
     chosen = _tree_pairs(pairs)
     neighbours = adjacency((WORLD, *bodies), ((*pair.bodies, pair) for pair in chosen))
     order: list[tuple[str, str, Pair | None]] = []
@@ -124,7 +124,7 @@ def _tree_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     """Return a spanning forest; a distance pair has no coordinates and is always cut."""
     groups: DisjointSets[str] = DisjointSets()
     chosen = []
-    # what constrains nothing is the last choice
+    # pairs that constrain nothing are chosen last
     candidates = [p for p in pairs if p.kind.has_coordinates and p.kind.constrained]
     candidates += [p for p in pairs if not p.kind.constrained]
     for stated_closure in (False, True):
@@ -135,7 +135,7 @@ def _tree_pairs(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _roots_first(bodies: Sequence[str], chosen: Sequence[Pair]) -> list[str]:
-    """Return the bodies, those that are nobody's successor in front."""
+    """Return the bodies, first those that are no pair's successor."""
     successors = {pair.body_b for pair in chosen}
     return sorted(bodies, key=lambda name: name in successors)
 
@@ -143,7 +143,7 @@ def _roots_first(bodies: Sequence[str], chosen: Sequence[Pair]) -> list[str]:
 def _number(
     order: list[tuple[str, str, Pair | None]], pairs: Sequence[Pair], chosen: Sequence[Pair]
 ) -> SpanningTree:
-    """Give every tree joint its slices of q and qd: free roots first, then pairs in file order."""
+    """Assign slices of q and qd to the tree joints: free roots first, then pairs in file order."""
     names = {pair.name for pair in chosen}
     q_names: list[str] = []
     qd_names: list[str] = []
@@ -178,7 +178,7 @@ def _number(
 @one_line_repr
 @dataclass(frozen=True)
 class Term:
-    """One joint in a coupling: ``coefficient`` times the coordinate (rad or m) of a freedom of a pair."""
+    """One term of a coupling: ``coefficient`` times the coordinate (rad or m) of a freedom of a pair."""
 
     joint: str
     freedom: str
@@ -188,14 +188,14 @@ class Term:
 @one_line_repr
 @dataclass(frozen=True)
 class Coupling:
-    """One row  Σ coefficient · q̇ = 0, with  Σ coefficient · q = offset.
+    """A coupling of joints, one row: Σ coefficient · q̇ = 0, with Σ coefficient · q = offset.
 
     Parameters
     ----------
     name : str
         Unique among all constraints.
     type : str
-        ``mimic``, ``gear`` or ``rack`` (what the file called it).
+        ``mimic``, ``gear`` or ``rack``, as named in the file.
     terms : tuple of Term
         Rotations in rad, translations in m.
     offset : float
@@ -222,11 +222,11 @@ class Driver:
     freedoms : tuple of str
         The driven free components; empty means all of them.
     value : float or None
-        Position at t = 0 (rad or m); None takes the given pose.
+        Position at t = 0 (rad or m); None takes it from the given pose.
     rate, acceleration : float
-        rad/s or m/s, and per second once more.
+        rad/s or m/s, and rad/s² or m/s².
     profile : MotionProfile, optional
-        In place of the numbers, which are then those of the profile at t = 0.
+        Replaces the three numbers, which are then set to those of the profile at t = 0.
     """
 
     name: str
@@ -243,14 +243,14 @@ class Driver:
                 object.__setattr__(self, key, number)
 
     def segments(self, start: float = 0.0) -> tuple[tuple[float, tuple[float, ...]], ...]:
-        """Return the polynomials of the motion as in :class:`MotionProfile`; ``start`` (rad, m) where no value is."""
+        """Return the segments as in :class:`MotionProfile`; ``start`` (rad, m) stands for a missing value."""
         if self.profile is not None:
             return self.profile.segments
         value = start if self.value is None else self.value
         return ((0.0, (value, self.rate, 0.5 * self.acceleration)),)
 
     def at(self, time: float) -> tuple[float, float, float]:
-        """Return value, rate and acceleration at a time (s); the value counts from 0 where none is stated."""
+        """Return value, rate and acceleration at a time (s); the value starts at 0 if none is stated."""
         if self.profile is not None:
             return self.profile(time)
         a, start = self.acceleration, 0.0 if self.value is None else self.value
@@ -260,18 +260,18 @@ class Driver:
 @one_line_repr
 @dataclass(frozen=True)
 class Lock:
-    """A locked pair: all its freedoms (or the named ones) are constrained, permanently or for an interval.
+    """A lock of a pair: all or the named freedoms are constrained, permanently or for an interval.
 
     Parameters
     ----------
     joint : str
         The pair.
     at : float or None
-        Time at which the lock closes, s; None or 0: closed from the start.
+        Time at which the lock closes, s; None or 0 means closed from the start.
     freedoms : tuple of str
         The locked free components; empty means all of them.
     until : float or None
-        Time at which the lock opens again, s; None: never.
+        Time at which the lock opens again, s; None means never.
     """
 
     joint: str
@@ -286,7 +286,7 @@ class Lock:
 
     @property
     def for_good(self) -> bool:
-        """Whether the lock is permanent."""
+        """Whether the lock is closed from the start and never opens."""
         return not self.at and self.until is None
 
     @property
@@ -300,8 +300,8 @@ class Lock:
 class TimedConstraint:
     """A closure, coupling, driver, wheel or knife edge that is active only for an interval.
 
-    A closure keeps the relative pose of its bodies at that time, a clutch keeps the angle at that time. A
-    wheel touches its plane all the time; only its no-slip rows are limited to the interval.
+    A closure keeps the relative pose that its bodies have at the start of the interval, a clutch the relative angle.
+    A wheel touches its plane all the time; only its no-slip rows are limited to the interval.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ class TimedConstraint:
     at : float
         Start of the interval, s; the rates jump there.
     until : float or None
-        End of the interval, s; None: never.
+        End of the interval, s; None means that it never ends.
     """
 
     constraint: str
@@ -331,7 +331,7 @@ class TimedConstraint:
 
 
 def _read_times(interval: Lock | TimedConstraint) -> None:
-    """Put seconds where the ends of an interval are texts, such as ``500ms``."""
+    """Convert the ends of an interval given as texts, such as ``500ms``, to seconds."""
     for end in ("at", "until"):
         value = getattr(interval, end)
         if isinstance(value, str):
@@ -344,7 +344,7 @@ def _read_times(interval: Lock | TimedConstraint) -> None:
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class KnifeEdge:
-    """A point of a body that cannot move sideways (wojtyra2013 (30)); row ``side``.
+    """A knife edge: a point of a body that cannot move sideways (wojtyra2013 (30)); row ``side``.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ class KnifeEdge:
     point : (3,) array
         Contact point in the link frame, m.
     direction : (3,) array
-        The blocked direction in the link frame, of any length.
+        Blocked direction in the link frame, of any length.
     """
 
     name: str
@@ -384,7 +384,7 @@ class Rolling:
     radius : float
         m.
     plane_point, plane_normal : (3,) array
-        A point of the plane (m) and its upward normal, in world axes.
+        A point of the plane (m) and the plane's upward normal, in world axes.
     """
 
     name: str
@@ -438,7 +438,7 @@ Constraint = Pair | Coupling | Driver | Lock | Pfaffian
 
 
 def base_sentence(assumed_fixed: Sequence[str]) -> tuple[str, ...]:
-    """Return the assumption about the base and how to change it, in a sentence; empty for none."""
+    """Return a sentence on roots assumed to be fixed, and how to change that; empty if there are none."""
     if not assumed_fixed:
         return ()
     return (
@@ -447,7 +447,7 @@ def base_sentence(assumed_fixed: Sequence[str]) -> tuple[str, ...]:
 
 
 def held_sentence(assumed_held: Sequence[str]) -> tuple[str, ...]:
-    """Return which joints are held by assumption, and what changes it, in a sentence; nothing where none is."""
+    """Return a sentence on joints assumed to be held, and how to change that; empty if there are none."""
     if not assumed_held:
         return ()
     one = len(assumed_held) == 1
@@ -459,27 +459,27 @@ def held_sentence(assumed_held: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Mechanism:
-    """Bodies and constraints of a mechanism: any graph, with loops, several roots, several models.
+    """Bodies and constraints of a mechanism: any graph, with loops, several roots or several models.
 
     Parameters
     ----------
     name : str
         The name in reports.
     bodies : tuple of Body
-        In file order; columns of the constraint matrix follow it.
+        In file order, which is that of the columns of the constraint matrix.
     pairs, couplings, drivers, locks, pfaffians : tuple
-        Constraints in file order; rows follow it, holonomic ones first.
+        Constraints in file order, which is that of the rows, holonomic ones first.
     gravity : (3,) array
         m/s², world axes.
     assumed_fixed : tuple of str
-        Roots that a command takes as fixed to the ground although it is not stated.
+        Roots that a command assumes to be fixed to the ground because the model does not say.
 
     Raises
     ------
     BrokenModel
-        Two bodies or constraints with one name.
+        Two bodies or two constraints have the same name, or a constraint is impossible.
     UnknownName
-        A constraint on a body, pair or freedom that does not exist.
+        A constraint refers to a body, pair or freedom that does not exist.
     """
 
     name: str
@@ -517,7 +517,7 @@ class Mechanism:
         return one_line(self, self.name, (*facts, counted(len(self.couplings), "coupling")))
 
     def constraints(self) -> Iterator[Constraint]:
-        """Yield every constraint in the order of the rows."""
+        """Yield all constraints in the order of the rows."""
         yield from self.pairs
         yield from self.couplings
         yield from self.drivers
@@ -541,18 +541,18 @@ class Mechanism:
 
     @cached_property
     def measured_pairs(self) -> frozenset[str]:
-        """Pairs of whose freedoms a coupling, driver or lock speaks."""
+        """Names of the pairs whose freedoms a coupling, driver or lock refers to."""
         return frozenset(pair for _, pair, _ in self._references())
 
     @cached_property
     def largest_place(self) -> float:
-        """The largest coordinate of a joint or a centre of mass in a link frame or the world, m."""
+        """Largest absolute coordinate of a joint or a centre of mass in a link frame or the world, m."""
         places = [*(body.p_LC for body in self.bodies), *(X.p for p in self.pairs for X in (p.X_AP, p.X_BS))]
         return float(np.abs(places).max()) if places else 0.0
 
     @cached_property
     def largest_arm(self) -> float:
-        """The largest distance of a joint from the centre of mass of a body that it joins, m."""
+        """Largest distance of a joint from the centre of mass of a body that it joins, m."""
         sides = (side for p in self.pairs for side in ((p.body_a, p.X_AP), (p.body_b, p.X_BS)))
         arms = [X.p - self.bodies[self.body_index[name]].p_LC for name, X in sides if name != WORLD]
         return float(np.linalg.norm(arms, axis=1).max()) if arms else 0.0

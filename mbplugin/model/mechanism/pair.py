@@ -1,4 +1,4 @@
-"""Kinematic pairs: which relative motions are allowed between two bodies, and where."""
+"""Kinematic pairs: the relative motions that they allow between two bodies, and their joint frames."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ from mbplugin.model.spatial import (
 )
 from mbplugin.phrases import one_line_repr
 
-#: Components that are read off one after the other, the rest is a quaternion.
+#: Translations of the pair types whose rotation is a quaternion.
 _TRAVELS = {
     "floating": ("tx", "ty", "tz"),
     "point-on-line": ("tz",),
     "point-on-plane": ("tx", "ty"),
     "spherical": (),
 }
-#: Directions with a cosine nearer to one are the same.
+#: Directions are parallel if their cosine differs from one by less.
 _PARALLEL = 1e-9
-#: What passes between points that state values only.
+#: Interpolation between points that state values only.
 Between = Literal["spline", "rest"]
 MOST_POINTS = 10_000
-#: How far a piece may miss its end, over what it moves; and what is rounding, over the largest value.
+#: Largest error of a piece at its end, relative to its motion; and rounding, relative to the largest value.
 _MISSED, _ROUNDING = 1e-6, 1e-12
 
 
 # Joint coordinates of a pair: X_PS(q), its motion subspace, and q from a relative pose.
 #
-# A single freedom is an angle (rad) or a travel (m) along z. Spherical motions carry a quaternion
-# (xyzw) of R_PS, and their rates are ω_PS in axes of P.
+# A coordinate is an angle (rad) or a translation (m), for a single freedom about or along z. Spherical motions have a
+# quaternion (xyzw) of R_PS, and their rates are ω_PS in axes of P.
 
 
 def _turn(axis: int, angle: float) -> Array:
-    """Return the rotation (3, 3) about an axis, 0 to 2, by an angle, rad."""
+    """Return the rotation matrix (3, 3) about an axis (0 to 2) by an angle, rad."""
     c, s = cos(angle), sin(angle)
     if axis == 2:
         return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
@@ -63,12 +63,12 @@ def _turn(axis: int, angle: float) -> Array:
 
 
 def has_quaternion(pair_type: str) -> bool:
-    """Return whether the rotations of a pair are one quaternion, not angles."""
+    """Return True if the rotation of a pair is described by a quaternion, not by angles."""
     return pair_type in _TRAVELS
 
 
 def zero_coordinates(pair_type: str, free: tuple[str, ...]) -> Array:
-    """Return the coordinates (c,) at which the joint frames coincide."""
+    """Return the joint coordinates (c,) at which the joint frames coincide."""
     if pair_type in _TRAVELS:
         return np.array([0.0] * len(_TRAVELS[pair_type]) + [0.0, 0.0, 0.0, 1.0])
     return np.zeros(len(free))
@@ -106,9 +106,9 @@ def pair_transform(pair: Pair, q: Array) -> Pose:
 
 
 def motion_subspace(pair: Pair, R_WP: Array, R_WS: Array) -> Array:
-    """Return the twists of S relative to P per unit rate, world axes at the origin of S, (6, f).
+    """Return the twists (6, f) of S relative to P per unit rate, in world axes at the origin of S.
 
-    ``R_WP`` (3, 3) and ``R_WS`` (3, 3) are the orientations of its joint frames.
+    ``R_WP`` (3, 3) and ``R_WS`` (3, 3) are the orientations of the joint frames.
     """
     free = pair.kind.free
     S = np.zeros((6, len(free)))
@@ -122,7 +122,7 @@ def motion_subspace(pair: Pair, R_WP: Array, R_WS: Array) -> Array:
 
 
 def measure(pair: Pair, X_PS: Pose) -> Array:
-    """Return the joint coordinates (c,) that best describe a relative pose (exact where it is allowed)."""
+    """Return the joint coordinates (c,) that best describe a relative pose (exact if the pair allows it)."""
     R, p, kind = X_PS.R, X_PS.p, pair.type
     if kind in _TRAVELS:
         travels = [p[axis_of(c)] for c in _TRAVELS[kind]]
@@ -138,13 +138,13 @@ def measure(pair: Pair, X_PS: Pose) -> Array:
             j, k = (axis + 1) % 3, (axis + 2) % 3
             values.append(np.arctan2(R[k, j], R[j, j]))
     if pitch := travel_per_radian(pair):
-        # the travel tells which turn the screw is in
+        # the translation gives the number of whole turns of the screw
         values[0] += 2 * pi * round((p[2] / pitch - values[0]) / (2 * pi))
     return np.array(values)
 
 
 def advance(pair_type: str, q: Array, step: Array) -> Array:
-    """Return the coordinates q (c,) after a rate step (f,) of unit time (rotations by the exponential map)."""
+    """Return the coordinates q (c,) after a ``step`` (f,) in the rates (rotations by the exponential map)."""
     if pair_type not in _TRAVELS:
         return np.asarray(q + step)
     R = rotation_from_vector(step[-3:]) @ rotation_from_quaternion(q[-4:])
@@ -152,15 +152,15 @@ def advance(pair_type: str, q: Array, step: Array) -> Array:
 
 
 class RowKind(Enum):
-    """What a component of a pair measures; the rows of every program part are made from it."""
+    """The quantity that a component of a pair measures; all constraint rows are built from it."""
 
-    #: A travel or a turn along an axis of the predecessor's joint frame.
+    #: A translation along or a rotation about an axis of the predecessor's joint frame.
     AXIS = "axis"
-    #: A turn about an axis that the successor carries.
+    #: A rotation about an axis fixed in the successor.
     CARRIED = "carried"
     #: The angle between the predecessor's x and the successor's y, about their cross product.
     CROSSED = "crossed"
-    #: The travel of a screw less that of its turn.
+    #: The translation of a screw minus that due to its rotation.
     SCREW = "screw"
     #: The distance of two points.
     DISTANCE = "distance"
@@ -168,7 +168,7 @@ class RowKind(Enum):
 
 @dataclass(frozen=True)
 class PairType:
-    """What a kind of pair constrains and what it leaves free (wojtyra2013 §2.1).
+    """A type of pair: its constrained and its free components (wojtyra2013 §2.1).
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class PairType:
     free : tuple of str
         Labels of its freedoms, in the order of its joint rates.
     kinds : mapping of str to RowKind
-        Of the components that are not along an axis of the predecessor.
+        Kinds of the components that are not along or about an axis of the predecessor frame.
     """
 
     name: str
@@ -189,11 +189,11 @@ class PairType:
 
     @property
     def has_coordinates(self) -> bool:
-        """Whether its freedoms are all there are, so that a tree can run through it."""
+        """Whether constrained and free components add up to six, so that the spanning tree can contain the pair."""
         return len(self.constrained) + len(self.free) == len(COMPONENTS)
 
     def row_kind(self, component: str) -> RowKind:
-        """Return the kind of row that a component has."""
+        """Return the row kind of a component."""
         return self.kinds.get(component, RowKind.AXIS)
 
 
@@ -201,8 +201,8 @@ def _without(*free: str) -> tuple[str, ...]:
     return tuple(component for component in COMPONENTS if component not in free)
 
 
-#: Every pair type by name. z is the joint axis; a universal joint turns first about the
-#: predecessor's x, then about the successor's y; its row ``rz`` lies along their cross product.
+#: All pair types by name. z is the joint axis; a universal joint turns first about the
+#: predecessor's x, then about the successor's y; its row ``rz`` is along their cross product.
 PAIR_TYPES: dict[str, PairType] = {
     kind.name: kind
     for kind in (
@@ -231,7 +231,7 @@ PAIR_TYPES: dict[str, PairType] = {
 @one_line_repr
 @dataclass(frozen=True)
 class Freedom:
-    """What a file states of one freedom of a pair; numbers are in rad or m, N·m or N, and per second.
+    """Limits, damping and friction of one freedom of a pair as a file states them, in rad or m, N·m or N, and s.
 
     Parameters
     ----------
@@ -240,12 +240,12 @@ class Freedom:
     effort : float
         Limit of the drive, N·m or N.
     velocity, acceleration, deceleration, jerk : float
-        Largest magnitudes under the drive, rad/s or m/s and per second; infinite where the file states none.
+        Limits of the driven motion: rad/s, rad/s² and rad/s³, or m/s and so on; infinite if the file states none.
     damping, friction : float
-        Viscous, N·m·s/rad or N·s/m, and dry, N·m or N.
+        Viscous damping, N·m·s/rad or N·s/m, and dry friction, N·m or N.
     load_friction : float
-        Dry friction per newton of the force that the joint transmits: μ of a prismatic joint, μ times the radius
-        of a revolute one, m.
+        Dry friction per newton of the force that the joint transmits: μ of a prismatic joint, μ times the radius (m)
+        of a revolute one.
     """
 
     lower: float = -inf
@@ -274,11 +274,11 @@ class Pair:
     body_a, body_b : str
         Predecessor (may be ``world``) and successor.
     X_AP : Pose
-        Joint frame P in the link frame of body a; its z is the joint axis.
+        Joint frame P in the link frame of body a; its z axis is the joint axis.
     X_BS : Pose
         Joint frame S in the link frame of body b; P and S coincide at zero joint coordinates.
     closure : bool
-        Whether the file states it as the closing of a loop.
+        Whether the file states that the pair closes a loop.
     lead : float
         Screw only: travel along +z per turn, m.
     length : float
@@ -310,7 +310,7 @@ class Pair:
 
     @cached_property
     def X_SB(self) -> Pose:
-        """Link frame of body b in S."""
+        """Link frame of body b in joint frame S."""
         return self.X_BS.inverse()
 
     @property
@@ -324,15 +324,15 @@ class Pair:
         return PAIR_TYPES[self.type]
 
     def retyped(self, type: str, axis: Array | None = None) -> Pair:
-        """Return the pair with another type; limits of freedoms whose direction is kept stay.
+        """Return the pair with another type; freedoms whose direction remains keep their limits.
 
         Parameters
         ----------
         type : str
             The new type.
         axis : (3,) array, optional
-            In axes of P: the new joint axis, or for a universal joint its second cross axis (the first
-            is the old joint axis, the default second one is x of P).
+            In axes of P: the new joint axis, or for a universal joint its second axis (the first is the old
+            joint axis; the second is x of P by default).
         """
         if type == "universal":
             turn = _cross_axes(np.array([1.0, 0.0, 0.0]) if axis is None else axis)
@@ -343,7 +343,7 @@ class Pair:
         return replace(self, type=type, freedoms=freedoms, X_AP=self.X_AP @ X_new, X_BS=self.X_BS @ X_new)
 
     def _along(self, kind: str, direction: Array) -> Freedom:
-        """Return the freedom of a kind (t, r) along a direction (3,) in axes of P, or one without limits."""
+        """Return the freedom of a kind (t, r) along a direction (3,) in axes of P, or else one without limits."""
         for name, freedom in zip(self.kind.free, self.freedoms, strict=True):
             cosine = direction["xyz".index(name[1])] if name[0] == kind else 0.0
             if cosine > 1 - _PARALLEL:
@@ -354,7 +354,7 @@ class Pair:
 
 
 def _cross_axes(second: Array) -> Array:
-    """Return axes (3, 3) of a universal joint: x along the old z, y along ``second`` (3,) made perpendicular."""
+    """Return the axes (3, 3) of a universal joint: x along the old z, y along ``second`` (3,) made perpendicular."""
     x = np.array([0.0, 0.0, 1.0])
     y = second - (second @ x) * x
     y = unit(y)
@@ -367,19 +367,19 @@ def _cross_axes(second: Array) -> Array:
 @one_line_repr
 @dataclass(frozen=True)
 class MotionProfile:
-    """A motion as polynomials in time, each from its start on; calling it gives value, rate, acceleration.
+    """A motion as piecewise polynomials in time; calling it returns value, rate and acceleration.
 
     Parameters
     ----------
     segments : tuple of (start, coefficients)
-        In order, the first one at 0: Σ cₖ (t − start)ᵏ, of degree 5 at most; s, rad or m. The value and the rate
-        have no jump from one to the next.
+        Polynomials Σ cₖ (t − start)ᵏ of degree 5 at most, in order of their starts (s), the first one at 0; rad or m.
+        Value and rate are continuous from one to the next.
     """
 
     segments: tuple[tuple[float, tuple[float, ...]], ...]
 
     def __call__(self, time: float) -> tuple[float, float, float]:
-        """Return value, rate and acceleration at a time (s); rad or m, and per second."""
+        """Return value, rate and acceleration at a time (s), in rad or m, per s and per s²."""
         start, coefficients = next(one for one in reversed(self.segments) if one[0] <= time or one[0] == 0.0)
         value = rate = acceleration = 0.0
         for c in reversed(coefficients):
@@ -390,7 +390,7 @@ class MotionProfile:
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Where one polynomial follows another, s."""
+        """Times at which one polynomial follows another, s."""
         return tuple(start for start, _ in self.segments[1:])
 
     @classmethod
@@ -405,14 +405,14 @@ class MotionProfile:
             Time (s), value (rad or m), and optionally rate and acceleration. With rates the pieces are cubic, with
             accelerations quintic.
         between : "spline" or "rest"
-            Through values alone: a cubic spline that begins and ends at rest, or quintic pieces with a rest at
+            If only values are given: a cubic spline that starts and ends at rest, or quintic pieces at rest at
             every point.
 
         Raises
         ------
         BadUsage, BadNumber
-            Too few or too many points, times that do not increase from 0 on, numbers that are not finite, or a motion
-            that does not begin at time 0 with the rate that its first point states.
+            There are too few or too many points, times that are negative or do not increase, numbers that are not
+            finite, points too close in time, rates with ``"rest"``, or a start after time 0 with a rate.
         """
         table = _checked(points)
         time, columns = table[:, 0], table[:, 1:]
@@ -434,7 +434,7 @@ class MotionProfile:
 
 
 def _checked(points: Sequence[Sequence[float]] | Array) -> Array:
-    """Return the points as an array (n, 2 to 4)."""
+    """Check the points of a motion and return them as an array (n, 2 to 4)."""
     try:
         table = np.array(points, dtype=float)
     except (TypeError, ValueError):
@@ -456,24 +456,24 @@ def _checked(points: Sequence[Sequence[float]] | Array) -> Array:
 
 
 def _pieces(time: Array, columns: Array, between: Between) -> Array:
-    """Return the coefficients (m, k) of the polynomials between times, the constant ones first, m = n − 1.
+    """Return the coefficients (m, k) of the polynomials between times, constant terms first, m = n − 1.
 
     Parameters
     ----------
     time : (n,) array
         s.
     columns : (n, c) array
-        Values, and rates and accelerations where they are stated, rad or m and per second.
+        Values, and rates and accelerations if stated, rad or m, per s and per s².
 
     Raises
     ------
     BadNumber
-        A piece that has no finite coefficients or misses its end, because its points are too near in time.
+        A piece has coefficients that are not finite or misses its end, because its points are too close in time.
     """
-    # here, because only such drivers need scipy
+    # imported here, because only such drivers need scipy
     from scipy.interpolate import BPoly, CubicSpline, PPoly
 
-    # powers of a very short step vanish, and what is divided by them is refused
+    # powers of a very short step underflow; quotients that are then not finite are refused below
     with np.errstate(all="ignore"):
         _refuse_close(time, ~np.isfinite(np.diff(columns[:, 0]) / np.diff(time)))
         if columns.shape[1] == 1 and between == "spline":
@@ -481,7 +481,7 @@ def _pieces(time: Array, columns: Array, between: Between) -> Array:
         else:
             ends = np.pad(columns, ((0, 0), (0, 2))) if columns.shape[1] == 1 else columns
             coefficients = PPoly.from_bernstein_basis(BPoly.from_derivatives(time, ends)).c
-        # a piece must arrive at the next point: rounding across a very short step can miss it by its whole rise
+        # a piece must reach the next point: with a very short step, rounding can be as large as the whole motion
         terms = coefficients[::-1] * np.diff(time) ** np.arange(len(coefficients))[:, None]
         rates = sum(
             (np.abs(columns[:-1, k]) + np.abs(columns[1:, k])) * np.diff(time) ** k
@@ -494,7 +494,7 @@ def _pieces(time: Array, columns: Array, between: Between) -> Array:
 
 
 def _refuse_close(time: Array, bad: AnyArray) -> None:
-    """Refuse points at ``time`` (n,), s, where ``bad`` (m,) marks a piece between them, m = n − 1."""
+    """Refuse points at ``time`` (n,), s, if ``bad`` (m,) marks a piece between two of them, m = n − 1."""
     for k in np.flatnonzero(bad).tolist():
         raise BadNumber(
             f"points {k + 1} and {k + 2} of a motion are {time[k + 1] - time[k]:g} s apart",
