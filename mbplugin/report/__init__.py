@@ -1,1 +1,1 @@
-"""Reports: what a run found, as text for people and as JSON for programs."""
+"""Reports: the results of a run as text and pages for people, and as JSON and other formats for programs."""

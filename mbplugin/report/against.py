@@ -1,4 +1,4 @@
-"""The comparison of two documents: entries of lists are matched by their names, else by their places."""
+"""The comparison of two documents: list entries are matched by their names, else by their positions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from mbplugin.phrases import number, visible
 from mbplugin.report.documents import DOCUMENTS, DocumentName
 from mbplugin.report.documents.part import output_of, plain, required_keys, violation
 
-#: Keys that are compared as inputs, that say how a file is written, that follow from the others, or that
-#: another run of the same has otherwise: its processor time.
+#: Keys that are not compared as values: they are inputs, describe the file format, follow from other keys, or
+#: change between identical runs (processor time).
 _APART = ("record", "schema_version", "generator", "against", "command", "seconds")
-#: Keys that tell the entries of a list from each other, in the order in which a place is named.
+#: Keys that identify the entries of a list, in the order in which they name an entry.
 _NAMES = (
     "category",
     "name",
@@ -35,20 +35,20 @@ _NAMES = (
     "engine",
 )
 _ABSENT = object()
-#: Characters of a long value.
+#: Maximum length of a displayed text value, characters.
 _LONGEST = 60
-#: Bytes of an earlier report; more takes minutes to compare, value by value.
+#: Maximum size of an earlier report, bytes; larger ones take minutes to compare.
 _LONGEST_REPORT = 16_000_000
-#: Missing keys that a message names.
+#: Maximum number of missing keys in a message.
 _NAMED = 4
 #: Differences below this share of the largest number under a key are rounding.
 ROUNDING = 1e-6
-#: What a key may hold; None where one of the reports does not have it.
+#: A compared value; None if one of the reports does not have it.
 Scalar = float | int | str | bool | None
 
 
 class _Leaf(NamedTuple):
-    """Two values at one place; absent ones are ``_ABSENT``."""
+    """The values of two documents at the same key and entry; absent ones are ``_ABSENT``."""
 
     key: str
     where: str
@@ -57,7 +57,7 @@ class _Leaf(NamedTuple):
 
     @property
     def sentence(self) -> bool:
-        """Whether it is a text of a list of texts, whose place says nothing: each is compared by itself."""
+        """Whether the value is an entry of a list of texts, which is matched by its text, not its position."""
         return self.where in (self.old, self.new) and self.where != ""
 
 
@@ -81,7 +81,7 @@ def compared(earlier: EarlierReport, document: Mapping[str, Any]) -> Comparison:
 
 
 def _inputs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[InputChange]:
-    """Yield what went into two reports and is not the same."""
+    """Yield the inputs that differ between two reports."""
     if not old:
         yield InputChange("record", "none", "of this report")
         return
@@ -112,7 +112,7 @@ def _leaves(old: Any, new: Any, key: str, where: str) -> Iterator[_Leaf]:
             path = f"{key}.{name}" if key else name
             first, second = before.get(name, _ABSENT), after.get(name, _ABSENT)
             if not key and any(one is _ABSENT for one in (first, second)) and _both(dict, first, second):
-                # a whole part, such as the worst stops of a table, is one difference
+                # a missing top-level object, such as the worst stops of a table, counts as one difference
                 yield _Leaf(path, where, _outside(first), _outside(second))
                 continue
             yield from _leaves(first, second, path, where)
@@ -126,14 +126,14 @@ def _leaves(old: Any, new: Any, key: str, where: str) -> Iterator[_Leaf]:
 
 
 def _both(kind: type, *values: Any) -> bool:
-    """Whether values are of a kind, one of them perhaps absent."""
+    """Whether all values are of a type or absent, and at least one is present."""
     return any(isinstance(one, kind) for one in values) and all(
         one is _ABSENT or isinstance(one, kind) for one in values
     )
 
 
 def _outside(value: Any) -> Any:
-    """Return a value, of a list or an object only that it is one: the other report has none there."""
+    """Return a plain value as it is, and "a list" or "an object" for one: the other report has none there."""
     if isinstance(value, list):
         return "a list"
     return "an object" if isinstance(value, dict) else value
@@ -144,7 +144,7 @@ def _joined(*places: str) -> str:
 
 
 def _matched(old: list[Any], new: list[Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the entries of two lists that belong together: the name of their place, and both."""
+    """Yield matching entries of two lists, with their name, or their number if names are missing or repeated."""
     names = [[_name(entry) for entry in entries] for entries in (old, new)]
     if all(all(own) and len(set(own)) == len(own) for own in names) and (old or new):
         before, after = (
@@ -158,7 +158,7 @@ def _matched(old: list[Any], new: list[Any]) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _name(entry: Any) -> str:
-    """Return the identifying name of an entry of a list; empty for none."""
+    """Return the identifying name of a list entry; empty if it has none."""
     if not isinstance(entry, dict):
         return entry if isinstance(entry, str) else ""
     found = ((key, entry[key]) for key in _NAMES if isinstance(entry.get(key), str | int))
@@ -166,7 +166,7 @@ def _name(entry: Any) -> str:
 
 
 def _change(leaves: list[_Leaf]) -> KeyChange | None:
-    """Return the change of one key; None for none."""
+    """Return the change of one key; None if no value differs beyond rounding."""
     scale = max((abs(v) for leaf in leaves for v in (leaf.old, leaf.new) if _is_number(v)), default=0.0)
     differing = [leaf for leaf in leaves if _differ(leaf, scale)]
     if not differing:
@@ -184,7 +184,7 @@ def _differ(leaf: _Leaf, scale: float) -> bool:
 
 
 def _size(leaf: _Leaf) -> float:
-    """Return how large a difference is: what is no number, or there once only, comes first."""
+    """Return the size of a difference; infinite unless both values are numbers."""
     both = _is_number(leaf.old) and _is_number(leaf.new)
     return abs(leaf.new - leaf.old) if both else float("inf")
 
@@ -197,25 +197,25 @@ def _scalar(value: Any) -> Scalar:
     return value if value is None or isinstance(value, int | float | str | bool) else str(value)
 
 
-# The words of a comparison, for texts and pages.
+# The sentences of a comparison, for texts and pages.
 
 
 def title_of(comparison: Comparison) -> str:
-    """Return against which report."""
+    """Return the title of a comparison, with its earlier report and number of differences."""
     made = f" of {comparison.date}" if comparison.date else ""
     units = " (in rad, m, kg, s and N)" if comparison.differs else ""
     return f"Against {comparison.path}{made}: {comparison.sentence}{units}"
 
 
 def input_words(change: InputChange) -> str:
-    """Return one input that is not the same."""
+    """Return the text of one input that differs."""
     return f"{change.name}: {change.old} → {change.new}"
 
 
 def change_words(change: KeyChange) -> tuple[str, str, str]:
-    """Return the key, how many of its values differ, and the largest difference with its place.
+    """Return the key, the number of its values that differ, and the largest difference with its entry.
 
-    A sentence of a list is new or gone.
+    An entry of a list of texts is either new or gone.
     """
     if change.where and change.where in (change.old, change.new):
         return change.key, "new" if change.old is None else "gone", change.where
@@ -235,7 +235,7 @@ def _shown(value: Scalar) -> str:
     return f"{value:.6g}"
 
 
-# An earlier report, read from its JSON before anything is computed.
+# The earlier report, read from its JSON before anything is computed.
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,14 +255,14 @@ class EarlierReport:
 
 
 def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | None:
-    """Return the earlier report of a command from its JSON file; None where no file is given.
+    """Read the earlier report of a command from its JSON file; None if no file is given.
 
     Raises
     ------
     UnreadableFile
-        The file is missing, or no JSON.
+        The file is missing, or is not JSON.
     BadUsage
-        It is not the JSON of this command.
+        The file is not the JSON of this command.
     """
     if path is None:
         return None
@@ -300,24 +300,24 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
 
 
 def _missing(found: Any, document: DocumentName) -> list[str]:
-    """Return the keys that every document of a command has and this one has not."""
+    """Return the required keys of the command's document that are missing."""
     keys = required_keys(output_of(document))
     return [key for key in keys if not isinstance(found, dict) or key not in found]
 
 
 def _command_of(found: Any) -> str | None:
-    """Return the command that a report says made it; None where it says none."""
+    """Return the command in the record of a report; None if there is none."""
     record = found.get("record") if isinstance(found, dict) else None
     command = str(record.get("command", "")) if isinstance(record, dict) else ""
     return next((word for word in command.split()[1:] if word in DOCUMENTS), None)
 
 
-# What differs between two reports, as a value.
+# The differences between two reports.
 
 
 @dataclass(frozen=True)
 class InputChange:
-    """Something that went into the reports and is not the same: a file, the command, the version."""
+    """An input that differs between the reports, such as a file, the command or the version."""
 
     name: str
     old: str
@@ -326,20 +326,20 @@ class InputChange:
 
 @dataclass(frozen=True)
 class KeyChange:
-    """What changed under one key of all entries of a list.
+    """The change under one key, over all list entries that have it.
 
     Parameters
     ----------
     key : str
         Path of the key, ``[]`` for the entries of a list, such as ``rows[].distance``.
     changed, count : int
-        Values that differ, of all under the key in either report.
+        Number of values that differ, and of all values under the key in either report.
     where : str
-        The entry of the largest difference, by its names; empty where the key is there once.
+        Name of the entry with the largest difference; empty if the key is not in a list.
     old, new : number, str, bool or None
-        The values there; None where a report has none.
+        The values of that entry; None if a report has none.
     relative : float or None
-        (new − old)/\\|old\\| there; None for what is no number, and where old is zero.
+        (new − old)/\\|old\\| of that entry; None unless both are numbers and old is not zero.
     """
 
     key: str
@@ -353,19 +353,19 @@ class KeyChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A report against an earlier one.
+    """The comparison of a report with an earlier one.
 
     Parameters
     ----------
     path, sha256 : str
-        Of the earlier report.
+        File and hash of the earlier report.
     date : str
-        When it was made; empty where it does not say.
+        Date of the earlier report; empty if not stated.
     inputs : tuple of InputChange
     changes : tuple of KeyChange
         In the order of the document.
     count : int
-        Values that were compared.
+        Number of compared values.
     """
 
     path: str
@@ -377,12 +377,12 @@ class Comparison:
 
     @property
     def differs(self) -> bool:
-        """Whether a value differs; inputs may differ without that."""
+        """Whether any value differs; differing inputs do not count."""
         return bool(self.changes)
 
     @property
     def sentence(self) -> str:
-        """How much differs."""
+        """The number of values that differ, as a sentence."""
         changed = sum(change.changed for change in self.changes)
         if not changed:
             return f"none of {self.count} values differs"

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: rules with their help, results with physical and logical locations."""
+"""Lint reports for other programs: SARIF 2.1.0, GitHub annotations, GitLab Code Quality and JUnit XML."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-#: To it paths are relative; who reads the file knows where it has checked the repository out.
+#: Base of relative paths; the reader of the file knows where the repository is checked out.
 _ROOT = "SRCROOT"
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "info"}
@@ -31,12 +31,12 @@ _TAGS = {1: "failure", 2: "error"}
 
 
 def sarif_text(reports: Sequence[Report]) -> str:
-    """Return the log as JSON text."""
+    """Return the SARIF log as JSON text."""
     return dumps(sarif_document(reports))
 
 
 def sarif_document(reports: Sequence[Report]) -> Object:
-    """Return the log: one run of the tool over all files."""
+    """Return the SARIF log: one run of the tool over all files."""
     from mbplugin.linter.registry import rules
 
     known = rules()
@@ -123,11 +123,11 @@ def _physical(file: str, line: int) -> Object:
     return {"artifactLocation": artifact, **({"region": {"startLine": line}} if line else {})}
 
 
-# Workflow commands of GitHub Actions: each finding an annotation of its line.
+# Workflow commands of GitHub Actions: each finding becomes an annotation of its line.
 
 
 def github_text(reports: Sequence[Report]) -> str:
-    """Return one command per finding, and the summary for the log."""
+    """Return one workflow command per finding, and the summary for the log."""
     commands = [_command(finding) for report in reports for finding in report.findings]
     return "".join(f"{line}\n" for line in (*commands, runs_summary(reports)))
 
@@ -147,7 +147,7 @@ def _properties(finding: Finding) -> Iterator[tuple[str, str]]:
 
 
 def _data(text: str) -> str:
-    """Escape as the runner unescapes; a line break would end the command and may begin another."""
+    """Escape text for the runner; a raw line break would end the command and could start another."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -155,11 +155,11 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-# GitLab's Code Quality report: a JSON list with the findings of a merge request.
+# GitLab's Code Quality report: a JSON list of findings.
 
 
 def gitlab_text(reports: Sequence[Report]) -> str:
-    """Return the list as JSON text; a finding that several files share is one entry per file."""
+    """Return the list as JSON text, with one entry per report and finding."""
     seen: Counter[str] = Counter()
     return dumps([_entry(report, finding, seen) for report in reports for finding in report.findings])
 
@@ -176,17 +176,17 @@ def _entry(report: Report, finding: Finding, seen: Counter[str]) -> dict[str, An
 
 
 def _fingerprint(path: str, finding: Finding, seen: Counter[str]) -> str:
-    """Return the fingerprint by which GitLab recognizes a finding in the next run: without lines and numbers."""
+    """Return the fingerprint by which GitLab matches a finding across runs; it ignores line numbers and messages."""
     own = "\0".join((path, finding.code, finding.element))
     seen[own] += 1
     return hashlib.sha256(f"{own}\0{seen[own]}".encode("utf-8", "surrogateescape")).hexdigest()
 
 
-# JUnit XML: each file a test case, its findings at or above the threshold the failure.
+# JUnit XML: each file is a test case; its findings at or above the threshold are the failure.
 
 
 def junit_text(reports: Sequence[Report]) -> str:
-    """Return the XML document."""
+    """Return the JUnit XML document."""
     from lxml import etree
 
     codes = [report.exit_code for report in reports]
@@ -224,11 +224,11 @@ def _texts(findings: Iterable[Finding]) -> str:
     return "\n".join(finding_text(finding) for finding in findings)
 
 
-# Files as other tools want them: seen from the root of the repository, with forward slashes.
+# File names for other tools: relative to the root of the repository, with forward slashes.
 
 
 def repository_root() -> Path:
-    """Return the folder that other tools take paths from: the workspace of a CI run, else of git."""
+    """Return the base folder of paths for other tools: the CI workspace, else the git root, else the current folder."""
     if workspace := os.environ.get("GITHUB_WORKSPACE"):
         return Path(workspace).resolve()
     here = Path.cwd()
@@ -236,23 +236,23 @@ def repository_root() -> Path:
 
 
 def in_repository(file: str) -> str:
-    """Return a file as seen from the root of the repository; absolute where it is not below.
+    """Return a file's path relative to the root of the repository; absolute if it is outside.
 
-    Nothing for what is no file: stdin, a live client.
+    Empty for a source that is not a file, such as stdin or a live client.
     """
     if not file or file.startswith("<"):
         return ""
-    # links stay as they are called: the repository knows them by these names
+    # symbolic links are not resolved: the repository knows files by these names
     path = Path(os.path.abspath(file))  # noqa: PTH100
     root = repository_root()
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
 
 
-# The text of a finding in an annotation: what is the matter and what to do, in at most 300 characters.
+# The text of a finding in an annotation: the problem and the remedy, in at most ``LONGEST`` characters.
 
 
 def annotation(finding: Finding) -> str:
-    """Return the message and, on a line of its own, the sentence of the help where there is room for it.
+    """Return the message and, on a separate line, the first line of the help if it fits.
 
     Lines to paste are in the text and in the JSON of the lint.
     """

@@ -1,4 +1,4 @@
-"""The formats of outputs: a serialization of documents is a name and a line here, besides its file."""
+"""The output formats; a new serialization of documents needs a module, a name and a line here."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
 
 #: Serializations of the document of a command.
 DocumentFormat = Literal["json", "xlsx"]
-#: What every command writes, and what commands with an HTML report and the stopping table write.
+#: Formats of every command, of commands with an HTML report, and of the stopping table.
 OutputFormat = Literal["text", DocumentFormat]
 PageFormat = Literal[OutputFormat, "html", "pdf"]
 TableFormat = Literal[PageFormat, "csv"]
-#: What a command writes that makes tables of a scene.
+#: Formats of a command that writes tables of a scene file.
 SceneFormat = Literal[PageFormat, "toml"]
-#: Formats of other programs: ``NAME_text`` of ``ci`` beside this file writes each; and all that a lint has.
+#: Formats of other programs, each written by ``NAME_text`` in :mod:`mbplugin.report.ci`; and all formats of a lint.
 ProgramFormat = Literal["sarif", "github", "gitlab", "junit"]
 LintFormat = Literal["text", DocumentFormat, ProgramFormat, "html"]
-#: Where each serialization is; imported when it is used.
+#: Module and function of each serialization, imported on use.
 _SERIALIZERS: dict[str, tuple[str, str]] = {
     "json": ("mbplugin.report.documents.part", "dumps"),
     "xlsx": ("mbplugin.report.documents.xlsx", "workbook"),
 }
-#: Where formats get the package that they need.
+#: Module and function that import the optional package of a format.
 _PACKAGES: dict[str, tuple[str, str]] = {
     "xlsx": ("mbplugin.report.documents.xlsx", "openpyxl_module"),
     "pdf": ("mbplugin.report.pdf", "playwright_api"),
 }
-#: The rule for files that the time of a run did not suffice for.
+#: Code of the rule for files that were not linted in the time allowed.
 _NOT_LINTED = "MB915"
-#: Beside the largest of its kind, what is smaller is rounding. Beside 1 m, 1 rad and 1 s, too.
+#: Numbers below this fraction of the largest of their kind, or of 1 m, 1 rad or 1 s, are rounding.
 ROUNDING = 1e-12
 
 
 def require_package(output_format: str) -> None:
-    """Refuse a format whose package is not installed, before anything is computed for it.
+    """Raise early, before anything is computed, if the package of a format is not installed.
 
     Raises
     ------
@@ -51,23 +51,23 @@ def require_package(output_format: str) -> None:
 
 
 def serialized(document: object, output_format: str) -> str | bytes:
-    """Return the text of a document, or the bytes where the format is no text.
+    """Serialize a document to text, or to bytes for a binary format.
 
     Raises
     ------
     MissingDependency
-        The format needs a package that is absent.
+        The package of the format is not installed.
     """
     module, function = _SERIALIZERS[output_format]
     written: str | bytes = getattr(import_module(module), function)(document)
     return written
 
 
-# The number of passed runs and of findings, in one line.
+# One-line summaries of runs and findings.
 
 
 def findings_summary(reports: Sequence[Report]) -> str:
-    """Return ``1 error, 4 warnings, 0 notes, 1 ignored``."""
+    """Return the numbers of findings, such as ``1 error, 4 warnings, 0 notes, 1 ignored``."""
     found = [finding.severity for report in reports for finding in report.findings]
     counts = [counted(found.count(severity), severity) for severity in ("error", "warning", "note")]
     if ignored := sum(len(report.suppressed) for report in reports):
@@ -76,7 +76,7 @@ def findings_summary(reports: Sequence[Report]) -> str:
 
 
 def runs_summary(reports: Sequence[Report]) -> str:
-    """Return ``4 runs: 1 passed, 1 failed, 1 unusable, 1 skipped; …``."""
+    """Return the numbers of runs and findings, such as ``4 runs: 1 passed, 1 failed, 1 unusable, 1 skipped; …``."""
     codes = [report.exit_code for report in reports if not report.skipped]
     runs = f"{counted(len(reports), 'run')}: {codes.count(0)} passed, {codes.count(1)} failed"
     skipped = f", {left} skipped" if (left := len(reports) - len(codes)) else ""
@@ -88,28 +88,28 @@ def runs_summary(reports: Sequence[Report]) -> str:
 
 
 def ignored_lines(report: Report) -> Iterator[str]:
-    """Yield what the configuration ignores, and why."""
+    """Yield a line for each finding that the configuration ignores, with the reason."""
     for suppressed in report.suppressed:
         finding, ignore = suppressed.finding, suppressed.ignore
         yield f"ignored {finding.code} {finding.name} for {finding.element}: {ignore.reason}"
 
 
-# Numbers of reports: what is only rounding beside the others of its kind is shown as 0.
+# Numbers in reports: rounding errors are shown as 0.
 
 
 def shown(value: float, largest: float = 1.0, size: float = 1.0, digits: int = 4) -> str:
-    """Return a number, times the size of its unit, with some digits; rounding is 0.
+    """Format ``size * value`` with ``digits`` significant digits; rounding errors become 0.
 
     Parameters
     ----------
     value : float
         In SI units.
     largest : float
-        Of its kind, in the same units.
+        Largest number of the same kind, in the same units.
     """
     return number(size * value if not abs(value) <= ROUNDING * largest else 0.0, f".{digits}g")
 
 
 def largest_of(values: Iterable[float]) -> float:
-    """Return the largest size of some numbers."""
+    """Return the largest absolute value, 0 for none."""
     return max(map(abs, values), default=0.0)

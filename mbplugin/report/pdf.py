@@ -1,4 +1,4 @@
-"""An HTML page as PDF, printed by Chromium: the browser extra drives the one that is installed."""
+"""HTML pages as PDF, printed by Chromium: playwright (extra ``browser``) drives an installed browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mbplugin.errors import MissingDependency
 from mbplugin.phrases import visible
 from mbplugin.report.record import Record, time_of_report
 
-#: Programs that print pages as Chromium does, in the order in which they are looked for.
+#: Chromium-based browsers, in the order of the search.
 BROWSERS = (
     "chromium",
     "chromium-browser",
@@ -24,12 +24,12 @@ BROWSERS = (
     "microsoft-edge",
     "msedge",
 )
-#: Pages with a 3D view need WebGL, by software where there is no display.
+#: Pages with a 3D view need WebGL; without a display it is rendered in software.
 _FLAGS = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 _MARGIN = {"top": "18mm", "bottom": "18mm", "left": "15mm", "right": "15mm"}
-#: Widths between the margins of A4, upright and across, in pixels of CSS.
+#: Widths of A4 between the margins, portrait and landscape, CSS pixels.
 _UPRIGHT, _ACROSS = 680, 1009
-#: The smallest scale that the browser prints at.
+#: The smallest scale at which the browser prints.
 _SMALLEST = 0.1
 _SMALL = "font-size:7.5pt;font-family:sans-serif;color:#444;width:100%;margin:0 15mm"
 _PRINT_PAGE = ", or print the page of --output-format html"
@@ -37,16 +37,17 @@ _OTHERWISE = f" and install Chromium{_PRINT_PAGE}"
 
 
 def pdf_of_page(page: str, record: Record) -> bytes:
-    """Return a page as PDF, A4, with robot, date and page numbers at the foot.
+    """Return a page as A4 PDF, with robot, date and page numbers in the footer.
 
-    What is wider than the paper turns it, and is made smaller: no column is cut off.
+    A page wider than the paper is printed in landscape and scaled down, so that no column is cut off.
 
     Raises
     ------
     MissingDependency
-        There is no playwright, no Chromium that starts, or no room for its temporary files.
+        playwright is not installed, Chromium does not start, or it cannot print, as without space for its
+        temporary files.
     """
-    # playwright refuses a thread with a running event loop, which every notebook has
+    # playwright's synchronous API refuses a thread with a running event loop, as in every notebook
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(_printed, page, record).result()
 
@@ -57,7 +58,7 @@ def _printed(page: str, record: Record) -> bytes:
         tab.emulate_media(media="print")
         tab.set_viewport_size({"width": _UPRIGHT, "height": _ACROSS})
         tab.set_content(page, wait_until="load")
-        # paper cannot be unfolded; commands and notes on the drawing are for the screen
+        # unfold all details for print, except commands and notes on the drawing, which are for the screen
         tab.evaluate(
             "document.querySelectorAll('details:not(.again):not(.drawn)').forEach((part) => (part.open = true))"
         )
@@ -74,12 +75,12 @@ def _printed(page: str, record: Record) -> bytes:
                 margin=_MARGIN,
             )
         except playwright_api().Error as error:
-            # it prints by way of a temporary file, and says of a full folder only that reading failed
+            # Chromium prints through a temporary file; if the folder is full, it only reports a failed read
             raise MissingDependency(
                 f"Chromium does not print the page ({str(error).splitlines()[0]})",
                 remedy=f"free some space, also for temporary files (TMPDIR){_PRINT_PAGE}",
             ) from None
-    # the date of the report in place of the present one, as long as it: offsets in the file stay
+    # replace the current date by that of the report, only at equal length, so that file offsets stay valid
     made = time_of_report().strftime("D:%Y%m%d%H%M%S+00'00'").encode()
     return re.sub(
         rb"(/(?:CreationDate|ModDate) \()(D:[^)]*)(?=\))",
@@ -89,7 +90,7 @@ def _printed(page: str, record: Record) -> bytes:
 
 
 def _fit(tab: Any) -> tuple[bool, float]:
-    """Return whether the paper is turned, and the scale at which the page is as wide as it."""
+    """Return True for landscape, and the scale at which the page fits the width of the paper."""
     if _width(tab) <= _UPRIGHT:
         return False, 1.0
     tab.set_viewport_size({"width": _ACROSS, "height": _UPRIGHT})
@@ -108,12 +109,12 @@ def _foot(record: Record) -> str:
 
 
 def playwright_api() -> Any:
-    """Return the module of playwright that drives a browser.
+    """Import and return playwright's synchronous API.
 
     Raises
     ------
     MissingDependency
-        It is not installed.
+        playwright is not installed.
     """
     try:
         return import_module("playwright.sync_api")
@@ -123,12 +124,12 @@ def playwright_api() -> Any:
 
 @contextmanager
 def _browser() -> Iterator[Any]:
-    """Give a Chromium that has no window.
+    """Provide a headless Chromium.
 
     Raises
     ------
     MissingDependency
-        There is none.
+        Chromium does not start.
     """
     api = playwright_api()
     installed = next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -1,4 +1,4 @@
-"""The record of a report: when, by which version and command, and from which files it was made."""
+"""The record of a report: its date, version, command and input files; and sentences that several reports share."""
 
 from __future__ import annotations
 
@@ -34,48 +34,48 @@ if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.model.spatial import Array
 
-#: Bodies from which on reactions are not worth the wait; ``mbplugin reactions`` has them.
+#: With more bodies, reports leave out reactions, which would take too long; ``mbplugin reactions`` computes them.
 _MOST_BODIES = 300
-#: Loads of one misfit that a sentence lists, and misfits of one loop; the JSON has all.
+#: Maximum number of loads of one misfit in a sentence, and of listed misfits of one loop; the JSON has all.
 _LOADS = 6
 _MISFITS = 12
-#: Titles of what tolerances cause, and of what limits allow.
+#: Titles of the loads due to tolerances, and of the misfits that limits allow.
 DEVIATIONS_TITLE = "Standard deviations for the stated tolerances (? where nothing gives way)"
 BUDGET_TITLE = "Largest misfit within the limits, without other loads"
-#: An absolute path in a command line, behind a blank, a quote, or the sign of an option.
+#: An absolute path in a command line, at its start or after a space, a quote or the ``=`` of an option.
 _ABSOLUTE = re.compile(r"(^|[\s'\"=])(/[^\s'\"]+)")
 _HASH = re.compile(r"[0-9a-f]{40,64}")
-#: Digits of a commit that reports show.
+#: Digits of a commit hash in reports.
 _DIGITS = 12
 _SMALL: Mapping[CoordinateUnit, str] = {"m": "mm", "rad": "mrad"}
 _Directions = Sequence[Sequence[float]] | None
-#: Marks the force of an actuator that shares it with others.
+#: Marks an actuator force that is shared with other actuators.
 SHARED = "="
 ACTUATOR_TITLE = "Actuators: the force that this motion needs, with rotor inertia, damping and friction"
 
 
 @dataclass(frozen=True)
 class Record:
-    """What a reader needs to make a report again.
+    """The information needed to reproduce a report.
 
     Parameters
     ----------
     date : str
         ISO 8601, UTC, to the second.
     version : str
-        Of mbplugin.
+        Version of mbplugin.
     command : str
         The command line, quoted for a shell.
     robot : str
-        Name of the model; empty where a report has none.
+        Name of the model; empty if the report has none.
     files : tuple of Source
-        What was read, each with its SHA-256.
+        The files that were read, each with its SHA-256.
     standard : str, optional
         The edition of the standard whose form the report follows.
     python, numpy : str, optional
-        Versions of what computed it.
+        Versions of Python and NumPy.
     commit : str, optional
-        Of mbplugin, where it was installed from a repository; a checkout may hold changes on top of it.
+        Commit of mbplugin, if installed or run from a repository; a checkout may have uncommitted changes.
     """
 
     date: str
@@ -90,12 +90,12 @@ class Record:
 
 
 def record_of(command: str, robot: str, files: Iterable[Source], standard: str | None = None) -> Record:
-    """Return the record of a report that is made now.
+    """Return the record of a report made now, or at ``SOURCE_DATE_EPOCH``.
 
     Raises
     ------
     BadUsage
-        ``SOURCE_DATE_EPOCH`` is set, and is no time.
+        ``SOURCE_DATE_EPOCH`` is set, but is not a valid time.
     """
     return Record(
         time_of_report().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -111,12 +111,12 @@ def record_of(command: str, robot: str, files: Iterable[Source], standard: str |
 
 
 def _by_name(command: str) -> str:
-    """Return a command line in which files are named without the folders of this machine."""
+    """Return a command line with absolute paths reduced to file names."""
     return _ABSOLUTE.sub(lambda found: found[1] + PurePath(found[2]).name, command)
 
 
 def record_facts(record: Record) -> Iterator[str]:
-    """Yield what a record says, a line each."""
+    """Yield the lines of a record."""
     yield f"date: {record.date}"
     yield f"mbplugin: {record.version}" + (f", commit {record.commit}" if record.commit else "")
     if record.python is not None:
@@ -129,12 +129,12 @@ def record_facts(record: Record) -> Iterator[str]:
 
 
 def time_of_report() -> datetime:
-    """Return the time of ``SOURCE_DATE_EPOCH``, else the present one, in UTC; files that have a date have this one.
+    """Return the time of ``SOURCE_DATE_EPOCH``, else the current time, in UTC; written files are dated with it.
 
     Raises
     ------
     BadUsage
-        ``SOURCE_DATE_EPOCH`` is set, and is no time.
+        ``SOURCE_DATE_EPOCH`` is set, but is not a valid time.
     """
     stated = os.environ.get("SOURCE_DATE_EPOCH")
     try:
@@ -145,12 +145,12 @@ def time_of_report() -> datetime:
         ) from None
 
 
-# The commit that the package was made from.
+# The commit of the package.
 
 
 @cache
 def commit() -> str | None:
-    """Return the commit of the package: as it was installed from a repository, or that of its checkout; else None."""
+    """Return the abbreviated commit from which the package was installed, else that of its checkout, else None."""
     found = _installed() or checked_out(Path(__file__).resolve().parents[2] / ".git")
     return found[:_DIGITS] if found else None
 
@@ -165,10 +165,10 @@ def _installed() -> str | None:
 
 
 def checked_out(git: Path) -> str | None:
-    """Return the commit of a checkout from its files, without running git; None where they do not tell."""
+    """Read the commit of a checkout from the files in its ``.git``, without running git; None if not found."""
     try:
         if git.is_file():
-            # a worktree names its folder
+            # in a worktree, .git is a file with the path of the folder
             git = Path(_words(git).removeprefix("gitdir:").strip())
         head = _words(git / "HEAD")
         if not head.startswith("ref:"):
@@ -187,13 +187,13 @@ def _words(path: Path) -> str:
     return read_bounded(path).decode("ascii").strip()
 
 
-# What pages and windows add to a model at a pose: verdicts and reactions, or a sentence that says why not.
+# Verdicts and reactions that pages and windows add to a model at a pose, or a sentence that says why they are missing.
 
 
 def judged(
     model: Scene | Mechanism, q: Array, planar: str | None = None, tolerance: float | None = None
 ) -> tuple[Analysis | None, tuple[str, ...]]:
-    """Return the verdicts at a pose q (nq,), or why there are none."""
+    """Return the analysis at a pose q (nq,), or None and the reason why there is none."""
     from mbplugin.analysis.analysis import analyze
 
     try:
@@ -205,14 +205,14 @@ def judged(
 def reactions_at_rest(
     model: Scene | Mechanism, analysis: Analysis
 ) -> tuple[Reactions | None, tuple[str, ...]]:
-    """Return the joint reactions at rest at the pose of an analysis, or the reason why they are left out."""
+    """Return the joint reactions at rest at the pose of an analysis, or None and the reason why there are none."""
     return reactions_at(model, analysis.q, analysis.tolerance, analysis.planar)
 
 
 def reactions_at(
     model: Scene | Mechanism, q: Array, tolerance: float | None, planar: str | None
 ) -> tuple[Reactions | None, tuple[str, ...]]:
-    """Return the joint reactions at rest at a pose q (nq,), or the reason why they are left out."""
+    """Return the joint reactions at rest at a pose q (nq,), or None and the reason why there are none."""
     from mbplugin.joint_reactions.run import reactions
 
     mech = model if isinstance(model, Mechanism) else model.mechanism
@@ -224,16 +224,16 @@ def reactions_at(
         return None, (f"Joint reactions are left out: {error.sentence()}",)
 
 
-# Misfits in words: their sizes, the loads that they cause, and what limits allow.
+# Sentences about misfits: their sizes, the loads that they cause, and the misfits that limits allow.
 
 
 def misfit_words(value: float, unit: CoordinateUnit) -> str:
-    """Return a misfit of ``value`` m or rad in mm or mrad."""
+    """Format a misfit of ``value`` m or rad in mm or mrad."""
     return f"{1e3 * value:.4g} {_SMALL[unit]}"
 
 
 def budget_words(one: MisfitBudget) -> str:
-    """Return the largest misfit that the limits allow in one component."""
+    """Return a sentence with the largest misfit of one component that the limits allow."""
     label = f"{one.constraint} {one.component}"
     if one.largest == 0:
         return f"{label}: none, as no compliance limits the load of {one.decided_by}"
@@ -241,7 +241,7 @@ def budget_words(one: MisfitBudget) -> str:
 
 
 def deviation_rows(result: Reactions) -> list[tuple[str, str]]:
-    """Return each component with the standard deviation of its load; without those that no misfit loads."""
+    """Return each component with the standard deviation of its load; components that no misfit loads are left out."""
     return [
         (f"{c.name} {one.name}", "?" if one.sigma is None else f"{one.sigma:.4g} {one.unit}")
         for c in result.constraints
@@ -251,7 +251,7 @@ def deviation_rows(result: Reactions) -> list[tuple[str, str]]:
 
 
 def effect_words(effect: MisfitEffect) -> str:
-    """Return the cost of a misfit of one component, the largest load first."""
+    """Return a sentence with the loads of a misfit of one component, or with the stiffness that is missing."""
     misfit = f"{effect.step} at {effect.constraint} {effect.component}"
     if effect.infinite:
         endless = dict.fromkeys(load.constraint for load in effect.loads if load.source is None)
@@ -263,36 +263,36 @@ def effect_words(effect: MisfitEffect) -> str:
 
 
 def load_words(effect: MisfitEffect) -> str:
-    """Return the loads of a misfit, the largest first."""
+    """Return the formatted loads of a misfit, the largest first."""
     loads = [f"{load.constraint} {load.component} {load.value:.4g} {load.unit}" for load in effect.loads]
     return listed(loads, _LOADS)
 
 
 def lacking_words(effect: MisfitEffect) -> str:
-    """Return the bodies and joints that need a stiffness before every load has a value."""
+    """Return the names of the bodies and joints that need a stiffness before every load has a value."""
     return listed((*effect.missing.bodies, *effect.missing.pairs), _LOADS)
 
 
 def source_words(effect: MisfitEffect) -> str:
-    """Return whether the stiffness that determines the loads is stated or estimated."""
+    """Return the sources of the stiffness that determines the loads: stated, estimated, or both."""
     sources = {load.source for load in effect.loads}
     return " and ".join(source for source in ("stated", "estimated") if source in sources)
 
 
 def loop_words(loop: LoopMisfits | MisfitResponse) -> Iterator[str]:
-    """Yield what misfits of one loop, or of all, cost, the most expensive first."""
+    """Yield sentences with the loads of the misfits of one loop, or of all loops, the costliest misfit first."""
     yield from (effect_words(effect) for effect in loop.effects[:_MISFITS])
     if len(loop.effects) > _MISFITS:
         yield f"and {len(loop.effects) - _MISFITS} more: the JSON has all"
 
 
 def rounding_words(effect: MisfitEffect) -> str:
-    """Return the combined cost of the rounded angles of a file."""
+    """Return a sentence with the combined effect of the rounded angles of a file."""
     return f"rounded angles together, a gap of {effect_words(effect)}"
 
 
 def consequence_words(report: Report) -> Iterator[str]:
-    """Yield what remedies do to the loads of misfits, a sentence each, and what it costs to keep all."""
+    """Yield a sentence on the misfit loads after each remedy, and one on keeping all redundant constraints."""
     found, analysis = report.consequences, report.analysis
     if found is None or analysis is None:
         return
@@ -306,7 +306,7 @@ def consequence_words(report: Report) -> Iterator[str]:
 
 
 def _kept_words(found: RemedyConsequences, scene: Scene | None, redundancy: int) -> str:
-    """Return the cost of keeping all redundant constraints, as an advice where it is limited and allowed."""
+    """Return the loads of keeping all redundant constraints; advise it if they are finite and within the limit."""
     kept, turned = found.kept, found.kept_turned
     limit = scene.options.misfit_limit if scene is not None and kept.load.unit == "N" else None
     also = f"; {_cost_words(turned)}" if turned is not None else ""
@@ -335,11 +335,11 @@ def _stiffness_words(one: LoopStiffness) -> str:
     return f"{one.constraint} {one.component} {value}"
 
 
-# Undetermined directions in space as text: along a line, across one, or all.
+# Undetermined directions in space as text: along a line, in a plane across a normal, or all.
 
 
 def open_words(force: _Directions, moment: _Directions) -> str:
-    """Return "force open along (0, 0, 1), moment unique" and the like; empty without a result.
+    """Return a text such as "force open along (0, 0, 1), moment unique"; empty without a result.
 
     Parameters
     ----------
@@ -368,15 +368,15 @@ def _span(directions: Sequence[Sequence[float]]) -> str:
 
 
 def vector_words(vector: Sequence[float]) -> str:
-    """Return the coordinates of a vector."""
+    """Format the coordinates of a vector."""
     return f"({', '.join(f'{value + 0.0:.4g}' if abs(value) > 1e-12 else '0' for value in vector)})"
 
 
-# What reports say of the forces of actuators: the title, and what may be added to them.
+# Sentences about non-unique actuator forces.
 
 
 def share_words(found: ActuatorForces) -> Iterator[str]:
-    """Yield for each actuator whose force may be chosen what goes with 1 N·m or 1 N of it."""
+    """Yield, for each freely chosen actuator force, the forces in other joints that go with 1 N·m or 1 N of it."""
     for name, column in zip(found.free, found.shares.T, strict=True):
         others = " and ".join(
             f"{value:.6g} {force.unit} in {force.joint}"

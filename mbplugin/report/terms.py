@@ -1,4 +1,4 @@
-"""The terms of the output, each defined once: pages and the documentation link to these definitions."""
+"""The terms used in outputs, each defined once; pages and the documentation link to these definitions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Term:
-    """A term: its name, what it means, and other forms of it that occur in outputs."""
+    """A term: its name, its meaning, and other forms of it in outputs."""
 
     name: str
     meaning: str
@@ -16,12 +16,12 @@ class Term:
 
     @property
     def anchor(self) -> str:
-        """The name as part of an address."""
+        """The name as a URL fragment."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     @property
     def words(self) -> tuple[str, ...]:
-        """All its forms, the name first."""
+        """The name, then all other forms."""
         return (self.name, *self.forms)
 
 
@@ -29,7 +29,7 @@ def _term(name: str, meaning: str, *forms: str) -> Term:
     return Term(name, meaning, forms)
 
 
-#: By subject: the verdict, reactions, mechanisms, motions, stops, comparisons.
+#: Sorted by subject: verdicts, reactions, mechanisms, motions, stops, comparisons.
 TERMS: tuple[Term, ...] = (
     _term(
         "redundant constraint",
@@ -229,7 +229,7 @@ TERMS: tuple[Term, ...] = (
 
 
 def term_of(words: str) -> Term | None:
-    """Return the term that some words are, in whatever case; None where they are none."""
+    """Return the term with these words, whatever their case; None if there is none."""
     return _BY_WORDS.get(words.lower())
 
 

@@ -1,1 +1,1 @@
-"""Windows and pictures of a robot, drawn by PyBullet."""
+"""Windows, pictures and films of a robot, drawn by PyBullet."""

@@ -1,4 +1,4 @@
-"""Pictures without a window: PyBullet's own renderer, drawn fine and made smooth, translucent things last."""
+"""Pictures without a window: PyBullet's software renderer, oversampled; translucent layers are blended last."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from mbplugin.visualization.scene_view import (
 
 PICTURES, FILMS = (".png", ".jpg"), (".gif", ".mp4")
 FILM_SIZE = (640, 360)
-#: Times at which the last pose of a film is shown: it is what one wants to see.
+#: Number of frames for which a film rests on its last pose, the one of interest.
 _LAST = RATE
 _COLOURS = 255
 _SMALLEST, _LARGEST = 64, 4096
 SIZE = (1280, 720)
-#: Fine pixels for each pixel of a picture, each way.
+#: Rendered pixels per pixel of the picture, in each direction (supersampling).
 _FINE = 2
 _LIGHT = {
     "lightDirection": [0.6, -1.0, 2.0],
@@ -51,42 +51,42 @@ _LIGHT = {
     "lightSpecularCoeff": 0.05,
     "shadow": 0,
 }
-#: Background, at the top and at the bottom; and how dark an outline is.
+#: Background colours at the top and the bottom; factor that darkens outlines.
 _TOP, _BOTTOM, _OUTLINE = (255.0, 255.0, 255.0), (226.0, 231.0, 238.0), 0.6
-#: A step in depth is an outline from this fraction of the distance on.
+#: A step in depth larger than this fraction of the distance is drawn as an outline.
 _STEP = 0.03
 #: The depth of the background, m.
 _NOWHERE = 1e9
 #: Left, top, right, bottom, pixels.
 Box = tuple[float, float, float, float]
 _INK, _PALE = (35, 40, 48), (255, 255, 255)
-#: Height of letters beside that of the picture, and the smallest one can read.
+#: Letter height relative to the picture height, and the smallest legible one, pixels.
 _LETTER, _CANVAS_SMALLEST = 0.024, 11
-#: Height of the view, degrees.
+#: Vertical field of view, degrees.
 FIELD = 40.0
 _YAW, _PITCH, _FROM_ABOVE = 40.0, -24.0, -50.0
-#: What is thinner than this beside its width is looked at from its flat side, turned by so much.
+#: A robot flatter than this (relative to its width) is viewed face-on, turned by at most this angle, degrees.
 _FLAT, _TURNED = 0.35, 25.0
-#: How much of the view the robot fills.
+#: Fraction of the view that the robot fills.
 _FILLED = 0.92
-#: With more joints than this only closures are labelled.
+#: With more joints than this, only closures are labelled.
 _MANY = 14
-#: Characters of a name.
+#: Maximum length of a name, characters.
 LONGEST = 28
 
 
-# Pictures and films as files: PNG, and GIF or MP4 by encoders of others.
+# Pictures (PNG, JPEG) and films (GIF by Pillow, MP4 by imageio) as files.
 
 
 def check_files(picture: Path | None, film: Path | None) -> None:
-    """Refuse before anything is computed what could not be shown or written after it.
+    """Refuse, before anything is computed, outputs that could not be shown or written afterwards.
 
     Raises
     ------
     BadUsage
-        A name whose format nobody knows, or a folder that does not exist.
+        An unsupported file format, or a folder that does not exist.
     MissingDependency
-        What shows, draws or encodes it is not installed.
+        A package that shows, draws or encodes the output is not installed.
     """
     for path, endings in ((picture, PICTURES), (film, FILMS)):
         if path is not None and path.suffix not in endings:
@@ -108,20 +108,20 @@ def write_picture(
     replay: Replay | None = None,
     labels: bool = True,
 ) -> None:
-    """Write a picture; that of a replay shows its end.
+    """Write a picture; a replay is drawn at its last pose.
 
     Parameters
     ----------
     path : Path
         ``.png`` or ``.jpg``.
     said : sequence of str
-        Lines above it.
+        Lines of text in the upper left corner.
     size : tuple of int
-        Pixels.
+        Width and height, pixels.
     angles : tuple of float
-        Of the camera: yaw and pitch (degrees) and distance (m), as far as they are given.
+        Yaw and pitch (degrees) and distance (m) of the camera; missing ones are chosen.
     labels : bool
-        Whether joints are named.
+        Whether joints are labelled.
     """
     _check_size(size)
     with Renderer(seen, size, angles, replay) as renderer:
@@ -142,14 +142,14 @@ def write_film(
     angles: tuple[float, ...] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Write a replay as a film, ``.gif`` or ``.mp4``; parameters as those of a picture.
+    """Write a replay as a film, ``.gif`` or ``.mp4``; other parameters as for :func:`write_picture`.
 
     Parameters
     ----------
     progress : callable, optional
-        Called with the number of finished pictures, and the total number.
+        Called with the number of finished frames and the total number.
     """
-    # encoders halve the colours
+    # video encoders subsample colours by two, so the size must be even
     size = (size[0] - size[0] % 2, size[1] - size[1] % 2)
     _check_size(size)
     with Renderer(seen, size, angles, replay) as renderer, replacing(path) as temporary:
@@ -170,7 +170,7 @@ def _frames(
 
 
 def _write_gif(frames: Iterator[Any], path: Path) -> None:
-    """Write a GIF whose pictures share the colours of the first."""
+    """Write a GIF whose frames share the palette of the first."""
     image = pillow().Image
     first = next(frames).quantize(_COLOURS, kmeans=1, dither=image.Dither.NONE)
     rest = [frame.quantize(palette=first, dither=image.Dither.NONE) for frame in frames]
@@ -210,13 +210,13 @@ def _check_size(size: tuple[int, int]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class VisualLayer:
-    """What one look of the renderer gives, in fine pixels.
+    """One rendered image with its depth, in supersampled pixels.
 
     Parameters
     ----------
     rgb : (h, w, 3) array of uint8
     depth : (h, w) array
-        Distance from the camera along its axis, m; very large where nothing is.
+        Distance from the camera along its axis, m; very large for the background.
     """
 
     rgb: AnyArray
@@ -231,9 +231,9 @@ class Renderer:
     size : tuple of int
         Width and height, pixels.
     angles : tuple of float
-        Yaw and pitch (degrees) and distance (m) of the camera, as far as they are given.
+        Yaw and pitch (degrees) and distance (m) of the camera; missing ones are chosen.
     replay : Replay, optional
-        Its ghosts and its path are drawn too, and the camera has all its poses in view.
+        Its ghosts and tool path are drawn too, and the camera keeps the whole motion in view.
     """
 
     def __init__(
@@ -273,7 +273,10 @@ class Renderer:
         self._stack.close()
 
     def frame(self, q: Array | None = None, said: Sequence[str] = (), labels: bool = True) -> Any:
-        """Return a picture (``PIL.Image``) at a pose q (nq,), with labels, legend and lines of text."""
+        """Return a picture (``PIL.Image``) at a pose q (nq,) with legend and lines of text.
+
+        Joints are labelled only without ``q``, at the pose of the drawing.
+        """
         if q is not None:
             self._stage.pose(q)
         image = _smooth(self._composed())
@@ -300,7 +303,7 @@ class Renderer:
         return stage
 
     def _alone(self, surface: Surface) -> VisualLayer:
-        """Return how something translucent looks with nothing beside it."""
+        """Render a translucent surface by itself."""
         with session() as (bullet, client):
             stage = VisualScene(bullet, client, self.seen.mechanism)
             with quiet():
@@ -308,7 +311,7 @@ class Renderer:
             return self._layer(stage)
 
     def _composed(self) -> AnyArray:
-        """Return the colours (h, w, 3) of all layers, the clear ones before the solid one."""
+        """Return the colours (h, w, 3) of all layers, translucent ones blended over the solid one."""
         solid = self._layer(self._stage)
         for alpha, layer in self._clear:
             before = layer.depth < solid.depth
@@ -341,9 +344,9 @@ class Renderer:
 
 
 def _outlined(rgb: AnyArray, mask: AnyArray, depth: AnyArray) -> AnyArray:
-    """Return colours (h, w, 3) before a soft background, with the edges of bodies drawn darker.
+    """Return colours (h, w, 3) on a graded background, with darkened outlines of the bodies.
 
-    ``rgb``, ``mask`` and ``depth`` (h, w, 3), (h, w), (h, w) are those of the bodies.
+    ``rgb``, ``mask`` and ``depth`` (h, w, 3), (h, w), (h, w) are the rendered bodies.
     """
     slope = np.linspace(0.0, 1.0, mask.shape[0])[:, None]
     ground = np.rint((1 - slope) * np.array(_TOP) + slope * np.array(_BOTTOM)).astype(np.uint8)
@@ -354,7 +357,7 @@ def _outlined(rgb: AnyArray, mask: AnyArray, depth: AnyArray) -> AnyArray:
     ):
         a, b = depth[first], depth[second]
         differ = (mask[first] != mask[second]) | (np.abs(a - b) > _STEP * np.minimum(a, b))
-        # the line is drawn on what is in front
+        # the outline is drawn on the nearer side
         edge[first] |= differ & (a <= b)
         edge[second] |= differ & (b < a)
     edge &= mask >= 0
@@ -364,20 +367,20 @@ def _outlined(rgb: AnyArray, mask: AnyArray, depth: AnyArray) -> AnyArray:
 
 
 def _smooth(rgb: AnyArray) -> Any:
-    """Return the picture of colours ``rgb`` (h, w, 3), reduced to its final size."""
+    """Return colours ``rgb`` (h, w, 3) as an image, averaged down to the final size."""
     return pillow().Image.fromarray(np.ascontiguousarray(rgb)).reduce(_FINE)
 
 
-# Words on a picture, which PyBullet's renderer cannot write: labels, legend, lines of text.
+# Text on a picture, which PyBullet's renderer cannot draw: labels, legend, lines of text.
 
 
 def pillow() -> SimpleNamespace:
-    """Return the modules of Pillow that are used.
+    """Return the modules of Pillow that are used here.
 
     Raises
     ------
     MissingDependency
-        It is not installed.
+        Pillow is not installed.
     """
     try:
         from PIL import Image, ImageDraw, ImageFont
@@ -392,9 +395,9 @@ class Canvas:
     Parameters
     ----------
     image : PIL.Image
-        Is changed.
+        Drawn on in place.
     camera : Camera
-        From which it was taken.
+        The camera of the image.
     """
 
     def __init__(self, image: Any, seen: Picture, camera: Camera) -> None:
@@ -405,7 +408,7 @@ class Canvas:
         self._draw = modules.ImageDraw.Draw(image, "RGBA")
 
     def label(self) -> None:
-        """Write the names of joints beside them, those of closures first, where there is room."""
+        """Label the joints, closures first, where a label fits without overlap."""
         taken: list[Box] = []
         for joint in labelled(self.seen):
             name = shortened(visible(joint.name), LONGEST)
@@ -418,7 +421,7 @@ class Canvas:
                     break
 
     def legend(self, keys: Collection[str]) -> None:
-        """Write what the colours mean, into the lower left corner."""
+        """Draw the legend of the colours in the lower left corner."""
         entries = [entry for entry in LEGEND if entry.key in keys]
         step, edge = 1.45 * self._letter, 0.9 * self._letter
         y = self.image.size[1] - edge - step * len(entries)
@@ -438,14 +441,14 @@ class Canvas:
             y += step
 
     def say(self, lines: Sequence[str]) -> None:
-        """Write lines into the upper left corner."""
+        """Write lines of text in the upper left corner."""
         y = 0.8 * self._letter
         for line in lines:
             self._text(0.9 * self._letter, y, visible(line))
             y += 1.4 * self._letter
 
     def _places(self, x: float, y: float, width: float, height: float) -> list[Box]:
-        """Return boxes in which a label could stand, the best first, that are inside the picture."""
+        """Return candidate boxes for a label that lie inside the picture, the best first."""
         gap = 1.4 * self._letter
         corners = [
             (x + sx * gap - (width if sx < 0 else 0.0), y + sy * gap - 0.5 * height)
@@ -486,16 +489,16 @@ def _overlap(a: Box, b: Box) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """A view.
+    """A camera that looks at a point.
 
     Parameters
     ----------
     target_W : (3,) array
-        The middle of the picture, m.
+        The point at the centre of the picture, m.
     yaw, pitch : float
-        Degrees; at yaw 0 one looks along y, and at a pitch below 0 from above.
+        Degrees; yaw 0 looks along y, a negative pitch looks down from above.
     distance : float
-        From the target, m.
+        From the target to the eye, m.
     """
 
     target_W: Array
@@ -505,7 +508,7 @@ class Camera:
 
     @property
     def R_WK(self) -> Array:
-        """Axes (3, 3) of the camera in the world, columns: right, up, and back towards the eye."""
+        """Axes (3, 3) of the camera in the world frame, as columns: right, up, and from the target to the eye."""
         yaw, pitch = np.radians(self.yaw), np.radians(self.pitch)
         right = np.array([np.cos(yaw), np.sin(yaw), 0.0])
         back = np.array([np.sin(yaw) * np.cos(pitch), -np.cos(yaw) * np.cos(pitch), -np.sin(pitch)])
@@ -513,19 +516,19 @@ class Camera:
 
     @property
     def eye_W(self) -> Array:
-        """Where it stands, (3,), m."""
+        """Position of the camera, (3,), m."""
         return np.asarray(self.target_W + self.distance * self.R_WK[:, 2])
 
     @property
     def view(self) -> list[float]:
-        """The view matrix as PyBullet takes it, column by column."""
+        """The view matrix in PyBullet's column-major order."""
         matrix = np.eye(4)
         matrix[:3, :3] = self.R_WK.T
         matrix[:3, 3] = -self.R_WK.T @ self.eye_W
         return [float(x) for x in matrix.T.ravel()]
 
     def pixels(self, points_W: Array, size: tuple[int, int]) -> Array:
-        """Return where ``points_W`` (n, 3) are in a picture of width × height, (n, 2), from its upper left."""
+        """Project ``points_W`` (n, 3) to pixels (n, 2) of a picture of width × height, origin at the upper left."""
         p_K = (np.atleast_2d(points_W) - self.eye_W) @ self.R_WK
         scale = 0.5 * size[1] / np.tan(np.radians(0.5 * FIELD))
         depth = np.maximum(-p_K[:, 2], 1e-9)
@@ -537,16 +540,16 @@ class Camera:
 def camera_for(
     seen: Picture, size: tuple[int, int], angles: tuple[float, ...] = (), cloud_W: Array | None = None
 ) -> Camera:
-    """Return a camera from which a robot is seen well.
+    """Return a camera that frames the robot.
 
     Parameters
     ----------
     size : tuple of int
         Width and height of the picture.
     angles : tuple of float
-        Yaw and pitch in degrees and distance in m, as far as they are given.
+        Yaw and pitch in degrees and distance in m; missing ones are chosen.
     cloud_W : (n, 3) array, optional
-        Points that have to be seen besides the robot.
+        Points that must be in view besides the robot.
     """
     points = robot_points(seen)
     if cloud_W is not None and len(cloud_W):
@@ -560,7 +563,10 @@ def camera_for(
 
 
 def robot_points(seen: Picture) -> Array:
-    """Return corners of all that is drawn of a robot, (n, 3), world axes, m."""
+    """Return a sample of the joint positions and mesh vertices of a robot, (n, 3), world axes, m.
+
+    Points farther than 1.5 radii of the picture from its centre are left out.
+    """
     clouds = [joint.X_WJ.p[None] for joint in seen.joints]
     for index, body in enumerate(seen.bodies, start=-1):
         if body.parts and (index >= 0 or body.stick):
@@ -573,7 +579,7 @@ def robot_points(seen: Picture) -> Array:
 
 
 def _angles(points: Array) -> tuple[float, float]:
-    """Return yaw and pitch from which a cloud of ``points`` (n, 3) is seen broad, degrees."""
+    """Return yaw and pitch, degrees, of a camera that sees flat ``points`` (n, 3) nearly face-on."""
     _, sigma, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
     if len(sigma) < 3 or sigma[2] > _FLAT * sigma[1]:
         return _YAW, _PITCH
@@ -586,7 +592,7 @@ def _angles(points: Array) -> tuple[float, float]:
 
 
 def _framed(camera: Camera, points: Array, size: tuple[int, int]) -> Camera:
-    """Return the camera so near, and so directed, that all ``points`` (n, 3) just fit."""
+    """Return the camera with target and distance adjusted so that all ``points`` (n, 3) just fit."""
     tangent = np.tan(np.radians(0.5 * FIELD)) * _FILLED
     reach = np.array([tangent * size[0] / size[1], tangent])
     target = camera.target_W
@@ -606,11 +612,11 @@ def _wrapped(angle: float) -> float:
     return (angle + 180.0) % 360.0 - 180.0
 
 
-# Which joints are named in a picture, and how long their names are there.
+# The joints that are labelled in a picture.
 
 
 def labelled(seen: Picture) -> list[JointGlyph]:
-    """Return the joints to be named, closures first."""
+    """Return the joints to label, closures first; only closures if there are many joints."""
     joints = [joint for joint in seen.joints if joint.type != "fixed"]
     closures = [joint for joint in joints if joint.kind == "closure"]
     if len(joints) > _MANY:

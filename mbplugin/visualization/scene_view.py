@@ -1,4 +1,4 @@
-"""The drawing of a picture in any client: surfaces of one colour that move with a body."""
+"""Drawing of a picture in any PyBullet client, as single-colour surfaces that move with the bodies."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ if TYPE_CHECKING:
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome import StopReport
 
-#: Lengths of arrows, and radii of arrows, rods and paths, beside the radius of the picture.
+#: Lengths of arrows, and radii of arrows, rods and paths, relative to the radius of the picture.
 _ARROWS = ArrowLengths(largest=0.36, smallest=0.09, fan=0.17)
 _THICK, _THIN, _ROD, _LINE = 0.011, 0.005, 0.01, 0.005
-#: Half the height of the glyph of a rod's end, beside the radius of the picture.
+#: Half the height of the glyph at a rod's end, relative to the radius of the picture.
 _END = 0.03
 _SHRUNK = {"unique": 0.94, "undecided": 0.97}
-#: Extent of the ground beside the radius of the picture, above which it is a floor.
+#: Ground wider than this, relative to the radius of the picture, is coloured as a floor.
 _FLOOR = 4.0
-#: Poses of a replay that have to be in view.
+#: Number of poses of a replay, about, that the camera keeps in view.
 _WATCHED = 12
-#: Poses per second that one sees, and the most of them.
+#: Frames per second of a replay, and maximum number of steps.
 RATE, _MOST = 25, 3000
-#: How long a replay lasts where no speed is asked for, s: what lasts otherwise is slowed down or sped up.
+#: Shortest and longest replay if no speed is requested, s; other motions are slowed down or sped up.
 _SHORTEST, _LONGEST = 3.0, 30.0
-#: Speeds that read well, of real time.
+#: Round speeds to choose from, relative to real time.
 _SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 
-# Surfaces in a client of PyBullet: nothing there has a mass or collides, every pose is set.
+# Surfaces in a PyBullet client: they have no mass and no collision shape; all poses are set.
 
 
 class VisualScene:
-    """What a client shows of a mechanism.
+    """The surfaces of a mechanism that are drawn in a PyBullet client.
 
     Parameters
     ----------
     bullet : module
-        pybullet.
+        The imported ``pybullet``.
     mech : Mechanism
-        Whose poses are set.
+        Its forward kinematics place the surfaces.
     """
 
     def __init__(self, bullet: ModuleType, client: int, mech: Mechanism) -> None:
@@ -66,7 +66,7 @@ class VisualScene:
         self._drawn: list[tuple[int, Surface]] = []
 
     def draw(self, surfaces: Iterable[Surface]) -> tuple[int, ...]:
-        """Add surfaces, each in its own frame, and return their ids; poses are set by :meth:`pose`."""
+        """Add surfaces, each in its local frame, and return their ids; :meth:`pose` and :meth:`place` move them."""
         ids: list[int] = []
         with tempfile.TemporaryDirectory() as folder:
             for surface in surfaces:
@@ -84,18 +84,18 @@ class VisualScene:
         return tuple(ids)
 
     def remove(self, ids: Iterable[int]) -> None:
-        """Take surfaces away."""
+        """Remove surfaces by their ids."""
         gone = set(ids)
         for id in gone:
             self.bullet.removeBody(id, physicsClientId=self.client)
         self._drawn = [(id, surface) for id, surface in self._drawn if id not in gone]
 
     def pose(self, q: Array) -> None:
-        """Put all surfaces where they are at coordinates q (nq,) of the mechanism."""
+        """Move all surfaces to coordinates q (nq,) of the mechanism."""
         self.place(forward(self.mech, q))
 
     def place(self, poses: BodyPoses) -> None:
-        """Put all surfaces where they are when the bodies are at given poses."""
+        """Move all surfaces to given poses of the bodies."""
         for id, surface in self._drawn:
             if surface.body < 0 and surface.rod is None:
                 continue
@@ -112,13 +112,13 @@ class Surface:
     Parameters
     ----------
     key : str
-        Of the palette.
+        Key of the palette.
     mesh : Mesh
-        In the link frame of ``body``, m; that of a rod along z, its middle in the origin.
+        In the link frame of ``body``, m; the mesh of a rod lies along z with its middle at the origin.
     body : int
         Index in the mechanism; −1 is the ground, which is also the world.
     rod : Pair or None
-        The pair whose two points a rod joins; it then moves with neither body.
+        The pair whose two points the rod connects; such a surface is attached to neither body.
     """
 
     key: str
@@ -127,7 +127,7 @@ class Surface:
     rod: Pair | None = None
 
     def place(self, mech: Mechanism, poses: BodyPoses) -> Pose:
-        """Return where its own frame is in the world."""
+        """Return the pose of the surface's local frame in the world."""
         if self.rod is None:
             return poses.of(self.body)
         start, end = _ends(mech, poses, self.rod)
@@ -135,7 +135,7 @@ class Surface:
 
 
 def robot_surfaces(seen: Picture) -> Iterator[Surface]:
-    """Yield the bodies, then the glyphs of the joints; those of one body and colour are one surface."""
+    """Yield the bodies, then the glyphs of the joints, merged per body and colour, then the rods."""
     for index, body in enumerate(seen.bodies, start=-1):
         if body.parts:
             yield Surface(_body_key(body, seen.radius), body.mesh, index)
@@ -143,7 +143,7 @@ def robot_surfaces(seen: Picture) -> Iterator[Surface]:
     for joint in seen.joints:
         key = (seen.mechanism.body_index[joint.body], joint.verdict)
         mesh = joint.mesh if joint.end_W is None else glyph_mesh("spherical", _END * seen.radius)
-        # where two joints meet in a point, the more alarming one is seen
+        # where two joints coincide, the more alarming one stays visible
         mesh = Mesh(_SHRUNK.get(joint.verdict, 1.0) * mesh.vertices, mesh.faces)
         joined.setdefault(key, []).append(moved(mesh, joint.X_LJ))
     for (body_index, verdict), meshes in joined.items():
@@ -152,20 +152,20 @@ def robot_surfaces(seen: Picture) -> Iterator[Surface]:
 
 
 def _body_key(body: BodyDrawing, radius: float) -> str:
-    """Return the colour of a body in a picture of a radius, m."""
+    """Return the palette key of a body in a picture of a given radius, m."""
     wide = float(np.ptp(body.mesh.vertices, axis=0).max()) > _FLOOR * radius
     return "floor" if wide and body.verdict == "ground" else body.verdict
 
 
 def ghost_surfaces(seen: Picture, key: str) -> Iterator[Surface]:
-    """Yield the bodies that can move, in one colour."""
+    """Yield the moving bodies in the colour of ``key``."""
     for index, body in enumerate(seen.bodies, start=-1):
         if body.parts and body.verdict != "ground":
             yield Surface(key, body.mesh, index)
 
 
 def arrow_surfaces(seen: Picture) -> Iterator[Surface]:
-    """Yield the reaction arrows at the pose of the picture, by colour: known, resolved, open."""
+    """Yield the reaction arrows at the pose of the picture, merged per colour: known, resolved, open."""
     made: dict[str, list[Mesh]] = {}
     for one in drawn_arrows(seen.arrows, seen.radius, _ARROWS):
         for key, mesh in _arrow(one, seen.radius):
@@ -175,12 +175,12 @@ def arrow_surfaces(seen: Picture) -> Iterator[Surface]:
 
 
 def arrow_points(seen: Picture) -> Array:
-    """Return where the arrows reach, (n, 3), m."""
+    """Return the vertices of the reaction arrows, (n, 3), m."""
     return np.vstack([np.zeros((0, 3)), *(surface.mesh.vertices for surface in arrow_surfaces(seen))])
 
 
 def replay_points(seen: Picture, replay: Replay) -> Array:
-    """Return joints and centres of mass along a motion, and the path, (n, 3), m."""
+    """Return link origins and centres of mass at some poses of a replay, and the tool path, (n, 3), m."""
     some = replay.q[:: max(1, len(replay.q) // _WATCHED)]
     poses = [forward(seen.mechanism, q) for q in (*some, replay.q[-1], *replay.ghosts.values())]
     clouds = [points for p in poses for points in (p.p_WC, p.p_WL)]
@@ -188,7 +188,7 @@ def replay_points(seen: Picture, replay: Replay) -> Array:
 
 
 def path_surface(path_W: Array, radius: float) -> Surface | None:
-    """Return the path ``path_W`` (n, 3) of a point, m, as a line that can be seen; none where it does not move."""
+    """Return the path ``path_W`` (n, 3) of a point, m, as thin bars; None if the point does not move."""
     kept = list(path_W[:1])
     for point in path_W[1:]:
         if np.linalg.norm(point - kept[-1]) > 0.01 * radius:
@@ -200,13 +200,13 @@ def path_surface(path_W: Array, radius: float) -> Surface | None:
 
 
 def placed(surfaces: Iterable[Surface], mech: Mechanism, q: Array) -> list[Surface]:
-    """Return surfaces as they stand in the world at a pose q (nq,), fixed to it."""
+    """Return surfaces fixed to the world where they are at a pose q (nq,)."""
     poses = forward(mech, q)
     return [replace(s, mesh=moved(s.mesh, s.place(mech, poses)), body=-1, rod=None) for s in surfaces]
 
 
 def by_colour(surfaces: Sequence[Surface]) -> Mapping[str, Surface]:
-    """Return surfaces that stand in the world as one for each colour."""
+    """Merge world-fixed surfaces into one per colour."""
     keys = dict.fromkeys(s.key for s in surfaces)
     return {key: Surface(key, merged(s.mesh for s in surfaces if s.key == key)) for key in keys}
 
@@ -235,12 +235,12 @@ def _arrow(drawn: DrawnArrow, radius: float) -> Iterator[tuple[str, Mesh]]:
         yield "open", shapes.arrow(direction, _THIN * radius, heads)
 
 
-# A motion or a stop for a replay: poses equally spaced in time, transparent robots, the path of the tool.
+# A motion or a stop as a replay: poses equally spaced in time, transparent robots, the path of the tool.
 
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What is replayed.
+    """A motion resampled for replay.
 
     Parameters
     ----------
@@ -249,15 +249,15 @@ class Replay:
     q : (T, nq) array
         Joint coordinates, rad, m and quaternions xyzw.
     speed : float
-        Of real time, at first.
+        Initial speed relative to real time.
     ghosts : mapping of a key of the palette to (nq,) array
-        Other poses that stay in view.
+        Poses of the transparent robots.
     path_W : (n, 3) array
         Path of the tool, m.
     events : tuple of (float, str)
-        When something happens, s, and what.
+        Time of each event, s, and its sentence.
     tolerance : float or None
-        The relative rank tolerance of the motion, where it is known.
+        The relative rank tolerance of the motion, if known.
     """
 
     title: str
@@ -270,7 +270,7 @@ class Replay:
     tolerance: float | None = None
 
     def said(self, frame: int, speed: float) -> tuple[str, ...]:
-        """Return the lines beside a pose: the time, and the last event."""
+        """Return the lines of text at a pose: the time, and the latest event if any."""
         now = float(self.time[frame])
         past = [text for time, text in self.events if time <= now + 1e-12]
         clock = f"{self.title}: {now:.3f} of {self.time[-1]:.3f} s, at {speed:g} of real time"
@@ -287,12 +287,12 @@ def replay_of(
     model : Scene or Mechanism
     motion : Trajectory, StopReport or path
     speed : float, optional
-        Of real time; else one at which the replay lasts 3 to 30 s.
+        Relative to real time; by default chosen so that the replay lasts 3 to 30 s.
 
     Raises
     ------
     BadNumber, BadUsage
-        A speed that is not positive, or a motion of another mechanism.
+        A speed that is not positive and finite, or a motion of another mechanism.
     """
     if speed is not None and not (np.isfinite(speed) and speed > 0):
         raise BadNumber(f"the speed is {speed:g}", expected="a positive number, 1 for real time")
@@ -348,26 +348,26 @@ def _require_same(model: Scene | Mechanism, moved: Mechanism) -> None:
 
 
 def _times(start: float, end: float, speed: float | None) -> Array:
-    """Return the times (T,) at which the poses are seen, s."""
+    """Return the times (T,) of the frames, s."""
     shown = (end - start) / (speed or _chosen(end - start))
     count = int(np.clip(np.ceil(shown * RATE), 1, _MOST)) + 1
     return np.asarray(np.linspace(start, end, count), dtype=float)
 
 
 def _speed(times: Array, speed: float | None) -> float:
-    """Return the stated speed of a film of ``times`` (T,), s, else one near real time."""
+    """Return the requested speed, else a speed near real time that suits ``times`` (T,), s."""
     return speed or _chosen(float(times[-1] - times[0]))
 
 
 def _chosen(lasts: float) -> float:
-    """Return the speed nearest to real time at which something lasts neither too short nor too long."""
+    """Return the round speed nearest to real time at which a replay of this duration lasts 3 to 30 s."""
     fitting = [s for s in _SPEEDS if _SHORTEST <= lasts / s <= _LONGEST]
     nearest = sorted(fitting, key=lambda s: abs(np.log(s)))
     return nearest[0] if nearest else (_SPEEDS[0] if lasts < 1.0 else _SPEEDS[-1])
 
 
 def _path(mech: Mechanism, q: Array) -> Array:
-    """Return where the tool has been, (T, 3), m, in a motion q (T, nq)."""
+    """Return the path of the default tool body's centre of mass, (T, 3), m, for a motion q (T, nq)."""
     from mbplugin.stopping.table.rated import default_tool
 
     if not mech.bodies:

@@ -1,10 +1,10 @@
-"""The JSON documents of the commands: each has one definition, from which its schema follows."""
+"""The JSON documents of the commands; each has one definition, from which its schema is generated."""
 
 from __future__ import annotations
 
 from typing import Literal, get_args
 
-#: Everything with a schema: the outputs of commands, and what a user writes.
+#: Everything with a schema: the outputs of commands, and the input files ``scene`` and ``settings``.
 DocumentName = Literal[
     "lint",
     "scene",

@@ -263,7 +263,7 @@ class _TestedGroup(Part):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of a group."""
+        """Return the JSON object of a group."""
         effect = {name: answer.assembly_effect_unique for name, answer in value.answers}
         components = {name: answer.components_unique for name, answer in value.answers}
         return super().of(value, assembly_effect_unique=effect, components_unique=components)
@@ -282,7 +282,7 @@ class _Dca(Part):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of a test."""
+        """Return the JSON object of a test."""
         return super().of(value, columns=value.columns)
 
 
@@ -319,7 +319,7 @@ class _Run(Document):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return one run; what was not analyzed has no model, no mobility and empty lists."""
+        """Return the JSON object of one run; without an analysis, model and mobility are null and lists empty."""
         if isinstance(value, dict):
             return value
         analysis = value.analysis
@@ -349,7 +349,7 @@ LintOutput = _Run | _Runs
 
 
 def lint_document(reports: Sequence[Report], verbose: bool = False) -> dict[str, Any]:
-    """Return the run of one report, or all runs of several; with ``verbose`` they have what misfits cost."""
+    """Return the run of one report, or all runs of several; ``verbose`` adds the loads of misfits."""
     runs = [_Run.of(report, verbose=verbose) for report in reports]
     return runs[0] if len(runs) == 1 else _Runs.of(runs=runs)
 
@@ -368,7 +368,7 @@ def _model(report: Report, analysis: Analysis) -> dict[str, Any]:
 
 
 def _constraints(analysis: Analysis) -> list[dict[str, Any]]:
-    """Return the verdicts with the place and axes of each joint."""
+    """Return the constraint verdicts with the location and axes of each joint."""
     mech = analysis.mechanism
     poses = forward(mech, analysis.q)
     found = []

@@ -1,4 +1,4 @@
-"""The JSON document of ``mbplugin view``."""
+"""The JSON documents of models: ``view``, ``config``, ``matrix``, ``rule``, ``diff``, ``close`` and ``engines``."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class MatrixOutput(Recorded):
 
 
 def matrix_document(matrix: ConstraintMatrix, files: Sequence[str]) -> dict[str, Any]:
-    """Return the labelled matrix; its nonzero entries are [row, column, value]."""
+    """Return the document of a labelled constraint matrix, with its nonzeros as [row, column, value]."""
     C = matrix.C.tocoo()
     values = zip(matrix.b.tolist(), matrix.Gamma.tolist(), matrix.Phi.tolist(), strict=True)
     return MatrixOutput.of(
@@ -161,7 +161,7 @@ class RuleOutput(Document):
 
 
 def rules_document(rules: Sequence[LintRule]) -> dict[str, Any]:
-    """Return the rules with their documentation."""
+    """Return the document of rules with their documentation."""
     return RuleOutput.of(rules=rules)
 
 
@@ -196,7 +196,7 @@ class _Difference(Part):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of one difference."""
+        """Return the JSON object of one difference."""
         found: Difference = value
         places = {name: _place(getattr(found, name)) for name in ("place_a", "place_b")}
         return super().of(value, **places, **stated)
@@ -417,7 +417,7 @@ class _Joint(Part):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of one joint."""
+        """Return the JSON object of one joint."""
         joint: JointWrench = value
         wrenches = {
             name: [None if np.isnan(entry) else float(entry) for entry in wrench]

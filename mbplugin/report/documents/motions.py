@@ -1,4 +1,4 @@
-"""The JSON document of ``mbplugin simulate`` (contract: keys may be added, never renamed)."""
+"""The JSON documents of ``simulate``, ``crosscheck`` and ``reactions`` (contract: keys may be added, never renamed)."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class _MotionEvent(Part):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of an event."""
+        """Return the JSON object of an event."""
         impulse = [(*label, size, label not in value.open_impulses) for label, size in value.impulse.items()]
         return super().of(value, impulse=impulse)
 
@@ -159,9 +159,9 @@ def simulate_document(
     source: str,
     files: Sequence[str],
 ) -> dict[str, Any]:
-    """Return the document of one motion, with the reactions of some pairs.
+    """Return the document of one motion, with the reactions of ``pairs``.
 
-    A motion does not know its request: without one, ``request`` is null.
+    A motion does not store its request: if ``request`` is None, that key is null.
     """
     mech = motion.mechanism
     return SimulateOutput.of(
@@ -228,7 +228,7 @@ class _Curves(Part):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of the curves."""
+        """Return the JSON object of the curves."""
         ours, bullet = (by_name(value.names, curves.T) for curves in (value.ours, value.bullet))
         return super().of(value, ours=ours, pybullet=bullet)
 
@@ -279,16 +279,16 @@ def crosscheck_document(found: Agreement, source: str, files: Sequence[str]) -> 
     return CrosscheckOutput.of(found, source=source, files=files)
 
 
-# A document with the record of how it was made, and with what differs from an earlier one.
+# Record of a document, and differences from an earlier one.
 
 
 def with_record(document: dict[str, Any], record: RecordValue) -> dict[str, Any]:
-    """Return the document with its record after what wrote it."""
+    """Return the document with its record after the key ``generator``."""
     return with_keys(document, "generator", record=Record.of(record))
 
 
 def with_comparison(document: dict[str, Any], comparison: Comparison | None) -> dict[str, Any]:
-    """Return a document that has a record with what differs from an earlier report after it."""
+    """Return the document with the differences from an earlier report after its record."""
     return document if comparison is None else with_keys(document, "record", against=Against.of(comparison))
 
 
@@ -340,7 +340,7 @@ class _ConstraintReaction(Part):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of a reaction."""
+        """Return the JSON object of a reaction."""
         return super().of(value, null_directions=[direction.components for direction in value.directions])
 
 
@@ -461,7 +461,7 @@ class ReactionsOutput(Recorded):
 
 
 def reactions_document(result: Reactions, source: str, files: Sequence[str]) -> dict[str, Any]:
-    """Return the document of one result; what nothing determines has the value null."""
+    """Return the document of joint reactions; undetermined components are null."""
     mech = result.mechanism
     return ReactionsOutput.of(
         result,

@@ -1,6 +1,6 @@
-"""The one definition of a JSON object: its fields are its keys, their order and its schema.
+"""Definition of JSON objects as classes: the fields give the keys, their order and the schema.
 
-A document repeats names of the fields of the value that it shows, because its keys are a contract, and those are not.
+The classes repeat field names of the values they show, as the keys are a contract and the field names are not.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mbplugin.model.enumerations import NamedPlane
 from mbplugin.report.documents import DocumentName
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
-#: The module of each document in this folder; the definition of ``stop-table`` there is ``StopTableOutput``.
+#: The documents in each module of this folder; for example, ``stop-table`` is defined by ``StopTableOutput``.
 _MODULES: dict[str, tuple[DocumentName, ...]] = {
     "lint": ("lint",),
     "models": ("matrix", "rule", "diff", "engines", "close", "view", "config"),
@@ -30,7 +30,7 @@ _MODULES: dict[str, tuple[DocumentName, ...]] = {
     "stopping": ("estop", "stop-table", "worst-stop", "sweep", "distance"),
     "calibrate": ("calibrate",),
 }
-#: The models of what a user writes.
+#: The models of input files.
 _INPUTS = {
     "scene": ("mbplugin.readers.scene_file.schema", "SceneFile"),
     "settings": ("mbplugin.linter.config_file", "ConfigFile"),
@@ -43,7 +43,7 @@ Three = Annotated[list[float], Field(min_length=3, max_length=3)]
 Matrix = Annotated[list[Three], Field(min_length=3, max_length=3)]
 Six = Annotated[list[float], Field(min_length=6, max_length=6)]
 ByName = dict[str, float]
-#: False where no plane restricts the mechanism.
+#: False if the mechanism is not restricted to a plane.
 Planar = Literal[False] | NamedPlane
 _Open = Annotated[list[Three], Field(max_length=3)] | None
 _LEFT_OPEN = (
@@ -56,7 +56,7 @@ Code = Annotated[str, Field(pattern="^[A-Z]+[0-9]{3,}$")]
 _Scalar = float | bool | str | None
 
 
-# JSON schemas (draft 2020-12) of what the commands write, of the scene file and of the settings.
+# JSON schemas (draft 2020-12) of the outputs of commands, of the scene file and of the settings.
 #
 # Objects are open: keys may be added to a document of the same ``schema_version``.
 
@@ -70,7 +70,7 @@ def schema_of(document: DocumentName) -> dict[str, Any]:
         schema = TypeAdapter(output_of(document)).json_schema(
             mode="serialization", schema_generator=_Untitled
         )
-    # the title comes first: by it a file of ours is recognized
+    # the title comes first, as it identifies files of mbplugin
     title = {"title": f"mbplugin {document}"}
     return {"$schema": _DRAFT, **title, **schema, **title}
 
@@ -84,10 +84,10 @@ def output_of(document: DocumentName) -> type[Document]:
 
 
 def violation(value: Any, document: DocumentName) -> str:
-    """Return the first place at which a document that was read back is not what its schema says; empty for none.
+    """Return the path of the first value in a document that violates its schema; empty if there is none.
 
-    Keys that lack are no violation, as an earlier release may not have written them, but for those of the
-    document itself and of its record.
+    Missing keys are allowed, as an earlier release may not have written them, except for the top-level keys of
+    the document and those of its record.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class _Reader:
         self.definitions = definitions
 
     def violation(self, value: Any, schema: Any, path: str, strict: bool = False) -> str:
-        """Return the path of the first violation; empty for none. With ``strict``, required keys are there."""
+        """Return the path of the first violation; empty if none. With ``strict``, required keys must be present."""
         if schema is True or schema == {}:
             return ""
         if "$ref" in schema:
@@ -115,7 +115,7 @@ class _Reader:
         where = path or "the whole"
         if "anyOf" in schema:
             found = [self.violation(value, one, path, strict) for one in schema["anyOf"]]
-            # of several possibilities the one that goes deepest is what was meant
+            # of several alternatives, the one whose violation lies deepest was probably meant
             return "" if "" in found else max(found, key=len)
         if "type" in schema and not _TYPES[schema["type"]](value):
             return where
@@ -139,7 +139,7 @@ class _Reader:
         if lacking:
             return f"{path}.{lacking[0]}".lstrip(".")
         for key, item in value.items():
-            # strict is about the document itself: its parts may be those of an earlier release
+            # strict applies to the top level only: nested objects may be those of an earlier release
             if found := self.violation(
                 item, known.get(key, schema.get("additionalProperties", True)), f"{path}.{key}".lstrip(".")
             ):
@@ -162,7 +162,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_one(value: Any, options: Sequence[Any]) -> bool:
-    """Return whether a value is one of some, where 1 is not true."""
+    """Return True if a value is one of the options, with the same type (1 is not True)."""
     return any(type(value) is type(option) and value == option for option in options)
 
 
@@ -209,11 +209,11 @@ def key(
     description : str, optional
         Meaning and unit, for the schema.
     read : str, optional
-        Attribute of the value that the key shows, with dots through attributes; default: the field's name.
+        Attribute that is read from the value, dotted for nested attributes; default: the field's name.
     name : str, optional
-        The key, where Python reserves its word.
+        The key, if it differs from the field's name, for example because it is a Python keyword.
     optional : bool
-        The key is left out where the value is None.
+        Leave out the key if the value is None.
     """
     default = None if optional else ...
     return Field(default, description=description, validation_alias=read, serialization_alias=name)
@@ -240,23 +240,23 @@ class _Entry(NamedTuple):
 class Part(BaseModel):
     """An object of a document. Documents are written from values, and never validated while they are."""
 
-    # without a validator, which only tests need, importing the parts takes a third of the time
+    # building validators, which only tests need, would triple the import time
     model_config = ConfigDict(defer_build=True)
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of a value: its keys in the order of the fields.
+        """Return the JSON object of a value, with its keys in the order of the fields.
 
-        A field with one possible value has that; any other that is not stated is read from the attribute
-        (of a mapping, the entry) of its name, and a part in it is made in the same way. Arrays stay arrays.
-        A field with a default is left out where it is None.
+        A field with a single possible value has that value. Any other field is taken from ``stated``, else from
+        the attribute (for a mapping, the entry) of its name; nested parts are made in the same way. Arrays stay
+        arrays. An optional field that is None is left out.
 
         Parameters
         ----------
         value : object
             A result, a mapping, or a tuple with one entry per field.
         **stated
-            Fields that the value does not have.
+            Fields that override the value or that it does not have.
 
         Raises
         ------
@@ -351,7 +351,7 @@ class Recorded(Document):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of a value; without a stated record and comparison it has none."""
+        """Return the JSON object of a value, with a record and a comparison only if stated."""
         return super().of(value, **{"record": None, "against": None, **stated})
 
 
@@ -377,12 +377,12 @@ class Weight(Part):
 
 
 def by_name(names: Iterable[str], values: Iterable[Any]) -> dict[str, Any]:
-    """Return values by name."""
+    """Return a mapping of names to values."""
     return dict(zip(names, values, strict=True))
 
 
 def with_keys(document: dict[str, Any], after: str, **added: Any) -> dict[str, Any]:
-    """Return an object with more keys after one of its own."""
+    """Return a copy of an object with ``added`` keys after the key ``after``."""
     found = _Object()
     for name, value in document.items():
         found[name] = value
@@ -394,12 +394,12 @@ def with_keys(document: dict[str, Any], after: str, **added: Any) -> dict[str, A
 
 
 def required_keys(part: type[Part]) -> list[str]:
-    """Return the keys that every object of a part has."""
+    """Return the required keys of a part."""
     return [entry.key for entry in _entries(part) if not entry.optional]
 
 
 def meaning_of(found: Any, name: str) -> str:
-    """Return the meaning of a key of an object, with its unit; empty for objects that no part has made."""
+    """Return the meaning and unit of a key of an object; empty if the object was not made by a part."""
     part = getattr(found, "part", None)
     return _meanings(part).get(name, "") if part is not None else ""
 
@@ -424,7 +424,7 @@ def _entries(part: type[Part]) -> tuple[_Entry, ...]:
 
 
 def _maker(annotation: Any) -> Callable[[Any], Any] | None:
-    """Return the constructor of the parts within a value of a type; None where there are none."""
+    """Return the function that makes the nested parts of a value of this type; None if it has no parts."""
     origin = get_origin(annotation)
     if origin is None:
         return annotation.of if isinstance(annotation, type) and issubclass(annotation, Part) else None
@@ -438,16 +438,16 @@ def _maker(annotation: Any) -> Callable[[Any], Any] | None:
     return make
 
 
-# JSON text: values made of what JSON knows.
+# JSON text, and conversion of values to JSON types.
 
 
 def dumps(document: Any) -> str:
-    """Return strict JSON text: numbers that are not finite become null, and zero has no sign."""
+    """Return strict JSON text: non-finite numbers become null, and negative zero becomes zero."""
     return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
 
 
 def plain(value: Any) -> Any:
-    """Return a value made of what JSON knows; numpy scalars and arrays included."""
+    """Convert a value, including numpy scalars and arrays, to JSON types; non-finite numbers become None."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if hasattr(value, "tolist"):

@@ -1,4 +1,4 @@
-"""The JSON document of ``mbplugin estop`` (contract: keys may be added, never renamed)."""
+"""The JSON documents of stops, from ``mbplugin estop`` to ``sweep`` (contract: keys may be added, never renamed)."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ if TYPE_CHECKING:
     from mbplugin.stopping.worst_stops import WorstStops
     from mbplugin.stopping.zones.distance import Distance
 
-#: Parts that brakes have in all documents, those of earlier releases too.
+#: Parts of a brake law that all documents have, including those of earlier releases.
 _ALWAYS = ("torque", "static", "viscous")
 
 
-# What the JSON documents of one stop, of a table and of a sweep share.
+# Parts that the JSON documents of a stop, a table and a sweep share.
 
 
 def _law_key(part: Field[float]) -> tuple[Any, Any]:
-    """Return the type and the description of a part of a law; one that may be infinite may be null."""
+    """Return the type and the key of a part of a brake law; it is nullable if its default is infinite."""
     optional = part.metadata["key"] not in _ALWAYS
     kind = Size | None if part.default == inf else Size
     return kind, key(part.metadata["text"] or None, optional=optional)
@@ -85,10 +85,10 @@ class JointBrake(_Law):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of a brake."""
+        """Return the JSON object of a brake."""
         law = value.law.document()
         found = super().of(value, **law)
-        # a part that may be infinite is null, not left out, though earlier releases did not have it
+        # an infinite part is written as null, though the key is optional because earlier releases lack it
         found.update({name: None for name in law if name not in found})
         return found
 
@@ -142,7 +142,7 @@ class StopEvent(Part):
 
     @classmethod
     def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
-        """Return the object of an event."""
+        """Return the JSON object of an event."""
         return super().of(value, impulse=[(*label, size) for label, size in value.impulse.items()])
 
 
@@ -441,7 +441,7 @@ def distance_document(distance: Distance) -> dict[str, Any]:
     return DistanceOutput.of(distance)
 
 
-# A measured stop beside the computed one, as several documents have it.
+# A measured stop with the computed one, shared by several documents.
 
 
 class ComparedRow(Part):
@@ -470,7 +470,7 @@ class _Slip(Part):
     time: Size = key("from the signal to rest, s")
 
 
-#: The types of the values of columns, by kind.
+#: The types of column values, by kind.
 _KINDS: dict[str, Any] = {
     "category": Literal[0, 1],
     "count": Count,
@@ -570,7 +570,7 @@ class Bound(Part):
 
 
 def bound_entries(bound: ToleranceBound) -> dict[str, object]:
-    """Return the entries of a bound; infinite values are null."""
+    """Return the entries of a bound; infinite values become None."""
     entries: dict[str, object] = dict(vars(bound))
     for name in ("value", "largest"):
         value = getattr(bound, name)
@@ -681,7 +681,7 @@ def sweep_document(swept: Swept, source: str, files: Sequence[str]) -> dict[str,
 
 
 def quantity_unit(plan: SweepPlan, name: str) -> str:
-    """Return the unit of a quantity of the report; those of the tool are lengths."""
+    """Return the unit of a quantity of the report: s, the joint's coordinate unit, or m for the tool."""
     what, _, joint = name.partition(" ")
     if what == "time":
         return "s"
@@ -690,13 +690,13 @@ def quantity_unit(plan: SweepPlan, name: str) -> str:
 
 
 def told_cases(report: SweepReport) -> list[int]:
-    """Return the numbers of the stops that a report speaks of."""
+    """Return the sorted numbers of the stops in a report: the worst, and the first of each outcome but rest."""
     unrested = (stop for outcome, stop in report.first.items() if outcome != "stopped")
     return sorted({*report.worst.values(), *unrested})
 
 
 def _case(plan: SweepPlan, k: int) -> tuple[Any, ...]:
-    """Return the start of stop k."""
+    """Return stop k with its start: q, qd, brakes, payloads and decelerations."""
     scenario = plan.scenario
     q, qd, brakes, payloads = plan.draw(k)
     start = by_name(scenario.mech.q_names, q), by_name(scenario.mech.qd_names, qd)

@@ -1,7 +1,7 @@
-"""A document as an Excel workbook: a sheet of facts, a sheet for each table, and one of what the keys mean.
+"""A document as an Excel workbook: a sheet of facts, a sheet per table, and a sheet with the meanings of the keys.
 
-A list of objects is a table, its lists of objects are tables of their own whose first column is the number of
-the row to which they belong. No cell is a formula, whatever its text begins with.
+A list of objects becomes a table. Lists of objects nested in it become separate tables, whose first column is the
+number of the row to which they belong. No cell is a formula, whatever its text starts with.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from mbplugin.phrases import visible
 from mbplugin.report.documents.part import meaning_of, plain
 from mbplugin.report.record import time_of_report
 
-#: What Excel can hold: rows of a sheet, characters of a cell, of a sheet's name.
+#: Limits of Excel: rows of a sheet, characters of a cell, characters of a sheet's name.
 _ROWS, _CELL, _NAME = 1_048_576, 32_767, 31
-#: Numbers of a list that stand side by side; longer lists are tables.
+#: Numbers of a list that are written side by side; longer lists become tables.
 _SHORT = 9
 _WIDEST = 60
 _FORBIDDEN = re.compile(r"[\\/*?:\[\]']")
@@ -30,21 +30,21 @@ Row = dict[str, Any]
 
 
 def workbook(document: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a workbook.
+    """Return a document as the bytes of a workbook.
 
     Raises
     ------
     MissingDependency
-        openpyxl is absent.
+        openpyxl is not installed.
     BadUsage
-        A table has more rows than a sheet can have.
+        A table has more rows than a sheet can hold.
     """
     openpyxl = openpyxl_module()
     tables = _Tables()
     tables.add_facts(document, "")
     book = openpyxl.Workbook()
     book.remove(book.active)
-    # by which a later run recognizes what it may replace
+    # identifies the file as one that a later run may replace
     book.properties.creator = "mbplugin"
     names: set[str] = set()
     for title, rows in (*tables.rows.items(), (_MEANINGS, tables.meanings)):
@@ -55,9 +55,9 @@ def workbook(document: Mapping[str, Any]) -> bytes:
 
 
 def _dated(stream: io.BytesIO) -> bytes:
-    """Return a workbook whose parts and properties have the time of the report: equal reports are equal files."""
+    """Return a workbook with the time of the report as all its dates, so that equal reports are equal files."""
     time = time_of_report()
-    # an archive begins in 1980, and Excel refuses years of five digits
+    # ZIP dates start in 1980, and Excel refuses years of five digits
     packed = min(max(time.timetuple()[:6], (1980, 1, 1, 0, 0, 0)), (2107, 12, 31, 23, 59, 58))
     text = time.strftime("%Y-%m-%dT%H:%M:%SZ").encode()
     dated = io.BytesIO()
@@ -73,12 +73,12 @@ def _dated(stream: io.BytesIO) -> bytes:
 
 
 def openpyxl_module() -> Any:
-    """Return openpyxl, which writes workbooks.
+    """Import and return openpyxl, which writes workbooks.
 
     Raises
     ------
     MissingDependency
-        It is not installed.
+        openpyxl is not installed.
     """
     try:
         import openpyxl
@@ -96,12 +96,12 @@ class _Tables:
 
     @property
     def meanings(self) -> list[Row]:
-        """The rows of the table of what the columns mean."""
+        """The rows of the table of meanings: sheet, key and meaning."""
         found = self._meanings.items()
         return [{"sheet": sheet, "key": key, "meaning": meaning} for (sheet, key), meaning in found]
 
     def add_facts(self, found: Mapping[str, Any], path: str) -> None:
-        """Add what is there once to the facts, and lists of objects or of many numbers as tables."""
+        """Add single values to the facts, and lists of objects or of many numbers as tables."""
         if _is_columns(found):
             self.rows[path] = [
                 dict(zip(found, cells, strict=True)) for cells in zip(*found.values(), strict=True)
@@ -131,7 +131,7 @@ class _Tables:
             self._fill(row, entry, path, "", len(table))
 
     def _fill(self, row: Row, entry: Any, path: str, prefix: str, number: int) -> None:
-        """Put an entry into a row; its tables go to tables of their own."""
+        """Write an entry into a row; its nested tables become separate tables."""
         if not isinstance(entry, Mapping):
             if _is_table(cells := _listed(entry)):
                 self._add_table(f"{path}.entries", cells, [number] * len(cells))
@@ -158,14 +158,14 @@ class _Tables:
 
 
 def _listed(value: Any) -> Any:
-    """Return arrays and tuples as lists."""
+    """Convert arrays, tuples and sets to lists."""
     if isinstance(value, list):
         return value
     return plain(value) if hasattr(value, "tolist") or isinstance(value, tuple | set | frozenset) else value
 
 
 def _is_table(value: Any) -> bool:
-    """Whether a value is a list that needs rows: of objects, of lists, or of many numbers."""
+    """Whether a value is a list that needs a table: of objects, of lists, or of many numbers."""
     if not isinstance(value, list) or not value:
         return False
     nested = any(isinstance(one, Mapping | list | tuple) or hasattr(one, "tolist") for one in value)
@@ -173,7 +173,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _is_columns(found: Mapping[str, Any]) -> bool:
-    """Whether an object is a table by columns: lists of one length, longer than what fits side by side."""
+    """Whether an object is a table by columns: flat lists of equal length, too long to write side by side."""
     values = [_listed(value) for value in found.values()]
     lengths = {len(value) if isinstance(value, list) else -1 for value in values}
     flat = not any(
@@ -183,7 +183,7 @@ def _is_columns(found: Mapping[str, Any]) -> bool:
 
 
 def _sheet_name(title: str, taken: set[str]) -> str:
-    """Return a name that Excel accepts and no other sheet has, whatever the case of its letters."""
+    """Return a sheet name that Excel accepts and that is unique regardless of case."""
     name = _FORBIDDEN.sub(" ", visible(title))[:_NAME].strip() or "table"
     k = 1
     while name.lower() in taken:
@@ -195,7 +195,7 @@ def _sheet_name(title: str, taken: set[str]) -> str:
 
 
 def _write(sheet: Any, title: str, rows: list[Row]) -> None:
-    """Write the heads and the rows of a table."""
+    """Write the column heads and the rows of a table."""
     from openpyxl.styles import Font
     from openpyxl.utils import get_column_letter
 
@@ -230,7 +230,7 @@ def _cells(columns: list[str], rows: list[Row]) -> Iterator[list[Any]]:
 
 
 def _cell(value: Any) -> Any:
-    """Return the content of a cell: a number, a truth value or text; None for what is not finite."""
+    """Return the content of a cell: a number, a boolean or text; None for non-finite numbers."""
     value = plain(value)
     if not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""Chapters from the results of a command; analysis and reactions are added if possible."""
+"""Chapters of a page from the results of commands; an analysis and reactions are added if possible."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 
 def lint_chapter(report: Report, command: str = "") -> Chapter:
-    """Return the chapter of a lint, with what the joints carry at rest under the scene's loads.
+    """Return the chapter of a lint, with the joint reactions at rest under the scene's loads.
 
-    It has a record where the command that made it is stated.
+    It has a record only if the ``command`` is given.
     """
     analysis, scene = report.analysis, report.scene
     files = sources_of(scene) if command and scene is not None else ()
@@ -63,7 +63,7 @@ def lint_chapter(report: Report, command: str = "") -> Chapter:
 
 
 def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()) -> Chapter:
-    """Return the chapter of a motion, with the reactions of some pairs; judged where it starts."""
+    """Return the chapter of a motion, with the reactions of ``pairs`` and the analysis at its start."""
     analysis, note = judged(scene, motion.q[0], motion.planar, motion.tolerance)
     return Chapter(
         title=f"Motion of {scene.mechanism.name}",
@@ -76,7 +76,7 @@ def motion_chapter(scene: Scene, motion: Trajectory, pairs: tuple[str, ...] = ()
 
 
 def stop_chapter(scene: Scene, stop: StopReport, units: Units = SI) -> Chapter:
-    """Return the chapter of a stop; judged at the pose of the signal."""
+    """Return the chapter of a stop, with the analysis at the pose of the signal."""
     analysis, note = judged(scene, stop.trajectory.q[0], tolerance=stop.trajectory.tolerance)
     return Chapter(
         title=f"Stop of {scene.mechanism.name}",
@@ -89,7 +89,7 @@ def stop_chapter(scene: Scene, stop: StopReport, units: Units = SI) -> Chapter:
 
 
 def table_chapter(table: StoppingTable, units: Units = SI, scene: Scene | None = None) -> Chapter:
-    """Return the chapter of a stopping table; with a scene it shows the robot in the pose of the longest tool path."""
+    """Return the chapter of a stopping table; a scene adds a view of the stop with the longest tool path."""
     notes: tuple[str, ...] = ()
     title, model = f"Stopping table of {table.model}", None
     if scene is not None and table.rows:
@@ -123,7 +123,7 @@ def distance_chapter(distance: Distance) -> Chapter:
 
 
 def reactions_chapter(scene: Scene, reactions: Reactions) -> Chapter:
-    """Return the chapter of joint reactions at the scene's pose."""
+    """Return the chapter of joint reactions, with the analysis at their pose."""
     analysis, note = judged(scene, reactions.q, reactions.planar, reactions.tolerance)
     return Chapter(
         title=f"Joint reactions of {scene.mechanism.name}",
@@ -135,8 +135,8 @@ def reactions_chapter(scene: Scene, reactions: Reactions) -> Chapter:
 
 
 def engines_chapter(scene: Scene, found: SideBySide) -> Chapter:
-    """Return the chapter of joint forces of several engines, judged at their pose."""
-    # joints that are held have no coordinate there
+    """Return the chapter of joint forces of several engines, with the analysis at their pose."""
+    # locked joints have no coordinate in that mechanism
     moved = dict(zip(found.mechanism.q_names, found.q, strict=True))
     names, stated = scene.mechanism.q_names, scene.state.q
     q = np.array([moved.get(name, value) for name, value in zip(names, stated, strict=True)])
@@ -151,7 +151,7 @@ def engines_chapter(scene: Scene, found: SideBySide) -> Chapter:
 
 
 def diff_chapter(scene: Scene, found: ModelDiff) -> Chapter:
-    """Return the chapter of two models, the first of them drawn."""
+    """Return the chapter of a comparison of two models; the view shows the first."""
     analysis, note = judged(scene, scene.state.q)
     return Chapter(
         title=f"{found.a.name} and {found.b.name}",
@@ -174,29 +174,29 @@ def agreement_chapter(scene: Scene, agreement: Agreement) -> Chapter:
     )
 
 
-# The contents of one chapter of a report: the values of one model.
+# The contents of one chapter: the results for one model.
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Chapter:
-    """One model; every part may be missing, and then its sections are.
+    """The results for one model; sections without results are left out.
 
     Parameters
     ----------
     title : str
-        Its heading, the model's name or file.
+        Heading, such as the name or file of the model.
     model : Scene or Mechanism, optional
-        What the 3D view shows; shapes come from a scene.
+        Drawn in the 3D view; a scene provides shapes.
     report : Report, optional
-        A lint.
+        The report of a lint.
     analysis : Analysis, optional
-        The verdicts; a report brings its own.
+        The verdicts; by default those of the report.
     motion : Trajectory, optional
-        Curves and a film; a stop brings its own.
+        Drawn as curves and a film; by default that of the stop.
     pairs : tuple of str
-        Whose reactions are drawn along the motion.
+        Pairs whose reactions are drawn along the motion.
     zone : StopZone, optional
-        What the stops sweep, drawn as a plan.
+        The area that the stops sweep, drawn as a plan.
     agreement : Agreement, optional
         The comparison with PyBullet.
     side_by_side : SideBySide, optional
@@ -204,13 +204,13 @@ class Chapter:
     difference : ModelDiff, optional
         The comparison with another model.
     notes : tuple of str
-        What is missing, and why.
+        Missing parts with the reason, and other remarks.
     record : Record, optional
-        How the report was made.
+        The record of the report.
     comparison : Comparison, optional
-        What differs from an earlier report.
+        The differences from an earlier report.
     units : Units
-        Of the angles and lengths of a stop and a table.
+        Units of angles and lengths in the sections on stops.
     """
 
     title: str
@@ -244,12 +244,12 @@ class Chapter:
 
     @property
     def verdicts(self) -> Analysis | None:
-        """The analysis, own or the report's."""
+        """The analysis of the chapter, else that of its report."""
         return self.report.analysis if self.analysis is None and self.report is not None else self.analysis
 
     @property
     def of_effort(self) -> EffortLimits:
-        """The brakes and decelerations behind the numbers that are assumed."""
+        """The assumed brakes, decelerations and other assumptions behind the numbers."""
         if self.stop is not None:
             return self.stop.scenario.of_effort
         if self.sweep is not None:
@@ -266,7 +266,7 @@ class Chapter:
 
     @property
     def tool_choice(self) -> ToolChoice:
-        """The point of which speed and way are computed."""
+        """The tool point whose speed and path are computed."""
         if self.stop is not None:
             return self.stop.scenario.tool_choice
         if self.sweep is not None:
@@ -278,7 +278,7 @@ class Chapter:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What stands above the numbers where some of them are assumed."""
+        """Warnings to print above the numbers, for example on assumed brakes."""
         if (made := self.table or self.distance) is not None:
             return made.warnings
         searched = (worst.searches.warning for worst in self.searched)
@@ -287,5 +287,5 @@ class Chapter:
 
     @property
     def moving(self) -> Trajectory | None:
-        """The motion, own or the stop's."""
+        """The motion of the chapter, else that of its stop."""
         return self.stop.trajectory if self.motion is None and self.stop is not None else self.motion

@@ -1,4 +1,4 @@
-"""Curves as inline SVG: axes with units, named lines that differ in colour and dash, events across."""
+"""Charts as inline SVG (axes with units, curves that differ in colour and dash, events), and HTML elements."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _WIDTH, _HEIGHT = 460, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 24, 24, 40
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
 _DASHES = ("", "7 3", "2 3")
-#: Lines that can be told apart, and points of one line that can be seen.
+#: Maximum number of curves in a chart, and of drawn points of one curve.
 MOST = 12
 _POINTS = 600
-#: Characters of a label beside the axis, for which the margin has room.
+#: Maximum length of a tick label that fits the margin, characters.
 _LABEL = 7
-#: Characters of a name that stays on one line, and of a cell that is only some words.
+#: Maximum length of a name that stays on one line, and of a cell that is not a sentence, characters.
 _WORD, _SENTENCE = 20, 40
 _EMPTY = frozenset({"br", "img", "input", "meta"})
 Child = str | int | float | None | Iterable[Any]
@@ -34,7 +34,7 @@ Child = str | int | float | None | Iterable[Any]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One line: its name, and values over the abscissa, (n,) each; dashed where it lies on another."""
+    """One curve: its name, abscissae and values, (n,) each; ``dashed`` for a curve that may cover another."""
 
     name: str
     x: Array
@@ -44,17 +44,17 @@ class Curve:
 
 @dataclass(frozen=True)
 class Point:
-    """A single value, and what it is.
+    """A single labelled point of a chart.
 
     Parameters
     ----------
     x, y : float
     name : str
     bad : bool
-        It is red.
+        Draw the point in red.
     filled : bool
     colour : int
-        Of the colours of lines.
+        Index of the colours of curves.
     """
 
     x: float
@@ -67,24 +67,24 @@ class Point:
 
 @dataclass(frozen=True)
 class Chart:
-    """Some lines over one abscissa.
+    """Curves over a common abscissa.
 
     Parameters
     ----------
     title, x_label, y_label : str
         Labels with their units.
     marks : tuple of (float, str)
-        Lines across at some abscissae, and what happened there.
+        Abscissae of vertical event lines, and their texts.
     steps : bool
-        The values are counts, and hold from one point to the next.
+        The values are counts, each constant up to the next point.
     powers : "", "x" or "xy"
-        Which values are exponents of ten.
+        The axes whose values are exponents of ten.
     clock : bool
         The abscissa is the time of the film, s.
     points : tuple of Point
-        Single values.
+        Single points.
     from_zero : bool
-        Both axes begin at 0, for values that are not negative.
+        The axes include 0; the ordinate starts there unless a curve has negative values.
     """
 
     title: str
@@ -100,7 +100,7 @@ class Chart:
 
 
 def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
-    """Return the curves that vary most, as many as can be distinguished, and a note on the others."""
+    """Return the ``MOST`` curves that vary most, in their order, and a note if others are left out."""
     if len(curves) <= MOST:
         return tuple(curves), ""
     kept = sorted(curves, key=lambda curve: -float(np.ptp(curve.y)))[:MOST]
@@ -108,7 +108,7 @@ def most_moving(curves: Sequence[Curve]) -> tuple[tuple[Curve, ...], str]:
 
 
 def figure(chart: Chart, note: str = "") -> Html:
-    """Return a chart with its names."""
+    """Return a chart as a figure with its caption and key."""
     chart = without_rounding(chart)
     ends = [v for c in chart.curves for v in (c.y.min(), c.y.max())]
     low, high = _counts(ends) if chart.steps else _range([*ends, *(point.y for point in chart.points)])
@@ -142,7 +142,7 @@ def figure(chart: Chart, note: str = "") -> Html:
 
 
 def without_rounding(chart: Chart) -> Chart:
-    """Return a chart whose curves are 0 where all of them are only rounding; exponents are as they are."""
+    """Return a chart with all curves set to 0 if all are only rounding; charts of exponents stay unchanged."""
     if chart.powers or max((np.abs(c.y).max(initial=0.0) for c in chart.curves), default=0.0) > ROUNDING:
         return chart
     return replace(chart, curves=tuple(replace(c, y=np.zeros_like(c.y)) for c in chart.curves))
@@ -150,7 +150,7 @@ def without_rounding(chart: Chart) -> Chart:
 
 @dataclass(frozen=True)
 class _Frame:
-    """Places of values in the drawing."""
+    """The transformation from values to positions in the drawing."""
 
     left: float
     right: float
@@ -185,7 +185,7 @@ def _span(chart: Chart) -> tuple[float, float]:
 
 
 def ticks(low: float, high: float, count: int = 5, least: float = 0.0) -> list[float]:
-    """Return round numbers from low to high, about ``count`` of them and ``least`` apart."""
+    """Return about ``count`` round numbers from low to high, at least ``least`` apart."""
     rough = max((high - low) / count, least)
     power = 10.0 ** floor(log10(rough))
     step = next(f * power for f in (1.0, 2.0, 5.0, 10.0) if f * power >= rough * (1 - 1e-9))
@@ -193,7 +193,7 @@ def ticks(low: float, high: float, count: int = 5, least: float = 0.0) -> list[f
 
 
 def tick_labels(values: Sequence[float], powers: bool = False) -> list[str]:
-    """Return the labels of ticks: short, and different where the ticks are."""
+    """Return the labels of ticks, as short as possible but distinct."""
     if powers:
         return [_short(float(f"{10.0**value:.2g}"), 2) for value in values]
     largest = max(map(abs, values), default=0.0)
@@ -247,7 +247,7 @@ def _dash(curve: Curve, k: int) -> str | None:
 
 
 def _stroke(k: int) -> str:
-    """Return the colour of line k: the page's, which knows light and dark, else the one for light."""
+    """Return the colour of curve k: the page's CSS variable for light or dark, else the light colour."""
     k %= len(_COLOURS)
     return f"var(--c{k},{_COLOURS[k]})"
 
@@ -284,7 +284,7 @@ def _point(frame: _Frame, point: Point) -> Html:
 
 
 def _spot(point: Point) -> Html:
-    """Return the mark of a point beside its name."""
+    """Return the symbol of a point for the key."""
     drawn = element("circle", cx=6, cy=6, r=4, class_=_class(point), style=_paint(point))
     return element("svg", drawn, width=12, height=12, aria_hidden="true")
 
@@ -294,7 +294,7 @@ def _class(point: Point) -> str:
 
 
 def _paint(point: Point) -> str | None:
-    """Return the colours of a point that is not red."""
+    """Return the style of a point; None for a red one, which its class colours."""
     if point.bad:
         return None
     fill = f";fill:{_stroke(point.colour)}" if point.filled else ""
@@ -316,24 +316,25 @@ def _now(frame: _Frame) -> Html:
     )
 
 
-# Markup in which text cannot become markup: whatever is not ``Html`` already is escaped.
+# HTML elements; any text that is not already ``Html`` is escaped.
 
 
 class Html(str):
-    """Text that is markup."""
+    """Text that is already markup and is not escaped."""
 
     __slots__ = ()
 
 
 def element(tag: str, *children: Child, **attributes: str | float | bool | None) -> Html:
-    """Return an element.
+    """Return an HTML element.
 
     Parameters
     ----------
     *children : Html, str, number, None or iterables of these
         Everything but ``Html`` is escaped.
     **attributes
-        ``class_`` is class, ``data_name`` is data-name; True has no value, False and None are left out.
+        ``class_`` is class, ``data_name`` is data-name; True gives an attribute without a value, False and None
+        are left out.
     """
     said = "".join(_attribute(name, value) for name, value in attributes.items())
     inner = joined(children)
@@ -341,7 +342,7 @@ def element(tag: str, *children: Child, **attributes: str | float | bool | None)
 
 
 def joined(children: Iterable[Child]) -> Html:
-    """Return children one after the other."""
+    """Concatenate children, escaping everything but ``Html``."""
     return Html("".join(_text(child) for child in children))
 
 
@@ -356,12 +357,12 @@ def _text(child: Child) -> str:
 
 
 def readable(text: str) -> str:
-    """Return a text as a page can hold it: whatever does not print is shown as an escape."""
+    """Return a text with non-printable characters, except line breaks, as escapes."""
     return "\n".join(visible(line) for line in text.split("\n"))
 
 
 def _readable(value: Any) -> Any:
-    """Return plain data in which names are as they stand on the page."""
+    """Return plain data with its texts escaped as on the page, so that names match."""
     if isinstance(value, dict):
         return {key: _readable(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -377,7 +378,7 @@ def _attribute(name: str, value: str | float | bool | None) -> str:
 
 
 def json_script(identifier: str, document: Any) -> Html:
-    """Return data for the scripts of the page; no text in it can end or open a script."""
+    """Return a JSON script element for the scripts of the page; no text in it can end or open a script."""
     text = json.dumps(_readable(plain(document)), allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -392,12 +393,12 @@ def table(
     class_: str | None = None,
     numbers: Collection[int] = (),
 ) -> Html:
-    """Return a table; a row is its cells, or a ready ``tr``.
+    """Return a table; a row is a sequence of cells, or a finished ``tr`` element.
 
     Parameters
     ----------
     numbers : collection of int
-        Columns of ready rows that hold numbers; of other rows a column does when all its cells do.
+        Numeric columns, needed for finished rows; in other rows, columns of only numbers are detected.
     """
     listed = list(rows)
     plain_rows = [row for row in listed if not isinstance(row, Html)]
@@ -426,7 +427,7 @@ def table(
 
 
 def data_cell(child: Child, class_: str | None = None) -> Html:
-    """Return a cell; without a class, a sentence has more room than a word, and a value stays with its unit."""
+    """Return a cell; without a class, sentences get wider cells, and a value is kept on a line with its unit."""
     if class_ is None and isinstance(child, str) and not isinstance(child, Html):
         class_ = "text" if len(child) > _SENTENCE else "value" if _is_number(child) else None
     return element("td", child, class_=class_)
@@ -444,19 +445,19 @@ def _is_number(cell: Child) -> bool:
 
 
 def unshown(count: int, shown: int) -> Html | None:
-    """Return how many of a number are not shown, None where all are."""
+    """Return a line with the number of rows not shown; None if all are."""
     return (
         element("p", f"and {count - shown} more, all in the JSON", class_="fine") if count > shown else None
     )
 
 
 def section(title: str, *children: Child, lead: str = "") -> Html:
-    """Return a section under a heading, after a sentence that says what it shows."""
+    """Return a section with a heading and, if given, a lead sentence before its children."""
     said = element("p", lead, class_="lead") if lead else None
     return element("section", element("h2", title), said, *children)
 
 
 def choice(name: str, kind: str) -> Html:
-    """Return a body's or joint's name as a button that shows it in the 3D view."""
+    """Return a body's or joint's name as a button that selects it in the 3D view."""
     class_ = "pick long" if len(name) > _WORD else "pick"
     return element("button", name, type="button", class_=class_, data_pick=kind, data_name=name)

@@ -1,4 +1,4 @@
-"""The page: chapters one after the other, with style, viewer and data inside."""
+"""The HTML page: a sequence of chapters with embedded style, viewer and data."""
 
 from __future__ import annotations
 
@@ -112,31 +112,31 @@ _SECTIONS: tuple[Callable[[Chapter], Html | None], ...] = (
     against_section,
     record_section,
 )
-#: Numbers in the maps of all poses that a page carries.
+#: Maximum count of numbers in the load maps of all poses of a page.
 _NUMBERS = 120_000
-#: What the loads other than weights may add to a reaction, beside the largest one.
+#: Maximum contribution of loads other than weights to a reaction, relative to the largest reaction.
 _ROUNDING = 1e-6
-#: Length of a load arrow of the weight of the mechanism, beside the radius of the picture.
+#: Length of a load arrow of the mechanism's weight, relative to the radius of the picture.
 _LOAD = 0.5
-#: Bodies of a mechanism, coordinates that lead, and poses of all of them that a page carries.
+#: Maximum numbers of bodies of an interactive mechanism, of driven coordinates, and of poses of all of them.
 BODIES, _SLIDERS, _POSES = 60, 8, 330
-#: Poses on one side of the start of one coordinate, and of each of two that act on each other.
+#: Poses to each side of the start: minimum and maximum for a single coordinate, and maximum for two coupled ones.
 _LEAST, _MOST, _OF_TWO = 8, 36, 6
-#: How far each of two moves between poses: 15°, or the twelfth part of its range where that is less.
+#: Maximum step of each of two coupled coordinates between poses, rad or m; a short range is divided by 24 instead.
 _STEP = np.pi / 12
 #: Entries of a Jacobian below this, in characteristic lengths, are rounding.
 _NOTHING = 1e-9
-#: Lengths of arrows, beside the radius of the picture.
+#: Lengths of arrows, relative to the radius of the picture.
 _ARROWS = ArrowLengths(largest=0.45, smallest=0.06, fan=0.22)
-#: Pictures of a film, and bytes of it.
+#: Maximum number of frames of a film, and maximum size of its data, bytes.
 _FRAMES, _BYTES = 300, 3_000_000
 
 
 def html_page(*chapters: Chapter) -> str:
     """Return one page about one or several models.
 
-    It needs no other file and no network, and says so itself: its security policy lets only the
-    script in it run and allows no request.
+    The page needs no other file and no network. Its content security policy enforces this: only the
+    embedded scripts may run, and no request is allowed.
     """
     title = chapters[0].title if len(chapters) == 1 else f"{len(chapters)} models"
     live = any(one.model is not None or one.report is not None for one in chapters)
@@ -186,7 +186,7 @@ def _own(name: str) -> str:
 
 
 def _index(chapters: tuple[Chapter, ...]) -> Html:
-    """Return a line for each model: its verdict, which leads to its chapter."""
+    """Return the index: a line for each model with its verdict as a link to its chapter."""
     reports = [one.report for one in chapters if one.report is not None]
     lines = [
         element("li", element("a", sentence(one) or one.title, href=f"#run-{k}", class_=f"mark {grade(one)}"))
@@ -197,7 +197,7 @@ def _index(chapters: tuple[Chapter, ...]) -> Html:
 
 
 def _in_order(chapter: Chapter) -> Sequence[Callable[[Chapter], Html | None]]:
-    """Return the sections as a reader wants them: where reactions are the question, they lead."""
+    """Return the sections in order; without a lint report, the joint reactions come first."""
     return _SECTIONS if chapter.report else sorted(_SECTIONS, key=lambda make: make is not reactions_section)
 
 
@@ -247,14 +247,14 @@ def _view(k: int, chapter: Chapter) -> Html | None:
         ghosts={ghost["key"] for ghost in data["ghosts"]},
         path=bool(data["path"]),
     )
-    # pages that show no reactions say nothing on loads
+    # pages without reactions do not mention loads
     shown = chapter.moving is None and (chapter.reactions is not None or chapter.report is not None)
     panel = interaction_panel(data["moves"], data["load"], why_no_load(chapter.reactions) if shown else "")
     return joined([frame, panel, json_script(identifier, data)])
 
 
 def _interactive(chapter: Chapter, radius: float) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the data that move and load the mechanism on the page; a film moves it by itself."""
+    """Return the data to move and to load the mechanism on the page; empty for a page with a film."""
     if chapter.moving is not None or chapter.verdicts is None:
         return {}, {}
     return interactive_data(chapter.verdicts, chapter.reactions, radius)
@@ -278,13 +278,13 @@ def _stresses(chapter: Chapter) -> list[dict[str, Any]]:
     return [stress_data(stress.constraints, ends) for stress in analysis.self_stresses]
 
 
-# What a page needs to move a mechanism and to load it: sampled poses, and the maps from loads to reactions.
+# Data to move and to load a mechanism on the page: sampled poses, and the linear maps from loads to reactions.
 
 
 def interactive_data(
     analysis: Analysis, reactions: Reactions | None, radius: float
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the data that move the mechanism on the page, and those that load it; empty where there are none."""
+    """Return the data to move the mechanism on the page, and the data to load it; empty if it cannot be done."""
     response = None if reactions is None else _response(reactions)
     load = {} if reactions is None or response is None else _load_data(reactions, response, radius)
     found = pose_groups(analysis)
@@ -307,7 +307,7 @@ def interactive_data(
 
 
 def why_no_load(reactions: Reactions | None) -> str:
-    """Return why no load can be added on the page, in a sentence."""
+    """Return a sentence on why no load can be added on the page."""
     if reactions is None:
         return (
             "No load can be added: nothing holds the mechanism, and it would move."
@@ -324,7 +324,7 @@ def why_no_load(reactions: Reactions | None) -> str:
 
 
 def _response(reactions: Reactions) -> LoadResponse | None:
-    """Return the map from loads to reactions at the pose of some reactions, None where nothing can be loaded."""
+    """Return the map from loads to reactions at the pose of ``reactions``; None if nothing can be loaded."""
     if reactions.mode != "statics" or len(reactions.mechanism.bodies) > BODIES:
         return None
     try:
@@ -342,7 +342,7 @@ def _load_data(reactions: Reactions, found: LoadResponse, radius: float) -> dict
     return {
         "bodies": list(found.bodies),
         "indices": [mech.body_index[name] for name in found.bodies],
-        # one that moves is the more interesting
+        # preselect a moving body
         "first": next((k for k, name in enumerate(found.bodies) if name not in still), 0),
         "centers": [mech.bodies[mech.body_index[name]].p_LC for name in found.bodies],
         "weights": weights,
@@ -363,12 +363,12 @@ def _weights(reactions: Reactions, found: LoadResponse) -> Array:
 
 
 def _base(reactions: Reactions, found: LoadResponse) -> Array:
-    """Return the components that the rigid model determines without a load of the page, (k,)."""
+    """Return the determined reaction components without an added load, (k,)."""
     return np.array([reactions.value(*label) for label in found.labels])
 
 
 def _joints(reactions: Reactions, found: LoadResponse) -> list[dict[str, Any]]:
-    """Return the axes of each joint in its predecessor, and where on the successor its reaction acts."""
+    """Return for each joint its axes in the predecessor, and the point on the successor where its reaction acts."""
     mech = reactions.mechanism
     poses = forward(mech, reactions.q)
     constraints = [reactions[name] for name in dict.fromkeys(name for name, _ in found.labels)]
@@ -384,10 +384,10 @@ def _joints(reactions: Reactions, found: LoadResponse) -> list[dict[str, Any]]:
 
 
 def _maps(reactions: Reactions, found: LoadResponse, groups: list[PoseGroup]) -> list[str]:
-    """Return for each group the maps of all its poses, (n, N, k, 6), with NaN for what is not determined there.
+    """Return for each group the load maps of all its poses, (n, N, k, 6), encoded, with NaN if not determined.
 
-    They are left out where they are too many, or where other loads than weights act: the reactions of
-    another pose follow from the weights alone.
+    They are empty if there would be too many numbers, or if loads other than weights act, as the page computes the
+    reactions of other poses from the weights alone.
     """
     poses = sum(len(group.q) for group in groups)
     base, weights = _base(reactions, found), _weights(reactions, found)
@@ -401,7 +401,7 @@ def _maps(reactions: Reactions, found: LoadResponse, groups: list[PoseGroup]) ->
 
 
 def _like(first: LoadResponse, other: LoadResponse) -> Array:
-    """Return the map (N, k, 6) of another pose for bodies and components of the first, NaN where it has none."""
+    """Return the map (N, k, 6) of another pose for the bodies and components of the first; NaN where it has none."""
     if other.bodies != first.bodies:
         return np.full_like(first.matrix, np.nan)
     places = {label: k for k, label in enumerate(other.labels)}
@@ -411,12 +411,12 @@ def _like(first: LoadResponse, other: LoadResponse) -> Array:
     return matrix
 
 
-# Poses that a page can take: groups of leading coordinates, and closed poses along each.
+# Poses for the page: groups of driven coordinates, and closed poses along each.
 
 
 @dataclass(frozen=True, eq=False)
 class PoseGroup:
-    """Poses along one leading coordinate, or along two that act on each other.
+    """Poses along one driven coordinate, or along two coupled ones.
 
     Parameters
     ----------
@@ -425,7 +425,8 @@ class PoseGroup:
     rows : tuple of SampledPath
         Poses along the last coordinate, one path for each pose of ``across``.
     loops : int
-        Which loops it moves. Where several groups have the same, one of them is away from the first pose.
+        Number of the set of coupled loops that it moves. Of groups with the same number, only one can be away from
+        the first pose at a time.
     moved : (nv,) array of bool
         The joint rates of these loops.
     """
@@ -443,7 +444,7 @@ class PoseGroup:
 
 
 def pose_groups(analysis: Analysis) -> tuple[Manifold, list[PoseGroup]] | None:
-    """Return groups of coordinates that lead, each with its poses; None where there is nothing to move."""
+    """Return the manifold and the groups of driven coordinates with their poses; None if nothing can be moved."""
     mech = analysis.mechanism
     if len(mech.bodies) > BODIES or not mech.bodies:
         return None
@@ -454,7 +455,7 @@ def pose_groups(analysis: Analysis) -> tuple[Manifold, list[PoseGroup]] | None:
 
 
 def _sampled(manifold: Manifold, q: Array) -> Iterator[PoseGroup]:
-    """Yield the groups with poses to both sides of a pose q (nq,)."""
+    """Yield the groups of driven coordinates, with poses to both sides of a pose q (nq,)."""
     together = _together(manifold, q)
     pairs = sum(len(sliders) == 2 for sliders, _ in together)
     single = sum(len(sliders) for sliders, _ in together if len(sliders) != 2)
@@ -472,14 +473,14 @@ def _sampled(manifold: Manifold, q: Array) -> Iterator[PoseGroup]:
 def _grid(
     manifold: Manifold, sliders: tuple[Slider, ...], q: Array, count: int
 ) -> tuple[SampledPath, tuple[SampledPath, ...]]:
-    """Return poses along two coordinates near a pose q (nq,): along the second at each pose of the first."""
+    """Return poses along the first coordinate near q (nq,), and along the second one at each of these poses."""
     first, second = (_near(slider, count) for slider in sliders)
     across = manifold.along(first, q, count)
     return across, tuple(manifold.along(second, pose, count) for pose in across.q)
 
 
 def _near(slider: Slider, count: int) -> Slider:
-    """Return a slider with a range of some steps to each side of its start."""
+    """Return a slider with its range limited to ``count`` steps to each side of its start."""
     step = min(_STEP, (slider.upper - slider.lower) / 24)
     lower, upper = slider.start - count * step, slider.start + count * step
     lower, upper = max(slider.lower, lower), min(slider.upper, upper)
@@ -487,7 +488,7 @@ def _near(slider: Slider, count: int) -> Slider:
 
 
 def _together(manifold: Manifold, q: Array) -> list[tuple[tuple[Slider, ...], AnyArray]]:
-    """Return the leading coordinates by their loops, at a pose q (nq,), and the rates (nv,) in these loops."""
+    """Group the driven coordinates by coupled loops at a pose q (nq,), each group with the rates (nv,) of its loops."""
     from scipy.sparse.csgraph import connected_components
 
     count = len(manifold.mech.qd_names)
@@ -505,7 +506,7 @@ def _together(manifold: Manifold, q: Array) -> list[tuple[tuple[Slider, ...], An
 
 
 def tree_data(mech: Mechanism) -> list[list[int]]:
-    """Return the bodies outwards from the ground, each with the one that carries it; the ground is −1."""
+    """Return pairs of body and parent body index, outwards from the ground; the ground is −1."""
     index = mech.body_index
     return [
         [index[joint.outer], -1 if joint.pair is None else index.get(joint.inner, -1)]
@@ -514,7 +515,7 @@ def tree_data(mech: Mechanism) -> list[list[int]]:
 
 
 def relative_places(mech: Mechanism, poses: BodyPoses) -> Array:
-    """Return each body's place on the body that carries it, (N, 7)."""
+    """Return the pose of each body relative to its parent, position and quaternion (N, 7)."""
     places = np.zeros((len(mech.bodies), 7))
     for body, carrier in tree_data(mech):
         places[body] = seven_numbers(poses.of(carrier).inverse() @ poses.of(body))
@@ -522,7 +523,7 @@ def relative_places(mech: Mechanism, poses: BodyPoses) -> Array:
 
 
 def group_data(manifold: Manifold, group: PoseGroup) -> dict[str, Any]:
-    """Return a group for the page: coordinates, values, verdicts, and the places of the bodies that it moves."""
+    """Return a group as data for the page: coordinates, values, redundancies, and poses of the bodies that it moves."""
     mech, units = manifold.mech, rate_units(manifold.mech)
     places = np.stack([relative_places(mech, forward(mech, q)) for q in group.q])
     moved = [mech.body_index[joint.outer] for joint in mech.tree.joints if group.moved[joint.qd].any()]
@@ -543,11 +544,11 @@ def _path_data(path: SampledPath) -> dict[str, Any]:
     return {"values": path.values, "start": path.start, "low": path.low, "high": path.high}
 
 
-# A picture, a film and ghosts as data for the viewer of the page.
+# A picture, a film and ghosts as data for the viewer.
 
 
 def drawing_data(seen: Picture) -> dict[str, Any]:
-    """Return bodies, joints, arrows and colours; places are xyz and quaternion xyzw, m."""
+    """Return bodies, joints, arrows and colours as data; poses are position xyz, m, and quaternion xyzw."""
     shelf = _Shelf()
     index = {body.name: k for k, body in enumerate(seen.bodies)}
     return {
@@ -587,7 +588,7 @@ def drawing_data(seen: Picture) -> dict[str, Any]:
 
 
 def film_data(motion: Trajectory) -> dict[str, Any]:
-    """Return places of all bodies along a motion, equally spaced in time."""
+    """Return the poses of all bodies along a motion, equally spaced in time; empty without motion or bodies."""
     bodies = len(motion.mechanism.bodies)
     count = int(np.clip(_BYTES // (28 * (bodies + 1)), 2, _FRAMES))
     start, end = float(motion.time[0]), float(motion.time[-1])
@@ -602,12 +603,12 @@ def film_data(motion: Trajectory) -> dict[str, Any]:
 
 
 def ghost_data(mech: Mechanism, key: str, q: Array) -> dict[str, Any]:
-    """Return the whole mechanism at another pose q (nq,)."""
+    """Return the data of the whole mechanism at another pose q (nq,)."""
     return {"key": key, "poses": pose_bytes(forward(mech, q))}
 
 
 def pose_bytes(poses: BodyPoses) -> str:
-    """Return the places of all bodies, the ground left out, seven numbers each."""
+    """Return the poses of all bodies without the ground, seven numbers each, in Base64."""
     return base64_of(body_places(poses))
 
 
@@ -617,7 +618,7 @@ def path_bytes(path: Array) -> str:
 
 
 def body_places(poses: BodyPoses) -> Array:
-    """Return position and quaternion of all bodies, (N, 7)."""
+    """Return position and quaternion xyzw of all bodies, (N, 7)."""
     count = len(poses.p_WL)
     return np.array([seven_numbers(poses.of(k)) for k in range(count)]).reshape(count, 7)
 
@@ -628,18 +629,18 @@ def seven_numbers(X: Pose) -> list[float]:
 
 
 def base64_of(values: Array) -> str:
-    """Return values (...,), of any shape, as 32-bit numbers in Base64; the largest of them for what is larger."""
+    """Return values (...,) of any shape as 32-bit floats in Base64, clipped to the range of such numbers."""
     largest = float(np.finfo("<f4").max)
     return b64encode(np.clip(values, -largest, largest).astype("<f4").tobytes()).decode()
 
 
 class _Shelf:
-    """Geometries, each once."""
+    """Geometries of a page, each stored once."""
 
     def __init__(self) -> None:
         self.geometries: list[dict[str, Any]] = []
         self._places: dict[int, int] = {}
-        # an identity is its object's only while the object lives
+        # keep the meshes alive, as an id is unique only during an object's lifetime
         self._kept: list[Mesh] = []
 
     def place(self, mesh: Mesh) -> int:
@@ -676,6 +677,6 @@ def _arrow(drawn: DrawnArrow) -> dict[str, Any]:
 
 
 def stress_data(constraints: tuple[str, ...], ends: dict[str, tuple[str, str]]) -> dict[str, Any]:
-    """Return whom a self-stress loads: constraints, and the bodies they join."""
+    """Return the constraints that a self-stress loads, and the bodies they connect."""
     loaded = {body for name in constraints for body in ends.get(name, ())} - {WORLD}
     return {"joints": list(constraints), "bodies": sorted(loaded)}

@@ -1,6 +1,6 @@
-"""The picture of a mechanism as values: triangles, colours by result, glyphs and arrows.
+"""The picture of a mechanism as data: triangles, colours by result, glyphs and arrows.
 
-Nothing here draws: a page, a window or a file shows these values with an engine of its own.
+Nothing here renders: a page, a window or a file draws this data with its own engine.
 """
 
 from mbplugin.report.picture.bodies import BodyDrawing, JointGlyph, Mesh, Part

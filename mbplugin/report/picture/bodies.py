@@ -1,4 +1,4 @@
-"""The picture of each body: its shapes, or sticks between its joints and its centre of mass."""
+"""The drawing of each body (its shapes, or sticks between its joints and its centre of mass), and of each joint."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import AnyArray, Array, Pose, align_z, make_read_only
 from mbplugin.readers.meshes import UnusableMesh, load_mesh, mesh_path
 
-#: Triangles of all mesh files of a picture together; each file may have its share.
+#: Maximum number of triangles of all mesh files of a picture together, shared equally.
 FACES = 120_000
-#: Edge of a plane without end, m.
+#: Edge length of the box that represents an infinite plane, m.
 _PLANE = 10.0
-#: Sides of what is round.
+#: Sides of round shapes.
 _SOLIDS_SIDES = 20
-#: Sides of the bars of a stick figure: there may be thousands of them.
+#: Sides of the bars of a stick figure; fewer, as there may be thousands of bars.
 _SIDES = 10
 _ALONG_X = align_z(np.array([1.0, 0.0, 0.0]))
 _ALONG_Y = align_z(np.array([0.0, 1.0, 0.0]))
 
 
-# The shapes of a link as triangles; what cannot be shown is named.
+# The shapes of a link as triangles; shapes that cannot be drawn are named.
 
 
 class NotShown(Exception):
-    """A shape that cannot be shown; its text says why."""
+    """A shape cannot be drawn; the message says why."""
 
 
 def chosen(shapes: Iterable[Shape]) -> tuple[tuple[Shape, ...], ...]:
-    """Return the shapes to be seen: the visual ones, and those for collisions if these fail."""
+    """Return the candidate sets of shapes to draw: the visual shapes, then the collision shapes as a fallback."""
     known = tuple(shapes)
     by_role = (tuple(s for s in known if s.role == role) for role in ("visual", "collision"))
     return tuple(filter(None, by_role))
 
 
 def share_of_faces(shapes: Mapping[str, tuple[Shape, ...]]) -> int:
-    """Return how many triangles each mesh file may have."""
+    """Return the maximum number of triangles of each mesh file."""
     files = {s.mesh for own in shapes.values() for some in chosen(own) for s in some if s.kind == "mesh"}
     return FACES // max(1, len(files))
 
 
 def shape_mesh(shape: Shape, request: Request | None, most: int) -> tuple[Mesh, str]:
-    """Return a shape in its own axes, and what was changed about it.
+    """Return the mesh of a shape in its local axes, with at most ``most`` triangles, and a note if it was simplified.
 
     Raises
     ------
     NotShown
-        It cannot be shown.
+        The shape cannot be drawn.
     """
     size = shape.size
     if not np.isfinite(size).all() or (shape.kind != "plane" and not all(size)):
@@ -121,7 +121,7 @@ def _read(path: str, name: str, scale: tuple[float, ...], most: int) -> tuple[Me
 def _shown(
     what: str, vertices: Array, faces: NDArray[np.int64], scale: tuple[float, ...], most: int
 ) -> tuple[Mesh, str]:
-    """Return ``vertices`` (n, 3) and triangles ``faces`` (m, 3) scaled, and what was changed about them."""
+    """Return the scaled mesh of ``vertices`` (n, 3) and triangles ``faces`` (m, 3), and a note if it was simplified."""
     if not len(faces):
         raise NotShown(f"{what} has no triangle")
     vertices = vertices * scale
@@ -139,7 +139,7 @@ def _shown(
 
 
 def box(x: float, y: float, z: float) -> Mesh:
-    """Return a box about the origin, edges in m."""
+    """Return a box centred at the origin, edges in m."""
     import trimesh
 
     return _mesh(trimesh.creation.box((x, y, z)))
@@ -147,7 +147,7 @@ def box(x: float, y: float, z: float) -> Mesh:
 
 @lru_cache(maxsize=64)
 def ball(radius: float) -> Mesh:
-    """Return a ball about the origin; equal balls are one object."""
+    """Return a ball centred at the origin, radius in m; equal balls are the same object."""
     unit = _unit_ball()
     return Mesh(unit.vertices * radius, unit.faces)
 
@@ -160,7 +160,7 @@ def _unit_ball() -> Mesh:
 
 
 def cylinder(radius: float, length: float, sides: int = _SOLIDS_SIDES) -> Mesh:
-    """Return a cylinder about the origin, along z."""
+    """Return a cylinder along z, centred at the origin, m."""
     unit = _unit_cylinder(sides)
     return Mesh(unit.vertices * (radius, radius, length), unit.faces)
 
@@ -173,10 +173,10 @@ def _unit_cylinder(sides: int) -> Mesh:
 
 
 def capsule(radius: float, length: float) -> Mesh:
-    """Return a cylinder along z with half balls at its ends, about the origin."""
+    """Return a capsule along z, centred at the origin: a cylinder of ``length`` with half balls at its ends, m."""
     unit = _unit_capsule()
     ends = 0.5 * np.sign(unit.vertices[:, 2:])
-    # its half balls are scaled, and what is between them is stretched
+    # scale the half balls of the unit capsule, and stretch the cylinder between them
     z = radius * (unit.vertices[:, 2:] - ends) + length * ends
     return Mesh(np.hstack((radius * unit.vertices[:, :2], z)), unit.faces)
 
@@ -191,14 +191,14 @@ def _unit_capsule() -> Mesh:
 
 
 def bar(start: Array, end: Array, radius: float, sides: int = _SOLIDS_SIDES) -> Mesh:
-    """Return a round bar between two points, start and end (3,), m."""
+    """Return a round bar between the points start and end (3,), m."""
     along = end - start
     X = Pose(align_z(along), 0.5 * (start + end))
     return moved(cylinder(radius, float(np.linalg.norm(along)), sides), X)
 
 
 def arrow(vector: Array, radius: float, heads: int = 1) -> Mesh:
-    """Return an arrow from the origin to ``vector`` (3,), m; a moment has two heads."""
+    """Return an arrow from the origin to ``vector`` (3,), m; moments are drawn with two heads."""
     import trimesh
 
     length = float(np.linalg.norm(vector))
@@ -214,19 +214,19 @@ def _mesh(made: Any) -> Mesh:
     return Mesh(np.array(made.vertices, dtype=float), np.array(made.faces, dtype=np.int64))
 
 
-# Triangles: vertices and faces, and fewer of them where a mesh is too fine to be shown.
+# Meshes of triangles, and their simplification if they are too fine to draw.
 
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A surface.
+    """A triangulated surface.
 
     Parameters
     ----------
     vertices : (n, 3) array
-        m, in the axes of its owner.
+        m, in the frame of its owner.
     faces : (k, 3) array of int
-        Counter-clockwise seen from outside.
+        Vertex indices, counter-clockwise as seen from outside.
     """
 
     vertices: Array
@@ -237,12 +237,12 @@ class Mesh:
 
 
 def moved(mesh: Mesh, X: Pose) -> Mesh:
-    """Return a mesh given in frame B in the axes of A, X = X_AB."""
+    """Transform a mesh from frame B to frame A, X = X_AB."""
     return Mesh(mesh.vertices @ X.R.T + X.p, mesh.faces)
 
 
 def merged(meshes: Iterable[Mesh]) -> Mesh:
-    """Return several surfaces as one."""
+    """Return several meshes as one."""
     parts = list(meshes)
     starts = np.cumsum([0, *(len(part.vertices) for part in parts)])
     vertices = np.vstack([part.vertices for part in parts])
@@ -251,7 +251,7 @@ def merged(meshes: Iterable[Mesh]) -> Mesh:
 
 
 def limited(mesh: Mesh, most: int) -> Mesh:
-    """Return a mesh of at most ``most`` faces: vertices that lie in one cell of a grid become one."""
+    """Return a mesh of at most ``most`` faces, simplified by merging the vertices in each cell of a grid."""
     cells = sqrt(most)
     simple = mesh
     while len(simple.faces) > most:
@@ -271,14 +271,14 @@ def _clustered(mesh: Mesh, cells: float) -> Mesh:
     faces = cell[mesh.faces]
     a, b, c = faces.T
     kept = faces[(a != b) & (b != c) & (c != a)]
-    # thin walls fold onto themselves
+    # thin walls collapse onto themselves: drop duplicate triangles
     _, first = np.unique(np.sort(kept, axis=1), axis=0, return_index=True)
     return Mesh(vertices, kept[np.sort(first)])
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A surface and its place in the link frame L; equal surfaces are one ``Mesh`` object."""
+    """A mesh and its pose in the link frame L; equal meshes are the same ``Mesh`` object."""
 
     mesh: Mesh
     X_LM: Pose
@@ -286,7 +286,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class BodyDrawing:
-    """One body.
+    """The drawing of one body.
 
     Parameters
     ----------
@@ -295,9 +295,9 @@ class BodyDrawing:
     verdict : str
         ``rigid``, ``flexible``, ``ground`` or ``unjudged``: a key of the palette.
     parts : tuple of Part
-        Empty where the body is a point without a joint.
+        Empty for a ground without shapes and joints.
     stick : bool
-        Whether the parts are a stick figure, since nothing is known of its shape.
+        Whether the parts are a stick figure, because the body has no drawable shape.
     """
 
     name: str
@@ -307,12 +307,12 @@ class BodyDrawing:
 
     @property
     def mesh(self) -> Mesh:
-        """All parts as one surface, in link axes."""
+        """All parts as one mesh, in the link frame."""
         return merged(moved(part.mesh, part.X_LM) for part in self.parts)
 
 
 def shown_parts(scene: Scene) -> tuple[dict[str, tuple[Part, ...]], tuple[str, ...]]:
-    """Return the shapes of each body that has any, and a sentence for all that is not shown as it is."""
+    """Return the drawable shapes of each body that has any, and notes on missing or simplified shapes."""
     most = share_of_faces(scene.shapes)
     found: dict[str, tuple[Part, ...]] = {}
     notes: list[str] = []
@@ -323,7 +323,7 @@ def shown_parts(scene: Scene) -> tuple[dict[str, tuple[Part, ...]], tuple[str, .
             notes += said
             tried.append(parts)
             if len(parts) == len(role):
-                # nothing of it is missing
+                # this set is complete
                 tried = [parts]
                 break
         if any(tried):
@@ -348,7 +348,7 @@ def _parts(
 
 
 def joint_points(mech: Mechanism) -> dict[str, Array]:
-    """Return where the joints of each body are, in its link frame, (n, 3), m."""
+    """Return the joint positions of each body in its link frame, (n, 3), m."""
     points: dict[str, list[Array]] = {name: [] for name in mech.body_index}
     for pair in mech.pairs:
         points[pair.body_a].append(pair.X_AP.p)
@@ -360,7 +360,10 @@ def joint_points(mech: Mechanism) -> dict[str, Array]:
 
 
 def stick_figure(mech: Mechanism, name: str, points: Array, radius: float) -> tuple[Part, ...]:
-    """Return bars from a body's centre of mass to ``points`` (n, 3), its joints, m, and a ball at it."""
+    """Return bars from a body's centre of mass to its joints ``points`` (n, 3), m, and a ball at the centre.
+
+    The ground has a block at each joint. A massless body has the mean of its joints as its centre.
+    """
     if name == WORLD:
         block = box(4 * radius, 4 * radius, 4 * radius)
         return tuple(Part(block, Pose(np.eye(3), point)) for point in points)
@@ -378,7 +381,7 @@ def drawings(
     may_stay_rigid: Mapping[str, bool],
     radius: float,
 ) -> Iterator[BodyDrawing]:
-    """Yield the ground, then the bodies in the order of the mechanism."""
+    """Yield the drawings of the ground, then of the bodies in the order of the mechanism."""
     still, points = rigid_groups(mech)[WORLD], joint_points(mech)
     for name in (WORLD, *(body.name for body in mech.bodies)):
         own = parts.get(name, ())
@@ -391,12 +394,12 @@ def drawings(
         yield BodyDrawing(name, verdict, own or stick_figure(mech, name, points[name], radius), not own)
 
 
-# Glyphs of joints: type, position, axes, and whether the reaction is unique.
+# Glyphs of joints: type, position, axes, and uniqueness of the reaction.
 
 
 @dataclass(frozen=True, eq=False)
 class JointGlyph:
-    """One pair, or a wheel or edge on the ground.
+    """The glyph of a pair, or of a wheel or knife edge on the ground.
 
     Parameters
     ----------
@@ -405,15 +408,15 @@ class JointGlyph:
     verdict : str
         ``unique``, ``non-unique``, ``undecided`` or ``unjudged``: a key of the palette.
     body : str
-        That it moves with: the predecessor of a pair, the wheel of a rolling condition.
+        The body to which the glyph is attached: the predecessor of a pair, the wheel of a rolling condition.
     X_LJ : Pose
-        Its frame in the link frame of ``body``; z is the axis.
+        Glyph frame J in the link frame of ``body``; z is the axis.
     X_WJ : Pose
-        In the world, at the pose of the picture.
+        Glyph frame J in the world, at the pose of the picture.
     end_W : (3,) array or None
         The other end of a rod (type ``distance``), m.
     mesh : Mesh
-        In its own frame J.
+        In the glyph frame J.
     """
 
     name: str
@@ -437,7 +440,7 @@ class JointGlyph:
 def glyphs(
     mech: Mechanism, poses: BodyPoses, reaction: Mapping[str, str], size: float
 ) -> Iterator[JointGlyph]:
-    """Yield a glyph for every pair and every wheel; ``size`` is about half its height, m."""
+    """Yield a glyph for each pair, wheel and knife edge; ``size`` is about half its height, m."""
     for pair in mech.pairs:
         yield _of_pair(mech, pair, poses, reaction.get(pair.name, "unjudged"), size)
     for pfaffian in mech.pfaffians:
@@ -451,7 +454,7 @@ def _of_pair(mech: Mechanism, pair: Pair, poses: BodyPoses, verdict: str, size: 
     apart = pair.type == "distance"
     mesh = glyph_mesh(pair.type, size)
     p_PS_P = X_WP.inverse().apply(p_WS_W)
-    # in a loop that does not close the points may coincide
+    # in an open loop, the two points may coincide
     if apart and p_PS_P.any():
         mesh = merged([mesh, bar(np.zeros(3), p_PS_P, 0.2 * size)])
     return JointGlyph(
@@ -485,9 +488,9 @@ def _of_pfaffian(mech: Mechanism, made: Pfaffian, poses: BodyPoses, verdict: str
 
 @lru_cache(maxsize=64)
 def glyph_mesh(kind: str, size: float) -> Mesh:
-    """Return the glyph of a pair type in its joint frame; its axis is z, and equal ones are one object.
+    """Return the glyph of a pair type in its joint frame, with axis z; equal glyphs are the same object.
 
-    Bars show axes of turning, boxes travel, balls three turnings, plates a plane.
+    Round bars stand for rotation axes, square bars for translation, balls for three rotations, plates for a plane.
     """
     thin, thick = 0.22 * size, 0.4 * size
     match kind:

@@ -1,4 +1,4 @@
-"""The picture of a mechanism at one pose."""
+"""The picture of a mechanism at one pose: bodies, joints, reaction arrows, colours and legend."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.joint_reactions.values import ConstraintReaction, Reactions
 
-#: Arrows around a circle, where two directions are open.
+#: Number of fan arrows around a circle if two directions are undetermined.
 _AROUND = 12
-#: Beside the largest of its kind, what is smaller is rounding; beside the radius, what is shorter is not seen.
+#: Loads below this fraction of the largest of their kind are rounding; arrows below this fraction of the picture's
+#: radius are invisible.
 _ZERO, _UNSEEN = 1e-9, 1e-6
-#: What arrows stand for.
+#: Quantities drawn as arrows.
 QUANTITIES = ("force", "moment")
-#: Sizes of sticks and glyphs, beside the radius of what is to be seen.
+#: Sizes of sticks and glyphs, relative to the radius of the picture.
 _STICK, _GLYPH = 0.015, 0.05
-#: Smallest radius that is shown, m.
+#: Minimum radius of a picture, m.
 _SMALLEST = 1e-3
 
 
@@ -50,14 +51,14 @@ class ReactionArrow:
     ----------
     quantity : "force" or "moment"
     point_W : (3,) array
-        Where it acts, m.
+        Point of action, m.
     known : (3,) array
         The components that the rigid model determines, N or N·m.
     fan : (k, 3) array
-        Unit vectors that span the undetermined directions: none, both ways along
-        a line, around a circle, or all about.
+        Unit vectors that span the undetermined directions: none, both senses of
+        a line, around a circle, or in all directions.
     resolved : (3,) array or None
-        The whole of it where stiffness, stated or estimated, decides what the rigid model does not.
+        The full vector, N or N·m, if stated or estimated stiffness determines what the rigid model leaves open.
     """
 
     constraint: str
@@ -69,7 +70,7 @@ class ReactionArrow:
 
 
 class ArrowLengths(NamedTuple):
-    """Lengths of arrows beside the radius of a picture: the largest of a kind, the smallest shown, those of a fan."""
+    """Arrow lengths relative to the radius of a picture: the largest of a kind, the shortest drawn, those of a fan."""
 
     largest: float
     smallest: float
@@ -77,7 +78,7 @@ class ArrowLengths(NamedTuple):
 
 
 class DrawnArrow(NamedTuple):
-    """An arrow with lengths in m; known and resolved are None where they are nearly zero or not known."""
+    """An arrow with lengths in m; ``known`` and ``resolved`` are None if negligible or unknown."""
 
     arrow: ReactionArrow
     known: Array | None
@@ -88,7 +89,7 @@ class DrawnArrow(NamedTuple):
 def drawn_arrows(
     arrows: Sequence[ReactionArrow], radius: float, lengths: ArrowLengths
 ) -> Iterator[DrawnArrow]:
-    """Yield arrows as a picture of a radius (m) shows them, forces first."""
+    """Yield arrows scaled for a picture with the given radius (m), forces first."""
     for quantity in QUANTITIES:
         scale = arrow_scale(arrows, quantity, radius, lengths)
         for arrow in (arrow for arrow in arrows if arrow.quantity == quantity):
@@ -104,19 +105,19 @@ def drawn_arrows(
 def arrow_scale(
     arrows: Sequence[ReactionArrow], quantity: str, radius: float, lengths: ArrowLengths
 ) -> float:
-    """Return the length of the arrow of 1 N or 1 N·m, m; 0 where all of a quantity are zero."""
+    """Return the length of an arrow of 1 N or 1 N·m, m; 0 if all arrows of this quantity are zero."""
     own = [arrow for arrow in arrows if arrow.quantity == quantity]
     largest = max((length(v) for a in own for v in (a.known, a.resolved)), default=0.0)
     return lengths.largest * radius / largest if largest else 0.0
 
 
 def length(vector: Array | None) -> float:
-    """Return the length of a ``vector`` (3,), 0 where there is none."""
+    """Return the length of a ``vector`` (3,), 0 for None."""
     return 0.0 if vector is None else float(np.linalg.norm(vector))
 
 
 def reaction_arrows(result: Reactions) -> tuple[ReactionArrow, ...]:
-    """Return the arrows of every pair; those that are zero for certain are left out."""
+    """Return the arrows of all pairs, without those that are determined and zero."""
     mech = result.mechanism
     poses = forward(mech, result.q)
     found = []
@@ -152,7 +153,7 @@ def _of_pair(reaction: ConstraintReaction, R_WP: Array) -> Iterator[ReactionArro
 
 
 def _fan(directions: Array) -> Array:
-    """Return unit vectors that show the span of some directions (k, 3)."""
+    """Return unit vectors (n, 3) that fan out over the span of ``directions`` (k, 3)."""
     if not directions.any():
         return np.zeros((0, 3))
     lengths = np.linalg.norm(directions, axis=1)
@@ -174,12 +175,12 @@ def _largest(arrows: list[ReactionArrow], quantity: str) -> float:
     return max((length(a.known) for a in arrows if a.quantity == quantity), default=0.0)
 
 
-# Colours by result, those of Okabe and Ito, which can be distinguished with colour blindness; and the legend.
+# Colours by result, from the colour-blind safe palette of Okabe and Ito, and the legend.
 
 
 @dataclass(frozen=True)
 class Colour:
-    """A colour: ``#rrggbb``, how much of it covers what is behind (1: all), and what replaces it on dark paper."""
+    """A colour: ``#rrggbb``, its opacity, and its replacement on a dark background (empty: the same)."""
 
     hex: str
     alpha: float = 1.0
@@ -187,7 +188,7 @@ class Colour:
 
     @property
     def on_dark(self) -> str:
-        """The colour on dark paper, ``#rrggbb``."""
+        """The colour on a dark background, ``#rrggbb``."""
         return self.dark or self.hex
 
     @property
@@ -199,7 +200,7 @@ class Colour:
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One line of the legend: key of the palette, what it marks (body, joint or arrow), and the words."""
+    """One line of the legend: palette key, kind of marked item (body, joint or arrow), and text."""
 
     key: str
     marks: str
@@ -207,7 +208,7 @@ class LegendEntry:
 
     @property
     def colour(self) -> Colour:
-        """Its colour."""
+        """The colour of the entry."""
         return PALETTE[self.key]
 
 
@@ -215,7 +216,7 @@ PALETTE: dict[str, Colour] = {
     "rigid": Colour("#56b4e9"),
     "flexible": Colour("#e69f00"),
     "ground": Colour("#8c8c8c"),
-    # a floor fills the picture, and words stand before it
+    # a floor fills the picture, and text must be legible on it
     "floor": Colour("#f0f2f4"),
     "unjudged": Colour("#c3c9d1"),
     "unique": Colour("#009e73"),
@@ -250,25 +251,26 @@ LEGEND: tuple[LegendEntry, ...] = (
 
 
 def legend_of(keys: set[str]) -> tuple[LegendEntry, ...]:
-    """Return the lines of the legend that a picture needs, in its order."""
+    """Return the legend entries with these keys, in the order of ``LEGEND``."""
     return tuple(entry for entry in LEGEND if entry.key in keys)
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What is to be seen.
+    """The drawing of a mechanism at one pose.
 
     Parameters
     ----------
     bodies : tuple of BodyDrawing
         The ground first, then in the order of the mechanism.
     center_W : (3,) array
+        Centre of the drawing, world frame, m.
     radius : float
-        A ball about ``center_W`` holds all that moves, m.
+        Radius of a ball about ``center_W`` that contains all joints, centres of mass and moving shapes, m.
     legend : tuple of LegendEntry
-        Only what occurs.
+        Only entries that occur.
     notes : tuple of str
-        What is not shown as it is, one sentence each.
+        Differences between the drawing and the model, one sentence each.
     """
 
     mechanism: Mechanism
@@ -294,14 +296,14 @@ def picture(
     Parameters
     ----------
     model : Scene or Mechanism
-        Shapes come from a scene; without any, a body is a stick figure.
+        A scene provides shapes; a body without shapes is drawn as a stick figure.
     analysis : Analysis, optional
-        Gives the verdicts.
+        Provides the verdicts.
     reactions : Reactions, optional
-        Gives the arrows.
+        Provides the arrows.
     q : (nq,) array, optional
-        The pose, rad and m; default: that of the reactions, else the closed one of the analysis, else
-        the scene's.
+        The pose, rad and m; by default that of the reactions, else the closed pose of the analysis, else
+        the pose of the scene.
     """
     mech = model.mechanism if isinstance(model, Scene) else model
     for source in (reactions, analysis):
@@ -331,7 +333,7 @@ def picture(
 
 
 def _extent(mech: Mechanism, poses: BodyPoses, parts: Mapping[str, tuple[Part, ...]]) -> tuple[Array, float]:
-    """Return the middle and the radius of joints, centres of mass and shapes of what moves."""
+    """Return the centre (3,) and the radius of all joints, centres of mass and shapes of moving bodies, m."""
     still, joints = rigid_groups(mech)[WORLD], joint_points(mech)
     points = [poses.p_WC, np.zeros((0, 3))]
     for name, index in mech.body_index.items():

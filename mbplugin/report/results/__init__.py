@@ -1,4 +1,4 @@
-"""Every result as text, document, table, picture and page, by its type."""
+"""Output of any result as text, document, table, picture or page, according to its type."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from mbplugin.report.results.presentation import Presentation
 
-#: Width of the text of a result: that of a terminal nobody has widened.
+#: Width of the text of a result, that of a default terminal, characters.
 WIDTH = 80
 _PICTURES = (".png", ".jpg", ".svg", ".pdf")
 _FORMATS = ("text", "json", "html", "csv", "xlsx")
@@ -34,7 +34,7 @@ def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
     Raises
     ------
     TypeError
-        The reports know no such result.
+        There is no report for this type.
     """
     how = presentation_of(result)
     if kind == "json":
@@ -51,14 +51,14 @@ def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
 
 
 def cell_of(result: object) -> str:
-    """Return the HTML of a result in a notebook."""
+    """Return the HTML of a result for a notebook cell."""
     from mbplugin.report.results.presentation import cell
 
     return cell(result, presentation_of(result))
 
 
 def dict_of(result: object) -> dict[str, Any]:
-    """Return the document of a result."""
+    """Return the document of a result as plain JSON values."""
     how = presentation_of(result)
     document = how.document(result) if how.document else {"result": repr(result), "rows": how.rows(result)}
     made: dict[str, Any] = plain(document)
@@ -66,7 +66,7 @@ def dict_of(result: object) -> dict[str, Any]:
 
 
 def frame_of(result: object) -> pandas.DataFrame:
-    """Return the table of a result for pandas.
+    """Return the table of a result as a pandas frame.
 
     Raises
     ------
@@ -86,14 +86,14 @@ def frame_of(result: object) -> pandas.DataFrame:
 
 
 def plot(result: object, path: str | Path | None) -> Figure:
-    """Draw a result into a file, or in a window where none is named, and return the figure.
+    """Draw a result into a file, or in a window if ``path`` is None, and return the figure.
 
     Raises
     ------
     MissingDependency
         Matplotlib is not installed.
     BadUsage
-        No picture by its ending, a file that cannot be written, or a result that has no picture.
+        An unsupported file extension, a file that cannot be written, or a result that has no picture.
     """
     from mbplugin.simulation.trajectory.resampling import draw
 
@@ -104,7 +104,7 @@ def plot(result: object, path: str | Path | None) -> Figure:
 
 
 def _draw(how: Presentation, result: object, figure: Any) -> None:
-    """Draw a result below what is assumed of it."""
+    """Draw a result, with its assumptions as the title."""
     if how.draw is not None:
         how.draw(result, figure)
     if assumed := _assumed(how, result):
@@ -112,29 +112,29 @@ def _draw(how: Presentation, result: object, figure: Any) -> None:
 
 
 def _assumed(how: Presentation, result: object) -> str:
-    """Return the assumptions of a result, in a few words."""
+    """Return a short heading with the assumptions of a result; empty for none."""
     chapter = how.chapter(result) if how.chapter is not None else None
     return chapter.of_effort.heading or chapter.tool_choice.heading if chapter is not None else ""
 
 
 def save(result: Result, path: Path, own: Mapping[str, Callable[[Path], object]]) -> None:
-    """Write a result in the format of the ending, whole or not at all.
+    """Write a result atomically in the format of the file extension.
 
     Parameters
     ----------
     own : mapping
-        What writes the formats that only this type of result has, by ending.
+        Writers of formats that only this type of result has, by file extension.
 
     Raises
     ------
     BadUsage
-        Another ending, or a file that cannot be written.
+        An unsupported file extension, or a file that cannot be written.
     MissingDependency
         The package of a format is not installed.
     """
     write = next((write for ending, write in own.items() if path.name.lower().endswith(ending)), None)
     if write is None:
-        # some draw themselves
+        # some types have a plot method without a presentation
         drawn = presentation_of(result).draw is not None or type(result).plot is not Result.plot
         remedy = "draw it by .plot()" if drawn and path.suffix.lower() in _PICTURES else ""
         formats = _FORMATS if presentation_of(result).chapter is None else (*_FORMATS, "pdf")

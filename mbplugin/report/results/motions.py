@@ -1,4 +1,4 @@
-"""The presentations of motions and joint reactions, and of their comparison with other programs."""
+"""Presentations of motions, joint reactions, misfits and actuator forces, and of comparisons with other programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mbplugin.report.text.layout import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-#: Curves that a notebook shows of a motion: coordinates and rates.
+#: Number of charts of a motion in a notebook: coordinates and rates.
 _CHARTS = 2
 
 
@@ -41,7 +41,7 @@ def _motion_document(motion: Trajectory) -> dict[str, Any]:
     from mbplugin.report.documents.motions import simulate_document
 
     document = simulate_document(motion, None, (), motion.mechanism.name, ())
-    # what was requested is known to the command alone
+    # only the command knows its request
     del document["request"]
     return document
 
@@ -54,7 +54,7 @@ def _motion_chapter(motion: Trajectory) -> Chapter:
 
 
 def charts_of(motion: Trajectory) -> Iterator[Html]:
-    """Yield the first curves of a motion, as its page has them."""
+    """Yield the first charts of a motion, as on its page."""
     from itertools import islice
 
     from mbplugin.report.html.chart import figure
@@ -87,7 +87,7 @@ def _agreement_chapter(found: Agreement) -> Chapter:
     return Chapter(title=f"Beside {found.engine}", agreement=found)
 
 
-#: Components of a force, then of a moment.
+#: Number of force components at the start of a wrench; moments follow.
 _FORCES = 3
 
 

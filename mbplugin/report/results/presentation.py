@@ -1,4 +1,4 @@
-"""How a type of result is presented: its text, its document, its page, its table and its picture."""
+"""Presentation of each type of result as text, document, page, table and picture."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mbplugin.report.text.layout import Line, table_lines, wrapped
 if TYPE_CHECKING:
     from mbplugin.report.html.chapters import Chapter
 
-#: Rows and columns that fit on a screen.
+#: Maximum rows and columns of a table in a notebook.
 _ROWS, _COLUMNS = 12, 10
 _STYLE = (
     ".mbplugin{max-width:60rem}.mbplugin .charts{display:flex;flex-wrap:wrap;gap:1rem}"
@@ -33,7 +33,7 @@ _STYLE = (
 )
 #: A row of a table: its cells by column.
 Row = Mapping[str, Any]
-#: The module that presents each type; a module is imported when one of its types is.
+#: The module with the presentation of each type, imported on use.
 _MODULES = {
     "Analysis": "verdicts",
     "Report": "verdicts",
@@ -56,16 +56,16 @@ _MODULES = {
     "StopZone": "stops",
     "Swept": "stops",
 }
-#: Letters of a name, and names on an axis, that leave room for the picture.
+#: Maximum length of a name, characters, and maximum number of names on an axis.
 _LONGEST, _MOST = 24, 40
 _UNIQUE, _OPEN, _NONE = "#0072b2", "#d55e00", "#eeeeee"
 
 
-# What a notebook shows of a result, and pages of results that have no chapter.
+# Results in a notebook, and pages of results that have no chapter.
 
 
 def cell(result: object, how: Presentation) -> Html:
-    """Return one screen: the facts, curves where it has some, and the first rows of its table."""
+    """Return a result in one screen: warnings, facts, pictures if any, and the first rows of its table."""
     rows = how.rows(result)
     drawn = list(how.pictures(result)) if how.pictures else []
     facts = repr(result).strip("<>")
@@ -100,7 +100,7 @@ def page_of_all(results: Sequence[object]) -> str:
     Raises
     ------
     BadUsage
-        No result, or one without a page.
+        There is no result, or one has no chapter.
     """
     from mbplugin.report.html import html_page
 
@@ -148,11 +148,11 @@ def _cell(value: object) -> str:
     return shown(value, digits=5) if isinstance(value, float) else str(value)
 
 
-# A result without a text of its own: its line, and its table.
+# Text of a result without a specific one: its one-line form and its table.
 
 
 def fact_lines(line: str, rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
-    """Yield the line of a result, and its table, the first column on the left."""
+    """Yield the one-line form of a result, and its table with the first column as row titles."""
     yield from head_lines(line, width)
     if rows:
         title, *heads = columns_of(rows)
@@ -161,7 +161,7 @@ def fact_lines(line: str, rows: Sequence[Mapping[str, Any]], width: int) -> Iter
 
 
 def head_lines(line: str, width: int) -> Iterator[Line]:
-    """Yield the line of a result without its type."""
+    """Yield the one-line form of a result without its type, wrapped to ``width``."""
     _, _, facts = line.strip("<>").partition(" ")
     yield from map(Line, wrapped(facts, width, rest="  "))
 
@@ -174,26 +174,26 @@ def _facts_cell(value: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Presentation:
-    """What the reports can make of one type of result.
+    """The available outputs of one type of result.
 
     Parameters
     ----------
     rows : callable
-        Returns its table: mappings of column names to numbers and texts, SI units.
+        Returns the table: mappings of column names to numbers and texts, SI units.
     columns : tuple of str
-        The columns of a table without rows, where it can have none.
+        The columns of an empty table.
     shown : tuple of str
-        Columns of the short table in a notebook; all where none is named.
+        Columns of the short table in a notebook; all if empty.
     document : callable, optional
-        Returns the document of the command; else its name, facts and table.
+        Returns the document of the command; by default the one-line form and the table.
     lines : callable, optional
-        Returns the text for a width; else its line and its table.
+        Returns the text for a width; by default the one-line form and the table.
     chapter : callable, optional
-        Returns the chapter of its page; else the page has the short table only.
+        Returns the chapter of the page; by default the page is the notebook cell.
     pictures : callable, optional
-        Returns what stands above the short table.
+        Returns the charts above the short table.
     draw : callable, optional
-        Draws it onto a figure of matplotlib.
+        Draws the result onto a matplotlib figure.
     """
 
     rows: Callable[[Any], Sequence[Row]]
@@ -207,12 +207,12 @@ class Presentation:
 
 
 def name_of(result: object) -> str:
-    """Return the name of the type of a result; a rule of any kind is a Rule.
+    """Return the name of the type of a result, or of its base with a presentation, such as ``Rule``.
 
     Raises
     ------
     TypeError
-        The reports know no such result.
+        There is no report for this type.
     """
     name = next((kind.__name__ for kind in type(result).__mro__ if kind.__name__ in _MODULES), "")
     if not name:
@@ -221,17 +221,17 @@ def name_of(result: object) -> str:
 
 
 def columns_of(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the columns of a table: those of all rows, as a row leaves out what it has not."""
+    """Return the union of the columns of all rows, as a row may leave some out."""
     return tuple(dict.fromkeys(name for row in rows for name in row))
 
 
 def presentation_of(result: object) -> Presentation:
-    """Return how a result is presented.
+    """Return the presentation of a result's type.
 
     Raises
     ------
     TypeError
-        The reports know no such result.
+        There is no report for this type.
     """
     name = name_of(result)
     module = import_module(f"{__package__}.{_MODULES[name]}")
@@ -239,11 +239,11 @@ def presentation_of(result: object) -> Presentation:
     return found
 
 
-# Pictures that several results share, drawn by matplotlib.
+# Matplotlib pictures shared by several types of results.
 
 
 def grid(figure: Any, title: str, names: Sequence[str], unique: Sequence[Mapping[str, bool]]) -> None:
-    """Draw which components of named constraints are unique: blue where they are, orange where not."""
+    """Draw a grid of constraints and components: blue if unique, orange if not, grey if absent."""
     columns = list(dict.fromkeys(name for row in unique for name in row))
     cells = np.array([[row.get(name, -1) for name in columns] for row in unique], dtype=float)
     axes = figure.add_subplot()
@@ -260,7 +260,7 @@ def grid(figure: Any, title: str, names: Sequence[str], unique: Sequence[Mapping
 def bars(
     figure: Any, title: str, unit: str, names: Sequence[str], series: Mapping[str, Sequence[float]]
 ) -> None:
-    """Draw named values beside each other, one colour per series; what is not finite is a word."""
+    """Draw a bar chart of named values, one colour per series; non-finite values are labelled "infinite"."""
     axes = figure.add_subplot()
     width = 0.8 / max(1, len(series))
     places = np.arange(len(names[:_MOST]))

@@ -1,4 +1,4 @@
-"""The presentations of stops: one, a table, the worst of a search, fits, distances and zones."""
+"""Presentations of stops, stopping tables, worst stops, sweeps, calibrations, distances and zones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _with(names: tuple[str, ...], values: Any) -> list[dict[str, Any]]:
 
 
 def _lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
-    """Return the lines of a command; their module is imported when they are written."""
+    """Return the function that yields the text lines of a command; its module is imported on use."""
 
     def lines(result: Any, width: int) -> Iterator[Line]:
         from importlib import import_module

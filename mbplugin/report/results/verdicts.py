@@ -1,4 +1,4 @@
-"""The presentations of a lint, an analysis, a constraint matrix, a closed model and a comparison of two."""
+"""Presentations of a rule, a lint, an analysis, a constraint matrix, a closed model and a comparison of models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _report(analysis: Analysis) -> Report:
-    """Return a report without findings, as the reports of an analysis are those of a lint."""
+    """Wrap an analysis in a lint report without findings, to use the outputs of a lint."""
     mech = analysis.mechanism
     scene = Scene(mech, State(analysis.q, np.zeros(len(mech.qd_names)), frozenset()))
     return Report(mech.name, (), analysis, scene)

@@ -1,1 +1,1 @@
-"""Text reports, one per command."""
+"""Text reports of the commands."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _COLUMN = 12
 _STYLES = {"agrees": "bold green", "disagrees": "bold red"}
-#: Rows of elements that are printed for a quantity; all are in the JSON.
+#: Maximum number of elements printed for a quantity; all are in the JSON.
 _MOST = 3
 _HEADS = ("closures of", "gap mm", "turn mrad", "force N", "noise N")
 
@@ -137,7 +137,7 @@ def _table(
     width: int,
     below: Sequence[Sequence[Line]] = (),
 ) -> Iterator[Line]:
-    """Yield a table in which a row that does not agree is marked."""
+    """Yield a table in which rows that do not agree are marked."""
     rows = [(label, [*own, "" if agrees else "✗"]) for (label, own), agrees in zip(cells, agree, strict=True)]
     styles = ["" if agrees else "red" for agrees in agree]
     yield Line()
@@ -155,13 +155,13 @@ def _worst(rows: Sequence[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -row.deviation / row.bound if row.bound else 0.0)
 
 
-# A conversion with closures as text: the verdict, what was assumed, the closures, and their drift.
+# A conversion with closures as text: the verdict, the assumptions, the closures, and their drift.
 
 
 def close_lines(
     found: Closing, width: int = PLAIN_WIDTH, written: str | None = None, refused: Sequence[str] = ()
 ) -> Iterator[Line]:
-    """Yield the verdict, the losses that make the exit code 1, the closures and the table of drift."""
+    """Yield the report of one conversion: verdict, losses that were not allowed, assumptions, closures and drift."""
     style = "bold green" if found.proved and not found.strays else "bold yellow"
     for text in wrapped(f"{found.mechanism.name}: {close_verdict(found)}", width, "", "  "):
         yield Line(text, style)
@@ -189,7 +189,7 @@ def close_lines(
 
 
 def _copy_or_anew(found: Closing) -> str:
-    """Return how a file that stays in its format came about; empty for another format."""
+    """Return a sentence that a file in its original format is a copy, or why it was written anew; else empty."""
     written = found.written
     if written.copy_of is not None:
         changed = sum(one.was != one.type for one in found.closures) + len(found.changes)
@@ -203,7 +203,7 @@ def _copy_or_anew(found: Closing) -> str:
 
 
 def close_verdict(found: Closing) -> str:
-    """Return the proof of the written file, or the reason for none."""
+    """Return the proved verdict on the written file, or the reasons why it is not proved."""
     before, after = found.before, found.after
     p = (
         f"p = {before.degree_of_redundancy} before, {after.degree_of_redundancy} after; "
@@ -252,7 +252,7 @@ def _drift(found: Closing, width: int) -> Iterator[Line]:
     yield from sentences_under("No drift", list(dict.fromkeys(reasons)), width)
 
 
-#: Ways below this show nothing, m.
+#: If no body moves farther than this, the comparison under commands proves nothing, m.
 _STILL = 1e-4
 
 

@@ -1,4 +1,4 @@
-"""Lines of styled text: wrapped for a width, printed plain or in colour."""
+"""Lines of styled text, wrapped to a width and printed plain or in colour; tables."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from dataclasses import dataclass, replace
 
 from mbplugin.phrases import visible
 
-#: Width where nobody's terminal decides it: files, pipes, CI logs.
+#: Width without a terminal: files, pipes, CI logs.
 PLAIN_WIDTH = 100
 #: Style of titles.
 TITLE = "bold cyan"
-#: Names that a list of a report shows.
+#: Maximum number of names in a list of a report.
 MOST_NAMES = 24
 _NARROWEST, _WIDEST = 60, 140
-#: A chain of names (crank–coupler–rocker) may break after its dashes.
+#: Break points: white space, and after the dashes in a chain of names (crank–coupler–rocker).
 _BREAKS = re.compile(r"(?<=[–→])|(\s+)")
 _INDENT = 2
-#: Characters between columns.
+#: Gap between columns, characters.
 _GAP = 2
-#: Where columns have to share a line, what a label has at least; a longer one has its own line.
+#: Minimum width reserved for labels when columns are tight; a longer label gets a separate line.
 _LEAST_LABEL = 20
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line; its first ``styled`` characters are in ``style`` (a name of rich), the rest plain.
+    """One line; its first ``styled`` characters (None: all) are in ``style`` (a style of rich), the rest plain.
 
-    Whatever does not print is made visible.
+    Non-printable characters are made visible.
     """
 
     text: str = ""
@@ -44,18 +44,18 @@ class Line:
 
     @property
     def segments(self) -> tuple[tuple[str, str], tuple[str, str]]:
-        """The styled and the plain part, each (text, style)."""
+        """The styled and the plain part, each as (text, style)."""
         cut = len(self.text) if self.styled is None else self.styled
         return (self.text[:cut], self.style), (self.text[cut:], "")
 
 
 def wrapped(text: str, width: int, first: str = "", rest: str | None = None) -> Iterator[str]:
-    """Yield the lines of a text, the first and the following ones indented."""
+    """Wrap a text to ``width``; ``first`` and ``rest`` are the prefixes of the first and the following lines."""
     yield from filled(filter(None, _BREAKS.split(visible(text))), width, first, rest)
 
 
 def filled(pieces: Iterable[str], width: int, first: str = "", rest: str | None = None) -> Iterator[str]:
-    """Yield lines of pieces that stay whole, those that are blank between others, as :func:`wrapped` does."""
+    """Fill lines with unbreakable pieces, with white space between them, as :func:`wrapped` does."""
     indent, line = first, ""
     for piece in pieces:
         blank = piece.isspace()
@@ -68,12 +68,12 @@ def filled(pieces: Iterable[str], width: int, first: str = "", rest: str | None 
 
 
 def plain_text(lines: Iterable[Line]) -> str:
-    """Return the lines without style."""
+    """Return the lines as text without styles."""
     return "".join(line.text + "\n" for line in lines)
 
 
 def output_width() -> int:
-    """Return the width to wrap for on stdout: COLUMNS, that of the terminal, or that of plain text."""
+    """Return the width for stdout, within limits: COLUMNS, else that of the terminal, else ``PLAIN_WIDTH``."""
     return min(_WIDEST, max(_NARROWEST, shutil.get_terminal_size((PLAIN_WIDTH, 24)).columns))
 
 
@@ -87,12 +87,12 @@ def print_lines(lines: Iterable[Line]) -> None:
         console.print(Text.assemble(*line.segments), soft_wrap=True)
 
 
-# Tables that fit a width and cut no number: narrower columns, heads in two lines, blocks below each other.
+# Tables that fit a width without cutting numbers: narrower columns, two-line heads, columns split into blocks.
 
 
 @dataclass(frozen=True)
 class _Column:
-    """A column: its head in one or two lines, its cells, its width with the gap; remarks stand on the left."""
+    """A column: its head in one or two lines, its cells, its width with the gap; remarks are left-aligned."""
 
     head: tuple[str, ...]
     cells: tuple[str, ...]
@@ -101,11 +101,11 @@ class _Column:
 
     @property
     def natural(self) -> int:
-        """The width that it needs, with the gap before it."""
+        """The minimum width, including the gap before the column."""
         return _GAP + max(map(len, (*self.head, *self.cells)))
 
     def text(self, cell: str) -> str:
-        """Return a cell in its place."""
+        """Return a cell padded to the width of the column."""
         return f"{'':{_GAP}}{cell:<{self.wide - _GAP}}" if self.remarks else f"{cell:>{self.wide}}"
 
 
@@ -117,7 +117,7 @@ def table_lines(
     column: int = 13,
     styles: Sequence[str] = (),
 ) -> Iterator[Line]:
-    """Yield a table below a blank line; see :func:`grid_lines`."""
+    """Yield a blank line, then a table; see :func:`grid_lines`."""
     yield Line()
     yield from grid_lines(title, heads, rows, width, column, styles)
 
@@ -131,7 +131,7 @@ def grid_lines(
     styles: Sequence[str] = (),
     below: Sequence[Sequence[Line]] = (),
 ) -> Iterator[Line]:
-    """Yield labels on the left and cells below their heads, no line wider than ``width``.
+    """Yield a table with labels on the left and cells below their heads, no line wider than ``width``.
 
     Parameters
     ----------
@@ -140,11 +140,11 @@ def grid_lines(
     rows : sequence of (str, sequence of str)
         Labels and cells; cells beyond the heads are remarks.
     column : int
-        Width of every column where there is room for it.
+        Preferred width of every column, used if the columns fit.
     styles : sequence of str
-        Of the rows, empty where all are plain.
+        Styles of the rows; empty if all are plain.
     below : sequence of sequences of Line
-        What follows on each row, empty where nothing does.
+        Lines to insert after each row; empty for none.
     """
     labels = [visible(label) for label, _ in rows]
     longest = max(map(len, (title, *labels)))
@@ -154,7 +154,7 @@ def grid_lines(
             yield Line()
         room = width - _INDENT - sum(one.wide for one in block)
         wide = min(longest, room)
-        # a few long labels have their own line; where most are long, all have
+        # long labels get a separate line; if most are long, all labels do
         alone = 2 * sum(len(label) > wide for label in labels) > len(labels)
         yield from _head_lines(title, block, wide, width)
         for n, label in enumerate(labels):
@@ -176,7 +176,7 @@ def _columns(heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) ->
 
 
 def _blocks(columns: list[_Column], label: int, width: int, column: int) -> Iterator[list[_Column]]:
-    """Yield the columns of each block with their widths: as roomy as the width permits."""
+    """Split the columns into blocks that fit ``width``, and set their widths, as wide as possible."""
     room = width - _INDENT - label
     numbers = [one for one in columns if not one.remarks]
     remarks = sum(one.natural for one in columns if one.remarks)
@@ -197,7 +197,7 @@ def _blocks(columns: list[_Column], label: int, width: int, column: int) -> Iter
 
 
 def _in_two_lines(head: str) -> tuple[str, ...]:
-    """Return a head of several words in two lines, each with the blanks in which it ends."""
+    """Split a head of several words into two lines, each with the trailing spaces of the head."""
     words = head.rstrip()
     first, _, last = words.rpartition(" ")
     end = head[len(words) :]
@@ -213,7 +213,7 @@ def _head_lines(title: str, block: list[_Column], wide: int, width: int) -> Iter
 
 
 def _row_lines(label: str, cells: str, wide: int, width: int, style: str, own_line: bool) -> Iterator[Line]:
-    """Yield a row, its label beside the cells or on a line of its own."""
+    """Yield a row, with its label beside the cells or on a separate line."""
     if own_line:
         yield from (Line(text, style) for text in wrapped(label, width, " " * _INDENT, " " * 2 * _INDENT))
         label = ""

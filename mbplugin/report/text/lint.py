@@ -1,4 +1,4 @@
-"""The lint report as text: the result first, then places, reasons and remedies."""
+"""The lint report as text: the verdict first, then findings, reasons and remedies."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 _STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _HEADING = "bold"
 _UNUSED_WAIVER = "MB913"
-#: Restrained motions that are listed without --verbose.
+#: Maximum number of redundantly restrained motions listed without --verbose.
 _STRESSES = 12
 _CODE = "green"
-#: Changes of a remedy that are pasted without --verbose, and of each kind where there are more; findings of one rule.
+#: Maximum number of changes of a remedy, or of findings of one rule, shown without --verbose; if there are more,
+#: this many of each kind are shown.
 _PASTED, _OF_EACH_KIND = 12, 3
 
 
@@ -47,10 +48,10 @@ def lint_text(
 def lint_lines(
     reports: Sequence[Report], width: int, explain_dca: bool = False, detail: Detail = "normal"
 ) -> Iterator[Line]:
-    """Yield the lines of the reports, and a count of the runs where there are several.
+    """Yield the lines of the reports, and a summary of the runs if there are several.
 
-    Of several reports only those with findings are shown, all with ``verbose``. ``quiet`` shows only findings
-    that fail a run. With ``explain_dca`` each report ends in the steps of the divide-and-conquer test.
+    Of several reports, only those with findings are shown, or all with ``verbose``. ``quiet`` shows only findings
+    that fail a run. With ``explain_dca``, each report ends with the steps of the divide-and-conquer test.
     """
     shown = [report for report in reports if _is_shown(report, len(reports), explain_dca, detail)]
     for k, report in enumerate(shown):
@@ -75,7 +76,7 @@ def _is_shown(report: Report, among: int, explain_dca: bool, detail: Detail) -> 
 
 
 def verdict(report: Report) -> str:
-    """Return the verdict in one line."""
+    """Return the one-line verdict of a report."""
     if report.scene is None and all(finding.code == _UNUSED_WAIVER for finding in report.findings):
         return f"{_relative(report.source)}: configuration"
     if report.analysis is None:
@@ -85,7 +86,7 @@ def verdict(report: Report) -> str:
 
 
 def analysis_verdict(analysis: Analysis) -> str:
-    """Return the verdict of an analysis, in one line."""
+    """Return the one-line verdict of an analysis."""
     p, ps = analysis.degree_of_redundancy, analysis.structural_redundancy
     redundancy = f"{counted(p, 'redundant constraint')}" if p else "no redundant constraint"
     if p > ps:
@@ -96,7 +97,7 @@ def analysis_verdict(analysis: Analysis) -> str:
 
 
 def _of_base(analysis: Analysis) -> str:
-    """Return which freedoms are those of a base that nothing ties to the ground; empty where something does."""
+    """Return the degrees of freedom of the joints and of a floating base; empty if the robot is tied to the ground."""
     mech = analysis.mechanism
     free = sum(joint.pair is None for joint in mech.tree.joints)
     tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
@@ -135,7 +136,7 @@ def _sections(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line
 
 
 def _stresses(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line]:
-    """Yield which constraints restrain the same motion: a line each, with the components if ``verbose``."""
+    """Yield a line for each motion that several constraints restrain, with the components if ``verbose``."""
     stresses = analysis.self_stresses
     if not stresses:
         return
@@ -150,16 +151,16 @@ def _stresses(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line
 
 
 def _help(text: str, width: int) -> Iterator[Line]:
-    """Yield a finding's help; what stands on lines of its own is there to be pasted, and stays so."""
+    """Yield a finding's help: the first line wrapped, the following ones unchanged, as they are to be pasted."""
     sentence, *to_paste = text.splitlines()
     yield from (Line(line) for line in wrapped(sentence, width, "    help: ", "          "))
     yield from (Line(f"          {line}") for line in to_paste)
 
 
 def _findings(findings: Sequence[Finding], width: int, *, verbose: bool = False) -> Iterator[Line]:
-    """Yield the findings, those of one rule under one heading, with help that is the same only once.
+    """Yield the findings grouped by rule, each distinct help text once.
 
-    Of many of one rule the first are shown, all if ``verbose``.
+    Of many findings of one rule only the first are shown, unless ``verbose``.
     """
     for _, same in itertools.groupby(findings, key=lambda f: (f.severity, f.code)):
         every = list(same)
@@ -186,13 +187,13 @@ def finding_text(finding: Finding) -> str:
 
 
 def failure_text(report: Report) -> str:
-    """Return why a run failed: how many findings there are, the verdict, and those that fail it."""
+    """Return the reason for a failed run: the number of findings, the verdict, and the failing findings."""
     failing = [finding_text(finding) for finding in report.findings if report.fails(finding)]
     return "\n".join([f"{findings_summary([report])} in {report.source}", verdict(report), "", *failing])
 
 
 def _placed(finding: Finding) -> str:
-    """Return the message after its place, unless it names that itself as unusable input does."""
+    """Return the message with its file and line in front, unless it starts with them, as for unusable input."""
     file = _relative(finding.file)
     place = f"{file}:{finding.line}: " if finding.line else f"{file}: " if file else ""
     if finding.message.startswith((finding.file + ":", place)) and finding.file:
@@ -202,7 +203,7 @@ def _placed(finding: Finding) -> str:
 
 
 def _relative(file: str) -> str:
-    """Return a path as seen from the working directory, where it lies below."""
+    """Return an absolute path relative to the working directory if it lies below; others unchanged."""
     with contextlib.suppress(ValueError, OSError):
         if Path(file).is_absolute():
             return str(Path(file).relative_to(Path.cwd()))
@@ -215,7 +216,7 @@ def _section(title: str, width: int) -> Iterator[Line]:
 
 
 def _reactions(analysis: Analysis, width: int) -> Iterator[Line]:
-    """Yield the non-unique reactions, constraints with the same components together."""
+    """Yield the non-unique reactions, grouped by constraint type and components."""
     same: dict[tuple[str, str], list[str]] = {}
     for verdict in analysis.constraints:
         if verdict.reaction == "non-unique":
@@ -270,9 +271,9 @@ def _flexible(analysis: Analysis, width: int) -> Iterator[Line]:
 
 
 def _remedies(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line]:
-    """Yield the first remedy as lines to paste, the others in words; or what stands in the way.
+    """Yield the joints that prevent changes, the first remedy as lines to paste, and the others in words.
 
-    Of a long remedy a few changes of each kind are shown and the others named, all are pasted if ``verbose``.
+    A long remedy shows a few changes of each kind and the names of the others, unless ``verbose``.
     """
     if analysis.obstacles:
         yield from _section(
@@ -307,7 +308,7 @@ def _code(toml: str) -> Iterator[Line]:
 
 
 def _some_of(remedy: Remedy, width: int) -> Iterator[Line]:
-    """Yield the first changes of each kind as lines to paste, and the names of the others as remarks."""
+    """Yield the first changes of each kind as lines to paste, and the names of the others as comments."""
     alike: dict[tuple[object, ...], list[Change]] = {}
     for change in remedy.changes:
         alike.setdefault((change.new, change.axis), []).append(change)
@@ -325,7 +326,7 @@ def _some_of(remedy: Remedy, width: int) -> Iterator[Line]:
 
 
 def _misfits(report: Report, width: int) -> Iterator[Line]:
-    """Yield the loads that a misfit of each closing component causes."""
+    """Yield the loads due to a misfit of each closing component, and the effect of the remedies on them."""
     if report.misfits:
         yield from _section("What a misfit of 0.1 mm or 1 mrad costs, without other loads", width)
         if report.rounding is not None:
@@ -341,14 +342,14 @@ def _misfits(report: Report, width: int) -> Iterator[Line]:
 
 
 def _rank(analysis: Analysis, width: int) -> Iterator[Line]:
-    """Yield how the rank was decided, and how well the loops were closed."""
+    """Yield the section on the rank decision and the closure of the loops."""
     yield from _section("How this was decided", width)
     for sentence in reasons(analysis):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
 
 
 def _kinds(analysis: Analysis, pfaffian: int) -> str:
-    """Return the ranks of holonomic and nonholonomic rows, and what both share (wojtyra2013 §4.2)."""
+    """Return the ranks of holonomic and nonholonomic rows, and the rank deficit they share (wojtyra2013 §4.2)."""
     own = (analysis.rank_holonomic, analysis.rank_pfaffian)
     alone = f"{own[0]} of {analysis.holonomic_rows} holonomic rows, {own[1]} of {pfaffian} nonholonomic ones"
     shared = sum(own) - analysis.rank
@@ -357,7 +358,7 @@ def _kinds(analysis: Analysis, pfaffian: int) -> str:
 
 
 def reasons(analysis: Analysis) -> Iterator[str]:
-    """Yield how the rank was decided and how well loops are closed, in sentences."""
+    """Yield sentences on the rank decision and the closure of the loops."""
     bodies = counted(len(analysis.bodies), "body", "bodies")
     rank = f"rank {analysis.rank} of {analysis.rows} rows, {analysis.columns} columns"
     yield f"{rank} ({bodies}), tolerance {analysis.tolerance:g}"
@@ -381,7 +382,7 @@ def reasons(analysis: Analysis) -> Iterator[str]:
 
 
 def _arbitrary(analysis: Analysis) -> Iterator[str]:
-    """Yield the norms of the matrices B_X, which are zero where reactions are unique (wojtyra2013 (38))."""
+    """Yield the norms of the matrices B_X, which are zero for unique reactions (wojtyra2013 (38))."""
     shares = {v.name: v.B_norm for v in analysis.constraints if v.B_norm is not None}
     names = [v.name for v in analysis.constraints if v.reaction == "non-unique" and v.name in shares]
     if names:
@@ -394,7 +395,7 @@ def _arbitrary(analysis: Analysis) -> Iterator[str]:
 def _ratio(sigma: float | None) -> str:
     if sigma is None:
         return "none"
-    # what is smaller is the machine's rounding, and differs from one to the next
+    # smaller values are rounding errors and differ between machines
     return f"{sigma:.3g}" if sigma > 1e-12 else "below 1e-12"
 
 

@@ -1,4 +1,4 @@
-"""The constraint matrix as text: one equation per row."""
+"""The constraint matrix, rules, settings and comparisons with earlier reports as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mbplugin.constraints.matrix import ConstraintMatrix
     from mbplugin.linter.rule import Rule
 
-#: A line that is no part of running text: it is indented, an item of a list, or underlines a title.
+#: Start of a line that is not running text: indented, a list item, or the underline of a title.
 _AS_WRITTEN = re.compile(r"\s|[-*] |\d+\. |-+$")
 _UNSET = {
     "select": "every rule that is on by default",
@@ -30,7 +30,7 @@ _UNSET = {
 
 
 def matrix_lines(matrix: ConstraintMatrix, width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield every row as its label and its terms, after a line that sums up; rounding is left out."""
+    """Yield a summary line, then each row as its label and terms; terms that are rounding errors are left out."""
     m, n = matrix.C.shape
     gap = " and ".join(_gaps(matrix))
     title = (
@@ -40,7 +40,7 @@ def matrix_lines(matrix: ConstraintMatrix, width: int = PLAIN_WIDTH) -> Iterator
     yield from map(Line, wrapped(title, width, "", "  "))
     labels = [visible(str(row)) for row in matrix.rows]
     wide = max(map(len, labels), default=0)
-    # beside long labels there is no room for the terms
+    # long labels get a separate line, as they leave no space for the terms
     beside = wide <= width // 3
     rest = " " * (wide + 2 if beside else 4)
     for k, label in enumerate(labels):
@@ -51,7 +51,7 @@ def matrix_lines(matrix: ConstraintMatrix, width: int = PLAIN_WIDTH) -> Iterator
 
 
 def _gaps(matrix: ConstraintMatrix) -> Iterator[str]:
-    """Yield the largest position residual of the rows of travels and of those of turns."""
+    """Yield the largest position residual of translational rows (m) and of rotational rows (rad)."""
     couplings = {c.name: c.terms[0].freedom for c in matrix.mechanism.couplings if c.terms}
     turns = np.array([couplings.get(row[0], row[1])[0] == "r" for row in matrix.rows], dtype=bool)
     for unit, own in (("m", ~turns), ("rad", turns)):
@@ -60,7 +60,7 @@ def _gaps(matrix: ConstraintMatrix) -> Iterator[str]:
 
 
 def _terms(matrix: ConstraintMatrix, k: int) -> Iterator[str]:
-    """Yield the terms of a row and its constant; what is rounding beside the largest of them is none."""
+    """Yield the terms of a row and its constant, without those that are rounding relative to the largest."""
     start, stop = matrix.C.indptr[k : k + 2]
     values, constant = matrix.C.data[start:stop].tolist(), float(matrix.b[k])
     least = ROUNDING * max(map(abs, (*values, constant)), default=0.0)
@@ -74,11 +74,11 @@ def _terms(matrix: ConstraintMatrix, k: int) -> Iterator[str]:
         yield f"{constant:+.4g}"
 
 
-# Rules as text: a list of them, and the documentation of one.
+# Rules as text: a list of rules, and the documentation of one.
 
 
 def rule_lines(rules: Sequence[Rule], width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield the code, name and severity of each rule, and what it reports."""
+    """Yield the code, name, severity and summary of each rule."""
     for rule in rules:
         said = f"{rule.name} ({_grade(rule)}): {rule.summary}"
         for text in wrapped(said, width, f"{rule.code}  ", "       "):
@@ -86,7 +86,7 @@ def rule_lines(rules: Sequence[Rule], width: int = PLAIN_WIDTH) -> Iterator[Line
 
 
 def documentation_lines(rule: Rule, width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield the documentation of a rule, its paragraphs filled."""
+    """Yield the documentation of a rule, with its paragraphs wrapped to ``width``."""
     yield from (Line(text, "bold") for text in wrapped(f"{rule.code} {rule.name} ({_grade(rule)})", width))
     for paragraph in rule.documentation.split("\n\n"):
         yield Line()
@@ -108,7 +108,7 @@ def _grade(rule: Rule) -> str:
 
 
 def settings_text(settings: Settings) -> str:
-    """Return each setting with where it came from."""
+    """Return each setting with its origin."""
     return "".join(f"{visible(line)}\n" for line in _lines(settings))
 
 
@@ -130,11 +130,11 @@ def _shown(value: Any) -> str:
     return str(value) if isinstance(value, str | float) else ", ".join(value)
 
 
-# What differs from an earlier report, in words.
+# The differences from an earlier report as text.
 
 
 def against_lines(comparison: Comparison, width: int) -> Iterator[Line]:
-    """Yield a heading, the inputs that are not the same, and a line for each key whose values differ."""
+    """Yield a heading, the inputs that differ, and a line for each key whose values differ."""
     yield Line()
     for line in wrapped(title_of(comparison), width):
         yield Line(line, "bold")

@@ -1,4 +1,4 @@
-"""Whether two models are the same robot, as text."""
+"""The comparison of two models and of several engines as text, and blocks that several reports share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.side_by_side.run import JointWrench, SideBySide
     from mbplugin.simulation.passing_marks import Event
 
-#: What each kind of difference is about.
+#: The kinds of differences in words.
 DIFFERENCE_NAMES = {
     "mass": "mass",
     "center": "centre of mass",
@@ -53,23 +53,23 @@ DIFFERENCE_NAMES = {
     "dynamics": "dynamics",
     "reactions": "joint forces",
 }
-#: What is printed of one kind of normalisation.
+#: Maximum number of elements named for one kind of normalisation.
 _NAMES = 6
-#: Elements that differ in the same way are one paragraph from so many on.
+#: At least this many elements with the same kind and cause of difference are merged into one paragraph.
 _MANY = 3
 _COLUMN = 12
 #: Names and units of the components of a wrench.
 COMPONENT_NAMES = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
-#: Beside the largest in its joint, a difference that is rounding alone.
+#: Differences below this fraction of the largest load in their joint are rounding.
 _ROUNDING = 1e-9
-#: Beside the largest in its joint, this is printed as zero.
+#: Components below this fraction of the largest load in their joint are printed as zero.
 _NOISE = 1e-4
-#: Rows and events that are printed; all are in the JSON.
+#: Maximum number of printed rows or events; all are in the JSON.
 MOST = 40
 
 
 def diff_lines(found: ModelDiff, files: tuple[str, str], width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield the verdict, each difference with its places, and what was normalised."""
+    """Yield the verdict, each difference with its locations, the normalisations, and the basis of the decision."""
     style = "bold green" if found.same else "bold red"
     for text in wrapped(f"{found.a.name} and {found.b.name}: {found.verdict}", width, "", "  "):
         yield Line(text, style)
@@ -95,7 +95,7 @@ def diff_lines(found: ModelDiff, files: tuple[str, str], width: int = PLAIN_WIDT
 
 
 def quantities_text(numbers: Quantities) -> str:
-    """Return the numbers of a model in one phrase."""
+    """Return the counts, mass and mobility of a model in one phrase."""
     parts = [
         counted(numbers.bodies, "body", "bodies"),
         counted(numbers.joints, "joint"),
@@ -109,7 +109,7 @@ def quantities_text(numbers: Quantities) -> str:
 
 
 def _by_cause(differences: Sequence[Difference]) -> list[list[Difference]]:
-    """Return the differences of one kind and cause together, where many elements have them."""
+    """Group differences of one kind and cause if at least ``_MANY`` elements have them."""
     alike: dict[tuple[str, str], list[Difference]] = {}
     for one in differences:
         alike.setdefault((one.kind, one.cause), []).append(one)
@@ -120,7 +120,7 @@ def _by_cause(differences: Sequence[Difference]) -> list[list[Difference]]:
 
 
 def _difference(group: Sequence[Difference], width: int) -> Iterator[Line]:
-    """Yield what differs, and the values of the first element where a group has several."""
+    """Yield the difference of a group, with the values of its first element."""
     found = group[0]
     title = f"{DIFFERENCE_NAMES[found.kind]} of {element_text(found)}"
     if len(group) > 1:
@@ -137,14 +137,14 @@ def _difference(group: Sequence[Difference], width: int) -> Iterator[Line]:
 
 
 def element_text(found: Difference) -> str:
-    """Return the name of what differs, in both models where it has two."""
+    """Return the name of the differing element, with its name in B if that is another."""
     if found.element_a and found.element_b and found.element_a != found.element_b:
         return f"{found.element_a!r} ({found.element_b!r} in B)"
     return repr(found.element)
 
 
 def normalised_texts(found: tuple[Normalised, ...]) -> Iterator[str]:
-    """Yield a sentence per normalisation, those of many elements as one."""
+    """Yield a sentence per normalisation; those of one kind are merged if there are more than three."""
     by_kind: dict[str, list[Normalised]] = {}
     for one in found:
         by_kind.setdefault(one.kind, []).append(one)
@@ -156,7 +156,7 @@ def normalised_texts(found: tuple[Normalised, ...]) -> Iterator[str]:
 
 
 def decided_texts(found: ModelDiff) -> Iterator[str]:
-    """Yield how names were matched and what of the dynamics was compared."""
+    """Yield sentences on the matched names, the comparison of the dynamics, and the tolerance."""
     renamed = [f"{a} = {b}" for a, b in {**found.bodies, **found.joints}.items() if a != b]
     matched = (
         f"{counted(len(found.bodies), 'body', 'bodies')} and {counted(len(found.joints), 'joint')} matched"
@@ -178,11 +178,11 @@ def decided_texts(found: ModelDiff) -> Iterator[str]:
     yield f"tolerance {found.tolerance:g}"
 
 
-# Joint forces of several engines as text: one row per component, marked where nothing determines it.
+# Joint forces of several engines as text: one row per component, marked if the rigid model does not determine it.
 
 
 def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield the table, and what it says in a sentence above."""
+    """Yield the verdict, then a table for each joint."""
     assumed = (*base_sentence(found.mechanism.assumed_fixed), *held_sentence(found.assumed_held))
     yield from warning_lines(assumed, width)
     style = ("bold green" if found.compared else "bold yellow") if found.agrees else "bold red"
@@ -204,7 +204,7 @@ def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]
 
 
 def engines_verdict(found: SideBySide, mark: str = "*") -> str:
-    """Return whether the engines agree, and to what, in what is determined and in what is not, which has a mark."""
+    """Return a sentence on the agreement of the engines, for determined and for undetermined (marked) components."""
     redundant = counted(found.degree_of_redundancy, "redundant constraint")
     every = all(joint.unique.all() for joint in found.joints)
     what = "every force, all determined" if every else "what is determined"
@@ -217,7 +217,7 @@ def engines_verdict(found: SideBySide, mark: str = "*") -> str:
 
 
 def _unique_words(found: SideBySide, what: str) -> str:
-    """Return whether the engines agree on what is determined, and how far they differ, without a full stop."""
+    """Return a sentence on the agreement of the engines on determined components, without a full stop."""
     if not found.compared:
         return f"no second engine answers: nothing is compared on {what}"
     difference = found.largest_unique_difference
@@ -228,7 +228,7 @@ def _unique_words(found: SideBySide, what: str) -> str:
 
 
 def absent_words(name: str, reason: str) -> str:
-    """Return why an engine has no answer."""
+    """Return a sentence on why an engine has no answer."""
     return f"no answer of {name}: {reason}"
 
 
@@ -244,24 +244,24 @@ def _rows(joint: JointWrench, names: list[str], width: int) -> Iterator[Line]:
 
 
 def wrench_cell(value: float, size: float) -> str:
-    """Return a component in N or N·m; rounding beside what acts in the joint is 0."""
+    """Format a component in N or N·m: NaN as "open", 0 if negligible relative to ``size``, the joint's load."""
     if np.isnan(value):
         return "open"
     return "0" if abs(value) <= _NOISE * size else f"{value:.4g}"
 
 
-# Blocks that several reports have: warnings, notes, sentences under a title, events.
+# Blocks that several reports share: warnings, notes, sentences under a title, events.
 
 
 def warning_lines(warnings: Iterable[str], width: int) -> Iterator[Line]:
-    """Yield what stands on top of a report in amber, each in a paragraph; an empty one is none."""
+    """Yield each non-empty warning as a paragraph, for the top of a report."""
     for warning in filter(None, warnings):
         yield from (Line(text, "bold yellow") for text in wrapped(warning, width, "! ", "! "))
         yield Line()
 
 
 def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterator[Line]:
-    """Yield sentences under a title, nothing where there are none."""
+    """Yield sentences under a title; nothing if there are none."""
     if sentences:
         yield Line()
         yield Line(title, TITLE)
@@ -270,7 +270,7 @@ def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterato
 
 
 def note_lines(notes: Sequence[str], width: int) -> Iterator[Line]:
-    """Yield notes after a blank line, nothing where there are none."""
+    """Yield notes after a blank line; nothing if there are none."""
     if notes:
         yield Line()
     for note in notes:
@@ -278,7 +278,7 @@ def note_lines(notes: Sequence[str], width: int) -> Iterator[Line]:
 
 
 def event_lines(events: Sequence[Event], width: int, digits: int) -> Iterator[Line]:
-    """Yield events, their times with so many digits; nothing where there are none."""
+    """Yield events, with ``digits`` significant digits of their times; nothing if there are none."""
     if events:
         yield Line()
         yield Line("Events", TITLE)
@@ -290,6 +290,6 @@ def event_lines(events: Sequence[Event], width: int, digits: int) -> Iterator[Li
 
 
 def more_lines(number: int, printed: int) -> Iterator[Line]:
-    """Yield how many of a number are not printed, nothing where all are."""
+    """Yield a line with the number of rows not printed; nothing if all are."""
     if number > printed:
         yield Line(f"  and {number - printed} more (all are in the JSON)")

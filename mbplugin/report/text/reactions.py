@@ -1,4 +1,4 @@
-"""Joint reactions as text: a table of values and marks, and the undetermined components."""
+"""Joint reactions as text (a table of values and marks, undetermined components), and motions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-#: Energies and works of a motion, and their names.
+#: Attributes of a motion with energies and work, and their labels.
 ENERGIES = {
     "kinetic": "kinetic",
     "potential": "potential",
@@ -50,7 +50,7 @@ ENERGIES = {
     "applied": "work of loads and torques",
     "driven": "work of drivers",
 }
-#: What follows a value, by its source.
+#: Mark after a value, by its source.
 MARKS = {"rigid": " ", "stated": "*", "estimated": "~", None: " "}
 OPEN = "?"
 COLUMN = 11
@@ -60,14 +60,14 @@ _WORLD = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
 def reactions_lines(
     result: Reactions, width: int = PLAIN_WIDTH, axes: str = "joint", frames: bool = False
 ) -> Iterator[Line]:
-    """Yield the report of one result.
+    """Yield the report of joint reactions.
 
     Parameters
     ----------
     width : int
-        Of sentences and tables.
+        Width of sentences and tables, characters.
     axes : "joint" or "world"
-        In which the wrenches are printed.
+        Axes in which the wrenches are printed.
     frames : bool
         Whether to print the point and the axes of every joint frame.
     """
@@ -116,7 +116,7 @@ def _value(component: ComponentReaction) -> str:
 
 
 def _others(result: Reactions, width: int) -> Iterator[Line]:
-    """Yield what is no component of a pair's frame: drives, held joints, couplings, wheels, rods."""
+    """Yield reactions without components in a pair's frame: drives, locked joints, couplings, wheels, rods."""
     rows = [
         (c, component)
         for c in result.constraints
@@ -136,7 +136,7 @@ def _others(result: Reactions, width: int) -> Iterator[Line]:
 def _legend(result: Reactions, axes: str) -> Iterator[str]:
     sources = {component.source for c in result.constraints for component in c.components}
     if axes == "world":
-        # a direction may be open in which no component is, and the other way round
+        # world directions may be undetermined where no joint component is, and vice versa
         sources |= {source for c in result.constraints if c.world for source in c.world.sources}
     axes_name = "the world" if axes == "world" else "the predecessor's joint frame"
     yield ""
@@ -150,7 +150,7 @@ def _legend(result: Reactions, axes: str) -> Iterator[str]:
 
 
 def undetermined(result: Reactions) -> str:
-    """Return the reason why components have no value, and the bodies that still need a stiffness."""
+    """Return the reason why components have no value, and the bodies and joints that still need a stiffness."""
     missing = result.missing
     needed = [f"{kind} {listed(names, MOST_NAMES)}" for kind, names in _kinds(missing) if names]
     touched = result.stated or result.estimated
@@ -176,7 +176,7 @@ def _families(result: Reactions, width: int) -> Iterator[Line]:
 
 
 def _actuation(result: Reactions, width: int) -> Iterator[Line]:
-    """Yield the forces of the actuators, and what they may share."""
+    """Yield the actuator forces, and how non-unique ones may be shared."""
     if (found := result.actuation) is None:
         return
     yield Line()
@@ -214,13 +214,13 @@ def _budget(result: Reactions, width: int) -> Iterator[Line]:
 
 
 def family_title(family: Family) -> str:
-    """Return which components may have any value in a rigid model."""
+    """Return a title with the components that may have any value in a rigid model."""
     free = listed([f"{name} {component}" for name, component, _ in family.parameters], MOST_NAMES)
     return f"Undetermined in a rigid model: any {free}; the others follow"
 
 
 def relation_words(relation: Relation) -> str:
-    """Return how a component follows from those that may have any value."""
+    """Return the equation of a component in terms of those that may have any value."""
     terms = " ".join(_term(term, first=k == 0) for k, term in enumerate(relation.terms))
     constant = ""
     if relation.constant:
@@ -256,7 +256,7 @@ def _estimates(result: Reactions, width: int) -> Iterator[Line]:
 def simulate_lines(
     motion: Trajectory, pairs: Sequence[str] = (), width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
-    """Yield the report of one motion, with the reactions of some pairs; coordinates in some units."""
+    """Yield the report of one motion, with the reactions of ``pairs``; coordinates are in the given units."""
     yield from warning_lines(brakes_of_effort(motion.actions.brakes).warnings, width)
     yield from (Line(text, "bold") for text in wrapped(_simulate_headline(motion), width, "", "  "))
     yield from _coordinates(motion, width, units)
@@ -328,7 +328,7 @@ def _residuals(motion: Trajectory, width: int) -> Iterator[Line]:
 
 
 def _reactions(motion: Trajectory, pairs: Sequence[str], width: int) -> Iterator[Line]:
-    """Yield the largest absolute value of every component; an undetermined one has no number."""
+    """Yield the largest absolute value of each component; undetermined ones are marked ?."""
     rows = [(pair, _largest(motion, pair)) for pair in pairs]
     heads = [f"{c} {units_of(c).force}" for c in COMPONENTS]
     yield from table_lines("largest reaction", heads, rows, width)
@@ -366,7 +366,7 @@ def world_table(result: Reactions, width: int) -> Iterator[Line]:
 def wrench_lines(
     heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]], width: int
 ) -> Iterator[Line]:
-    """Yield a table of wrenches, nothing without rows; cells end with the mark of their source."""
+    """Yield a table of wrenches, or nothing without rows; cells end with the mark of their source."""
     if rows:
         yield from table_lines("", [head + " " for head in heads], rows, width, COLUMN + 1)
 
@@ -397,7 +397,7 @@ def open_lines(result: Reactions, width: int) -> Iterator[Line]:
 
 
 def frame_lines(result: Reactions, width: int) -> Iterator[Line]:
-    """Yield the point of every pair and the axes of its frame in the world."""
+    """Yield the point of each reaction and the axes of its joint frame in the world."""
     rows = [(c, c.point, c.R_WJ) for c in result.constraints if c.point is not None and c.R_WJ is not None]
     if not rows:
         return

@@ -1,4 +1,4 @@
-"""A stop as text: times and positions of rest, dissipated energy, and assumptions."""
+"""Stops as text: a stopping table, worst stops, a sweep, a calibration, one stop, and a separation distance."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops
     from mbplugin.stopping.zones.distance import Distance
 
-#: Of the measured stops of a table.
+#: Title of the measured stops of a table.
 MEASURED_TITLE = "Measured stops beside computed ones, nothing fitted"
-#: Widths of columns: in SI units, and in smaller ones.
+#: Widths of columns for SI units, and for other units.
 _COLUMN, _WIDE_COLUMN = 10, 13
 WORST_HEADS = ("value", "≤", "table row", "factor", "time", "tool path", "payload")
 FAILURE_HEADS = ("worst outcome", "time", "tool path")
@@ -57,7 +57,7 @@ BOUND_HEADS = ("no more than", "rank", "of stops")
 #: Heads of the tables of parameters and of rows.
 PARAMETER_HEADS = ("value", "unit", "95 % from", "to")
 ROW_HEADS = ("speed", "2d/(vT)", "measured [ms]", "computed [ms]", "measured", "computed", "deviation")
-#: What was fitted, in words.
+#: The fitted laws in words.
 LAWS = {
     "friction": "delay, dry and viscous friction",
     "short_circuit": "delay, dry friction and a short-circuited motor",
@@ -65,7 +65,7 @@ LAWS = {
     "ramp_deceleration": "reaction and a ramp of constant deceleration",
 }
 _KINDS = ("stick", "slip", "limit", "lock")
-#: J: where nothing moves, the largest energy is rounding too.
+#: Lower bound of the energy scale, J: if nothing moves, even the largest energy is rounding.
 _LEAST_ENERGY = 1e-9
 
 
@@ -75,7 +75,7 @@ _LEAST_ENERGY = 1e-9
 def stop_table_lines(
     table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
-    """Yield the table, by category and axis; optionally with the command that computes each row again."""
+    """Yield the table by category and axis; optionally with the command that recomputes each row."""
     yield from (Line(text, "bold") for text in wrapped(table_verdict(table, units), width, "", "  "))
     if table.unrested:
         yield from (Line(text, "bold red") for text in wrapped(table.unrested, width, "  ", "    "))
@@ -106,13 +106,13 @@ def stop_table_lines(
 
 
 def table_verdict(table: StoppingTable, units: Units, more: str = "") -> str:
-    """Return the longest time and the longest way of the tool of a table, in one sentence; ``more`` goes with it."""
+    """Return a sentence with the longest stopping time and tool distance of a table, and ``more`` at its end."""
     found = list(summaries(rows_in_units(table, units)))
     if not found:
         return f"{table.model}: stopping table without a stop, tool {table.tool}"
     slowest = max((one.slowest for one in found), key=lambda row: at_most(row, "rest_time"))
     longest = max((one.longest for one in found), key=lambda row: at_most(row, "tool_distance"))
-    # a computed value without an upper bound is no bound of the table
+    # "at most" needs an upper bound in every row
     bounds = ("rest_time_bound", "tool_distance_bound")
     sure = "at most" if all(row[key] is not None for row in table.rows for key in bounds) else "up to"
     rested = "" if table.unrested else ", all at rest"
@@ -125,7 +125,7 @@ def table_verdict(table: StoppingTable, units: Units, more: str = "") -> str:
 
 
 def evidence_sentence(table: StoppingTable) -> str:
-    """Return where the brakes and ramps of the axes come from, and that none of it is a measured table."""
+    """Return a sentence on the origin of the axes' brakes and ramps, which says that all stops are computed."""
     words = {
         "calibrated": "fitted to measured stops",
         "stated": "stated, not measured here",
@@ -144,12 +144,12 @@ def evidence_sentence(table: StoppingTable) -> str:
 
 
 def summary_heads(units: Units) -> tuple[str, ...]:
-    """Return the heads of the longest stops of the axes."""
+    """Return the column heads of the table of longest stops."""
     return ("time [ms]", "± [ms]", "≤ [ms]", "distance", "±", "≤", f"tool ≤ [{units.length}]")
 
 
 def summary_cells(rows: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Return the name and the cells of each axis and category, numbers rounded up; the last cell is the evidence."""
+    """Return the label and the cells of each axis and category, numbers rounded up; the last cell is the evidence."""
     out = []
     for one in summaries(rows):
         slow, far = one.slowest, one.farthest
@@ -172,7 +172,7 @@ def _rounded_or_dash(value: float | None, factor: float) -> str:
 
 
 def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]:
-    """Yield the measured stops of a file beside computed ones."""
+    """Yield the table of measured and computed stops."""
     yield Line()
     yield Line(MEASURED_TITLE, TITLE)
     yield from (Line(text) for text in wrapped(str(beside.source), width, "  ", "    "))
@@ -184,7 +184,7 @@ def _measured(beside: MeasuredStops, width: int, units: Units) -> Iterator[Line]
 
 
 def measured_name(row: MeasuredRow) -> str:
-    """Return the name of a measured stop, and the end of the computed one where it does not come to rest."""
+    """Return the label of a measured stop, with the outcome of the computed one unless it comes to rest."""
     outcome = "" if row.outcome == "stopped" else f", {row.outcome.replace('_', ' ')}"
     return f"{row.line} {row.joint}, category {row.category}{outcome}"
 
@@ -192,7 +192,7 @@ def measured_name(row: MeasuredRow) -> str:
 def _block(
     rows: list[dict[str, Any]], width: int, commands: bool, units: Units, bounded: bool
 ) -> Iterator[Line]:
-    """Yield the rows of an axis in a category, and the poses at the signal."""
+    """Yield the rows of an axis in one category, and the poses at the signal."""
     first = rows[0]
     full = first["speed"] * 100 / first["speed_percent"]
     title = f"Category {first['category']}, axis {first['axis']}: {first['joint']}"
@@ -216,7 +216,7 @@ def _outcome(row: Mapping[str, Any]) -> str:
 
 
 def _below(row: Mapping[str, Any], width: int, commands: bool) -> Iterator[Line]:
-    """Yield which other joints slip in the stop of a row, and the command that computes it again."""
+    """Yield the other joints that slip in the stop of a row, and optionally the command that recomputes it."""
     for phrase in slip_words(row):
         yield from (Line(text, "yellow") for text in wrapped(phrase, width, "    ! ", "      "))
     if commands and row["command"]:
@@ -229,7 +229,7 @@ def _below(row: Mapping[str, Any], width: int, commands: bool) -> Iterator[Line]
 def worst_stop_lines(
     worst: WorstStops, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
-    """Yield the worst stops; optionally with the command that computes each again."""
+    """Yield the worst stops; optionally with the command that recomputes each."""
     title = (
         f"{worst.model}: worst of {counted(worst.count, 'stop')} of category {worst.category}, seed"
         f" {worst.seed}, tool {worst.tool}; computed, not measured"
@@ -246,7 +246,7 @@ def worst_stop_lines(
 
 
 def found_lines(worst: WorstStops, width: int, *, commands: bool, units: Units) -> Iterator[Line]:
-    """Yield what was searched and found, without the assumptions."""
+    """Yield the outcomes, the worst stops and the failing brakes of a search, without the assumptions."""
     worst = worst_in_units(worst, units)
     for outcome, count in worst.outcomes.items():
         yield Line(f"  {OUTCOME_WORDS[outcome]}: {count}")
@@ -268,12 +268,12 @@ def found_lines(worst: WorstStops, width: int, *, commands: bool, units: Units) 
 
 
 def worst_cells(worst: WorstStop, length: str) -> list[str]:
-    """Return the cells under the heads, with the unit of lengths."""
+    """Return the cells of a worst stop under ``WORST_HEADS``; ``length`` is the unit of lengths."""
     grid = "–" if not worst.grid else f"{shown(worst.grid)} {worst.unit}"
     if worst.outcome == "limit_hit":
-        # every stop that was searched ends at a limit: none came to rest by its brakes
+        # no searched stop came to rest by its brakes: all end at a limit
         return ["–", "–", grid, "–", "–", "–", f"{worst.payload:.4g} kg"]
-    # a stop that does not end goes on after what was computed
+    # a stop that does not end continues beyond the computed motion
     more = "> " if worst.outcome in ("not_stopped", "budget_spent", "loop_opened") else ""
     factor = "–" if worst.factor is None else f"{more}{worst.factor:.3g}"
     own = f"{more}{shown(worst.value)} {worst.unit}"
@@ -290,7 +290,7 @@ def worst_cells(worst: WorstStop, length: str) -> list[str]:
 
 
 def worst_start(worst: WorstStop) -> str:
-    """Return the start of a stop in words."""
+    """Return the state at the start of a stop, with brake factors, as text."""
     rates = {name: rate for name, rate in worst.qd.items() if rate}
     parts = [f"{name} {number(value)}" for name, value in worst.q.items()]
     parts.append("rates " + ", ".join(f"{name} {rate:.4g}" for name, rate in rates.items()))
@@ -300,23 +300,23 @@ def worst_start(worst: WorstStop) -> str:
 
 
 def failure_name(failed: FailedBrake) -> str:
-    """Return which brake fails, and how."""
+    """Return the failing brake and its failure as text."""
     kind, amount = failed.failure.kind, failed.failure.amount
     words = {"dead": "dead", "worn": f"at {100 * amount:g} %", "late": f"{1e3 * amount:g} ms late"}
     return f"brake of {failed.joint} {words[kind]}"
 
 
 def failure_cells(failed: FailedBrake, length: str) -> list[str]:
-    """Return the cells under the heads, with the unit of lengths."""
+    """Return the cells of a failing brake under ``FAILURE_HEADS``; ``length`` is the unit of lengths."""
     rest = [f"{failed.time:.4g} s", f"{failed.tool_distance:.4g} {length}"] if failed.time > 0 else ["–", "–"]
     return [OUTCOME_WORDS[failed.outcome], *rest]
 
 
-# A sweep as text: the outcomes of the stops, quantiles, and the worst stop.
+# A sweep as text: the outcomes of the stops, quantiles, the worst stops, and tolerance bounds.
 
 
 def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
-    """Yield the report of one sweep, with angles and lengths in some units."""
+    """Yield the report of one sweep, with angles and lengths in the given units."""
     scenario = swept.plan.scenario
     stops = counted(swept.report.count, "stop")
     title = (
@@ -342,14 +342,14 @@ def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> It
 
 
 def outcome_sentences(report: SweepReport) -> Iterator[str]:
-    """Yield how many stops have each outcome, and the first one of it."""
+    """Yield the number of stops with each outcome, and the first such stop unless it came to rest."""
     for outcome, count in report.outcomes.items():
         first = "" if outcome == "stopped" else f", first stop {report.first[outcome]}"
         yield f"{OUTCOME_WORDS[outcome]}: {count} ({100 * count / report.count:.4g} %){first}"
 
 
 def quantile_rows(swept: Swept, units: Units) -> list[tuple[str, list[str]]]:
-    """Return the name and the cells of each quantity."""
+    """Return the label and the cells of each quantity."""
     report = swept.report
     return [
         (
@@ -362,7 +362,7 @@ def quantile_rows(swept: Swept, units: Units) -> list[tuple[str, list[str]]]:
 
 
 def bound_rows(swept: Swept, units: Units) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the name and the cells of each bound; nothing where there is none."""
+    """Return the label and the cells of each tolerance bound; empty if there are none."""
     # the rank and the number of infinite values are the same for all quantities
     if not swept.bounds or missing_sentence(next(iter(swept.bounds.values()))):
         return []
@@ -375,7 +375,7 @@ def bound_rows(swept: Swept, units: Units) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def bound_sentences(swept: Swept) -> Iterator[str]:
-    """Yield about which stops the bounds are, or what is missing for one; nothing without a request."""
+    """Yield the meaning of the tolerance bounds, or why there are none; nothing if they were not requested."""
     if not swept.bounds:
         return
     one = next(iter(swept.bounds.values()))
@@ -388,15 +388,15 @@ def bound_sentences(swept: Swept) -> Iterator[str]:
 
 
 def _bound(value: float, size: float) -> str:
-    """Return a bound, times the size of its unit, rounded up; rounding is 0."""
+    """Format a bound times the size of its unit, rounded up; rounding errors become 0."""
     return rounded_up(size * value) if value > ROUNDING else shown(value, size=size)
 
 
-# A calibration as text: every joint with its parameters, its rows beside the computed stops, and the TOML.
+# A calibration as text: each joint with its parameters, its measured and computed stops, and the TOML.
 
 
 def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
-    """Yield a calibration: assumptions, joints, rows, what is not explained, and the tables of a scene.
+    """Yield a calibration: assumptions, joints with rows and unexplained deviations, and the tables of a scene.
 
     Angles and lengths are in the given units, except in the tables of a scene, which are in rad and m.
     """
@@ -415,7 +415,7 @@ def calibrate_lines(calibration: Calibration, width: int = PLAIN_WIDTH, units: U
 
 
 def calibration_facts(calibration: Calibration) -> Iterator[str]:
-    """Yield what was read, what was predicted and what is assumed, a sentence each."""
+    """Yield the input files, the predicted rows and the assumptions, a sentence each."""
     yield f"measured: {calibration.measured}"
     yield from (f"robot: {source}" for source in calibration.robot)
     if calibration.hold_out:
@@ -424,7 +424,7 @@ def calibration_facts(calibration: Calibration) -> Iterator[str]:
 
 
 def joint_title(joint: FittedJoint) -> str:
-    """Return the fitted law of a joint, and the number of rows behind it."""
+    """Return a title with the fitted law of a joint and its number of rows."""
     return f"{joint.joint}, category {joint.category}: {LAWS[joint.law]}, from {counted(joint.rows, 'row')}"
 
 
@@ -440,7 +440,7 @@ def _joint(joint: FittedJoint, calibration: Calibration, width: int, units: Unit
 
 
 def joint_notes(joint: FittedJoint, calibration: Calibration, units: Units) -> Iterator[str]:
-    """Yield scatter, margin, notes, what is not explained of a joint, and what its repeats bound."""
+    """Yield scatter, margin, notes, unexplained deviations of a joint, and bounds from its repeated stops."""
     rows, (size, unit) = calibration.rows_of(joint), units.shown(joint.unit)
     scatter = [
         f"{text} {factor * value:.3g} {of}"
@@ -461,7 +461,7 @@ def joint_notes(joint: FittedJoint, calibration: Calibration, units: Units) -> I
 
 
 def _repeats(stop: RepeatedStop, units: Units) -> str:
-    """Return the bounds from the repeats of one stop, and the computed value."""
+    """Return a sentence with the bounds from the repeats of one stop, and the computed values."""
     row, (size, unit) = stop.row, units.shown(stop.row.unit)
     found = [
         (name, of, factor, bound, factor * computed)
@@ -480,7 +480,7 @@ def _repeats(stop: RepeatedStop, units: Units) -> str:
 
 
 def _margin(joint: FittedJoint, rows: list[CalibratedRow]) -> Iterator[str]:
-    """Yield what covers the rows, and whether it covers those that were predicted; nothing without a request."""
+    """Yield the margin that covers the fitted rows, and the number of predicted rows it covers; nothing without one."""
     if joint.margin is None:
         return
     late = "reaction" if joint.category == 1 else "delay"
@@ -500,7 +500,7 @@ def _margin(joint: FittedJoint, rows: list[CalibratedRow]) -> Iterator[str]:
 
 
 def _missed(rows: list[CalibratedRow], name: str) -> Iterator[str]:
-    """Yield a sentence on the rows whose time or distance the law does not explain, nothing where there are none."""
+    """Yield a sentence on the rows whose time or distance (``name``) the law does not explain, if any."""
     found = [(row, row.unexplained_deviation(name)) for row in rows]
     missed = [(row.line, deviation) for row, deviation in found if deviation is not None]
     if not missed:
@@ -513,7 +513,7 @@ def _missed(rows: list[CalibratedRow], name: str) -> Iterator[str]:
 
 
 def parameter_cells(parameter: Parameter, units: Units) -> tuple[str, ...]:
-    """Return value, unit and interval of a parameter."""
+    """Return the cells of a parameter: value, unit and interval."""
     size, unit = units.shown(parameter.unit)
     value = f"{size * parameter.value:.4g}"
     if not parameter.identifiable:
@@ -524,12 +524,12 @@ def parameter_cells(parameter: Parameter, units: Units) -> tuple[str, ...]:
 
 
 def row_name(row: CalibratedRow) -> str:
-    """Return the line of a row, marked where it was predicted."""
+    """Return the line number of a row, with * if it was predicted."""
     return f"{row.line}{' *' if row.held_out else ''}"
 
 
 def row_cells(row: ComparedRow, units: Units) -> tuple[str, ...]:
-    """Return a measured stop beside the computed one."""
+    """Return the cells of a measured stop and the computed one, under ``ROW_HEADS``."""
     deviation, (size, unit) = row.distance_deviation, units.shown(row.unit)
     digits = 4 if units.is_si else 2
     return (
@@ -544,7 +544,7 @@ def row_cells(row: ComparedRow, units: Units) -> tuple[str, ...]:
 
 
 def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI) -> Iterator[Line]:
-    """Yield the report of one stop, with angles and lengths in some units."""
+    """Yield the report of one stop, with angles and lengths in the given units."""
     warnings = (*report.scenario.of_effort.warnings, report.scenario.tool_choice.warning)
     verdict, style = (falling_sentence(report), "bold red") if report.falls else (_headline(report), "bold")
     yield from (Line(text, style) for text in wrapped(verdict, width, "", "  "))
@@ -568,7 +568,7 @@ def _headline(report: StopReport) -> str:
 
 
 def falling_sentence(report: StopReport) -> str:
-    """Return that a robot falls, and what holds it."""
+    """Return a sentence that the robot falls, and the option that fixes its base."""
     return (
         f"{report.scenario.mech.name} falls: nothing holds its base, so that it has no stopping distance;"
         " --base fixed (base='fixed') holds it"
@@ -583,14 +583,14 @@ def _joints(report: StopReport, width: int, units: Units) -> Iterator[Line]:
 
 
 def energy_scale(report: StopReport) -> float:
-    """Return the largest energy of a stop, J: others may be rounding beside it."""
+    """Return the largest energy of a stop, J, relative to which others may be rounding."""
     return largest_of([_LEAST_ENERGY, *(value for _, value in report.energies.labelled)])
 
 
 def joint_cells(j: JointStop, energy: float, units: Units = SI) -> list[str]:
-    """Return how a joint stops, as cells: rate, time, travels, where it rests, energy of its brake.
+    """Return the cells of a joint's stop: rate, time, travels, rest position, energy of its brake.
 
-    ``energy`` is the largest one of the stop, J.
+    ``energy`` is the largest energy of the stop, J.
     """
     size, _ = units.shown(j.unit)
     rate, *ways = (
@@ -600,7 +600,7 @@ def joint_cells(j: JointStop, energy: float, units: Units = SI) -> list[str]:
 
 
 def tool_sentences(report: StopReport, units: Units = SI) -> tuple[str, str, str]:
-    """Return how the tool stops, what the arm sweeps, and the usual simplification, without full stops."""
+    """Return sentences on the tool's stop, the swept corridor and the instant stop, without full stops."""
     tool, naive, corridor = report.tool, report.naive, report.corridor
     size, m = units.shown("m")
     if report.falls:
@@ -630,7 +630,7 @@ def _end(report: StopReport) -> str:
 
 
 def impact_sentence(report: StopReport, units: Units = SI) -> str:
-    """Return how a joint runs into its end stop, without a full stop; empty where none does."""
+    """Return a sentence on a joint's impact on its end stop, without a full stop; empty if there is none."""
     hit = report.impact
     if hit is None:
         return ""
@@ -663,7 +663,7 @@ def _peaks(report: StopReport, width: int) -> Iterator[Line]:
 
 
 def load_scales(report: StopReport) -> Mapping[str, float]:
-    """Return the largest force and moment of a stop, by unit: others may be rounding beside them."""
+    """Return the largest force and moment of a stop by unit, relative to which others may be rounding."""
     return {
         "N": largest_of(peak.force for peak in report.peaks),
         "N·m": largest_of(peak.moment for peak in report.peaks),
@@ -671,13 +671,13 @@ def load_scales(report: StopReport) -> Mapping[str, float]:
 
 
 def peak_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
-    """Return the largest force and moment of a joint with their times, as cells."""
+    """Return the cells of a joint's largest force and moment, with their times."""
     force, moment = shown(peak.force, scales["N"]), shown(peak.moment, scales["N·m"])
     return [force, shown(peak.force_time), moment, shown(peak.moment_time)]
 
 
 def axis_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
-    """Return the largest load on the bearing of a joint, and the forces along its axis, as cells."""
+    """Return the cells of the largest loads on a joint's bearing and along its axis."""
     cells = [shown(peak.structural_force, scales["N"]), shown(peak.structural_moment, scales["N·m"])]
     if peak.axis is not None:
         axis, largest = peak.axis, scales[peak.axis.unit]
@@ -688,7 +688,7 @@ def axis_cells(peak: PeakWrench, scales: Mapping[str, float]) -> list[str]:
 
 
 def shared_sentence(report: StopReport) -> str:
-    """Return what "shared" means, where a brake of the table is."""
+    """Return a sentence that explains "shared"; empty if no brake of the table is shared."""
     if not any(p.axis is not None and p.axis.shared for p in report.peaks):
         return ""
     return (
@@ -698,7 +698,7 @@ def shared_sentence(report: StopReport) -> str:
 
 
 def energy_rows(report: StopReport) -> list[tuple[str, str]]:
-    """Return the energies of a stop, J, as words and cells."""
+    """Return the energies of a stop, J, as pairs of label and cell."""
     largest = energy_scale(report)
     return [(words, shown(value, largest)) for words, value in report.energies.labelled]
 
@@ -712,7 +712,7 @@ def _energies(report: StopReport, width: int) -> Iterator[Line]:
 
 
 def tool_words(choice: ToolChoice) -> tuple[str, str]:
-    """Return of which point the way is, and whether somebody named it."""
+    """Return the tool point, and "given" or the reason for its choice."""
     return choice.place, f"not given: {choice.reason}" if choice.reason else "given"
 
 
@@ -742,26 +742,26 @@ def distance_lines(distance: Distance, width: int = PLAIN_WIDTH) -> Iterator[Lin
         yield Line(f"  {distance.stop.file}, SHA-256 {distance.stop.sha256}")
 
 
-# Tolerance bounds as text: shares as percent, values rounded up, and what is missing for a bound.
+# Tolerance bounds as text: shares as percent, values rounded up, and reasons for missing bounds.
 
 
 def percent(share: float) -> str:
-    """Return a share with all its nines, never rounded up: 99.9 %."""
+    """Format a share as percent with up to ten digits, such as 99.9 %, so that nines are not rounded up."""
     return f"{100 * share:.10g} %"
 
 
 def lower_percent(share: float) -> str:
-    """Return a computed share, rounded down to a tenth of a percent."""
+    """Format a computed share as percent, rounded down to a tenth."""
     return f"{int(1000 * share + 1e-9) / 10:g} %"
 
 
 def bounded(bound: ToleranceBound, size: float, unit: str) -> str:
-    """Return a bound of measured values as a clause, or of which share the largest one is a bound.
+    """Return a clause with a bound of measured values, or else with the share that the largest value bounds.
 
     Parameters
     ----------
     size : float
-        Of the unit in which it is told.
+        Factor from SI to ``unit``.
     """
     assert bound.largest is not None
     share, value = percent(bound.share), bound.value
@@ -777,7 +777,7 @@ def bounded(bound: ToleranceBound, size: float, unit: str) -> str:
 
 
 def missing_sentence(bound: ToleranceBound, what: str = "stop") -> str:
-    """Return why there is no finite bound, and what would give one; empty where there is one."""
+    """Return why there is no finite bound, with the number of stops required for one; empty if there is one."""
     goal = f"a bound of {percent(bound.share)} with {percent(bound.confidence)} confidence"
     if not bound.rank:
         sentence = f"{goal} needs {counted(bound.required, what)}, and there are {bound.count}"

@@ -1,1 +1,1 @@
-"""The PyBullet window: verdicts, sliders, replays."""
+"""The PyBullet window with verdicts, sliders and replays."""

@@ -1,4 +1,4 @@
-"""Sliders and buttons over the view, for mouse and keys: PyBullet's own come only with all its panels."""
+"""Texts, sliders and buttons in the view, for mouse and keys; PyBullet's own sliders need all its panels."""
 
 from __future__ import annotations
 
@@ -18,50 +18,50 @@ from mbplugin.report.picture.picture import PALETTE
 from mbplugin.visualization.render import LONGEST, labelled
 
 _TEXT_INK = (0.1, 0.12, 0.15)
-#: From the left, from above, from below, pixels.
+#: Margins of texts from the left, top and bottom edges, pixels.
 _LEFT, _TEXT_TOP, _BOTTOM = 24, 36, 24
 _SIZE = 1.1
-#: Length of the stroke of colour before a line of the legend and its room, and its width, pixels.
+#: Colour stroke of a legend line: its length, the indent of the text, and the line width, pixels.
 _STROKE, _ROOM, _THICK = 16, 24, 8
-#: Title and status stand above, the legend below.
+#: Blocks at the top (title, status) and at the bottom (legend).
 _ABOVE_ALL, _BELOW_ALL = ("title", "status"), "legend"
-#: How long names wait while the robot moves, s: many texts take PyBullet long.
+#: Interval between updates of labels while the robot moves, s: PyBullet is slow with many texts.
 _WAIT = 0.4
-#: A line: where it begins, pixels, its text and the key of its colour.
+#: A line of text: x and y of its start, pixels, the text, and the key of its colour.
 _Row = tuple[float, float, str, str]
-#: Width and left edge from the right of the window, top, height of a row, of the track below its name, pixels.
+#: Controls, pixels: width, left edge from the right of the window, top, row height, track below its name.
 WIDTH, _FROM_RIGHT, _TOP, _ROW, _TRACK = 220, 250, 40, 44, 14
-#: In lower rows the track stands behind its name: from which height on, its left edge, its width, its height over
-#: the line of the text; and the height of a row that a text of full size needs, pixels.
+#: Rows lower than ``_ROOMY`` have the track to the right of the name: its left edge, width, and height above
+#: the baseline. ``_LETTERS`` is the row height for text of full size. All in pixels.
 _ROOMY, _BEHIND, _SHORT, _RAISED, _LETTERS = 34, 180, 60, 4, 16
-#: Half the height of a thumb, and how far beside a track a press still counts, pixels.
+#: Half the height of a thumb, and distance beside a track within which a press still counts, pixels.
 _THUMB, _BESIDE = 8, 14
-#: Characters of a name before its track is short, and then.
+#: Maximum length of a name, characters: with full rows, and with low rows.
 _NAME, _SHORT_NAME = 24, 13
 _INK, _CHOSEN, _RAIL = (0.1, 0.12, 0.15), (0.0, 0.45, 0.7), (0.6, 0.65, 0.7)
-#: Part of its range that a slider moves by a key.
+#: Fraction of its range by which a key moves a slider.
 _STEP = 0.01
 _TEXT = 1.0
-#: Kind of an event of the mouse that is no motion.
+#: Event type of a mouse button in PyBullet, as opposed to a mouse motion.
 _BUTTON_EVENT = 2
-#: How far before the camera texts hang, beside the distance to the robot.
+#: Distance of texts from the camera, relative to its distance from the robot.
 _BEFORE = 0.25
 #: Width of a letter and height of a line at text size 1.1, pixels.
 LETTER, LINE = 7.6, 21
-#: Of a label from its point, pixels: beside it, then above or below it, clear of its glyph and its arrows.
+#: Distance of a label from its point, pixels: to the side, and above or below, clear of its glyph and arrows.
 _NEAR, _FAR = 26, 44
 
 
-# Words in the window: PyBullet knows text only at points of the world, so it is moved with the camera.
+# Text in the window: PyBullet can only put text at points of the world, so texts move with the camera.
 
 
 class TextOverlay:
-    """Texts in a window: lines at its edges, and names beside joints that overlap nothing.
+    """Texts in a window: lines at its edges, and joint labels that do not overlap.
 
     Parameters
     ----------
     bullet : module
-        pybullet.
+        The imported ``pybullet``.
     """
 
     def __init__(self, bullet: ModuleType, client: int, seen: Picture) -> None:
@@ -76,17 +76,17 @@ class TextOverlay:
         self._written = 0.0
 
     def write(self, **blocks: Sequence[tuple[str, str]]) -> None:
-        """Write title, status or legend, each line with the key of its colour (empty: ink)."""
+        """Write the blocks title, status or legend; each line has the key of its colour (empty: dark text)."""
         for block, lines in blocks.items():
             self._lines[block] = [(plain(text), key) for text, key in lines]
         self._place(Screen.of(self.bullet, self.client))
 
     def pose(self, poses: BodyPoses) -> None:
-        """Let names go with the bodies."""
+        """Move the labels with the bodies; :meth:`follow` redraws them."""
         self.poses, self._moved = poses, True
 
     def follow(self, screen: Screen) -> None:
-        """Move the texts when the camera has come to rest somewhere else, or the robot has moved."""
+        """Redraw the texts once the camera has come to rest at a new view, or the robot has moved."""
         rested = screen == self._screen and screen != self._placed
         if rested or (self._moved and time.monotonic() - self._written > _WAIT):
             self._place(screen)
@@ -118,7 +118,7 @@ class TextOverlay:
         self._ids, self._shown = self._ids[: len(rows)], rows
 
     def _colour_legend(self, screen: Screen) -> None:
-        """Draw the colours of the legend before its lines, which are ink: light letters cannot be read on white."""
+        """Draw a colour stroke before each legend line; its text is dark, as light text is illegible on white."""
         legend = list(enumerate(reversed(self._lines.get(_BELOW_ALL, []))))
         for n, (k, key) in enumerate((k, key) for k, (_, key) in legend if key):
             *colour, alpha = PALETTE[key].rgba
@@ -135,7 +135,7 @@ class TextOverlay:
             self._strokes[n : n + 1] = [int(id)]
 
     def _edges(self, screen: Screen) -> Iterator[_Row]:
-        """Yield the lines at the edges."""
+        """Yield the lines at the edges of the window."""
         below = self._lines.get(_BELOW_ALL, [])
         above = [line for name in _ABOVE_ALL for line in (*self._lines.get(name, []), ("", ""))]
         for k, (text, key) in enumerate(reversed(below)):
@@ -145,7 +145,7 @@ class TextOverlay:
                 yield _LEFT, _TEXT_TOP + k * LINE, text, key
 
     def _names(self, screen: Screen, taken: list[Box]) -> Iterator[_Row]:
-        """Yield the names of joints for which there is room; ``taken`` is where other lines are."""
+        """Yield the joint labels that fit; ``taken`` are the boxes of other lines."""
         within = Box(_LEFT, 0.0, screen.width - WIDTH - 2 * _LEFT, screen.height - _BOTTOM / 2)
         middle = screen.pixel(self.seen.center_W) or (0.5 * screen.width, 0.5 * screen.height)
         boxes = list(taken)
@@ -161,7 +161,7 @@ class TextOverlay:
 
 @dataclass
 class _Control:
-    """A slider, or a button, whose value is how often it was pressed."""
+    """A slider, or a button whose value is its number of presses."""
 
     name: str
     lower: float
@@ -177,7 +177,7 @@ class Controls:
     Parameters
     ----------
     bullet : module
-        pybullet.
+        The imported ``pybullet``.
     """
 
     def __init__(self, bullet: ModuleType, client: int) -> None:
@@ -192,11 +192,11 @@ class Controls:
         return len(self._all) - 1
 
     def read(self, number: int) -> float:
-        """Return where a slider stands, or how often a button was pressed."""
+        """Return the value of a slider, or the number of presses of a button."""
         return self._all[number].value
 
     def follow(self, screen: Screen) -> None:
-        """Take what mouse and keys have done, and draw what has changed on a screen."""
+        """Process mouse and keyboard events, and redraw the controls that changed."""
         changed = set()
         for event in self.bullet.getMouseEvents(physicsClientId=self.client):
             changed |= self._mouse(screen, *event)
@@ -207,7 +207,7 @@ class Controls:
             self._draw(screen, number)
 
     def _mouse(self, screen: Screen, kind: int, x: float, y: float, button: int, state: int) -> set[int]:
-        """Return the numbers of the controls that an event of the mouse changes."""
+        """Handle a mouse event, and return the numbers of the controls to redraw."""
         if kind == _BUTTON_EVENT and button == 0:
             if state & self.bullet.KEY_WAS_RELEASED:
                 self._dragged = -1
@@ -223,7 +223,7 @@ class Controls:
         return self._to(screen, x) if self._dragged >= 0 else set()
 
     def _to(self, screen: Screen, x: float) -> set[int]:
-        """Put the slider that is dragged to a pixel."""
+        """Move the dragged slider to x, pixels, and return its number; none for a button."""
         control = self._all[self._dragged]
         if control.button:
             return set()
@@ -233,7 +233,7 @@ class Controls:
         return {self._dragged}
 
     def _keys(self, events: Mapping[int, int]) -> set[int]:
-        """Return the numbers of the controls that keys change: arrows choose and move, Enter and space press."""
+        """Handle keys, and return the controls to redraw: up/down select, left/right move, Enter and space press."""
         bullet, before = self.bullet, self._chosen
         if not self._all or not events:
             return set()
@@ -261,12 +261,12 @@ class Controls:
         return self._row(screen) >= _ROOMY
 
     def _track(self, screen: Screen) -> tuple[float, float]:
-        """Return left edge and width of all tracks."""
+        """Return the left edge and the width of the tracks, pixels."""
         left = self._left(screen)
         return (left, WIDTH) if self._is_roomy(screen) else (left + _BEHIND, _SHORT)
 
     def _at(self, screen: Screen, x: float, y: float) -> int:
-        """Return the number of the control at a pixel, -1 where there is none."""
+        """Return the number of the control at a pixel, −1 if there is none."""
         row = self._row(screen)
         above = _THUMB + 10 if self._is_roomy(screen) else _RAISED + row / 2
         number = int((y - _TOP + above) // row)
@@ -276,7 +276,7 @@ class Controls:
         return number if left - _BESIDE <= x <= left + width + _BESIDE else -1
 
     def _draw(self, screen: Screen, number: int) -> None:
-        """Draw a control, in the place of what was drawn of it before."""
+        """Draw a control, replacing its earlier drawing."""
         control, roomy, row = self._all[number], self._is_roomy(screen), self._row(screen)
         y = _TOP + number * row
         colour = _CHOSEN if number == self._chosen else _INK
@@ -336,7 +336,7 @@ class Controls:
         )
 
 
-# Where pixels of the window are in the world, where points of the world are seen, and where labels have room.
+# Conversion between pixels of the window and points of the world, and placement of labels.
 
 
 @dataclass(frozen=True)
@@ -356,7 +356,7 @@ class Screen:
         return cls(state[0], state[1], tuple(state[2]), tuple(state[3]), state[10])
 
     def point(self, x: float, y: float) -> Array:
-        """Return the point (3,) of the world that is seen at a pixel, before everything else."""
+        """Return the point (3,) of the world at a pixel, close to the camera in front of the robot."""
         V, P = self._matrices()
         depth = _BEFORE * self.distance
         p_K = np.array(
@@ -369,7 +369,7 @@ class Screen:
         return np.asarray(V[:3, :3].T @ (p_K - V[:3, 3]))
 
     def pixel(self, p_W: Array) -> tuple[float, float] | None:
-        """Return where the point ``p_W`` (3,) of the world is seen, pixels; None behind the camera."""
+        """Project the point ``p_W`` (3,) of the world to pixels; None behind the camera."""
         V, P = self._matrices()
         p_K = V[:3, :3] @ p_W + V[:3, 3]
         if p_K[2] > -1e-9:
@@ -378,7 +378,7 @@ class Screen:
         return float(0.5 * (1 + x) * self.width), float(0.5 * (1 - y) * self.height)
 
     def _matrices(self) -> tuple[Array, Array]:
-        """Return view and projection, (4, 4) each."""
+        """Return the view and the projection matrix, (4, 4) each."""
         return np.array(self.view).reshape(4, 4).T, np.array(self.projection).reshape(4, 4).T
 
 
@@ -391,7 +391,7 @@ class Box(NamedTuple):
     bottom: float
 
     def meets(self, other: Box) -> bool:
-        """Whether two rectangles have a pixel in common."""
+        """Whether two rectangles overlap."""
         return (
             self.left < other.right
             and other.left < self.right
@@ -401,16 +401,16 @@ class Box(NamedTuple):
 
 
 def box_of(text: str, x: float, y: float) -> Box:
-    """Return the rectangle of a line of text whose baseline begins at a pixel."""
+    """Return the rectangle of a line of text whose baseline starts at (x, y), pixels."""
     return Box(x, y - 0.8 * LINE, x + LETTER * len(text), y + 0.2 * LINE)
 
 
 def room_for(
     text: str, at: tuple[float, float], taken: Iterable[Box], within: Box, middle: tuple[float, float]
 ) -> Box | None:
-    """Return a rectangle for a label near a pixel that meets none that is taken; None where there is none.
+    """Return a free rectangle within ``within`` for a label near the pixel ``at``; None if there is none.
 
-    Places away from the ``middle`` of the robot, a pixel, come first: they are the emptier ones.
+    Positions away from the ``middle`` of the robot, a pixel, come first, as there is more space.
     """
     x, y = at
     wide = LETTER * len(text)
@@ -435,6 +435,6 @@ def room_for(
 
 
 def plain(text: str) -> str:
-    """Return a text in the letters that PyBullet's font has."""
+    """Return a text reduced to ASCII, the characters of PyBullet's font."""
     known = visible(text).replace("×", "x").replace("·", ".").replace("–", "-").replace("…", "...")
     return known.encode("ascii", errors="replace").decode()

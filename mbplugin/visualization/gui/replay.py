@@ -1,4 +1,4 @@
-"""The process of a window, run isolated, with a pickled request on its input: a replay, or sliders."""
+"""The isolated process of a window: reads a pickled request from its input, then shows a replay or sliders."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from mbplugin.report.picture import ReactionArrow
 
 _BUTTONS = ("pause / play", "step >", "< step", "to the start")
-#: Range of the speed, beside that at first.
+#: Range of the speed slider, relative to the initial speed.
 _SLOWER, _FASTER = 0.1, 4.0
-#: How long the end is seen, and between two texts of the clock, s.
+#: Pause at the end of the replay, and interval between updates of the clock text, s.
 _REST, _CLOCK = 1.0, 0.5
 
-#: What is off: panels with previews of pictures, shadows, dragging with the mouse, single letters as commands.
+#: Features switched off: image preview panels, shadows, mouse dragging, one-letter keyboard commands.
 _OFF = (
     "COV_ENABLE_RGB_BUFFER_PREVIEW",
     "COV_ENABLE_DEPTH_BUFFER_PREVIEW",
@@ -44,7 +44,7 @@ _OFF = (
 
 
 def main() -> None:
-    """Show the window that the input asks for; the first output is that it is open."""
+    """Show the requested window; once it is open, the first status line is written."""
     status_lines = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)
     try:
@@ -52,7 +52,7 @@ def main() -> None:
     except Exception:
         traceback.print_exc()
         sys.stderr.flush()
-        # PyBullet's threads would go on
+        # PyBullet's threads would keep the process running
         os._exit(BUG)
 
 
@@ -73,11 +73,11 @@ def _run(window: Window, status_lines: IO[bytes]) -> None:
     pybullet.disconnect(client)
 
 
-# The window with a replay: pause, steps, speed, again from the start.
+# The window with a replay: pause, single steps, speed, back to the start.
 
 
 def play(shown: DebugWindow, replay: Replay, loop: bool) -> None:
-    """Replay until the window is closed, or once."""
+    """Play a replay once, or in a loop until the window is closed."""
     speed = shown.slider("speed, of real time", _SLOWER * replay.speed, _FASTER * replay.speed, replay.speed)
     buttons = {name: shown.slider(name, 1, 0, 0) for name in _BUTTONS}
     pressed = {name: shown.read(handle) for name, handle in buttons.items()}
@@ -107,7 +107,7 @@ def play(shown: DebugWindow, replay: Replay, loop: bool) -> None:
 
 
 class Clock:
-    """Where in a replay we are."""
+    """The current time of a replay."""
 
     def __init__(self, replay: Replay) -> None:
         self._time = replay.time
@@ -117,23 +117,23 @@ class Clock:
 
     @property
     def frame(self) -> int:
-        """The pose that is seen."""
+        """Index of the current pose."""
         return int(np.clip(np.searchsorted(self._time, self._now + 1e-9) - 1, 0, len(self._time) - 1))
 
     @property
     def at_end(self) -> bool:
-        """Whether it is the last one."""
+        """Whether the current pose is the last one."""
         return self.frame == len(self._time) - 1
 
     def tick(self, speed: float) -> None:
-        """Go on by the time that has passed, so many times as fast."""
+        """Advance by the real time elapsed since the last call, times ``speed``, unless paused."""
         now = time.monotonic()
         if not self.paused:
             self._now = min(self._now + (now - self._last) * speed, float(self._time[-1]))
         self._last = now
 
     def press(self, button: str) -> None:
-        """Do what a button says; a step is one pose, and pauses."""
+        """Handle a button; a step moves by one pose and pauses."""
         if button == "pause / play":
             self.paused = not self.paused
         elif button == "to the start":
@@ -150,11 +150,11 @@ def _rest(shown: DebugWindow) -> None:
         shown.tick()
 
 
-# The window with sliders: one coordinate is prescribed, the others follow; p is shown at every pose.
+# The window with sliders: one coordinate is driven, the others follow; p is displayed at every pose.
 
 
 def lead(shown: DebugWindow, analysis: Analysis) -> None:
-    """Let sliders move the robot until the window is closed."""
+    """Move the robot along its constraint manifold by sliders until the window is closed."""
     mech = analysis.mechanism
     view = View(mech, analysis.q, plane_columns(analysis.planar), analysis.tolerance)
     manifold = Manifold(view, analysis.structural_redundancy)
@@ -180,7 +180,7 @@ def lead(shown: DebugWindow, analysis: Analysis) -> None:
             why = f"{name} stays at {values[k]:.4g}: {followed.stopped}" if followed.stopped else ""
             shown.board.write(status=status_lines(manifold.verdict_at(q), why))
         if moved and not stale:
-            # those of another pose say nothing here
+            # arrows of an earlier pose are wrong here
             shown.redraw_arrows(())
         elif stale and not moved:
             shown.redraw_arrows(arrows_at(shown, analysis, q))
@@ -188,14 +188,14 @@ def lead(shown: DebugWindow, analysis: Analysis) -> None:
 
 
 def arrows_at(shown: DebugWindow, analysis: Analysis, q: Array) -> tuple[ReactionArrow, ...]:
-    """Return the reactions at rest at a pose q (nq,); none where the mechanism has no equilibrium there."""
+    """Return the arrows of the reactions at rest at a pose q (nq,); empty if they cannot be computed."""
     model = shown.window.model
     reactions = None if model is None else reactions_at(model, q, analysis.tolerance, analysis.planar)[0]
     return () if reactions is None else reaction_arrows(reactions)
 
 
 def status_lines(verdict: PoseVerdict, why: str = "") -> list[tuple[str, str]]:
-    """Return the lines that are shown at a pose, each with the key of its colour."""
+    """Return the status lines of a pose, each with the key of its colour."""
     p = verdict.degree_of_redundancy
     lines = [(f"p = {p}, rank {verdict.rank}", "non-unique" if p else "unique")]
     lines.append(("singular pose", "non-unique") if verdict.singular else ("", ""))

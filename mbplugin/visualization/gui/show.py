@@ -1,4 +1,4 @@
-"""The PyBullet window: a robot coloured by result that can be moved, and replays of motions and stops."""
+"""The PyBullet window: a movable robot coloured by result, and replays of motions and stops."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 OPENED, ENDED = b"opened\n", b"ended\n"
 CLOSED_SENTENCE = "The window was closed."
 ENDED_SENTENCE = "The replay has reached its end."
-#: Exit code of an exception, which PyBullet does not use.
+#: Exit code after an exception; PyBullet does not use this code.
 BUG = 70
-#: What Xlib prints when its window is taken away.
+#: Messages of Xlib when its window is destroyed.
 _GONE = (b"(explicit kill or server shutdown)", b"fatal IO error")
-#: What to do without a window.
+#: Remedy if no window can be opened.
 _WITHOUT = "use --picture or --film (picture=… or film=… in Python), which need no window"
 #: How long PyBullet may take to close its window, s.
 _PATIENCE = 20
@@ -57,8 +57,8 @@ def show(
 ) -> str:
     """Show a robot coloured by result in a window, and return when it is closed.
 
-    Sliders move it along its constraint manifold; it shows redundancy p and rank at every pose. A motion or
-    a stop is replayed; :func:`replay` has the options of that.
+    Sliders move it along its constraint manifold; the window displays the redundancy p and the rank at every
+    pose. A motion or a stop is replayed; :func:`replay` has further options.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ def show(
     result : Analysis, Trajectory or StopReport, optional
         Verdicts and a pose (rad, m), or a motion; by default the scene is analyzed.
     reactions : Reactions, optional
-        Drawn as arrows; by default those under the loads of the scene at rest, if there is an equilibrium.
+        Drawn as arrows; by default the reactions at rest under the loads of the scene, if it has an equilibrium.
     picture : path, optional
         Draw into this ``.png`` or ``.jpg`` instead of opening a window.
     size : tuple of int, optional
-        Of the picture, pixels.
+        Width and height of the picture, pixels.
     camera : tuple of float
-        Of the picture: yaw and pitch (degrees) and distance (m), as far as they are given.
+        Yaw and pitch (degrees) and distance (m) of the picture's camera; missing ones are chosen.
 
     Returns
     -------
@@ -114,18 +114,18 @@ def replay(
     ----------
     mech : path, PyBullet client, Scene or Mechanism
     motion : Trajectory, StopReport or path
-        Or a motion that was saved as ``.npz`` or ``.csv``.
+        A path names a motion saved as ``.npz`` or ``.csv``.
     speed : float, optional
-        Relative to real time; by default such that the replay lasts 3 to 30 s.
+        Relative to real time; by default chosen so that the replay lasts 3 to 30 s.
     loop : bool
         Restart at the end; otherwise the window closes there.
     picture, film : path, optional
-        Draw the end into a ``.png`` or ``.jpg``, and the whole into a ``.gif`` or ``.mp4``, instead of
+        Draw the end into a ``.png`` or ``.jpg``, and the whole motion into a ``.gif`` or ``.mp4``, instead of
         opening a window.
     size : tuple of int, optional
-        Of picture and film, pixels.
+        Width and height of picture and film, pixels.
     camera : tuple of float
-        Of picture and film: yaw and pitch (degrees) and distance (m), as far as they are given.
+        Yaw and pitch (degrees) and distance (m) of the camera of picture and film; missing ones are chosen.
 
     Returns
     -------
@@ -151,20 +151,20 @@ def replay(
     ).sentence
 
 
-#: By the name of the command.
+#: :func:`show` under the name of its command.
 view = known_as(show, "view")
 
 
 @dataclass(frozen=True)
 class Viewed:
-    """What a view has come to.
+    """The outcome of a view.
 
     Parameters
     ----------
     outcome : "closed", "ended" or "written"
         The window was closed, a replay has reached its end, or files were written instead.
     notes : tuple of str
-        What is not shown as it is.
+        Differences between the drawing and the model.
     """
 
     outcome: str
@@ -173,7 +173,7 @@ class Viewed:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The outcome as one sentence."""
         if self.outcome != "written":
             return CLOSED_SENTENCE if self.outcome == "closed" else ENDED_SENTENCE
         sentence = f"{' and '.join(self.files)} written"
@@ -197,7 +197,7 @@ def open_or_draw(
     labels: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Viewed:
-    """Return how the window ended in which a scene or a replay was shown, or which files were written.
+    """Show a scene or a replay in a window, or draw it into files, and return the outcome.
 
     Parameters are those of :func:`show` and :func:`replay`, and of :func:`mbplugin.analyze`.
     """
@@ -225,9 +225,9 @@ def open_or_draw(
 
 
 def seen_at_rest(mech: Scene | Mechanism, analysis: Analysis, reactions: Reactions | None = None) -> Picture:
-    """Return the drawing at the closed pose of an analysis, with reactions where they can be had."""
+    """Return the drawing at the closed pose of an analysis, with reactions if they can be computed."""
     if reactions is None:
-        # a mechanism that cannot rest under its loads has no arrows
+        # a mechanism without an equilibrium under its loads has no arrows
         reactions, _ = reactions_at_rest(mech, analysis)
     return whole_picture(mech, analysis=analysis, reactions=reactions, q=analysis.q)
 
@@ -235,40 +235,39 @@ def seen_at_rest(mech: Scene | Mechanism, analysis: Analysis, reactions: Reactio
 def seen_in_motion(
     mech: Scene | Mechanism, made: Replay, planar: str | None = None, tolerance: float | None = None
 ) -> Picture:
-    """Return the drawing at the start of a replay, judged there where that can be done."""
+    """Return the drawing at the start of a replay, with verdicts if that pose can be analyzed."""
     analysis, _ = judged(mech, made.q[0], planar, made.tolerance if tolerance is None else tolerance)
     return whole_picture(mech, analysis=analysis, q=made.q[0])
 
 
 def title_of(seen: Picture, analysis: Analysis) -> tuple[str, ...]:
-    """Return the lines that stand above a picture at rest."""
+    """Return the title lines of a picture at rest."""
     p = analysis.degree_of_redundancy
     sentence = f"{counted(p, 'redundant constraint')}, {analysis.mobility.words}"
     return (seen.mechanism.name, sentence + (", singular pose" if analysis.singular_pose else ""))
 
 
-# A window in a process of its own: closing PyBullet's window ends its process with exit code 1.
+# A window has a separate process, as closing PyBullet's window ends its process with exit code 1.
 #
-# The process tells on what was its standard output when the window is open and when it has ended by
-# itself; everything else that is printed there, by PyBullet, is kept for the case that it dies. It is not a
-# child
-# of :mod:`mbplugin.processes.foreign`: it has no limits, and no answer follows its one request.
+# The process writes to its original standard output when the window is open and when a replay has ended.
+# All other output, that of PyBullet, is collected in case the process crashes. It is not a child
+# of :mod:`mbplugin.processes.foreign`: it has no limits, and its one request gets no answer.
 
 
 @dataclass(frozen=True, eq=False)
 class Window:
-    """What a window is to show.
+    """The request for a window.
 
     Parameters
     ----------
     analysis : Analysis, optional
-        Makes sliders that move the robot.
+        The robot is moved by sliders from the pose of this analysis.
     replay : Replay, optional
-        Moves it instead.
+        Shown instead of sliders.
     loop : bool
-        Whether a replay begins again.
+        Whether the replay restarts at its end.
     model : Scene or Mechanism, optional
-        Whose reactions at rest are drawn at every pose of the sliders.
+        Its reactions at rest are drawn at every pose of the sliders.
     """
 
     seen: Picture
@@ -280,12 +279,12 @@ class Window:
 
 
 def in_window(window: Window) -> str:
-    """Show a window until it is closed, and return in a sentence how it ended.
+    """Show a window until it is closed or its replay ends, and return a sentence that says which.
 
     Raises
     ------
     MbPluginError
-        No window can be opened, or PyBullet has died.
+        No window can be opened, or the process was ended by a signal.
     RuntimeError
         Any other exception in the process, with its traceback.
     """
@@ -300,7 +299,7 @@ def in_window(window: Window) -> str:
             status_lines = _talk(process, pickle.dumps(window))
             _wait(process)
         except BaseException:
-            # whoever interrupts us does not want the window either
+            # an interrupt closes the window too
             process.kill()
             process.wait()
             raise
@@ -311,7 +310,7 @@ def in_window(window: Window) -> str:
 
 
 def _talk(process: subprocess.Popen[bytes], request: bytes) -> set[bytes]:
-    """Hand over the request, and return the messages of the process after its last one."""
+    """Send the request, and return the status lines of the process up to its last one."""
     assert process.stdin is not None and process.stdout is not None
     try:
         with process.stdin:
@@ -335,7 +334,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 
 def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
-    """Return how the window ended, from the messages of the process and its exit code."""
+    """Return the sentence for the status lines and the exit code of the process; raise after a failure."""
     if code == BUG:
         text = _all_of(printed).decode(errors="replace")
         raise RuntimeError(f"in the process with the window:\n{text[text.rfind('Traceback') :]}")
@@ -347,7 +346,7 @@ def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
             expected="a display with OpenGL 3",
             remedy=_WITHOUT,
         )
-    # closed by whoever looks at it, PyBullet's threads may still fall over each other on their way out
+    # after the user closes the window, PyBullet's threads may crash while they shut down
     if code < 0 and not any(words in _all_of(printed) for words in _GONE):
         raise MbPluginError(
             f"the process with the window ended by signal {signal.Signals(-code).name}",

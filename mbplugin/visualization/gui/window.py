@@ -1,4 +1,4 @@
-"""A window of PyBullet with a robot in it: what is drawn, its controls and texts."""
+"""A PyBullet window with a robot, its surfaces, controls and texts."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from mbplugin.visualization.scene_view import (
 )
 
 SIZE = (1280, 760)
-#: Of the distance for pictures: the window has a wider angle.
+#: Camera distance relative to that of pictures, as the window has a wider field of view.
 _NEARER = 0.75
-#: Time between two looks at sliders and buttons, s.
+#: Polling interval of sliders and buttons, s.
 PAUSE = 0.02
 
 
@@ -38,7 +38,7 @@ class DebugWindow:
     Parameters
     ----------
     bullet : module
-        pybullet.
+        The imported ``pybullet``.
     """
 
     def __init__(self, bullet: ModuleType, client: int, window: Window) -> None:
@@ -71,20 +71,20 @@ class DebugWindow:
         )
 
     def tick(self) -> None:
-        """Wait a little; controls follow mouse and keys, texts the camera."""
+        """Wait for one polling interval, then update controls from mouse and keys, and texts from the camera."""
         time.sleep(PAUSE)
         screen = Screen.of(self.bullet, self.client)
         self.controls.follow(screen)
         self.board.follow(screen)
 
     def pose(self, q: Array) -> None:
-        """Move the robot and its names to coordinates q (nq,)."""
+        """Move the robot and its labels to coordinates q (nq,)."""
         poses = forward(self.window.seen.mechanism, q)
         self.stage.place(poses)
         self.board.pose(poses)
 
     def redraw_arrows(self, arrows: tuple[ReactionArrow, ...]) -> None:
-        """Draw reaction arrows in the place of those that are drawn; none leaves none."""
+        """Replace the drawn reaction arrows; an empty tuple removes them all."""
         self.stage.remove(self.arrows)
         surfaces = arrow_surfaces(replace(self.window.seen, arrows=arrows))
         self.arrows = self.stage.draw(surfaces) if arrows else ()
@@ -94,11 +94,11 @@ class DebugWindow:
         return self.controls.slider(name, lower, upper, start)
 
     def read(self, slider: int) -> float:
-        """Return where a slider stands, or how often a button was pressed."""
+        """Return the value of a slider, or the number of presses of a button."""
         return self.controls.read(slider)
 
     def _beside(self) -> list[Surface]:
-        """Return the surfaces beside the robot."""
+        """Return the surfaces besides the robot: arrows, or the path and ghosts of a replay."""
         seen, replay = self.window.seen, self.window.replay
         if replay is None:
             return list(arrow_surfaces(seen))

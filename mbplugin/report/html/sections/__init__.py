@@ -1,1 +1,1 @@
-"""The sections of a chapter, one per kind of value."""
+"""The sections of a chapter, one for each kind of result."""

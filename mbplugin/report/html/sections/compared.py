@@ -1,4 +1,4 @@
-"""The comparison with PyBullet: the verdict, the order of convergence, every compared quantity."""
+"""Comparisons with PyBullet, with another model, between engines, and with an earlier report."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ if TYPE_CHECKING:
     from mbplugin.model.scene import Origin
 
 _HEADS = ("quantity", "of", "deviation", "bound", "unit", "error at each step", "orders", "at [s]", "verdict")
-#: Coordinates whose curves are drawn: those that move most.
+#: Maximum number of coordinates with curves; those that move most are drawn.
 _DRAWN = 5
 _MOST = 500
-#: Differences that somebody reads; all are in the JSON.
+#: Maximum number of differences shown; all are in the JSON.
 _DIFF_MOST = 200
-#: Joints that somebody reads; all are in the JSON.
+#: Maximum number of joints shown; all are in the JSON.
 _ENGINES_MOST = 100
 
 
 def agreement_section(chapter: Chapter) -> Html | None:
-    """Return the section."""
+    """Return the section on the comparison with PyBullet: orders, errors, curves and compared quantities."""
     found = chapter.agreement
     if found is None:
         return None
-    # what has moved comes before what only stands, what disagrees before what agrees
+    # disagreeing rows first, then rows with errors by step before those without motion
     rows = sorted(found.rows, key=lambda row: (row.agrees, not row.errors))
     parted = [row for row in rows if row.errors or not row.agrees]
     still = [row for row in rows if not row.errors and row.agrees]
@@ -81,7 +81,7 @@ def agreement_section(chapter: Chapter) -> Html | None:
 
 
 def _checks(found: Agreement) -> Html:
-    """Return the checks for and against each motion."""
+    """Return the table of checks of each motion by itself."""
     rows = [
         element(
             "tr",
@@ -127,7 +127,7 @@ def _table(rows: Sequence[Row], decided: bool = True) -> Html:
 
 
 def _row(row: Row, decided: bool) -> Html:
-    """Return a row; where nothing can be extrapolated, a deviation within its wide bound is no agreement."""
+    """Return a row; without an extrapolation (``decided`` False), a deviation within its bound is undecided."""
     within = "agrees" if decided or not row.errors else "undecided"
     cells = (
         row.quantity,
@@ -174,11 +174,11 @@ def _errors(found: Agreement) -> Iterator[Curve]:
             yield Curve(row.element, np.log10(found.steps), np.log10(row.errors))
 
 
-# What differs between two models, and what was normalised.
+# Differences between two models, and normalisations.
 
 
 def diff_section(chapter: Chapter) -> Html | None:
-    """Return a row for each difference, with its probable cause."""
+    """Return the section on two models, with a row for each difference and its probable cause."""
     found = chapter.difference
     if found is None:
         return None
@@ -202,7 +202,7 @@ def diff_section(chapter: Chapter) -> Html | None:
 
 
 def _short(place: Origin) -> str:
-    """Return a place without the folders of its file, which the record has."""
+    """Return a location with the bare file name; the record has the folders."""
     return str(replace(place, file=Path(place.file).name))
 
 
@@ -215,11 +215,11 @@ def _rows(found: Difference) -> Iterator[Html]:
     yield element("tr", [data_cell(cell) for cell in cells], class_="warn")
 
 
-# The joint forces of several engines side by side: what is determined, and what differs.
+# The joint forces of several engines side by side, marked as determined or not, and as agreeing or not.
 
 
 def engines_section(chapter: Chapter) -> Html | None:
-    """Return a row for each component of each joint, those that the rigid model leaves open marked."""
+    """Return the section on several engines, with a row for each component; undetermined ones are marked."""
     found = chapter.side_by_side
     if found is None:
         return None
@@ -253,11 +253,11 @@ def _engines_rows(joint: JointWrench, names: list[str]) -> Iterator[Html]:
         )
 
 
-# What differs from an earlier report.
+# Differences from an earlier report.
 
 
 def against_section(chapter: Chapter) -> Html | None:
-    """Return the inputs that are not the same, and a row for each key whose values differ."""
+    """Return the section on an earlier report: inputs that differ, and a row for each key with differing values."""
     comparison = chapter.comparison
     if comparison is None:
         return None

@@ -1,4 +1,4 @@
-"""The findings, to be filtered by severity, code and words."""
+"""The findings with a filter by severity, code and text; groups, rank decision, record, rules and terms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mbplugin.report.terms import TERMS, Term, term_of
 from mbplugin.report.text.lint import reasons
 
 _HEADS = ("members", "reaction", "components", "resultant", "effect on the assembly")
-#: What stands for no tolerance at all on an axis of powers of ten.
+#: Represents tolerance zero on a logarithmic axis.
 _LEAST = 1e-16
 _LINES = (
     *("serial number of the robot", "version of its controller", "place"),
@@ -31,14 +31,14 @@ _LINES = (
 )
 _TITLE = re.compile(r"([^\n]+)\n-{3,}(?:\n|$)")
 _LITERAL = re.compile(r"``(.+?)``", re.DOTALL)
-#: A head or the words below a number, without markup in it.
+#: A table head or the label of a number, without markup in it.
 _HEAD = re.compile(r"(<(th|dt)(?: [^<>]*)?>)([^<>]+)(</\2>)")
-#: A unit or an addition behind a term.
+#: A unit or an addition after a term.
 _BEHIND = re.compile(r"\s*[\[(].*$", re.DOTALL)
 
 
 def findings_section(chapter: Chapter) -> Html | None:
-    """Return the table of findings."""
+    """Return the section with the table of findings."""
     report = chapter.report
     if report is None:
         return None
@@ -120,7 +120,7 @@ def _rule_link(finding: Finding, linked: frozenset[str]) -> Html:
 
 
 def _shown(finding: Finding, chapter: Chapter) -> Html | None:
-    """Return a button that shows in the 3D view what the finding is about."""
+    """Return a button that highlights the elements of a finding in the 3D view; None if there are none."""
     analysis = chapter.verdicts
     if analysis is None or chapter.model is None or not (about := concerned(finding, analysis)):
         return None
@@ -162,7 +162,7 @@ def _value(value: object) -> str:
 
 
 def _placed(item: Mapping[str, object]) -> dict[str, object]:
-    """Return an entry whose file and line are one word: a page is read where the file is not."""
+    """Return an entry with file and line as one text with the bare file name, as a page is read elsewhere."""
     rest = {key: value for key, value in item.items() if key not in ("file", "line")}
     return rest | (
         {"at": f"({PurePath(str(item['file'])).name}:{item.get('line', 0)})"} if "file" in item else {}
@@ -173,7 +173,7 @@ def _placed(item: Mapping[str, object]) -> dict[str, object]:
 
 
 def groups_section(chapter: Chapter) -> Html | None:
-    """Return the three results for each group."""
+    """Return the section with the results for each group of constraints."""
     analysis = chapter.verdicts
     if analysis is None or not analysis.groups:
         return None
@@ -191,7 +191,7 @@ def groups_section(chapter: Chapter) -> Html | None:
 
 
 def dca_section(chapter: Chapter) -> Html | None:
-    """Return the steps of the divide-and-conquer test, where it was the method."""
+    """Return the section with the steps of the divide-and-conquer test, if that was the method."""
     analysis = chapter.verdicts
     if analysis is None or analysis.dca is None:
         return None
@@ -209,7 +209,7 @@ def _told(unique: bool | None) -> str:
     return "" if unique is None else "unique" if unique else "non-unique"
 
 
-# Which constraints and bodies a finding is about, for the 3D view.
+# The constraints and bodies of a finding, for the 3D view.
 
 
 class Concerned(NamedTuple):
@@ -223,10 +223,9 @@ class Concerned(NamedTuple):
 
 
 def concerned(finding: Finding, analysis: Analysis) -> Concerned:
-    """Return the elements that a finding names: its own, and those in its evidence.
+    """Return the constraints and bodies that a finding names, as its element or in its evidence.
 
-    A redundant constraint stands for its loop: where only one constraint is named and a self-stress loads
-    it, all that this self-stress loads is concerned.
+    A single constraint stands for its loops: if self-stresses load it, all constraints that they load are added.
     """
     mech = analysis.mechanism
     known = {c.name for c in mech.constraints()}
@@ -255,7 +254,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def decided_section(chapter: Chapter) -> Html | None:
-    """Return the reasons, and the plateaus of the count."""
+    """Return the section on the rank decision, with the redundancy over the tolerance as a chart."""
     analysis = chapter.verdicts
     if analysis is None:
         return None
@@ -269,7 +268,7 @@ def decided_section(chapter: Chapter) -> Html | None:
 
 def _plateaus(analysis: Analysis) -> Chart | None:
     plateaus = analysis.plateaus
-    # a count that is the same at every tolerance is a sentence, not a curve
+    # a count that does not depend on the tolerance needs no chart
     if len({p.degree_of_redundancy for p in plateaus}) < 2:
         return None
     edges = [max(p.start, _LEAST) for p in plateaus] + [max(plateaus[-1].stop, _LEAST)]
@@ -287,14 +286,14 @@ def _plateaus(analysis: Analysis) -> Chart | None:
     )
 
 
-# How the report was made, and on paper who signs it.
+# The record of the report, with signature lines on paper.
 
 
 def record_section(chapter: Chapter) -> Html | None:
-    """Return when, by which version and command, and from which files the report was made."""
+    """Return the section with the record: date, version, command and files."""
     if chapter.record is None:
         return None
-    # a stopping table is signed on its first page
+    # a stopping table has its signature lines on the first page
     return section(
         "Record",
         element("ul", [element("li", one) for one in record_facts(chapter.record)]),
@@ -303,21 +302,21 @@ def record_section(chapter: Chapter) -> Html | None:
 
 
 def signature_lines() -> Html:
-    """Return the lines to fill in on paper."""
+    """Return the lines to fill in and sign on paper."""
     return element("div", [element("span", line) for line in _LINES], class_="sign")
 
 
-# The rules of the findings of a page: what each does, why it matters, the remedy.
+# The documentation of the rules of a page's findings.
 
 
 def rule_codes(chapters: Iterable[Chapter]) -> frozenset[str]:
-    """Return the codes of the findings of all chapters that belong to a rule."""
+    """Return the codes of all findings of the chapters that are codes of registered rules."""
     found = {f.code for one in chapters if one.report is not None for f in one.report.findings}
     return frozenset(found & {rule.code for rule in rules()})
 
 
 def rules_section(chapters: tuple[Chapter, ...]) -> Html | None:
-    """Return the documentation of every rule that has a finding, each under ``#rule-CODE``."""
+    """Return the documentation of each rule that has a finding, with the anchor ``#rule-CODE``."""
     codes = rule_codes(chapters)
     if not codes:
         return None
@@ -341,7 +340,7 @@ def _rule(rule: Rule) -> Html:
 
 
 def _blocks(text: str) -> Iterator[Html]:
-    """Yield the paragraphs of a docstring; its underlined titles are headings."""
+    """Yield the paragraphs of a docstring; underlined titles become headings."""
     for block in text.split("\n\n"):
         if titled := _TITLE.match(block):
             yield element("h3", titled[1])
@@ -355,11 +354,11 @@ def _blocks(text: str) -> Iterator[Html]:
             yield element("p", [element("code", part) if k % 2 else part for k, part in enumerate(parts)])
 
 
-# The terms of a page: heads of tables and numbers that are one lead to its meaning at the end.
+# The terms of a page: table heads and labels that are terms link to their definitions at the end.
 
 
 def with_terms(body: Html) -> Html:
-    """Return markup in which heads that are terms are links, followed by what the terms mean."""
+    """Return markup with heads and labels that are terms as links, followed by the definitions of these terms."""
     used: set[Term] = set()
 
     def link(match: re.Match[str]) -> str:

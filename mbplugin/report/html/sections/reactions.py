@@ -1,4 +1,4 @@
-"""Unique and non-unique reactions, and the joint reactions."""
+"""Uniqueness of reactions, joint reactions, misfits, assumptions, self-stresses and remedies."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from mbplugin.report.record import (
 from mbplugin.report.text.reactions import family_title, relation_words, undetermined
 from mbplugin.stopping.scenario.scenario import assumed_brakes
 
-#: Rows that somebody reads; all are in the JSON.
+#: Maximum number of rows shown; all are in the JSON.
 _MOST = 500
 _MARKS = {"rigid": "", "stated": " *", "estimated": " ~"}
 _WORDS = {
     "stated": "* not determined by the rigid model; by the stated stiffness",
     "estimated": "~ not determined by the rigid model; by an estimate of stiffness",
 }
-#: Misfits of one loop that the page shows; the JSON has all.
+#: Maximum number of misfits shown for one loop; all are in the JSON.
 _MISFITS = 24
 
 
 def uniqueness_section(chapter: Chapter) -> Html | None:
-    """Return the verdict on every constraint, those that are not unique first."""
+    """Return the section with the verdict on each constraint, non-unique ones first."""
     analysis = chapter.verdicts
     if analysis is None or not analysis.constraints:
         return None
@@ -72,7 +72,7 @@ def _verdict(one: ConstraintVerdict) -> Sequence[Child]:
 
 
 def reactions_section(chapter: Chapter) -> Html | None:
-    """Return the table of wrenches, and of the forces of drives, wheels and couplings."""
+    """Return the section with the wrenches of joints, and the forces of drives, wheels and couplings."""
     result = chapter.reactions
     if result is None:
         return None
@@ -97,7 +97,7 @@ def reactions_section(chapter: Chapter) -> Html | None:
 
 
 def _actuation(result: Reactions) -> Iterator[Html]:
-    """Yield the forces of the actuators, and what they may share, where they were asked for."""
+    """Yield the actuator forces, if requested, and how non-unique ones may be shared."""
     if (found := result.actuation) is None:
         return
     rows = [
@@ -116,7 +116,7 @@ def _actuation(result: Reactions) -> Iterator[Html]:
 
 
 def _tolerances(result: Reactions) -> Iterator[Html]:
-    """Yield the deviations that stated tolerances cause, and the misfits that stated limits allow."""
+    """Yield the load deviations due to stated tolerances, and the misfits that stated limits allow."""
     if result.misfit_sigma:
         yield table(("component", "deviation"), deviation_rows(result)[:_MOST], caption=DEVIATIONS_TITLE)
     if result.limits:
@@ -128,7 +128,7 @@ def _tolerances(result: Reactions) -> Iterator[Html]:
 
 
 def _families(result: Reactions) -> Iterator[Html]:
-    """Yield what may have any value in a rigid model, and how the rest follows from it, folded up."""
+    """Yield for each family the undetermined components, with the equations of the others folded."""
     for family in result.families:
         follow = [element("li", relation_words(one)) for one in family.relations[:_MOST]]
         yield element("details", element("summary", family_title(family)), element("ul", follow))
@@ -181,11 +181,11 @@ def _legend(result: Reactions) -> Iterator[str]:
         yield f"Estimated: beam sections of {bodies}, of {result.estimated[0].material}."
 
 
-# What misfits of closing constraints cost, as tables.
+# Loads due to misfits of closing constraints, as tables.
 
 
 def misfits_section(chapter: Chapter) -> Html | None:
-    """Return the loads that a misfit of each closing component causes."""
+    """Return the section with the loads due to a misfit of each closing component."""
     if chapter.report is None or not chapter.report.misfits:
         return None
     return section(
@@ -220,7 +220,7 @@ def _misfits_row(effect: MisfitEffect) -> tuple[Child, ...]:
 
 
 def assumptions_section(chapter: Chapter) -> Html | None:
-    """Return the sentences, each once."""
+    """Return the section with all assumptions and notes, each once."""
     sentences = list(dict.fromkeys(said_in(_sentences(chapter), chapter.units)))
     if not sentences:
         return None
@@ -250,11 +250,11 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
         yield from chapter.moving.notes
 
 
-# Self-stresses that can be selected for the 3D view, and remedies.
+# Self-stresses, selectable for the 3D view, and remedies.
 
 
 def stresses_section(chapter: Chapter) -> Html | None:
-    """Return the self-stresses."""
+    """Return the section with the self-stresses."""
     analysis = chapter.verdicts
     if analysis is None or not analysis.self_stresses:
         return None
@@ -290,7 +290,7 @@ def _stress(k: int, stress: SelfStress) -> Html:
 
 
 def remedies_section(chapter: Chapter) -> Html | None:
-    """Return the proposed changes, each with its proof and lines to paste."""
+    """Return the section with the remedies, each with its proof and lines to paste."""
     analysis = chapter.verdicts
     if analysis is None or not (analysis.remedies or analysis.obstacles):
         return None

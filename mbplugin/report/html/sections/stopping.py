@@ -1,4 +1,4 @@
-"""A stop: joint by joint, the tool, the largest loads, the energies."""
+"""A stop (joints, tool, largest loads, energies), worst stops, a calibration, a sweep and a separation distance."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ if TYPE_CHECKING:
     from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 460, 130, 24, 22, 14, 40
-#: Joints that are shown, those that move longest.
+#: Maximum number of joints in the figure of phases; those that move longest are drawn.
 _MOST = 16
-#: Characters of a name beside its bar, and of those at its end, which tell names apart.
+#: Maximum length of a name beside its bar, and length of its distinguishing end, characters.
 _NAME, _ENDING = 14, 9
 
 
 def stop_section(chapter: Chapter) -> Html | None:
-    """Return the tables of a stop."""
+    """Return the section with the phases and tables of a stop."""
     stop = chapter.stop
     if stop is None:
         return None
@@ -151,11 +151,11 @@ def _energies(stop: StopReport) -> Html:
     return table(("energy", "[J]"), energy_rows(stop), caption="Energies")
 
 
-# The phases of a stop as bars: until each brake grips, and from there until the joint rests.
+# The phases of a stop as bars: until each brake engages, and from then until the joint is at rest.
 
 
 def phases_figure(stop: StopReport) -> Html | None:
-    """Return a bar for each joint that moves, over the time from the signal on."""
+    """Return a figure with a bar for each moving joint, over the time from the signal; None without motion."""
     moving = [joint for joint in stop.joints if max(abs(joint.rate), abs(joint.travel)) > ROUNDING]
     if not moving or stop.time <= 0.0:
         return None
@@ -225,15 +225,15 @@ def _bars(joint: JointStop, k: int, end: float) -> Html:
 
 
 def _shortened(name: str) -> str:
-    """Return the beginning and the end of a long name."""
+    """Shorten a long name to its beginning and end."""
     return name if len(name) <= _NAME else f"{name[: _NAME - _ENDING - 1]}…{name[-_ENDING:]}"
 
 
-# The worst stops that a search found, and the same with a brake that fails.
+# The worst stops of a search, and the same stops with a failing brake.
 
 
 def worst_stops_section(chapter: Chapter) -> Html | None:
-    """Return the finds of each search, and its assumptions."""
+    """Return the section with the worst stops of each search, and their assumptions."""
     if not chapter.searched:
         return None
     known = list(chapter.table.assumptions) if chapter.table is not None else []
@@ -248,7 +248,7 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
 
 
 def _search(worst: WorstStops, known: Sequence[str], units: Units) -> list[Child]:
-    """Return the tables of a search, and its assumptions that are not known from a table of stops."""
+    """Return the tables of a search, and its assumptions other than those already ``known`` from the page."""
     worst, length = worst_in_units(worst, units), units.length
     assumed = said_in(worst.only_here(known), units)
     return [
@@ -276,13 +276,13 @@ def _search_sentence(worst: WorstStops) -> str:
 
 
 def _failure(one: FailedBrake, length: str) -> list[Child]:
-    """Return the cells of a stop with a failing brake; red where it does not end at rest."""
+    """Return the cells of a stop with a failing brake; its outcome is red unless it ends at rest."""
     said, *rest = failure_cells(one, length)
     return [said if one.outcome == "stopped" else element("span", said, class_="badge bad"), *rest]
 
 
 def _worst_stops_row(one: WorstStop, length: str) -> Iterator[Html]:
-    """Yield a worst stop, and below it where it begins."""
+    """Yield the row of a worst stop, and below it a row with its start."""
     again = element(
         "details",
         element("summary", "command"),
@@ -297,11 +297,11 @@ def _worst_stops_row(one: WorstStop, length: str) -> Iterator[Html]:
     yield element("tr", start, class_=class_)
 
 
-# A calibration: every joint with its parameters, its rows beside the computed stops, and the TOML.
+# A calibration: each joint with its parameters, its measured and computed stops, and the TOML.
 
 
 def calibration_section(chapter: Chapter) -> Html | None:
-    """Return the assumptions, the joints, and the tables of a scene."""
+    """Return the section of a calibration: facts, charts, joints, and the tables of a scene."""
     made = chapter.calibration
     if made is None:
         return None
@@ -343,11 +343,11 @@ def _calibration_row(row: CalibratedRow, units: Units) -> Html:
     )
 
 
-# A sweep: the outcomes of its stops, quantiles, bounds, and where the worst are.
+# A sweep: the outcomes of its stops, quantiles, bounds, and the worst stops.
 
 
 def sweep_section(chapter: Chapter) -> Html | None:
-    """Return the outcomes, tables of quantiles and bounds, and what is assumed."""
+    """Return the section of a sweep: outcomes, quantiles, bounds and assumptions."""
     made = chapter.sweep
     if made is None:
         return None
@@ -380,7 +380,7 @@ def sweep_section(chapter: Chapter) -> Html | None:
 
 
 def distance_section(chapter: Chapter) -> Html | None:
-    """Return the formula, its terms, and what is assumed in the stop."""
+    """Return the section of a separation distance: formula, terms, and assumptions of the stop."""
     made = chapter.distance
     if made is None:
         return None

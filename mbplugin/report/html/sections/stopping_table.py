@@ -1,4 +1,4 @@
-"""A stopping table: its first page, curves over speed, all rows, and measured stops beside them."""
+"""A stopping table: its first page, curves over speed, all rows, measured stops, and the swept zone."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ if TYPE_CHECKING:
 
 #: Heads of the table of poses.
 POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")
-#: Curves nearer to each other than this share of the largest value cannot be told apart.
+#: Curves that differ by less than this fraction of the largest value are indistinguishable.
 _SAME = 5e-3
-#: Digits of the hash of a file on the first page; the record has all.
+#: Digits of a file hash on the first page; the record has all.
 _DIGEST = 16
 #: Colours of points in charts of measured stops: fitted or computed, and predicted.
 _OWN, _PREDICTED, _MEASURED = 0, 1, 3
 
 
-# The first page: what the table is of, its longest stops, and on what they stand.
+# The first page: the longest stops, the robot, and the evidence.
 
 
 def first_page_section(chapter: Chapter) -> Html | None:
-    """Return what an auditor reads first; on paper with the lines to sign."""
+    """Return the summary of a stopping table for an auditor, with signature lines on paper."""
     made = chapter.table
     if made is None or not made.rows:
         return None
@@ -98,7 +98,7 @@ def _fact(name: str, said: str) -> Html:
 
 
 def _facts(chapter: Chapter, made: StoppingTable) -> Iterator[tuple[str, str]]:
-    """Yield what the table is of, and on what it stands, by name."""
+    """Yield the facts of the first page with their names: robot, stops, payload, evidence, files and so on."""
     categories = sorted({row["category"] for row in made.rows})
     yield "robot", f"{made.model}, tool {made.tool}"
     yield "stops", f"{counted(len(made.rows), 'stop')} of category {' and '.join(map(str, categories))}"
@@ -126,7 +126,7 @@ def _facts(chapter: Chapter, made: StoppingTable) -> Iterator[tuple[str, str]]:
 
 
 def stopping_table_section(chapter: Chapter) -> Html | None:
-    """Return curves and rows."""
+    """Return the section with the curves, rows, measured stops and poses of a stopping table."""
     made = chapter.table
     if made is None:
         return None
@@ -148,7 +148,7 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
 
 
 def _in_heads(cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]) -> list[Cell]:
-    """Return the cells; where all axes have one unit it stands in the heads, and not in each cell."""
+    """Return the cells; if all axes have the same unit, move it from the cells to the heads."""
     units = {row["unit"] for row in rows}
     if len(units) != 1:
         return list(cells)
@@ -164,7 +164,7 @@ def _in_heads(cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]) -> list[
 
 
 def _grouped(rows: Sequence[dict[str, Any]], shown: Sequence[Cell]) -> Iterator[Html]:
-    """Yield the rows of each axis in each category below a line that names both."""
+    """Yield the rows grouped by category and axis, each group below a heading row."""
     for (category, axis), own in groupby(rows, key=lambda row: (row["category"], row["axis"])):
         block = list(own)
         first = block[0]
@@ -177,7 +177,7 @@ def _grouped(rows: Sequence[dict[str, Any]], shown: Sequence[Cell]) -> Iterator[
 
 
 def _row(row: dict[str, Any], shown: Sequence[Cell]) -> Iterator[Html]:
-    """Yield a row, and below it what else happens in its stop."""
+    """Yield the row of a stop, and below it its outcome unless at rest, and other joints that slip."""
     class_ = "bad" if not _rests(row) else "warn" if row["slips"] else None
     cells = [data_cell(cell.show(row), "n" if cell.number else None) for cell in shown]
     yield element("tr", [*cells, element("td", _again(row))], class_=class_)
@@ -187,7 +187,7 @@ def _row(row: dict[str, Any], shown: Sequence[Cell]) -> Iterator[Html]:
 
 
 def _again(row: dict[str, Any]) -> Html:
-    """Return the command that computes the row again, folded up."""
+    """Return the folded command that recomputes the row."""
     return element(
         "details",
         element("summary", "command"),
@@ -201,7 +201,7 @@ def _rests(row: Mapping[str, Any]) -> bool:
 
 
 def _poses(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
-    """Return the poses, each once: those of one axis and extension are the same at all speeds and payloads."""
+    """Return the distinct poses, as those of one axis and extension are the same at all speeds and payloads."""
     return list(
         dict.fromkeys(
             (
@@ -220,10 +220,10 @@ def _poses(rows: list[dict[str, Any]]) -> list[tuple[str, ...]]:
 
 
 def _charts(made: StoppingTable, all_rows: list[dict[str, Any]], units: Units) -> Iterator[tuple[Chart, str]]:
-    """Yield the curves of each axis and category, with a note each.
+    """Yield the charts of each axis and category, each with a note.
 
-    A category of one speed only, as category 0 is by the standard, is points in the curves of the others. A stop
-    that does not end at rest has no stopping time: it is in no curve, but a red point.
+    A category with a single speed, such as category 0 by the standard, is drawn as points in the charts of the
+    others. A stop that does not end at rest has no stopping time: it is a red point instead of part of a curve.
     """
     full = max((row["payload_percent"] for row in all_rows), default=0)
     beside = [] if made.measured is None else made.measured.rows
@@ -247,7 +247,7 @@ def _is_curve(rows: list[dict[str, Any]]) -> bool:
 
 
 def _single(all_rows: list[dict[str, Any]], axis: int, full: float) -> list[dict[str, Any]]:
-    """Return the rows of an axis at full payload in the categories that have one speed only."""
+    """Return the rows of an axis at payload ``full`` in the categories with a single speed."""
     own = [r for r in all_rows if r["axis"] == axis and r["payload_percent"] == full]
     groups = [[r for r in own if r["category"] == category] for category in {r["category"] for r in own}]
     return [row for rows in groups if not _is_curve(rows) for row in rows]
@@ -288,7 +288,7 @@ def _of_axis(
 
 
 def merged(curves: Sequence[Curve]) -> tuple[Curve, ...]:
-    """Return curves of shares of extension; those that lie on each other are one, with all their names."""
+    """Merge indistinguishable curves of extensions (%) into one with all their names."""
     groups: list[list[Curve]] = []
     largest = max((float(np.abs(curve.y).max()) for curve in curves), default=0.0)
     for curve in curves:
@@ -306,7 +306,7 @@ def merged(curves: Sequence[Curve]) -> tuple[Curve, ...]:
 
 
 def _falling(rows: list[dict[str, Any]]) -> str:
-    """Return why a time falls where the speed grows; empty where it does not."""
+    """Return a note on why the stopping time decreases with speed; empty if it does not."""
     for share in {row["extension_percent"] for row in rows}:
         own = sorted(
             (r for r in rows if r["extension_percent"] == share and _rests(r)),
@@ -324,16 +324,16 @@ def _falling(rows: list[dict[str, Any]]) -> str:
 
 
 def _named(row: dict[str, Any]) -> tuple[str, bool]:
-    """Return the name of a row's point, and whether the stop has not come to rest there."""
+    """Return the name of a row's point, and True if the stop did not come to rest."""
     name = f"category {row['category']}, {row['extension_percent']} % extension"
     return (name, False) if _rests(row) else (f"{name}: {row['outcome'].replace('_', ' ')}", True)
 
 
-# Measured stops beside computed ones.
+# Measured and computed stops.
 
 
 def _measured(beside: MeasuredStops, units: Units) -> Html:
-    """Return measured stops beside computed ones; those that took longer or went farther are marked."""
+    """Return charts and a table of measured and computed stops; measured stops beyond the computed ones are marked."""
     rows = [
         element(
             "tr",
@@ -358,14 +358,14 @@ def _measured(beside: MeasuredStops, units: Units) -> Html:
 def compared_charts(
     rows: Sequence[ComparedRow], units: Units, predicted: Iterable[int] = ()
 ) -> Iterator[Chart]:
-    """Yield computed over measured times and distances, and their deviations over the speed.
+    """Yield charts of computed over measured times and distances, and of their deviations over the speed.
 
     Parameters
     ----------
     rows : sequence of ComparedRow
     units : Units
     predicted : iterable of int
-        Lines of the rows that were not fitted.
+        Line numbers of the rows that were predicted, not fitted.
     """
     out = set(predicted)
     for name, unit in (("time", "s"), *(("distance", unit) for unit in dict.fromkeys(r.unit for r in rows))):
@@ -414,7 +414,7 @@ def compared_charts(
 
 
 def _kind(row: ComparedRow, name: str, predicted: set[int]) -> tuple[str, bool, int]:
-    """Return the name of a point, whether it is red, and its colour."""
+    """Return the name of a point, True if it is red, and its colour index."""
     gap = row.time_deviation if name == "time" else row.distance_deviation
     short = gap is not None and gap < 0.0
     own = "predicted" if row.line in predicted else "computed"
@@ -425,14 +425,14 @@ def _kind(row: ComparedRow, name: str, predicted: set[int]) -> tuple[str, bool, 
     )
 
 
-# The zone that the stops sweep, seen from above.
+# The zone that the stops sweep, in top view.
 
-#: Size of the plan and its margin, in units of its drawing.
+#: Size of the plan and its margin, in units of the drawing.
 _PLAN, _MARGIN = 420.0, 46.0
 
 
 def zone_section(chapter: Chapter) -> Html | None:
-    """Return the plan of the zone with its scale, and what is assumed."""
+    """Return the section with the plan of the zone, its scale and its assumptions."""
     zone = chapter.zone
     if zone is None:
         return None
@@ -471,7 +471,7 @@ def zone_section(chapter: Chapter) -> Html | None:
 
 
 def _plan_axes(lower: Array, upper: Array, scale: float) -> Iterator[Html]:
-    """Yield lines of the grid of a plan with their values, from lower (2,) to upper (2,)."""
+    """Yield the grid lines of a plan with their labels, from lower (2,) to upper (2,)."""
     for k, (low, high) in enumerate(zip(lower.tolist(), upper.tolist(), strict=True)):
         values = ticks(low, high, 5)
         for value, label in zip(values, tick_labels(values), strict=True):

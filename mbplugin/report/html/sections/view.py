@@ -1,4 +1,4 @@
-"""The 3D view: the frame that the viewer fills, and its replacement without WebGL."""
+"""The 3D view with its controls, the verdict with its key numbers, and the curves of a motion."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from mbplugin.report.text.stopping import falling_sentence, table_verdict
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
-#: Notes that stand open below the view.
+#: Maximum number of notes below the view that are not folded.
 _MOST = 2
 _SWITCHES = (
     ("bodies", "bodies", True),
@@ -52,13 +52,13 @@ _AGREEMENTS: Mapping[str, str] = {
 }
 _TIME = "time [s]"
 _MOTION_MOST = 200
-#: Instants of a curve besides the samples of the motion, which may be few and far between.
+#: Additional points of a curve between the samples of the motion, which may be sparse.
 _BETWEEN = 400
 _TITLES = {"rad": "Angles", "m": "Travels", "1": "Orientation (quaternions)"}
 
 
 def view_section(seen: Picture, identifier: str, *, film: bool, ghosts: set[str], path: bool) -> Html:
-    """Return the frame of a 3D view; its data stand in the script ``identifier``."""
+    """Return the frame of a 3D view, whose data are in the script element ``identifier``."""
     more = legend_of(ghosts | ({"path"} if path else set()))
     present = {
         "forces": any(a.quantity == "force" for a in seen.arrows),
@@ -99,7 +99,7 @@ def view_section(seen: Picture, identifier: str, *, film: bool, ghosts: set[str]
 
 
 def _notes(notes: tuple[str, ...]) -> Html:
-    """Return what is not drawn as it is stated; several notes are folded up, on paper too."""
+    """Return the notes on the drawing; more than ``_MOST`` are folded, on paper too."""
     lines = [element("p", note, class_="fine") for note in notes]
     if len(lines) <= _MOST:
         return joined(lines)
@@ -137,13 +137,13 @@ def _film_bar() -> Html:
     )
 
 
-# The controls below the 3D view: a slider along the constraint manifold, and a load that can be dragged.
+# The controls below the 3D view: a slider along the constraint manifold, and a draggable load.
 
 
 def interaction_panel(moves: dict[str, Any], load: dict[str, Any], why: str) -> Html | None:
-    """Return the controls for the data of a page; ``why`` stands for a load that cannot be added.
+    """Return the controls to move and to load the mechanism, with the sentence ``why`` if it cannot be loaded.
 
-    None where there is neither a control nor a sentence.
+    None if there is neither a control nor a sentence.
     """
     loading = _load(load) if load else element("p", why, class_="fine") if why else None
     if not moves and loading is None:
@@ -184,7 +184,7 @@ def _pose(moves: dict[str, Any]) -> Html:
 
 
 def _words(moves: dict[str, Any]) -> str:
-    """Return how the coordinates act on each other."""
+    """Return sentences on how the coordinates move together."""
     loops = [group["loops"] for group in moves["groups"]]
     if len(moves["groups"]) == 1 and len(moves["groups"][0]["coordinates"]) == 1:
         return "All other coordinates follow from the loops. Computed poses: loops are closed in each."
@@ -228,11 +228,11 @@ def _load(load: dict[str, Any]) -> Html:
     )
 
 
-# The verdict and its numbers.
+# The verdict and its key numbers.
 
 
 def verdict_section(chapter: Chapter) -> Html:
-    """Return the first lines of a chapter."""
+    """Return the top of a chapter: verdict, warnings and key numbers."""
     said = sentence(chapter)
     return joined(
         [
@@ -244,7 +244,7 @@ def verdict_section(chapter: Chapter) -> Html:
 
 
 def grade(chapter: Chapter) -> str:
-    """Return good (agrees), fair (assumed or undetermined) or bad (dangerous), which colours the verdict."""
+    """Return the grade that colours the verdict: good, fair (assumed or undetermined) or bad (failed or dangerous)."""
     if chapter.report is not None and chapter.report.exit_code:
         return "bad"
     if set(_outcomes(chapter)) - {"stopped"} or _too_short(chapter):
@@ -272,7 +272,7 @@ def grade(chapter: Chapter) -> str:
 
 
 def _outcomes(chapter: Chapter) -> Iterator[str]:
-    """Yield how the stops that are shown end."""
+    """Yield the outcomes of all stops of a chapter."""
     if chapter.stop is not None:
         yield chapter.stop.outcome
     if chapter.table is not None:
@@ -283,7 +283,7 @@ def _outcomes(chapter: Chapter) -> Iterator[str]:
 
 
 def sentence(chapter: Chapter) -> str:
-    """Return the verdict in one line."""
+    """Return the one-line verdict of a chapter; empty if there is none."""
     if chapter.stop is not None:
         stop = chapter.stop
         if stop.falls:
@@ -327,7 +327,7 @@ def sentence(chapter: Chapter) -> str:
 
 
 def _too_short(chapter: Chapter) -> str:
-    """Return how many measured stops took longer or went farther than computed, or much less; empty for none."""
+    """Return the numbers of measured stops beyond and far below the computed ones; empty if there are none."""
     beside = chapter.table.measured if chapter.table is not None else None
     rows = [] if beside is None else beside.rows
     uncovered, far = sum(not row.covered for row in rows), sum(row.far for row in rows)
@@ -337,7 +337,7 @@ def _too_short(chapter: Chapter) -> str:
 
 
 def _missed(outcomes: Mapping[str, int]) -> str:
-    """Return how many stops do not end at rest, nothing where all do."""
+    """Return the number of stops that do not end at rest; empty if all do."""
     number, count = sum(outcomes.values()), outcomes.get("stopped", 0)
     return (
         f", {number - count} of {counted(number, 'stop')} not at rest within the limits"
@@ -347,7 +347,7 @@ def _missed(outcomes: Mapping[str, int]) -> str:
 
 
 def _longest(chapter: Chapter) -> str:
-    """Return the longest time to rest and the longest tool path that a search found, with their axes."""
+    """Return the longest time to rest and the longest tool path of a search, with their axes."""
     rested = [one for one in chapter.worst.found if one.outcome == "stopped"] if chapter.worst else []
     if not rested:
         return ""
@@ -406,7 +406,7 @@ def _tiles(chapter: Chapter) -> Iterator[tuple[str, str]]:
 
 
 def motion_section(chapter: Chapter) -> Html | None:
-    """Return curves and events of a motion."""
+    """Return the section with curves and events of a motion."""
     motion = chapter.moving
     if motion is None or len(motion.time) < 2:
         return None
@@ -426,7 +426,7 @@ def motion_section(chapter: Chapter) -> Html | None:
 
 
 def motion_charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple[Chart, str]]:
-    """Yield the charts of a motion, and of the reactions of some pairs, with a note each."""
+    """Yield the charts of a motion, and of the reactions of ``pairs``, each with a note."""
     between = np.linspace(sampled.time[0], sampled.time[-1], _BETWEEN)
     motion = drawn(sampled, np.sort(np.concatenate((sampled.time, between))))
     mech, marks = motion.mechanism, _marks(motion)
@@ -454,7 +454,7 @@ def motion_charts(sampled: Trajectory, pairs: tuple[str, ...]) -> Iterator[tuple
 def _named(
     motion: Trajectory, names: tuple[str, ...], values: Array, units: tuple[str, ...], unit: str
 ) -> list[Curve]:
-    """Return the curves of values (T, n) that have a unit."""
+    """Return the curves of the columns of ``values`` (T, n) that have the unit ``unit``."""
     return [
         Curve(name, motion.time, values[:, k])
         for k, (name, own) in enumerate(zip(names, units, strict=True))
