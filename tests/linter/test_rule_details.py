@@ -359,10 +359,13 @@ def with_axis(axis: str, rpy: str = "0 0 0") -> str:
         ("0 0 1", "-1.5707963 0 0", False),
     ],
 )
+@pytest.mark.parametrize("kind", ["continuous", "prismatic"])
 def test_the_axes_of_twins_are_compared_at_the_zero_pose(
-    axis: str, rpy: str, found: bool, tmp_path: Path
+    axis: str, rpy: str, found: bool, kind: str, tmp_path: Path
 ) -> None:
-    messages = [finding.message for finding in lint_text(with_axis(axis, rpy), "MB145", tmp_path)]
+    text = with_axis(axis, rpy).replace('type="continuous"', f'type="{kind}"')
+    assert text.count(f'type="{kind}"') == 2
+    messages = [finding.message for finding in lint_text(text, "MB145", tmp_path)]
     assert bool(messages) == found
     assert all("'hip_left' and 'hip_right' in axis at the zero pose" in message for message in messages)
 

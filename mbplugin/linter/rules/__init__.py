@@ -1,1 +1,1 @@
-"""The rules, one class each, in a file for each subject; the docstring of a class is the documentation of its rule."""
+"""The rules: one class each, one file for each subject; the docstring of a class documents its rule."""

@@ -22,7 +22,7 @@ from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted
 
-#: Poses tried where springs pull too.
+#: Number of random poses added if there are springs, whose loads the search does not maximize.
 _SAMPLES = 64
 
 
@@ -89,7 +89,7 @@ class BrakeWeakerThanGravity(Rule):
 
 
 def _static(scene: Scene, brake: Brake) -> float | None:
-    """Return the holding torque of a brake; None where it is not known."""
+    """Return the holding torque or force of a brake, N·m or N; None if unknown."""
     pair = scene.mechanism.pair_by_name[brake.joint]
     if len(pair.kind.free) != 1:
         return None
@@ -99,7 +99,7 @@ def _static(scene: Scene, brake: Brake) -> float | None:
 
 
 def _poses(scene: Scene, q: Array, joints: Sequence[str]) -> tuple[list[Array], bool]:
-    """Return poses like q (nq,) in which the pulls on joints are largest, and whether they are so for certain."""
+    """Return poses, from q (nq,), with the largest gravity loads on joints, and True if they are the maxima."""
     mech = scene.mechanism
     pull, names, whole = gravity_pull(mech, scene.payloads, q)
     moved = pull.hardest([names.index(name) for name in joints])
@@ -166,7 +166,7 @@ class RedundantBrakes(Rule):
         locked = {lock.joint for lock in mech.locks}
         pairs = mech.pair_by_name
         braked = [b.joint for b in scene.brakes if len(pairs[b.joint].kind.free) == 1]
-        # several brakes may act on one joint
+        # remove duplicates, since several brakes may act on one joint
         joints = [joint for joint in dict.fromkeys(braked) if joint not in locked]
         if analysis is None or not joints or not mech.tree.cut:
             return
@@ -291,6 +291,6 @@ class NoBrake(Rule):
 
 
 def _has_drives(mech: Mechanism) -> bool:
-    """Whether any joint has a finite effort limit above 0."""
+    """Return True if any joint has a finite effort limit above 0."""
     efforts = (freedom.effort for pair in mech.pairs for freedom in pair.freedoms)
     return any(0.0 < effort < float("inf") for effort in efforts)

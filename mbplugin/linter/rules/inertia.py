@@ -18,7 +18,7 @@ from mbplugin.phrases import counted
 _HELP = "write the mass in kg, or leave <inertial> out of a link that only carries a frame"
 
 
-#: What a zero mass means, by how the link is held.
+#: Severity and consequence of a zero mass, by the support of the link.
 _MEANING: dict[Carriage, tuple[Severity, str]] = {
     "moving": ("warning", " and {moves}, so a motion cannot be computed"),
     "root": ("note", "; PyBullet holds such a root fixed, here it is free unless the base is"),
@@ -451,7 +451,7 @@ class MasslessLink(Rule):
         if not without:
             return
         carriages = Carriages(scene)
-        # a zero mass that is stated is MB101, also for the frames that are fixed to the link
+        # a stated zero mass is reported by MB101, also for frames fixed to that link
         own = [name for name in without if not any(stated[other] for other in carriages.together(name))]
         moving = [name for name in own if carriages.of(name) == "moving"]
         roots = [name for name in own if carriages.of(name) == "root"]

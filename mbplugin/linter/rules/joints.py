@@ -110,7 +110,7 @@ class EqualLimits(Rule):
 
 
 def _equal(limit: Node) -> str:
-    """Return the limits where they are equal, else nothing."""
+    """Return the limits in words if they are equal; else empty."""
     if not limit.has("lower") and not limit.has("upper"):
         return "0 and 0 by default"
     lower, upper = number(limit, "lower"), number(limit, "upper")
@@ -208,7 +208,7 @@ class UnusableEffortOrVelocity(Rule):
             (wrongs, joint, limit) for joint, limit in limits if (wrongs := list(_wrongs(limit, weak=weak)))
         ]
         only_zeros = all(text.endswith("of 0") for wrongs, _, _ in wrong for text in wrongs)
-        # what no program accepts comes first
+        # limits that no program accepts come first
         wrong.sort(key=lambda item: all(text.endswith("of 0") for text in item[0]))
         yield from joined_finding(
             self,
@@ -223,7 +223,7 @@ class UnusableEffortOrVelocity(Rule):
 
 
 def _wrongs(limit: Node, *, weak: bool) -> Iterator[str]:
-    """Yield what is wrong with the limits of a joint; ``weak``: all joints have an effort of 0."""
+    """Yield the problems with the limits of a joint; with ``weak``, an effort of 0 counts as one."""
     for name in _NAMES:
         value = number(limit, name)
         if not limit.has(name):
@@ -288,7 +288,7 @@ def _negative(pair: Pair) -> Iterator[str]:
 
 
 def _places(scene: Scene) -> dict[str, Origin]:
-    """Return where the dynamics of joints are written in URDFs."""
+    """Return the locations of the ``<dynamics>`` of joints in URDFs, by joint name."""
     elements = ((joint.name, joint.child("dynamics")) for joint in written_joints(scene))
     return {name: element.origin for name, element in elements if element}
 
@@ -342,7 +342,7 @@ class AxisNotNormalized(Rule):
         )
 
 
-#: A turn, with room for its rounding.
+#: A full turn with a margin for rounding, rad.
 _TURN = 2 * pi + 0.01
 
 
@@ -393,7 +393,7 @@ class AngleInDegrees(Rule):
 
 
 def _owner(element: Node, document: Document) -> str:
-    """Return the name of the link or joint around an element."""
+    """Return the name of the link or joint that contains an element."""
     node = element
     while node.position > 0:
         node = Node(document, node.written.parent)
@@ -438,7 +438,7 @@ class ZeroOutsideLimits(Rule):
             if pair.closure or len(pair.freedoms) != 1:
                 continue
             (freedom,) = pair.freedoms
-            # equal limits are MB121
+            # equal limits are reported by MB121
             if (freedom.lower > 0 or freedom.upper < 0) and freedom.lower < freedom.upper:
                 place = written.get(pair.name) or constraint_place(scene, pair.name)
                 shown = f"{pair.name!r} ({freedom.lower:g} … {freedom.upper:g})"
@@ -453,7 +453,7 @@ class ZeroOutsideLimits(Rule):
 
 
 def _places_of_mb127(scene: Scene) -> dict[str, Origin]:
-    """Return where the limits of joints are written in URDFs."""
+    """Return the locations of the ``<limit>`` of joints in URDFs, by joint name."""
     elements = ((joint.name, joint.child("limit")) for joint in written_joints(scene))
     return {name: element.origin for name, element in elements if element}
 
@@ -495,7 +495,7 @@ class MimicImitatesLoop(Rule):
         """Yield one finding per model."""
         loops, found = list(imitated_loops(scene)), []
         for loop in loops:
-            # without the rounding of our own rotations
+            # remove rounding from rotations computed here
             shown = ", ".join(f"{round(value, 9) + 0.0:.6g}" for value in loop.point)
             text = f"{loop.body_a!r} and {loop.body_b!r} stay together at ({shown}) m, led by {loop.leader!r}"
             found.append(Instance(loop.leader, constraint_place(scene, loop.leader), text))

@@ -278,11 +278,11 @@ class InertiaOnRoot(Rule):
                     )
 
 
-#: Relative differences of masses, of moments, of limits, and of places; and the cosine between axes.
+#: Allowed relative differences of masses, moments, limits and positions; and the least cosine between axes.
 _MASS, _MOMENTS, _LIMITS, _PLACE, _PARALLEL = 0.05, 0.10, 0.01, 0.02, cos(radians(5))
 
 
-#: Lengths below this are rounding, m.
+#: Differences of positions below this are rounding, m.
 _ROUNDING = 5e-4
 
 
@@ -330,7 +330,7 @@ class TwinsDiffer(Rule):
 
 
 def _links(scene: Scene) -> Iterator[Instance]:
-    # what other rules report of one of them is not reported again as a difference
+    # a problem of one twin that another rule reports is not reported again as a difference
     heavy = set(impossible_densities(scene))
     far = {comparison.body.name for comparison in compared_with_shapes(scene) if comparison.far}
     odd = heavy | {body.name for body in repeated_inertias(scene)} | set(implausible_radii(scene)) | far
@@ -359,7 +359,7 @@ def _shown(left: str, right: str, words: str) -> str:
 
 
 def _moments(left: Body, right: Body) -> str:
-    """Return how the principal moments differ; nothing where they do not, or one is a placeholder."""
+    """Return the difference of the principal moments in words; empty if they agree, or if one is a placeholder."""
     if placeholder(left) or placeholder(right):
         return ""
     a, b = principal_moments(left), principal_moments(right)
@@ -393,7 +393,7 @@ def _parents(mech: Mechanism) -> dict[str, str]:
 
 
 def _in_line(parents: dict[str, str], a: str, b: str) -> bool:
-    """Return whether one body carries the other: some makers call the axes of an arm S, L, E, U, R, B, T."""
+    """Return True if one body carries the other: some manufacturers name the axes of an arm S, L, E, U, R, B, T."""
     return b in _carriers(parents, a) or a in _carriers(parents, b)
 
 
@@ -405,13 +405,13 @@ def _carriers(parents: dict[str, str], body: str) -> set[str]:
 
 
 def _limits(left: Pair, right: Pair) -> str:
-    """Return how the limits differ, mirrored or not; nothing where they do not."""
+    """Return the difference of the limits in words; empty if they agree, directly or mirrored."""
     (a,), (b,) = left.freedoms, right.freedoms
     one, other = np.array([a.lower, a.upper]), np.array([b.lower, b.upper])
     if not all(
         np.isfinite(pair).all() and pair[0] < pair[1] and not in_degrees(pair) for pair in (one, other)
     ):
-        # without limits, or reported by another rule
+        # there are no limits, or another rule reports them
         return ""
     allowed = _LIMITS * max(float(np.ptp(one)), float(np.ptp(other)))
     mirrored = -other[::-1]
@@ -421,16 +421,16 @@ def _limits(left: Pair, right: Pair) -> str:
 
 
 def _places(left: Pair, right: Pair) -> str:
-    """Return how the places on the parents differ, mirrored or not; nothing where they do not."""
+    """Return the difference of the positions on the parents in words; empty if they agree, directly or mirrored."""
     a, b = left.X_AP.p, right.X_AP.p
     distances = [float(np.linalg.norm(place)) for place in (a, b)]
     allowed = max(_ROUNDING, _PLACE * max(distances))
     if left.body_a != right.body_a:
-        # their parents are twins with frames of their own
+        # the parents are different links (probably twins), so only distances can be compared
         if abs(distances[0] - distances[1]) <= allowed:
             return ""
         return f"distance from the parent ({distances[0]:.4g}, {distances[1]:.4g} m)"
-    # the plane of symmetry need not go through the parent's origin: it changes one coordinate
+    # mirrored positions differ in one coordinate only; the plane of symmetry may be away from the parent's origin
     mirrored, turned = np.sort(np.abs(a - b))[1] <= allowed, np.abs(np.abs(a) - np.abs(b)).max() <= allowed
     if mirrored or turned:
         return ""
@@ -443,7 +443,7 @@ def _placed_axes(mech: Mechanism) -> dict[str, tuple[Array, Array]]:
     poses = forward(mech, home(mech))
     found = {}
     for joint in mech.tree.joints:
-        if joint.pair is not None and joint.pair.kind.free in (("rz",), ("z",)):
+        if joint.pair is not None and joint.pair.kind.free in (("rz",), ("tz",)):
             S, point = joint_axes(mech, joint, poses)
             sense = -1.0 if joint.reversed else 1.0
             found[joint.pair.name] = point, sense * (S[3:, 0] if S[3:].any() else S[:3, 0])
@@ -451,11 +451,11 @@ def _placed_axes(mech: Mechanism) -> dict[str, tuple[Array, Array]]:
 
 
 def _turned(left: tuple[Array, Array] | None, right: tuple[Array, Array] | None) -> str:
-    """Return how two axes differ, mirrored or not; nothing where they do not."""
+    """Return the difference of two axes in words; empty if they agree, directly or mirrored."""
     if left is None or right is None:
         return ""
     (p, a), (other, b) = left, right
-    # the plane of symmetry is that between both, or one of the planes of the file
+    # candidate planes of symmetry: the one midway between both points, and the coordinate planes
     normals = [*np.eye(3), *([(other - p) / np.linalg.norm(other - p)] if (other != p).any() else [])]
     images = (a, *(a - 2 * (n @ a) * n for n in normals))
     if max(abs(float(image @ b)) for image in images) >= _PARALLEL:
@@ -464,7 +464,7 @@ def _turned(left: tuple[Array, Array] | None, right: tuple[Array, Array] | None)
 
 
 def _direction(axis: Array) -> str:
-    """Return an axis (3,) in three digits."""
+    """Return an axis (3,) as text with three digits."""
     return "(" + ", ".join(f"{value:.3g}" for value in np.round(axis, 3) + 0.0) + ")"
 
 

@@ -1,4 +1,4 @@
-"""Rules about parts of a file that its reader noted and skipped: the reader has the facts, the rule their severity."""
+"""Rules about parts of a file noted and skipped by its reader: the reader gives the facts, the rule the severity."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class NotedByReader(Rule):
     Attributes
     ----------
     help : str
-        What to do, where the evidence of the defect has no TOML to paste.
+        Advice on what to do; a TOML text in the evidence of the defect is appended.
     """
 
     help: str
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield what the reader noted."""
+        """Yield a finding for each defect that the reader noted."""
         return defects_noted(self, scene, self.help)
 
 
@@ -332,7 +332,7 @@ class UnresolvedPath(NotedByReader):
     help = "pass --package-dir DIR with the folder that holds it"
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield one finding per severity: a clone without its large files would have hundreds."""
+        """Yield one finding per severity, since a clone without its large files would have hundreds."""
         by_severity: dict[str, list[Finding]] = {}
         for finding in super().check(scene, analysis):
             by_severity.setdefault(finding.severity, []).append(finding)

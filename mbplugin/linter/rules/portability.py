@@ -1,4 +1,4 @@
-"""Rules about what other programs make of a model."""
+"""Rules about the treatment of a model by other programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mbplugin.model.mechanism import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
 
-#: What joints outside of an articulation do not have.
+#: Properties that a simulator does not support for joints outside an articulation.
 _LOST_ON_CLOSURES: dict[Simulator, tuple[str, ...]] = {
     "newton": ("limits", "the drive", "friction", "rotor inertia"),
     "isaac": ("friction", "rotor inertia"),
@@ -91,7 +91,7 @@ _REMEDIES: dict[Simulator, str] = {
 }
 
 
-#: Where no simulator is named: this is a plug-in for PyBullet.
+#: Default if no simulator is named, since this is a plug-in for PyBullet.
 _DEFAULT_TARGETS: tuple[Simulator, ...] = ("pybullet",)
 
 
@@ -361,7 +361,7 @@ class LostOnClosure(Rule):
 
 
 def _stated(scene: Scene, pair: Pair) -> Iterator[str]:
-    """Yield what a joint states besides its geometry, as far as a simulator may drop it."""
+    """Yield the stated properties of a joint that a simulator may drop."""
     if any(isfinite(f.lower) or isfinite(f.upper) for f in pair.freedoms):
         yield "limits"
     if pair.name in scene.actuated:

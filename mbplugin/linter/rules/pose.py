@@ -32,7 +32,7 @@ from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import units_of
 from mbplugin.phrases import counted
 
-#: Literals with errors below this fraction of the worst one do not decide.
+#: Literals with errors below this fraction of the largest error are only warnings.
 _MINOR = 0.1
 
 
@@ -138,7 +138,7 @@ def _finding(
 
 
 def _words(gap: tuple[RowLabel, float] | None) -> str:
-    """Return the largest gap that all rounded angles make together; nothing where there is none."""
+    """Return the largest gap due to all rounded angles together, in words; empty if there is none."""
     if gap is None:
         return ""
     (constraint, component), size = gap
@@ -262,11 +262,11 @@ class SingularPose(Rule):
         )
 
 
-#: Gaps relative to the characteristic length.
+#: Thresholds for gaps, relative to the characteristic length.
 _ERROR, _WARNING = 1e-3, 1e-6
 
 
-#: What moving hardly improves is a misfit by rounding, and no pose would close it.
+#: If closing leaves more than this fraction of a gap, it is a misfit due to rounding, which no pose would close.
 _IMPROVED = 0.5
 
 
@@ -343,9 +343,9 @@ def _help(format_: str) -> str:
 
 
 def _opening(coupling: Coupling | None, name: str, assembly: Assembly) -> str:
-    """Return the gap of a constraint with its unit: rad of a rotation, that of the following joint for a coupling.
+    """Return the gap of a constraint in words: rad for a rotation, else m; for a coupling, that of the follower.
 
-    Residuals are in m, those of rotations times ``length``.
+    Residuals are in m; those of rotations are multiplied by ``length``.
     """
     gap, left, length = assembly.residual_file[name], assembly.residual[name], assembly.length
     if coupling is None:
@@ -358,14 +358,14 @@ def _opening(coupling: Coupling | None, name: str, assembly: Assembly) -> str:
 
 
 def _asked_for(scene: Scene, analysis: Analysis) -> bool:
-    """Return whether some coordinates were given, and all of them kept."""
+    """Return True if some coordinates were stated, and none of them changed."""
     names = scene.mechanism.q_names
     given = [k for k, name in enumerate(names) if name in scene.state.given]
     return bool(given) and bool(np.allclose(analysis.q[given], scene.state.q[given], atol=1e-12))
 
 
 def _largest_move(scene: Scene, analysis: Analysis, name: str) -> str:
-    """Return which coordinate that moves a constraint moves most, and by how much, with its unit where it has one."""
+    """Return the largest move of a coordinate that affects a constraint, in words, with the unit if there is one."""
     mech = scene.mechanism
     move = np.abs(analysis.q - scene.state.q)
     constraint = next(c for c in constraints_to_close(mech) if c.name == name)
@@ -429,7 +429,7 @@ class LimitsViolated(Rule):
 
 
 def _position(scene: Scene, analysis: Analysis, name: str) -> tuple[str, dict[str, Any]]:
-    """Return where a joint is and between which limits it should be, in words and as numbers."""
+    """Return the coordinate and the limits of a joint, in words and as evidence."""
     mech = scene.mechanism
     pair = mech.pair_by_name[name]
     (freedom,) = pair.freedoms

@@ -50,7 +50,7 @@ class NotRead(Rule):
     severity: Severity = "warning"
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield what the reader noted."""
+        """Yield a finding for each defect that the reader noted."""
         for finding in defects_noted(self, scene, "state it in a scene file, or remove it"):
             remedy = str(
                 finding.evidence.get("remedy", _OF_NOTES if finding.severity == "note" else finding.help)
@@ -90,11 +90,11 @@ class SimulatorSetting(Rule):
     opt_in = True
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield what the reader noted."""
+        """Yield a finding for each defect that the reader noted."""
         yield from defects_noted(self, scene, "leave it")
 
 
-#: Distance of the joint from a body over the length of the mechanism.
+#: Largest plausible distance of a joint from a body, relative to the length of the mechanism.
 _FAR = 3.0
 
 
@@ -132,7 +132,7 @@ class ClosureFromPose(Rule):
     severity: Severity = "note"
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield what the reader noted, as a warning where the joint is far from a body that it joins."""
+        """Yield a finding for each noted defect; a warning if the joint is far from one of its bodies."""
         for finding in defects_noted(self, scene, "check the values, and write them out"):
             pair = scene.mechanism.pair_by_name.get(finding.element)
             far = None if pair is None else _farthest(scene, pair)
@@ -150,7 +150,10 @@ class ClosureFromPose(Rule):
 
 
 def _farthest(scene: Scene, pair: Pair) -> tuple[str, float, float] | None:
-    """Return the body that a closure is farther from than it should be, how far, and the length, m."""
+    """Return the body from which a closure is implausibly far, the distance, m, and the length of the mechanism, m.
+
+    None if the closure is close enough to both bodies.
+    """
     poses = forward(scene.mechanism, scene.state.q)
     known = {name: np.array(list(_points(scene, name, pair, poses))) for name in (pair.body_a, pair.body_b)}
     everything = [_points(scene, body.name, pair, poses) for body in scene.mechanism.bodies]
@@ -165,7 +168,7 @@ def _farthest(scene: Scene, pair: Pair) -> tuple[str, float, float] | None:
 
 
 def _points(scene: Scene, name: str, without: Pair, poses: BodyPoses) -> Iterator[Array]:
-    """Yield what is known of a body in world axes: joints but one, its centre of mass, its shapes."""
+    """Yield known points of a body in world axes: its joints except ``without``, its centre of mass, its shapes."""
     i = scene.mechanism.body_index[name]
     X_WL = poses.of(i)
     for pair in scene.mechanism.pairs:
@@ -205,7 +208,7 @@ class NothingMoves(Rule):
     severity: Severity = "note"
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield one finding where no joint and no free body is left."""
+        """Yield one finding if there is no movable joint and no free body."""
         if scene.mechanism.qd_names:
             return
         count = len(scene.mechanism.bodies)

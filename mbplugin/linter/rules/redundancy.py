@@ -143,7 +143,7 @@ class ClosureTooStrong(Rule):
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per block whose remedy is one closure."""
         if analysis is None or analysis.singular_pose:
-            # what is too strong at a singular pose is just right beside it
+            # a closure that is too strong at a singular pose may be right at nearby poses
             return
         for ranked in undeclared_blocks(scene, analysis):
             changes = proposed_changes(analysis, ranked)
@@ -276,11 +276,11 @@ class DeclaredRedundancyNotMet(Rule):
         )
 
 
-#: Of the mechanism's length, and rad.
+#: Tolerance for equal pairs, relative to the mechanism's length, and in rad.
 _SAME = 1e-3
 
 
-#: Pairs that restrain the same whatever the turn of their frame, and those with one axis, z.
+#: Pairs whose constraints do not depend on the orientation of their frames; below, those with one axis, z.
 _ROUND = ("spherical", "distance")
 
 
@@ -326,7 +326,7 @@ class DuplicateClosure(Rule):
 
 
 def repeated_closures(scene: Scene) -> Iterator[tuple[Pair, Pair]]:
-    """Yield the closures that add nothing to another joint between their two bodies, with that joint."""
+    """Yield the closures that repeat another joint between the same bodies, with that joint."""
     groups: dict[frozenset[str], list[Pair]] = {}
     for pair in scene.mechanism.pairs:
         groups.setdefault(frozenset(pair.bodies), []).append(pair)
@@ -343,7 +343,7 @@ def repeated_closures(scene: Scene) -> Iterator[tuple[Pair, Pair]]:
 
 
 def _removal(scene: Scene, name: str) -> str:
-    """Return how a closure is removed: in a live client, by a call."""
+    """Return the advice to remove a closure; for a live client, as a call."""
     number = name.removeprefix("constraint ")
     live = scene.request is None and number != name and number.isdecimal()
     return f"removeConstraint({number})" if live else f"remove {name!r}"
@@ -385,14 +385,14 @@ def _length(scene: Scene) -> float:
 
 
 def _same(first: Pair, second: Pair, tolerance: float) -> bool:
-    """Return whether two pairs between the same bodies restrain the same motion."""
+    """Return True if two pairs between the same bodies restrain the same motion."""
     if _kind(first) != _kind(second):
         return False
     ends = [(first.X_AP, first.X_BS), (second.X_AP, second.X_BS)]
     if first.body_a != second.body_a:
         ends[1] = ends[1][::-1]
     if first.type == "fixed":
-        # a weld restrains the same wherever its frame is
+        # the constraints of a weld do not depend on the location of its frame
         X, Y = (a @ b.inverse() for a, b in ends)
         return _near(X, Y, tolerance) and _parallel(X.R, Y.R, signed=True)
     leads = abs(first.lead - second.lead) <= _SAME * max(abs(first.lead), abs(second.lead))
@@ -418,7 +418,7 @@ def _near(X: Pose, Y: Pose, tolerance: float) -> bool:
 
 
 def _parallel(A: Array, B: Array, *, signed: bool = False) -> bool:
-    """Return whether the columns of A and B (3, n) have the same directions, up to their sense."""
+    """Return True if the columns of A and B (3, n) are parallel; with ``signed``, also of the same sense."""
     cosines = np.einsum("ik,ik->k", A, B)
     sines = np.linalg.norm(np.cross(A, B, axis=0), axis=0)
     return bool((sines <= _SAME).all() and (not signed or (cosines > 0).all()))
@@ -472,7 +472,7 @@ class CostlyMisfit(Rule):
                 if load.unit == "N"
             ]
             if forces and max(force for force, *_ in forces) > limit:
-                # equal ones stay in the order of the effects, whatever their rounding
+                # round the forces, so that equal ones stay in the order of the effects
                 _, effect, load = max(forces, key=lambda one: float(f"{one[0]:.9g}"))
                 yield _finding_of_mb206(self, scene, loop, effect, load, limit)
 

@@ -69,12 +69,12 @@ def _dangling(document: Document) -> Iterator[Instance]:
 
 
 def _is_joint(joint: Node) -> bool:
-    """Return whether a joint joins links; those of transmissions are names of joints."""
+    """Return True if a ``<joint>`` element defines a joint; those in transmissions only name one."""
     return joint.child("child") is not None or joint.has("type")
 
 
 def _driven(root: Node) -> Iterator[Node]:
-    """Yield the joints that drives name."""
+    """Yield the ``<joint>`` elements in transmissions and ros2_control."""
     for transmission in root.descendants("transmission"):
         yield from transmission.children("joint")
     for control in root.children("ros2_control"):
@@ -164,7 +164,7 @@ _NAMES = {
 }
 
 
-#: A value that was rounded with its limit, rad and m.
+#: Allowed excess of a value over its limit due to rounding, rad and m.
 _ROUNDING = 1e-3
 
 
@@ -232,7 +232,7 @@ def _unknown(srdf: Node, robot: Node) -> Iterator[Instance]:
 
 
 def _beyond(srdf: Node, robot: Node) -> Iterator[Instance]:
-    """Yield the values of group states outside the limits of their joints."""
+    """Yield the values of group states that are outside the limits of their joints."""
     limits = _limits(robot.document)
     for state in srdf.children("group_state"):
         for joint in state.children("joint"):

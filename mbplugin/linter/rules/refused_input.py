@@ -1,7 +1,7 @@
-"""Rules about input that cannot be used: their findings are made of the error that stopped the run.
+"""Rules about unusable input: their findings are made from the error that stopped the run.
 
-Nothing is left to check where no scene could be read. These rules exist for their names and their
-documentation; ``lint`` turns the error itself into the finding.
+If no scene could be read, there is nothing to check. These rules exist for their names and their
+documentation; ``lint`` converts the error into the finding.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class RefusedInput(Rule):
     """Base of these rules."""
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield nothing: whoever has a scene has none of these errors."""
+        """Yield nothing: none of these errors can occur once there is a scene."""
         return ()
 
 

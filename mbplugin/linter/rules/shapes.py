@@ -77,9 +77,9 @@ class ImpossibleSize(Rule):
 
 
 def _wrongs(solid: Node) -> Iterator[str]:
-    """Yield the sizes of a shape that are not above zero."""
+    """Yield the sizes of a shape that are not positive, in words."""
     for name in _SIZES.get(solid.tag, ()):
-        # a capsule without a tube is a ball
+        # a capsule of length zero is a valid sphere
         least = 0.0 if (solid.tag, name) == ("capsule", "length") else None
         if any(value < 0 or (value == 0 and least is None) for value in numbers(solid, name)):
             yield f"{name} {solid.get(name)}"
@@ -127,7 +127,7 @@ class MeshNotFound(Rule):
         for mesh in shown_meshes(scene):
             if mesh.shape.mesh not in wrong and (why := _problem(mesh, scene.request)):
                 wrong[mesh.shape.mesh] = (mesh, why)
-        # what is certainly wrong comes first
+        # certain errors come first
         found = sorted(wrong.values(), key=lambda item: item[1] == _ELSEWHERE)
         certain = any(why != _ELSEWHERE for _, why in found)
         yield from joined_finding(
@@ -188,7 +188,7 @@ class MeshScale(Rule):
             and (factors := numbers(solid, "scale"))
             and any(factor <= 0 for factor in factors)
         ]
-        # what is flat comes first
+        # meshes scaled by zero come first
         scaled.sort(key=lambda item: item[0] != 0)
         flat = any(smallest == 0 for smallest, _, _ in scaled)
         yield from joined_finding(
@@ -306,11 +306,11 @@ class VisualWithoutCollision(Rule):
 
 
 def _root(scene: Scene) -> str:
-    """Return the first link: it carries the robot, and often stands on something."""
+    """Return the first link, which carries the robot and often stands on something."""
     return scene.mechanism.bodies[0].name if scene.mechanism.bodies else WORLD
 
 
-#: What rounded lengths and margins of engines explain, m.
+#: Overlaps up to this depth may come from rounded lengths and collision margins of engines, m.
 _DEPTH = 2e-3
 
 

@@ -59,7 +59,7 @@ _SAME = 5e-3
 #: Digits of a file hash on the first page; the record has all.
 _DIGEST = 16
 #: Colours of points in charts of measured stops: fitted or computed, and predicted.
-_OWN, _PREDICTED, _MEASURED = 0, 1, 3
+_OWN, _PREDICTED = 0, 1
 
 
 # The first page: the longest stops, the robot, and the evidence.
