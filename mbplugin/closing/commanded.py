@@ -181,7 +181,8 @@ def commanded_in_bullet(
 ) -> Commanded:
     """Return how far a model and its written file move apart in PyBullet under the same seeded torques.
 
-    Both are built in PyBullet from what was read of them, as for ``crosscheck``; see :func:`commanded`.
+    Both are built in PyBullet from what was read of them, as for ``crosscheck``; ``closed`` (nq,) is the closed pose
+    of the scene, and the other parameters are those of :func:`commanded`.
     """
     if find_spec(_BULLET) is None:
         return Commanded("PyBullet", reason="PyBullet is not installed (pip install 'mbplugin[bullet]')")

@@ -187,7 +187,7 @@ def closed_pose(mech: Mechanism, stated: State, *, seed: int = 0) -> tuple[Assem
 
 
 def _gave_way(n: int, before: Array, after: Array, names: Sequence[str], units: Sequence[str]) -> str:
-    """Return a note on a stated value that changed from ``before`` to ``after`` (n,), by rounding or contradiction."""
+    """Return a note on a stated value that changed, ``before`` and ``after`` (n,): by rounding or contradiction."""
     change = f"{names[n]} is {after[n]:.8g} in place of {before[n]:.8g}{f' {units[n]}' if units[n] else ''}"
     if abs(after[n] - before[n]) <= rounding_of(before[n]):
         return f"stated values agree up to their last digits: {change}"

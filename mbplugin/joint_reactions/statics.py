@@ -610,7 +610,7 @@ def build_system(
 def _in_rows(
     labels: Sequence[RowLabel], stressed: Sequence[StressedBlock], scale: Array
 ) -> tuple[tuple[StressBasis, ...], Array, Array]:
-    """Return the self-stresses of all blocks, and the zero thresholds (m,) and scales (m,) of all rows."""
+    """Return the self-stresses of all blocks, and the zero threshold and ``scale`` (m,) of each row."""
     position = {label: k for k, label in enumerate(labels)}
     bases, zero, scale = [], np.full(len(labels), 1e-9), scale.copy()
     for s in stressed:

@@ -209,7 +209,7 @@ class Applied:
 
 
 def pair_element(system: System, pair: Pair, flexibility: Array) -> Element | None:
-    """Return the element of a pair with a ``flexibility`` F (6, 6); None if it is rigid.
+    """Return the element of a pair with a ``flexibility`` (6, 6), F below; None if it is rigid.
 
     The rows open by L F Lᵀ λ, with the rows L in axes of P at the origin of S.
     """

@@ -205,7 +205,7 @@ def _directions(turns: list[Array]) -> dict[str, str] | None:
 
 
 def _turn(stage: Stage, prim: Any, spec: Any, number: int, turn: Array) -> None:
-    """Turn the frame of one side of a joint by a rotation (3, 3) in its own axes."""
+    """Turn the frame of one side of a joint by a rotation, ``turn`` (3, 3), in its own axes."""
     pxr = stage.pxr
     before = rotation_from_quaternion(stage.quaternion(prim, f"physics:localRot{number}"))
     x, y, z, w = (float(one) for one in quaternion_from_rotation(before @ turn))

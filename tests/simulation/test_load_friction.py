@@ -243,5 +243,5 @@ def test_a_stop_of_a_joint_with_such_friction(made) -> None:
 @pytest.mark.bullet
 def test_a_comparison_leaves_it_out_or_is_refused(made) -> None:
     scene = made(block(0.3, 0.5))
-    with pytest.raises(BadUsage, match="PyBullet has no friction that grows"):
+    with pytest.raises(BadUsage, match="neither PyBullet nor MuJoCo has friction that grows"):
         mb.crosscheck(scene, duration=0.1)

@@ -520,7 +520,7 @@ def shift_wrench(on: Records, body: Records, wrench: Array) -> None:
 
 @kernel
 def project_wrench(composites: Records, rates: Records, k: int, wrench: Array, out: Array) -> None:
-    """Add to ``out`` (nv,) the generalised force Sᵀw of a ``wrench`` w (6,) at composite body k; overwrites it."""
+    """Add to ``out`` (nv,) the generalised force Sᵀw of a ``wrench`` (6,) at composite body k; overwrites it."""
     while k > 0:
         body = composites[k]
         for j in range(body.qd_start, body.qd_start + body.freedoms):
@@ -579,7 +579,7 @@ def increment_rate(composites: Records, x: Array, qd: Array, out: Array) -> None
 
 @kernel
 def _turn_rate(x: Array, qd: Array, j: int, out: Array) -> None:
-    """Fill θ̇ = ω − ½ θ × ω + c θ × (θ × ω) into out (nv,), with θ from x and ω from qd (nv,), rad and rad/s."""
+    """Fill θ̇ = ω − ½ θ × ω + c θ × (θ × ω) into out (nv,), with θ from x (nv,) and ω from qd (nv,), rad and rad/s."""
     a, b, c = x[j], x[j + 1], x[j + 2]
     p, q, r = qd[j], qd[j + 1], qd[j + 2]
     angle2 = a * a + b * b + c * c

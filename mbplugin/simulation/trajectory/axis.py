@@ -220,7 +220,7 @@ def _measure(
     potential: Array,
     largest: Array,
 ) -> None:
-    """Fill kinetic and potential energy (T,), J, and the largest |Φ| (m,) of the first rows, m or rad.
+    """Fill the energies kinetic and potential (T,), J, and the largest (m,) |Φ| of the first rows, m or rad.
 
     The samples are time, q and qd (T,), (T, nq), (T, nv).
     """

@@ -229,7 +229,7 @@ def _split(mech: Mechanism) -> tuple[list[tuple[int, int]], list[tuple[slice, sl
 def _quintic(s: Array, v0: Array, a0: Array, x1: Array, v1: Array, a1: Array) -> Array:
     """Return the quintic x(s) with x(0) = 0, x(1) = x1, and the given first and second derivatives in s at the ends.
 
-    s is (n, 1); v0, a0, x1, v1, a1 and x are (n, k).
+    s (n, 1) gives x (n, k) of v0, a0, x1, v1 and a1 (n, k).
     """
     s2, s3 = s**2, s**3
     s4, s5 = s**4, s**5

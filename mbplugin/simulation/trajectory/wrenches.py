@@ -380,7 +380,7 @@ def set_senses(model: TreeModel, qd: Array, qdd: Array, before: tuple[Array, Arr
 
 
 def before_jumps(time: Array) -> AnyArray:
-    """Return flags (T,) of the last samples before jumps, from the times (T,), s.
+    """Return flags (T,) of the last samples before jumps, from their ``time`` (T,), s.
 
     These are the first of several samples with the same time.
     """
