@@ -198,7 +198,7 @@ class Manifold:
         return (q, f"{limited} is at its limit") if limited else (there, "")
 
     def _largest_move(self, before: Array, after: Array) -> float:
-        """Return the largest change of a coordinate from ``before`` (nq,) to ``after`` (nq,), rad or characteristic lengths."""
+        """Return the largest change of a coordinate from ``before`` (nq,) to ``after`` (nq,), rad or lengths ℓ."""
         units = [self.closure.length if unit == "m" else 1.0 for unit in coordinate_units(self.mech)]
         return float((np.abs(after - before) / units).max(initial=0.0))
 
@@ -263,7 +263,7 @@ def _slider(mech: Mechanism, q: Array, rate: int, length: float) -> Slider:
 
 
 def _beyond_limit(mech: Mechanism, before: Array, after: Array) -> str:
-    """Return a joint that a step, ``before`` (nq,) to ``after`` (nq,), moves outwards beyond a limit, or an empty string."""
+    """Return a joint that a step, ``before`` (nq,) to ``after`` (nq,), moves outwards past a limit; empty for none."""
     for joint in mech.tree.joints:
         if joint.pair is None or len(joint.pair.freedoms) != 1:
             continue
