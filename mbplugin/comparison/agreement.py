@@ -545,7 +545,7 @@ def _notes(geared: bool, task: Task, ours: Trajectory) -> tuple[str, ...]:
     """Return notes on what both motions leave out, on where PyBullet differs by design, and those of our motion."""
     notes = []
     if geared:
-        notes.append("rotor inertias are left out of both motions, for PyBullet has none")
+        notes.append("rotor inertias are left out of both motions")
     if stronger := [brake.joint for brake in task.brakes if brake.law.static > brake.law.sliding]:
         notes.append(f"in the other motion the brake of {stronger[0]!r} holds no more than it slides with")
     if passed := _passed_limits(ours):

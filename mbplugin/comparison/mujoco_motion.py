@@ -63,6 +63,11 @@ def left_out(task: Task) -> tuple[str, ...]:
         document = _document(task)
     except BadUsage as error:
         return (f"MuJoCo cannot have the model: {error.what}",)
+    if not document.losses:
+        try:
+            _compiled(document)
+        except ValueError as error:
+            return (f"MuJoCo refuses the model: {' '.join(str(error).split())}",)
     return (
         *(f"MuJoCo has no counterpart of {loss.text}" for loss in document.losses),
         *_without_joint(task, document),
@@ -117,7 +122,13 @@ def _document(task: Task) -> MjcfDocument:
     """
     unloaded = [replace(p, freedoms=tuple(Freedom() for _ in p.freedoms)) for p in task.mech.pairs]
     mech = replace(loaded(task.mech, task.payloads), pairs=tuple(unloaded), locks=(), drivers=())
-    return mjcf_document(Scene(mech, State(task.q, task.qd)))
+    # the coordinates of a free body are those of its centre of mass, which a payload moves
+    q, poses = task.q.copy(), forward(task.mech, task.q)
+    for joint in mech.tree.joints:
+        if joint.pair is None:
+            k = mech.body_index[joint.outer]
+            q[joint.q][:3] = poses.of(k).apply(mech.bodies[k].p_LC)
+    return mjcf_document(Scene(mech, State(q, task.qd)))
 
 
 def _made(task: Task) -> _Made:
@@ -127,11 +138,7 @@ def _made(task: Task) -> _Made:
     mujoco.set_mju_user_warning(lambda _: None)
     document = _document(task)
     names = _joint_names(document.whole.mechanism)
-    rows = element(document.root, "equality")
-    for name in names.values():
-        row = {"name": _ROW + name, "joint1": name, "polycoef": "0 0 0 0 0", "active": "false"}
-        element(rows, "joint", row)
-    model = mujoco.MjModel.from_xml_string(document_text(document.root))
+    model = _compiled(document)
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     model.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
     model.opt.iterations, model.opt.ls_iterations = _ITERATIONS, _SEARCHES
@@ -156,6 +163,17 @@ def _made(task: Task) -> _Made:
     )
     _set_rates(made, {stub: document.whole.shared[name] for name, stub in document.whole.stubs.items()})
     return made
+
+
+def _compiled(document: MjcfDocument) -> Any:
+    """Return the model of a document, with an inactive row on each single joint."""
+    import mujoco
+
+    rows = element(document.root, "equality")
+    for name in _joint_names(document.whole.mechanism).values():
+        row = {"name": _ROW + name, "joint1": name, "polycoef": "0 0 0 0 0", "active": "false"}
+        element(rows, "joint", row)
+    return mujoco.MjModel.from_xml_string(document_text(document.root))
 
 
 def _joint_names(mech: Mechanism) -> dict[tuple[str, str], str]:

@@ -16,6 +16,7 @@ from mbplugin.comparison import mujoco_motion, run
 from mbplugin.comparison.agreement import Agreement, of_motion
 from mbplugin.errors import MissingDependency
 from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.report.documents.motions import crosscheck_document
 from mbplugin.report.documents.part import dumps
@@ -144,3 +145,36 @@ def test_the_start_is_ours_whatever_turns() -> None:
         assert back == pytest.approx(qd, abs=1e-9)
         assert np.abs(q) == pytest.approx(np.abs(task.q), abs=1e-9)
         assert np.isfinite(p_WC).all()
+
+
+@pytest.mark.parametrize("massless", [False, True])
+def test_a_free_body_is_where_it_is_whatever_it_carries(massless: bool) -> None:
+    """Payloads, and masses that a root without one takes over, move its centre of mass, not the body."""
+    mech, _ = chain(3, "revolute", np.random.default_rng(5))
+    root = mech.pairs[0].body_b
+    loose = replace(mech, pairs=mech.pairs[1:])
+    if massless:
+        bodies = (replace(b, mass=0.0, I_C=np.zeros((3, 3))) if b.name == root else b for b in loose.bodies)
+        tied = replace(loose.pairs[0], type="fixed", freedoms=())
+        loose = replace(loose, bodies=tuple(bodies), pairs=(tied, *loose.pairs[1:]))
+    payload = [{"body": loose.pairs[-1].body_b if massless else root, "mass": 3.0, "com": [0.3, -0.2, 0.1]}]
+    qd = np.random.default_rng(6).normal(size=len(loose.qd_names))
+    task = of_motion(loose, 0.1, None, None, locks=(), qd=qd, payload=payload).task
+    q, back, p_WC, _ = mujoco_motion._state(mujoco_motion._made(task))
+    assert back == pytest.approx(qd, abs=1e-9) and q == pytest.approx(task.q, abs=1e-9)
+    assert p_WC == pytest.approx(forward(loose, task.q).p_WC, abs=1e-9)
+    found = mb.crosscheck(loose, 0.2, qd=qd, payload=payload, engine="mujoco")
+    assert found.verdict == "agrees", found.reason
+
+
+def test_what_mujoco_refuses_is_a_verdict() -> None:
+    """Two joints of MuJoCo get the same name."""
+    mech, _ = chain(2, "revolute", np.random.default_rng(5))
+    kinds, names = ("cylindrical", "revolute"), ("a", "a.rz")
+    pairs = tuple(
+        replace(pair, name=name, type=kind, freedoms=())
+        for pair, name, kind in zip(mech.pairs, names, kinds, strict=True)
+    )
+    found = mb.crosscheck(replace(mech, pairs=pairs), 0.1, engine="mujoco")
+    assert found.verdict == "not comparable"
+    assert found.reason.startswith("MuJoCo refuses the model: ") and "a.rz" in found.reason
