@@ -154,7 +154,7 @@ def _at_rest(scene: Scene, closed: Array) -> Scene:
 
 
 def _read_back(written: Written, target: Scene, back: Scene) -> Scene:
-    """Return what is read of the written file, at rest at the pose of the target and bolted down like it."""
+    """Return the written file as read back, at rest at the pose of the target and with the same base."""
     known = dict(zip(target.mechanism.q_names, target.state.q.tolist(), strict=True))
     mech = back.mechanism
     start = dict(zip(mech.q_names, back.state.q.tolist(), strict=True))
@@ -179,10 +179,10 @@ def _as_mjcf(scene: Scene) -> tuple[str, Request]:
 def commanded_in_bullet(
     scene: Scene, closed: Array, written: Written, target: Scene, back: Scene, driven: Sequence[str]
 ) -> Commanded:
-    """Return how far a model and its written file move apart in PyBullet under the same seeded torques.
+    """Compare the motions of a model and its written file in PyBullet under the same seeded torques.
 
-    Both are built in PyBullet from what was read of them, as for ``crosscheck``; ``closed`` (nq,) is the closed pose
-    of the scene, and the other parameters are those of :func:`commanded`.
+    Both are built in PyBullet from the mechanisms that were read, as for ``crosscheck``. The parameters are those of
+    :func:`commanded`; ``closed`` (nq,) is the closed pose of the scene.
     """
     if find_spec(_BULLET) is None:
         return Commanded("PyBullet", reason="PyBullet is not installed (pip install 'mbplugin[bullet]')")
@@ -215,7 +215,7 @@ def _task(scene: Scene) -> Task:
 
 
 def apart_in_bullet(tasks: Sequence[Task], names: tuple[str, ...], renamed: Renamed) -> Commanded:
-    """Return how far two motions of PyBullet move apart under torques on joints; call it in a process of its own.
+    """Compare two motions in PyBullet under torques on joints; call it in a child process.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def _compared(
     renamed: Mapping[str, str],
     found: Commanded,
 ) -> Commanded:
-    """Return the answer with how much the movements of the bodies differ, from their starts to their ``ends``."""
+    """Return the result with the differences between the displacements of the bodies, from start to ``ends``."""
     heavy = [{body.name: k for k, body in enumerate(task.mech.bodies) if body.mass} for task in tasks]
     common = [name for name in heavy[0] if renamed.get(name, name) in heavy[1]]
     if not common:
@@ -305,7 +305,7 @@ def moved_apart(
     driven: tuple[str, ...],
     renamed: Renamed = ({}, {}),
 ) -> Commanded:
-    """Return how far two MJCF models move apart; call it in a process of its own.
+    """Compare the motions of two MJCF models; call it in a child process.
 
     Parameters
     ----------
@@ -334,7 +334,7 @@ def moved_apart(
 def _moved_apart(
     mujoco: Any, models: Sequence[Any], driven: tuple[str, ...], step: float, renamed: Renamed
 ) -> Commanded:
-    """Return how far two compiled models move apart at a step, s."""
+    """Compare the motions of two compiled models at a step, s."""
     version = str(mujoco.__version__)
     for model in models:
         _make_comparable(mujoco, model, step)

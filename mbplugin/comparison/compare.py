@@ -191,10 +191,10 @@ def _samples(task: Task, ours: Trajectory, time: Array) -> Trajectory:
 
 
 def _smooth(ours: Trajectory, time: Array, apart: float) -> AnyArray:
-    """Return which samples of ``time`` (T,) are apart (s) from instants at which joints come to rest or slip.
+    """Return a mask of the samples of ``time`` (T,) that are more than ``apart`` (s) from a stick or slip event.
 
-    The answer is (T,) of bool. In between a rate may rest in one program and not yet in the other, which is
-    no error that shrinks evenly with the step.
+    The mask is (T,) of bool. Near such an event a rate may be at rest in one program and not yet in the other, an
+    error that does not shrink smoothly with the step.
     """
     kept = np.ones(len(time), dtype=bool)
     for event in ours.events:
@@ -403,7 +403,7 @@ def reckoned(task: Task) -> bool:
 
 
 def opening(mech: Mechanism, states: Array) -> dict[str, float]:
-    """Return how far closures open at most in ``states`` (s, nq), m, by name."""
+    """Return the largest gap of each closure in ``states`` (s, nq), m, by name."""
     held = [pair for pair in mech.tree.cut if any(c[0] == "t" for c in pair.kind.constrained)]
     gaps = {pair.name: 0.0 for pair in held}
     for q in states if held else ():

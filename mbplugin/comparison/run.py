@@ -295,7 +295,7 @@ def _require_none_given(motion: Mapping[str, object]) -> None:
 
 
 def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> Models:
-    """Return how the model compares with PyBullet's own, where it has one."""
+    """Compare the parameters of the model with those of PyBullet's own model, if there is one."""
     if against is not None:
         return _named(mech, against)
     file = own_file(scene) if scene else None
@@ -312,7 +312,7 @@ def models(scene: Scene | None, mech: Mechanism, against: int | str | None) -> M
 
 
 def _named(mech: Mechanism, against: int | str) -> Models:
-    """Return how the model compares with the one that the user names, which has to hold all of it."""
+    """Compare the parameters of the model with those of the named one, which must contain all its bodies."""
     ignored: tuple[str, ...] = ()
     if isinstance(against, int):
         where, theirs = f"PyBullet client {against}", read_client(against).mechanism
@@ -421,7 +421,7 @@ def _models_differ(wrong: list[Row]) -> str:
 
 
 def _unmoved(setup: Setup, engine: Engine) -> str:
-    """Return why there is no motion to compare, or nothing."""
+    """Return the reason why there is no motion to compare; empty if there is one."""
     if setup.ours.outcome not in ("completed", "stopped"):
         return f"our motion ended as {setup.ours.outcome!r} at {setup.ours.time[-1]:.6g} s"
     if setup.ours.planar and any(joint.pair is None for joint in setup.task.mech.tree.joints):
@@ -544,7 +544,7 @@ def unit_of(row: Row) -> str:
 
 
 def explain_disagreement(setup: Setup, wrong: Sequence[Row], checks: Sequence[Check] = ()) -> str:
-    """Return where and when the two motions part, what happens then, and what speaks against either."""
+    """Return the place and time at which the two motions part, the event near it, and the evidence against either."""
     dated = [row for row in wrong if row.time is not None]
     row = min(dated, key=lambda r: (r.time or 0.0, -r.deviation / r.bound)) if dated else wrong[0]
     what = (
@@ -586,7 +586,7 @@ def not_asymptotic(
 
 
 def open_loops(task: Task, run: Sampled, engine: EngineName) -> tuple[str, ...]:
-    """Return how far an engine lets loops open at its smallest step, as a note."""
+    """Return a note on the largest loop gap of an engine at its smallest step."""
     if not np.isfinite(run.q).all():
         return ()
     gaps = opening(task.mech, run.q)

@@ -223,7 +223,7 @@ def limits_apart(
 
 
 def home_gap(a: Pair, b: Pair) -> tuple[float, float]:
-    """Return how far the bodies of two pairs lie from each other at zero, m and rad."""
+    """Return distance and angle between the bodies of two pairs at zero, m and rad."""
     one, other = a.X_AP @ a.X_SB, b.X_AP @ b.X_SB
     return float(np.linalg.norm(one.p - other.p)), angle_between(one.R, other.R)
 
@@ -340,7 +340,7 @@ def _center(model: Merged, name: str) -> Array:
 def _misfits(
     a: Merged, b: Merged, found: Matching, name: str, sides: list[_Side], T: Pose, limits: Tolerances
 ) -> int:
-    """Return how many of a body's joints and mass properties do not agree with a pose of its frame."""
+    """Return the number of a body's joints and mass properties that contradict a pose of its frame."""
     count = 0
     for side in sides:
         distance, angle = side_gap(side.type, side.X, T @ side.Y)
@@ -382,7 +382,7 @@ NONE = Dynamics(0, None, None, None)
 
 
 def compare_dynamics(a: Mechanism, b: Mechanism, q: Array) -> Dynamics:
-    """Return how far two mechanisms with the same names and coordinates differ at random poses.
+    """Return the differences between two mechanisms with the same names and coordinates at random poses.
 
     ``q`` (nq,) are coordinates of the first at which its loops are closed, for the joint forces.
     """

@@ -360,7 +360,7 @@ def _outwards(a: Merged, b: Merged, found: Matching) -> bool:
 
 
 def _unlike(a: Merged, b: Merged, pair: Pair, other: Pair, inner: str, there: str) -> float:
-    """Return how little two pairs look like each other, 0 for twins."""
+    """Return a dissimilarity of two pairs, 0 for twins."""
     outer = [
         m.mechanism.bodies[m.mechanism.body_index[n]]
         for m, n in (

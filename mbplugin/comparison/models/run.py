@@ -343,7 +343,7 @@ def _row(coupling: Coupling) -> _Row:
 
 
 def _same(a: _Row, b: _Row, limits: Tolerances) -> bool:
-    """Return whether two rows are multiples of each other."""
+    """Return True if two rows are multiples of each other."""
     key = next(iter(a[0]))
     if b[0][key] == 0.0:
         return False
@@ -399,7 +399,7 @@ def compare_joints(
 
 
 def _is_fixed(one: Merged, other: Merged, pair: Pair) -> bool:
-    """Return whether links on both sides of a pair are one rigid body in the other model."""
+    """Return True if the links on both sides of a pair are one rigid body in the other model."""
     sides = [{other.group_of(link) for link in one.frames[body]} - {None} for body in pair.bodies]
     return bool(sides[0] & sides[1])
 

@@ -123,7 +123,7 @@ class Side:
         return _NAMES[self.format]
 
     def states(self, kind: StatedKind, pair: Pair) -> bool:
-        """Return whether the format has a place for a quantity of a pair."""
+        """Return True if the format can state a quantity of a pair."""
         freedoms = pair.freedoms
         if kind == "limit":
             if any(isfinite(f.lower) or isfinite(f.upper) for f in freedoms):
@@ -139,7 +139,7 @@ class Side:
         return kind in STATES[self.format]
 
     def _has_freedoms(self, pair: Pair) -> bool:
-        """Return whether the format states anything of the freedoms of a pair of this type."""
+        """Return True if the format states anything about the freedoms of a pair of this type."""
         if self.format in ("mechanism", "python", "usd"):
             return True
         if self.format == "sdf":
@@ -149,7 +149,7 @@ class Side:
         return len(pair.freedoms) == 1 or self.format in ("urdf", "xacro", "mjcf")
 
     def has_no_zero(self, kind: str) -> bool:
-        """Return whether the format writes 0 and no limit alike."""
+        """Return True if the format writes 0 and no limit alike."""
         return kind in _NO_ZERO.get(self.format, ())
 
 

@@ -68,7 +68,7 @@ def bullet_wrenches(instant: Instant) -> Answer:
 
 @lru_cache(maxsize=1)
 def sensor_error() -> float:
-    """Return what the joint sensors miss of the weight of a pendulum of two bodies at rest, relative to it."""
+    """Return the relative error of the joint sensors for the weight of a pendulum of two bodies at rest."""
     mech, expected = _pendulum()
     still = np.zeros(len(mech.qd_names))
     instant = Instant(mech, np.zeros(len(mech.q_names)), still, still, (), (), at_rest=True, held=())

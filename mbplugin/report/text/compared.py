@@ -257,7 +257,7 @@ _STILL = 1e-4
 
 
 def _under_command(found: Commanded) -> str:
-    """Return how far the written file moves from the model, or why that is not known."""
+    """Return a sentence on the difference between the two motions, or the reason why it is unknown."""
     if found.reason:
         return f"no answer of {found.engine}: {found.reason.rstrip('.')}"
     driven = {

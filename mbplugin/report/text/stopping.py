@@ -777,7 +777,7 @@ def bounded(bound: ToleranceBound, size: float, unit: str) -> str:
 
 
 def missing_sentence(bound: ToleranceBound, what: str = "stop") -> str:
-    """Return why there is no finite bound, with the number of stops required for one; empty if there is one."""
+    """Return the reason why there is no finite bound, with the number of stops required; empty if there is one."""
     goal = f"a bound of {percent(bound.share)} with {percent(bound.confidence)} confidence"
     if not bound.rank:
         sentence = f"{goal} needs {counted(bound.required, what)}, and there are {bound.count}"
