@@ -144,7 +144,7 @@ def _edit(
     if not change.schema:
         return ""
     spec.typeName = change.schema
-    kept = [s for s in prim.GetAppliedSchemas() if not s.startswith(_SCHEMAS_OF_FREEDOMS)]
+    kept = [s for s in stage.schemas(prim) if not s.startswith(_SCHEMAS_OF_FREEDOMS)]
     _drop(stage, prim, spec)
     turns = [side.X_LJ.R.T @ R for side, R in zip(sides, change.R, strict=True)]
     directions = _directions(turns)

@@ -11,6 +11,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin import readers
+from mbplugin.model.mechanism import Mechanism, Pair
 from mbplugin.model.spatial import Pose, rotation_from_vector
 from mbplugin.readers import Request
 from mbplugin.writers import usd_copy
@@ -49,6 +50,12 @@ def said(file: Path) -> dict[str, object]:
         for relation in prim.GetAuthoredRelationships():
             found[str(relation.GetPath())] = tuple(map(str, relation.GetTargets()))
     return found
+
+
+def with_pair(mech: Mechanism, wanted: Pair) -> tuple[Mechanism, Mechanism, tuple[Pair]]:
+    """A mechanism before and after one of its pairs is another one, and that pair."""
+    pairs = tuple(wanted if one.name == wanted.name else one for one in mech.pairs)
+    return mech, replace(mech, pairs=pairs), (wanted,)
 
 
 @pytest.mark.parametrize("unit", [1.0, 0.01])
@@ -142,22 +149,39 @@ def test_a_joint_of_an_instance_is_written_anew(tmp_path: Path) -> None:
     assert found.written.anew == "joint 'j3' is part of an instance"
 
 
-@pytest.mark.parametrize("angle", [0.0, 0.4, np.pi / 2])
-def test_frames_turn_where_the_axes_of_the_pair_are_others(tmp_path: Path, angle: float) -> None:
-    """A line in another direction of the plane: its axes are none of the joint's."""
+def test_schemas_that_state_no_freedoms_stay(tmp_path: Path) -> None:
+    text = four_bar()
+    joint = 'def PhysicsRevoluteJoint "j3"'
+    assert text.count(joint) == 1
+    schemas = '["PhysxJointAPI", "PhysicsDriveAPI:angular"]'
+    text = text.replace(joint, f"{joint} (prepend apiSchemas = {schemas})")
     file = tmp_path / "four.usda"
-    file.write_text(four_bar())
+    file.write_text(text)
+    pair = mb.load(file).mechanism.pair_by_name["j3"]
+    wanted = replace(pair, type="spherical", freedoms=())
+    edited = usd_copy.with_types(text, Request(str(file)), *with_pair(mb.load(file).mechanism, wanted))
+    (tmp_path / "new.usda").write_text(edited.text)
+    opened = Usd.Stage.Open(str(tmp_path / "new.usda"))
+    changed = opened.GetPrimAtPath("/robot/j3")
+    assert changed.GetTypeName() == "PhysicsSphericalJoint"
+    assert changed.GetMetadata("apiSchemas").GetAddedOrExplicitItems() == ["PhysxJointAPI"]
+
+
+@pytest.mark.parametrize("stated", ["", "(0.8, 0.6, 0, 0)"])
+@pytest.mark.parametrize("angle", [0.0, 0.4, np.pi / 2])
+def test_frames_turn_where_the_axes_of_the_pair_are_others(tmp_path: Path, angle: float, stated: str) -> None:
+    """A line in another direction of the plane: its axes are none of the joint's, whose frame may be turned."""
+    file = tmp_path / "four.usda"
+    turned = "".join(f"quatf physics:localRot{k} = {stated}\n" for k in (0, 1)) if stated else ""
+    excluded = "uniform bool physics:excludeFromArticulation = 1"
+    file.write_text(four_bar().replace(excluded, f"{turned}{excluded}"))
     scene = mb.load(file)
     pair = scene.mechanism.pair_by_name["j3"]
     turn = Pose(rotation_from_vector(np.array([0.0, angle, 0.3])), np.zeros(3))
     wanted = replace(
         pair, type="point-on-line", freedoms=(), X_AP=pair.X_AP @ turn, X_BS=pair.X_BS @ turn, closure=True
     )
-    target = replace(
-        scene.mechanism,
-        pairs=tuple(wanted if one.name == "j3" else one for one in scene.mechanism.pairs),
-    )
-    text = usd_copy.with_types(file.read_text(), Request(str(file)), scene.mechanism, target, (wanted,)).text
+    text = usd_copy.with_types(file.read_text(), Request(str(file)), *with_pair(scene.mechanism, wanted)).text
     again = readers.load("again.usda", text=text).mechanism.pair_by_name["j3"]
     assert again.type == "point-on-line" and again.bodies == wanted.bodies
     for one, other in ((again.X_AP, wanted.X_AP), (again.X_BS, wanted.X_BS)):
