@@ -41,7 +41,7 @@ from mbplugin.model import enumerations as names
 from mbplugin.phrases import visible
 from mbplugin.processes.supervised import INTERRUPTED
 from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, integrator_choices
+from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR, integrator_choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -14,7 +14,7 @@ from mbplugin.model.enumerations import Limits, TransitionRule
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR, find_integrator, integrator_names
+from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR, find_integrator, integrator_names
 
 LIMITS: tuple[Limits, ...] = get_args(Limits)
 TRANSITIONS: tuple[TransitionRule, ...] = get_args(TransitionRule)

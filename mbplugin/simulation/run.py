@@ -57,7 +57,7 @@ from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.active_set.activation import Activation
 from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.impact import gripped, state_in, without_constraints
-from mbplugin.simulation.integrators.registry import DEFAULT_INTEGRATOR
+from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR
 from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of, declared
 from mbplugin.simulation.passing_marks import TimedDrive, schedule_of
 from mbplugin.simulation.problem import Problem, pose_problem
@@ -167,7 +167,7 @@ def simulate(
         Redundant rows to eliminate, numbered from 1 as in ``mbplugin matrix``; by default a pivoted
         factorisation selects them.
     integrator : str
-        A name of ``mbplugin.simulation.integrators.registry``; see the guide to the motion.
+        A name of ``mbplugin.simulation.integrators``; see the guide to the motion.
     step : float, optional
         Step of a fixed-step integrator, 1e-3 s by default; the largest step of an adaptive one.
     rtol, atol : float

@@ -13,8 +13,7 @@ from mbplugin.errors import UnknownName
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.integrators import explicit as dop853_coefficients
-from mbplugin.simulation.integrators import methods
-from mbplugin.simulation.integrators.registry import find_integrator, integrator_choices, integrator_names
+from mbplugin.simulation.integrators import find_integrator, integrator_choices, integrator_names, methods
 from mbplugin.simulation.integrators.tableau import Tableau
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate

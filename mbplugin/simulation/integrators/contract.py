@@ -15,7 +15,7 @@
    independent rows have become badly conditioned; a status gives the reason.
 6. Between two samples, a polynomial in the fraction of the step gives x and q̇ (dense output).
 7. It is registered by its file in ``integrators/methods``, see
-   :mod:`mbplugin.simulation.integrators.registry`.
+   :mod:`mbplugin.simulation.integrators`.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, locate_first_change
+from mbplugin.simulation.integrators import find_integrator
 from mbplugin.simulation.integrators.contract import Chunk, Control, State, Step, make_chunk
-from mbplugin.simulation.integrators.registry import find_integrator
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import Problem, project_state
 from mbplugin.simulation.steppers.kernel_state import (

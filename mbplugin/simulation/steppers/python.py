@@ -33,9 +33,9 @@ from mbplugin.simulation.events import (
     mark_overloaded,
     sign_changes,
 )
+from mbplugin.simulation.integrators import find_integrator, integrator_names
 from mbplugin.simulation.integrators.contract import Chunk, Derivative, State, Step, make_chunk
 from mbplugin.simulation.integrators.explicit_loop import is_motion
-from mbplugin.simulation.integrators.registry import find_integrator, integrator_names
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem, project_state
 from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteAccelerations, control_of

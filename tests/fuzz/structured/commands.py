@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mbplugin.simulation.integrators.registry import integrator_names
+from mbplugin.simulation.integrators import integrator_names
 
 from .dice import Dice
 from .options import (
