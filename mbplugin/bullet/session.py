@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
-from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import MAX_SECONDS
 
 _LIMITS = Limits(
     60.0,

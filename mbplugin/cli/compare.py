@@ -35,7 +35,7 @@ from mbplugin.cli.shared.report import (
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import LOSS_KINDS, Format
-from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -40,8 +40,8 @@ from mbplugin.files import require_folder
 from mbplugin.model import enumerations as names
 from mbplugin.phrases import visible
 from mbplugin.processes.supervised import INTERRUPTED
-from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR, integrator_choices
+from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

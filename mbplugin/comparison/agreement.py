@@ -25,8 +25,7 @@ from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.model.spatial import Array, cross
 from mbplugin.phrases import cut_short, listed, one_line, one_line_repr
 from mbplugin.rendering import Result
-from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.options import Options
+from mbplugin.simulation.options import MAX_SECONDS, Options
 from mbplugin.simulation.passing_marks import TimedDrive, joint_limits
 from mbplugin.simulation.run import move, simulate
 from mbplugin.simulation.trajectory.resampling import draw, legend

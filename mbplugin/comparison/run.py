@@ -65,7 +65,7 @@ from mbplugin.phrases import listed
 from mbplugin.processes.foreign import LimitPassed, Limits, in_engine, in_own_child
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping.outcome import StopReport
 
 #: Steps of an engine in a whole motion at the coarsest, and how many it may take in the finest, over the

@@ -55,10 +55,9 @@ from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
 from mbplugin.phrases import listed, visible_one_line
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.active_set.activation import Activation
-from mbplugin.simulation.budget import MAX_SECONDS
 from mbplugin.simulation.impact import gripped, state_in, without_constraints
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR
-from mbplugin.simulation.options import Options, Profile, UserEvent, breaks_of, declared
+from mbplugin.simulation.options import MAX_SECONDS, Options, Profile, UserEvent, breaks_of, declared
 from mbplugin.simulation.passing_marks import TimedDrive, schedule_of
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.runner import Progress, Runner

@@ -12,10 +12,9 @@ from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.errors import BadNumber, MbPluginError
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.active_set.activation import Activation
-from mbplugin.simulation.budget import Budget, ctrl_c_waits
 from mbplugin.simulation.integrators import find_integrator
 from mbplugin.simulation.integrators.contract import Chunk, State, Step
-from mbplugin.simulation.options import Options
+from mbplugin.simulation.options import Budget, Options, ctrl_c_waits
 from mbplugin.simulation.passing_marks import Limits, Schedule, joint_limits, passing, passings
 from mbplugin.simulation.problem import GapWatch, Opened, Problem
 from mbplugin.simulation.steppers.absolute_accelerations import Stepper

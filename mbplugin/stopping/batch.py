@@ -20,9 +20,9 @@ from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import listed
 from mbplugin.simulation.active_set.stick_slip import breaking_address
-from mbplugin.simulation.budget import ctrl_c_waits
 from mbplugin.simulation.events import EVENT_FUNCTION
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
+from mbplugin.simulation.options import ctrl_c_waits
 from mbplugin.simulation.passing_marks import BEYOND
 from mbplugin.simulation.steppers.kernel_state import (
     FORWARD_DYNAMICS,

@@ -43,8 +43,7 @@ from mbplugin.model.spatial import Array, is_turn
 from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import standing
-from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.options import Options
+from mbplugin.simulation.options import MAX_SECONDS, Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import move
 from mbplugin.simulation.runner import Progress

@@ -19,7 +19,7 @@ from mbplugin.model.scene import Scene, as_scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource
 from mbplugin.readers.standing import standing
-from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping.batch import CompiledStop, CompiledStopper, StopSummary, require_compiled_stop
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.outcome import StopOutcome

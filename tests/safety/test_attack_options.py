@@ -123,9 +123,9 @@ def test_a_motion_in_time_is_not_cut() -> None:
 
 
 def test_memory_ends_a_motion_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mbplugin.simulation import budget
+    from mbplugin.simulation import options
 
-    monkeypatch.setattr(budget, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(options, "MOST_BYTES", 1_000_000)
     motion = mb.simulate(mb.load(BAR), 1e6)
     assert motion.outcome == "budget_spent"
     (note,) = (n for n in motion.notes if "were used up" in n)

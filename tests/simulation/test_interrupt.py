@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 
-from mbplugin.simulation.budget import ctrl_c_waits
+from mbplugin.simulation.options import ctrl_c_waits
 from mbplugin.simulation.run import simulate
 from mbplugin.simulation.steppers.absolute_accelerations import CompiledStepper
 from rod_arms import arm

@@ -33,7 +33,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, read_bounded, read_stdin, require_folder
 from mbplugin.model.brake_law import SI
 from mbplugin.report.formats import SceneFormat
-from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -52,7 +52,7 @@ from mbplugin.files import require_folder
 from mbplugin.model.brake_law import SI
 from mbplugin.model.enumerations import Backend, FailureKind, Moving
 from mbplugin.phrases import visible
-from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -47,7 +47,7 @@ from mbplugin.cli.shared.report import (
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.report.formats import TableFormat
-from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

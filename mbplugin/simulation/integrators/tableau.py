@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.steppers.kernel_state import MOST_STAGES
 
-#: Largest number of stages, including those of dense output, and highest degree of dense output.
-MOST_STAGES, HIGHEST_DEGREE = 16, 7
+#: Highest degree of dense output.
+HIGHEST_DEGREE = 7
 
 #: Coefficients as the compiled loop reads them: ``n`` rows, ``s`` weights and ``powers`` columns of ``dense`` are in
 #: use; row s of ``A`` is ``b``. See :class:`Coefficients`.

@@ -26,7 +26,6 @@ from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM, any_held, hol
 from mbplugin.dynamics.kernels.solve import RESISTANCE, constrain, decompose, impulsive_rates, resist
 from mbplugin.dynamics.tree_model import TreeModel
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.integrators.tableau import MOST_STAGES
 
 #: One segment of a prescribed motion: a polynomial in t − start from ``start`` (s) on, lowest power first.
 MOTION_SEGMENT = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.float64, (6,))], align=True)
@@ -53,6 +52,8 @@ EVALUATE = types.FunctionType(SIGNATURE)
 #: In a loop: get ``evaluate`` from its address.
 evaluate_from = function_at(EVALUATE)
 _MOST_STORED = 16
+#: Largest number of stages of a Runge–Kutta step, including those of dense output.
+MOST_STAGES = 16
 
 
 class KernelState(NamedTuple):

@@ -23,8 +23,7 @@ from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted, listed, number, visible
 from mbplugin.readers.source import ModelSource, Source, sources_of
 from mbplugin.readers.standing import standing
-from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.options import LONGEST, require_positive
+from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
 from mbplugin.stopping.calibration.bounds import uncertainty_of
 from mbplugin.stopping.calibration.choice import (
     WITHOUT_TORQUE,

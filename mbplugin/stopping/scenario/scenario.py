@@ -27,8 +27,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint, base_senten
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array, is_turn
 from mbplugin.phrases import listed, one_line_repr
-from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.options import LONGEST, Options
+from mbplugin.simulation.options import LONGEST, MAX_SECONDS, Options
 from mbplugin.simulation.passing_marks import joint_limits
 from mbplugin.stopping.scenario.decelerations import RampSource, inertias_at
 

@@ -15,7 +15,7 @@ from mbplugin.phrases import counted, one_line
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
-from mbplugin.simulation.budget import MAX_SECONDS
+from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.run import PayloadValue, make_scenario
 from mbplugin.stopping.scenario.start import read_recording, recorded_coordinates

@@ -30,8 +30,7 @@ from mbplugin.model.scene import Payload, Scene, as_scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource, Source
 from mbplugin.readers.standing import standing
-from mbplugin.simulation.budget import MAX_SECONDS
-from mbplugin.simulation.options import LONGEST, require_positive
+from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
 from mbplugin.stopping.batch import CompiledStop, StopSummary, require_compiled_stop
 from mbplugin.stopping.calibration.bounds import StopBounds, bounds_of, no_bounds
 from mbplugin.stopping.calibration.fit import Bench, braked
