@@ -16,7 +16,7 @@ from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import row_acceleration, row_rate
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.stick_slip import AT_REST
+from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.integrators.contract import Step
 from mbplugin.simulation.passing_marks import LOOKS, START, early_zero, first_zero
 from mbplugin.simulation.steppers.kernel_state import (

@@ -25,7 +25,7 @@ from mbplugin.model.mechanism.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.scene import State
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed
-from mbplugin.simulation.active_set.load_friction import choose_rows, generic_redundancy
+from mbplugin.simulation.friction import choose_rows, generic_redundancy
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import TimedDrive
 from mbplugin.simulation.steppers.kernel_state import (

@@ -54,7 +54,7 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
 from mbplugin.phrases import listed, visible_one_line
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.simulation.active_set.activation import Activation
+from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.impact import gripped, state_in, without_constraints
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR
 from mbplugin.simulation.options import MAX_SECONDS, Options, Profile, UserEvent, breaks_of, declared

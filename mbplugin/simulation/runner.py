@@ -11,7 +11,7 @@ import numpy as np
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.errors import BadNumber, MbPluginError
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.active_set.activation import Activation
+from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.integrators import find_integrator
 from mbplugin.simulation.integrators.contract import Chunk, State, Step
 from mbplugin.simulation.options import Budget, Options, ctrl_c_waits

@@ -19,8 +19,8 @@ from mbplugin.model.brakes import JointBrake
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import listed
-from mbplugin.simulation.active_set.stick_slip import breaking_address
 from mbplugin.simulation.events import EVENT_FUNCTION
+from mbplugin.simulation.friction import breaking_address
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.simulation.options import ctrl_c_waits
 from mbplugin.simulation.passing_marks import BEYOND

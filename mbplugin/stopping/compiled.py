@@ -17,13 +17,6 @@ from numba import types
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
 from mbplugin.dynamics.kernels.solve import RESISTANCE
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.stick_slip import (
-    AT_REST,
-    is_at_rest,
-    let_slide,
-    solve_address,
-    solve_from,
-)
 from mbplugin.simulation.events import (
     COORDINATE,
     EVENT_FUNCTION,
@@ -33,6 +26,7 @@ from mbplugin.simulation.events import (
     watch_address,
     watch_from,
 )
+from mbplugin.simulation.friction import AT_REST, is_at_rest, let_slide, solve_address, solve_from
 from mbplugin.simulation.integrators.explicit_loop import (
     METHOD,
     QUINTIC,

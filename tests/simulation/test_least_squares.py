@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.simulation.active_set.breaking_away import least_squares, orthogonalize
+from mbplugin.simulation.breaking_away import least_squares, orthogonalize
 
 
 def test_it_is_the_smallest_solution_also_where_columns_depend_on_each_other() -> None:

@@ -23,7 +23,7 @@ from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.model.brakes import NO_FORCES
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import State
-from mbplugin.simulation.active_set.load_friction import choose_rows
+from mbplugin.simulation.friction import choose_rows
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import simulate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mbplugin.simulation.active_set.breaking_away import largest_size, place_of_least, true_positions
+from mbplugin.simulation.breaking_away import largest_size, place_of_least, true_positions
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7])

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 import mbplugin as mb
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose
-from mbplugin.simulation.active_set.breaking_away import basic_solution, bounded_least_squares
+from mbplugin.simulation.breaking_away import basic_solution, bounded_least_squares
 from places import ASSETS
 
 CRANK, COUPLER, ROCKER, GROUND = 0.2, 0.6, 0.5, 0.6

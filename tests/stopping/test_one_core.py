@@ -9,7 +9,7 @@ import pytest
 
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
-from mbplugin.simulation.active_set.stick_slip import breaking_address
+from mbplugin.simulation.friction import breaking_address
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.compiled import called_addresses
 from mbplugin.stopping.run import make_scenario, run_stop

@@ -16,10 +16,10 @@ from mbplugin.simulation.integrators.explicit_loop import (
     REMAINDER,
     SAFETY,
     SHORTEST,
+    Tableau,
     cubic,
     explicit_loop,
 )
-from mbplugin.simulation.integrators.tableau import Tableau
 from mbplugin.simulation.steppers.kernel_state import evaluate_address, place_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from mbplugin.model.mechanism.identity import Holder, HolderKind, pair_and_freed
 from mbplugin.model.mechanism.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, make_read_only, units_of
-from mbplugin.simulation.active_set.stick_slip import AT_REST
+from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.impact import with_constraints
 from mbplugin.simulation.steppers.kernel_state import (
     KINEMATICS,

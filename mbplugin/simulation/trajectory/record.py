@@ -11,7 +11,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.activation import Activation
+from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.integrators.contract import Chunk, State, Step
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import Event

@@ -28,7 +28,7 @@ from mbplugin.model.mechanism.mechanism import Coupling, Driver, Lock
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
-from mbplugin.simulation.active_set.load_friction import Handling
+from mbplugin.simulation.friction import Handling
 from mbplugin.simulation.trajectory.axis import Held
 
 if TYPE_CHECKING:

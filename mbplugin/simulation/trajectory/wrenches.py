@@ -20,8 +20,7 @@ from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held, lo
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only
-from mbplugin.simulation.active_set.load_friction import Handling, LoadFriction, pull_rows
-from mbplugin.simulation.active_set.stick_slip import AT_REST, rates_of
+from mbplugin.simulation.friction import AT_REST, Handling, LoadFriction, pull_rows, rates_of
 from mbplugin.simulation.trajectory.axis import Held, held_mechanisms
 
 if TYPE_CHECKING:

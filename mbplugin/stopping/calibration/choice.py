@@ -13,7 +13,7 @@ from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.phrases import counted, number
-from mbplugin.simulation.active_set.stick_slip import breaking_address
+from mbplugin.simulation.friction import breaking_address
 from mbplugin.simulation.run import simulate
 from mbplugin.stopping.calibration.fit import (
     BRAKE,

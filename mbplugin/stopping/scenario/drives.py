@@ -23,7 +23,7 @@ from mbplugin.dynamics.tree_model import redundancy
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed
-from mbplugin.simulation.active_set.load_friction import generic_redundancy
+from mbplugin.simulation.friction import generic_redundancy
 from mbplugin.simulation.passing_marks import TimedDrive
 from mbplugin.stopping.scenario.decelerations import drive_equations, drive_of, joint_states
 from mbplugin.stopping.scenario.scenario import Scenario

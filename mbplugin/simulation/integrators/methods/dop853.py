@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.integrators import explicit as dop853
 from mbplugin.simulation.integrators.explicit import ExplicitIntegrator
-from mbplugin.simulation.integrators.tableau import Tableau
+from mbplugin.simulation.integrators.explicit_loop import Tableau
 
 
 def _dense_output() -> Array:

@@ -7,7 +7,7 @@ that of Shampine, Some Practical Runge–Kutta Formulas, with the coefficients t
 from __future__ import annotations
 
 from mbplugin.simulation.integrators.explicit import ExplicitIntegrator
-from mbplugin.simulation.integrators.tableau import Tableau
+from mbplugin.simulation.integrators.explicit_loop import Tableau
 
 INTEGRATOR = ExplicitIntegrator(
     Tableau(

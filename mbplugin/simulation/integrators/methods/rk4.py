@@ -6,7 +6,7 @@ Between the ends of a step: the cubic Hermite polynomials of increment and rates
 from __future__ import annotations
 
 from mbplugin.simulation.integrators.explicit import ExplicitIntegrator
-from mbplugin.simulation.integrators.tableau import Tableau
+from mbplugin.simulation.integrators.explicit_loop import Tableau
 
 INTEGRATOR = ExplicitIntegrator(
     Tableau(

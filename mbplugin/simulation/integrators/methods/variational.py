@@ -1,6 +1,4 @@
-"""The variational integrator: its compiled loop, and its step compiled and in Python.
-
-A variational integrator for long runs: symplectic, of order 2, with a fixed step.
+"""A variational integrator for long runs: symplectic, of order 2, with a fixed step.
 
 The action of a step is that of a uniform motion, L_d = h L(q ∘ Δ/2, Δ/h): the midpoint rule of Marsden and
 West, Discrete mechanics and variational integrators (2001), in position–momentum form, with rotations on the

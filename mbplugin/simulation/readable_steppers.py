@@ -23,7 +23,6 @@ from mbplugin.dynamics.tree_model import equations_of
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.active_set.load_friction import Handling, LoadFriction
 from mbplugin.simulation.events import (
     EVENT_FUNCTION,
     clear_candidates,
@@ -33,6 +32,7 @@ from mbplugin.simulation.events import (
     mark_overloaded,
     sign_changes,
 )
+from mbplugin.simulation.friction import Handling, LoadFriction
 from mbplugin.simulation.integrators import find_integrator, integrator_names
 from mbplugin.simulation.integrators.contract import Chunk, Derivative, State, Step, make_chunk
 from mbplugin.simulation.integrators.explicit_loop import is_motion

@@ -9,15 +9,17 @@ import numpy as np
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.model.mechanism.identity import Holder, freedom_held
 from mbplugin.model.spatial import AnyArray, make_read_only
-from mbplugin.simulation.active_set.load_friction import LoadFriction, choose_rows, trusted_share
-from mbplugin.simulation.active_set.stick_slip import (
+from mbplugin.simulation.events import EVENT_FUNCTION, ROW_RATE, compiled_watch
+from mbplugin.simulation.friction import (
     AT_REST,
+    LoadFriction,
+    choose_rows,
     compiled_stick_slip,
     decide_stick_slip,
     is_at_rest,
     rates_of,
+    trusted_share,
 )
-from mbplugin.simulation.events import EVENT_FUNCTION, ROW_RATE, compiled_watch
 from mbplugin.simulation.impact import all_impulses, contradict, grip, gripped, is_singular
 from mbplugin.simulation.integrators.contract import State
 from mbplugin.simulation.options import Options

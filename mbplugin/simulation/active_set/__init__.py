@@ -1,1 +1,0 @@
-"""The active constraints: locks, sticking brakes and friction, independent rows."""

@@ -1,1 +1,0 @@
-"""Step loops, compiled and in Python, and the kernel state they work on."""
