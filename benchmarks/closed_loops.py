@@ -29,9 +29,9 @@ from mbplugin.dynamics.tree_model import equations_of  # noqa: E402
 from mbplugin.model.brakes import AppliedForces  # noqa: E402
 from mbplugin.model.mechanism import Mechanism, Pair  # noqa: E402
 from mbplugin.model.spatial import Array, Pose  # noqa: E402
+from mbplugin.simulation.kernel_state import FORWARD_DYNAMICS, compiled_evaluate, place_of  # noqa: E402
 from mbplugin.simulation.options import Options  # noqa: E402
 from mbplugin.simulation.problem import Problem, pose_problem  # noqa: E402
-from mbplugin.simulation.steppers.kernel_state import FORWARD_DYNAMICS, compiled_evaluate, place_of  # noqa: E402
 
 NAMES = ("digit_like", "cassie_like", "talos_like", "wl16_like", "robot_delta")
 CALLS = 400

@@ -32,9 +32,7 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, locate_first_change
 from mbplugin.simulation.integrators import find_integrator
 from mbplugin.simulation.integrators.contract import Chunk, Control, State, Step, make_chunk
-from mbplugin.simulation.options import Options
-from mbplugin.simulation.problem import Problem, project_state
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     ACCELERATE,
     FORWARD_DYNAMICS,
     INDICES,
@@ -52,6 +50,8 @@ from mbplugin.simulation.steppers.kernel_state import (
     struct_loader,
     words_of,
 )
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.problem import Problem, project_state
 
 #: Chunk size, and largest number of chunks, for integrating to an instant inside a step.
 _STEPS, _TIMES = 64, 16
@@ -203,7 +203,7 @@ class CompiledStepper:
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end`` or until a chunk is full; return status, samples and their number.
 
-        Arrays as for :meth:`mbplugin.simulation.steppers.absolute_accelerations.Stepper.advance`.
+        Arrays as for :meth:`mbplugin.simulation.absolute_accelerations.Stepper.advance`.
         """
         size = steps or _steps_per_call(kernel_state, self._integrator.evaluations)
         chunk = self._chunks.get(size)

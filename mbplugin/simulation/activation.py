@@ -9,6 +9,7 @@ import numpy as np
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.model.mechanism.identity import Holder, freedom_held
 from mbplugin.model.spatial import AnyArray, make_read_only
+from mbplugin.simulation.absolute_accelerations import Stepper
 from mbplugin.simulation.events import EVENT_FUNCTION, ROW_RATE, compiled_watch
 from mbplugin.simulation.friction import (
     AT_REST,
@@ -22,6 +23,14 @@ from mbplugin.simulation.friction import (
 )
 from mbplugin.simulation.impact import all_impulses, contradict, grip, gripped, is_singular
 from mbplugin.simulation.integrators.contract import State
+from mbplugin.simulation.kernel_state import (
+    FACTORIZE,
+    KINEMATICS,
+    UNKNOWN_INDEPENDENCE,
+    evaluate_at,
+    kernel_state_of,
+    place_of,
+)
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import (
     BRAKE,
@@ -34,15 +43,6 @@ from mbplugin.simulation.passing_marks import (
     release_words,
 )
 from mbplugin.simulation.problem import Problem, jump_rates
-from mbplugin.simulation.steppers.absolute_accelerations import Stepper
-from mbplugin.simulation.steppers.kernel_state import (
-    FACTORIZE,
-    KINEMATICS,
-    UNKNOWN_INDEPENDENCE,
-    evaluate_at,
-    kernel_state_of,
-    place_of,
-)
 
 _SINGULAR = 1e-9
 #: Largest number of stick-slip decisions until they agree with the loads, and the relative change at which they do.

@@ -18,8 +18,7 @@ from mbplugin.dynamics.kernels.solve import row_acceleration, row_rate
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.integrators.contract import Step
-from mbplugin.simulation.passing_marks import LOOKS, START, early_zero, first_zero
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     FORWARD_DYNAMICS,
     KINEMATICS,
     VECTOR,
@@ -30,6 +29,7 @@ from mbplugin.simulation.steppers.kernel_state import (
     load_struct,
     place_of,
 )
+from mbplugin.simulation.passing_marks import LOOKS, START, early_zero, first_zero
 
 #: Number of equal parts of a step at whose ends functions are sampled.
 _PARTS = 12

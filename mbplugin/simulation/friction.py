@@ -56,7 +56,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import ROTATION, AnyArray, Array
 from mbplugin.simulation.breaking_away import break_away, column_product, true_positions
-from mbplugin.simulation.steppers.kernel_state import MATRIX, VECTOR, KernelState, load_struct
+from mbplugin.simulation.kernel_state import MATRIX, VECTOR, KernelState, load_struct
 
 #: A rate below this counts as zero, rad/s and m/s.
 AT_REST = 1e-9

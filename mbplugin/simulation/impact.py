@@ -33,7 +33,7 @@ from mbplugin.model.mechanism.kinematics import coordinates_of, forward
 from mbplugin.model.mechanism.mechanism import TimedConstraint
 from mbplugin.model.spatial import AnyArray, Array, Pose, make_read_only
 from mbplugin.simulation.friction import rank_of
-from mbplugin.simulation.steppers.kernel_state import KINEMATICS, KernelState, evaluate_at
+from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at
 
 #: Additional poses at which the rank is computed.
 _SAMPLES = 4

@@ -26,9 +26,7 @@ from mbplugin.model.scene import State
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed
 from mbplugin.simulation.friction import choose_rows, generic_redundancy
-from mbplugin.simulation.options import Options
-from mbplugin.simulation.passing_marks import TimedDrive
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     FACTORIZE,
     IMPULSE,
     KINEMATICS,
@@ -43,6 +41,8 @@ from mbplugin.simulation.steppers.kernel_state import (
     load_struct,
     place_of,
 )
+from mbplugin.simulation.options import Options
+from mbplugin.simulation.passing_marks import TimedDrive
 from mbplugin.simulation.trajectory.axis import measure
 
 #: Constraints contradict each other if their relative velocity residual exceeds this.

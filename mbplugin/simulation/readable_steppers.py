@@ -23,6 +23,7 @@ from mbplugin.dynamics.tree_model import equations_of
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations, control_of
 from mbplugin.simulation.events import (
     EVENT_FUNCTION,
     clear_candidates,
@@ -36,10 +37,7 @@ from mbplugin.simulation.friction import Handling, LoadFriction
 from mbplugin.simulation.integrators import find_integrator, integrator_names
 from mbplugin.simulation.integrators.contract import Chunk, Derivative, State, Step, make_chunk
 from mbplugin.simulation.integrators.explicit_loop import is_motion
-from mbplugin.simulation.options import Options, breaks_of
-from mbplugin.simulation.problem import Problem, project_state
-from mbplugin.simulation.steppers.absolute_accelerations import AbsoluteAccelerations, control_of
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     DONE,
     FACTORIZE,
     KINEMATICS,
@@ -51,7 +49,9 @@ from mbplugin.simulation.steppers.kernel_state import (
     KernelState,
     evaluate_at,
 )
-from mbplugin.simulation.steppers.kernel_state import prescribe as prescribe_drives
+from mbplugin.simulation.kernel_state import prescribe as prescribe_drives
+from mbplugin.simulation.options import Options, breaks_of
+from mbplugin.simulation.problem import Problem, project_state
 
 #: One step at a time, so that no step is lost if a user function fails.
 _CHUNK = 1
@@ -186,7 +186,7 @@ class PythonStepper:
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end`` or until a chunk is full; return status, samples and their number.
 
-        Arrays as for :meth:`mbplugin.simulation.steppers.absolute_accelerations.Stepper.advance`.
+        Arrays as for :meth:`mbplugin.simulation.absolute_accelerations.Stepper.advance`.
         """
         control = control_of(self._options, end, reselect_below)
         chunk = make_chunk(steps or _CHUNK, len(state.q), len(state.qd), self._integrator.degree, True)

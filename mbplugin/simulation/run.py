@@ -54,19 +54,15 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
 from mbplugin.phrases import listed, visible_one_line
 from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations, CompiledStepper, Stepper
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.impact import gripped, state_in, without_constraints
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR
 from mbplugin.simulation.options import MAX_SECONDS, Options, Profile, UserEvent, breaks_of, declared
 from mbplugin.simulation.passing_marks import TimedDrive, schedule_of
 from mbplugin.simulation.problem import Problem, pose_problem
+from mbplugin.simulation.readable_steppers import PythonStepper
 from mbplugin.simulation.runner import Progress, Runner
-from mbplugin.simulation.steppers.absolute_accelerations import (
-    AbsoluteAccelerations,
-    CompiledStepper,
-    Stepper,
-)
-from mbplugin.simulation.steppers.python import PythonStepper
 from mbplugin.simulation.trajectory.axis import measure
 from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.trajectory import Trajectory

@@ -22,9 +22,7 @@ from mbplugin.phrases import listed
 from mbplugin.simulation.events import EVENT_FUNCTION
 from mbplugin.simulation.friction import breaking_address
 from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
-from mbplugin.simulation.options import ctrl_c_waits
-from mbplugin.simulation.passing_marks import BEYOND
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     FORWARD_DYNAMICS,
     KINEMATICS,
     MOTION_SEGMENT,
@@ -34,6 +32,8 @@ from mbplugin.simulation.steppers.kernel_state import (
     kernel_state_of,
     words_of,
 )
+from mbplugin.simulation.options import ctrl_c_waits
+from mbplugin.simulation.passing_marks import BEYOND
 from mbplugin.stopping.compiled import (
     BROKEN,
     LIMIT,

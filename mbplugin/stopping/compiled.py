@@ -36,7 +36,7 @@ from mbplugin.simulation.integrators.explicit_loop import (
     quintic,
     quintic_at,
 )
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     DONE,
     FORWARD_DYNAMICS,
     INDICES,

@@ -9,7 +9,7 @@ from mbplugin.dynamics.tree_model import equations_of, tree_model
 from mbplugin.model.mechanism.kinematics import displace
 from mbplugin.model.mechanism.mechanism import Lock
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     ACCELERATE,
     FACTORIZE,
     FORWARD_DYNAMICS,

@@ -75,7 +75,7 @@ SURGERY = re.compile(
     r"|partition\(\" \"\)\[2\]|(?:suffix|with)\(\"_(?:lock|drive)\"\)|\}_(?:lock|drive)\""
 )
 ROOMS = ("analysis", "bullet", "constraints", "dynamics", "joint_reactions", "model", "readers", "report")
-ROOMS += ("simulation/steppers", "simulation/trajectory", "studies", "visualization", "linter", "comparison")
+ROOMS += ("simulation", "studies", "visualization", "linter", "comparison")
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -24,10 +24,10 @@ from mbplugin.model.brakes import NO_FORCES
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import State
 from mbplugin.simulation.friction import choose_rows
+from mbplugin.simulation.kernel_state import KINEMATICS, evaluate_at
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.steppers.kernel_state import KINEMATICS, evaluate_at
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from mbplugin.model.spatial import AnyArray, Array
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.steppers.kernel_state import KernelState
+    from mbplugin.simulation.kernel_state import KernelState
 
 #: dy/dt at (t, y), where y stacks increment, rates and works.
 Derivative = Callable[[float, Array], Array]

@@ -20,11 +20,11 @@ from mbplugin.simulation.integrators.explicit_loop import (
     cubic,
     explicit_loop,
 )
-from mbplugin.simulation.steppers.kernel_state import evaluate_address, place_of
+from mbplugin.simulation.kernel_state import evaluate_address, place_of
 
 if TYPE_CHECKING:
     from mbplugin.simulation.integrators.contract import State, StepperInPython
-    from mbplugin.simulation.steppers.kernel_state import KernelState
+    from mbplugin.simulation.kernel_state import KernelState
 
 #: The coefficients of DOP853: weights of earlier stages in each stage of a step.
 A: tuple[tuple[float, ...], ...] = (

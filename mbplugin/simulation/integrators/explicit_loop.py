@@ -17,8 +17,7 @@ from mbplugin.dynamics.compiler.pointers import address_of, function_at
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
-from mbplugin.simulation.problem import project
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     ACCELERATE,
     BEYOND,
     DONE,
@@ -36,6 +35,7 @@ from mbplugin.simulation.steppers.kernel_state import (
     evaluate_from,
     load_struct,
 )
+from mbplugin.simulation.problem import project
 
 #: Highest degree of dense output.
 HIGHEST_DEGREE = 7

@@ -21,7 +21,7 @@ from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, make_read_only, units_of
 from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.impact import with_constraints
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     KINEMATICS,
     MATRIX,
     VECTOR,

@@ -38,8 +38,7 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION, clear_candidates, mark_overloaded, sign_changes
 from mbplugin.simulation.integrators.contract import Chunk, Control, Integrator, PythonStep
 from mbplugin.simulation.integrators.explicit_loop import DEGREE, cubic, keep, settle
-from mbplugin.simulation.problem import project_state
-from mbplugin.simulation.steppers.kernel_state import (
+from mbplugin.simulation.kernel_state import (
     BEYOND,
     DONE,
     EVALUATE,
@@ -61,10 +60,11 @@ from mbplugin.simulation.steppers.kernel_state import (
     load_struct,
     struct_pointer,
 )
+from mbplugin.simulation.problem import project_state
 
 if TYPE_CHECKING:
     from mbplugin.simulation.integrators.contract import State, StepperInPython
-    from mbplugin.simulation.steppers.kernel_state import KernelState
+    from mbplugin.simulation.kernel_state import KernelState
 
 
 #: Smallest fraction of a step that is tried if its equations cannot be solved.
