@@ -11,8 +11,7 @@ import numpy as np
 from mbplugin.analysis.remedies import Change
 from mbplugin.closing.commanded import FOLLOWS, Commanded
 from mbplugin.closing.drift import DURATION, Drifts
-from mbplugin.dynamics.formulations import best_coordinates, independence, tangents
-from mbplugin.dynamics.redundancy import eliminate
+from mbplugin.dynamics.formulations import best_coordinates, eliminate, independence, tangents
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BrokenModel
 from mbplugin.joint_reactions.state import closed_state

@@ -13,7 +13,7 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction.scaling import characteristic_length, row_scale
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns, rows_of
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.kernels.absolute import AbsoluteState
 from mbplugin.dynamics.kernels.composite_bodies import (
     Composites,

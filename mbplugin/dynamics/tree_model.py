@@ -13,7 +13,7 @@ from mbplugin.constraints.reduction.scaling import characteristic_length
 from mbplugin.constraints.rows import all_rows, plane_columns
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.compiler.jit import Records, kernel
-from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.kernels.articulated import (
     accelerate,
     factor,

@@ -14,16 +14,14 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction.scaling import body_twists, velocity_transformation
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, without_mass
-from mbplugin.dynamics.compiler.jit import compiled
-from mbplugin.dynamics.compiler.pointers import address_of
-from mbplugin.dynamics.formulations import solve
+from mbplugin.dynamics.compiler.jit import address_of, compiled
+from mbplugin.dynamics.formulations import ADMISSIBLE, solve
 from mbplugin.dynamics.kernels.absolute import AbsoluteState, absolute_accelerations
 from mbplugin.dynamics.kernels.articulated import displace
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, SPRING
 from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, row_rate
 from mbplugin.dynamics.newton_euler import body_accelerations
-from mbplugin.dynamics.redundancy import ADMISSIBLE
 from mbplugin.model.brake_law import BrakeLaw, rate_force
 from mbplugin.model.mechanism.identity import RowLabel, drive_component, freedom_held
 from mbplugin.model.mechanism.kinematics import forward

@@ -35,9 +35,15 @@ from numba import types
 
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.constraints.rows import plane_columns
-from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
-from mbplugin.dynamics.compiler.pointers import address_of, function_at
-from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
+from mbplugin.dynamics.formulations import (
+    ADMISSIBLE,
+    Equations,
+    Independent,
+    eliminate,
+    mass_weighted,
+    minimum_norm,
+)
 from mbplugin.dynamics.kernels.articulated import inverse_dynamics
 from mbplugin.dynamics.kernels.rows import COMBINED, RATE, any_held
 from mbplugin.dynamics.kernels.solve import (
@@ -47,7 +53,6 @@ from mbplugin.dynamics.kernels.solve import (
     row_in_rates,
     row_rate,
 )
-from mbplugin.dynamics.redundancy import ADMISSIBLE, Independent, eliminate, mass_weighted, minimum_norm
 from mbplugin.dynamics.tree_model import TreeModel, redundancy
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.lapack import pivot_order, pivots

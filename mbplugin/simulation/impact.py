@@ -10,11 +10,9 @@ import numpy as np
 
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.constraints.reduction.scaling import body_twists
-from mbplugin.dynamics.equations import Equations, Solution
-from mbplugin.dynamics.formulations import kkt, partition
+from mbplugin.dynamics.formulations import Equations, Independent, Solution, kkt, partition
 from mbplugin.dynamics.kernels.rows import DISTANCE, MEASURED, RATE
 from mbplugin.dynamics.kernels.solve import row_rate
-from mbplugin.dynamics.redundancy import Independent
 from mbplugin.dynamics.tree_model import TreeModel, equations_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.lapack import pivot_order, solve_triangular

@@ -17,8 +17,7 @@ from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
-from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
-from mbplugin.dynamics.compiler.pointers import address_of, function_at
+from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
 from mbplugin.dynamics.kernels.articulated import factor, factor_held, inward, outward
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SPRING, gather
 from mbplugin.dynamics.kernels.motion import move

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal, get_args
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE, require_tolerance
-from mbplugin.dynamics.compiler.safe_points import at_safe_points
+from mbplugin.dynamics.compiler import at_safe_points
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.enumerations import Coordinates, Limits, TransitionRule
 from mbplugin.phrases import one_line_repr

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.explicit_closure import Closing, closing_conditions
 from mbplugin.dynamics.explicit_closure.closing import closing_equations, minimal_solution
-from mbplugin.dynamics.formulations import independent_coordinates, solve, tangents
+from mbplugin.dynamics.formulations import Equations, eliminate, independent_coordinates, solve, tangents
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate, inward, outward
 from mbplugin.dynamics.kernels.composite_bodies import gather
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.dynamics.kernels.solve import constrain, resist, row_rate
-from mbplugin.dynamics.redundancy import eliminate
 from mbplugin.dynamics.tree_model import equations_of
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism

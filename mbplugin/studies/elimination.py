@@ -15,11 +15,16 @@ from typing import Literal, get_args
 import numpy as np
 
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.explicit_closure import Closing
 from mbplugin.dynamics.explicit_closure import closing_conditions as conditions_of
 from mbplugin.dynamics.formulations import (
+    ADMISSIBLE,
+    Equations,
+    Independent,
     Partition,
+    Row,
+    as_they_are,
+    eliminate,
     inverse_diagonal,
     motion_in,
     partition,
@@ -27,7 +32,6 @@ from mbplugin.dynamics.formulations import (
     solve,
     tangents,
 )
-from mbplugin.dynamics.redundancy import ADMISSIBLE, Independent, Row, as_they_are, eliminate
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.state import Model, closed_state

@@ -16,9 +16,8 @@ import mbplugin as mb
 from mbplugin.constraints.reduction.scaling import body_twists
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.equations import COORDINATES, Equations
 from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations
-from mbplugin.dynamics.formulations import REDUNDANCY, TABLE, Solution, solve
+from mbplugin.dynamics.formulations import COORDINATES, REDUNDANCY, TABLE, Equations, Solution, solve
 from mbplugin.dynamics.newton_euler import body_accelerations
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, UnknownName

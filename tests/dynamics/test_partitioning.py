@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from linkage import LENGTHS, Linkage
-from mbplugin.dynamics.equations import Equations
 from mbplugin.dynamics.formulations import (
+    Equations,
     best_coordinates,
+    eliminate,
     independent_coordinates,
     partition,
     partitioning,
@@ -18,7 +19,6 @@ from mbplugin.dynamics.formulations import (
     solve,
     tangents,
 )
-from mbplugin.dynamics.redundancy import eliminate
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import Array
 from mbplugin.studies.elimination import SCHEMES, complementary_cos_squared, cos_squared, forces_of

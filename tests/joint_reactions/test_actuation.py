@@ -15,7 +15,7 @@ import mbplugin as mb
 from closed_mechanisms import planar
 from command_line import call
 from mbplugin.constraints.assembly import assemble
-from mbplugin.dynamics.redundancy import eliminate
+from mbplugin.dynamics.formulations import eliminate
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import WORLD, Mechanism

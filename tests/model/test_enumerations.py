@@ -12,8 +12,7 @@ from command_line import ROOT, call
 from mbplugin.analysis.analysis import DCA_METHODS
 from mbplugin.analysis.tools import TOOLS
 from mbplugin.constraints.rows import PLANES
-from mbplugin.dynamics.equations import COORDINATES
-from mbplugin.dynamics.formulations import REDUNDANCY, TABLE
+from mbplugin.dynamics.formulations import COORDINATES, REDUNDANCY, TABLE
 from mbplugin.joint_reactions.stiffness_estimate import MATERIALS
 from mbplugin.linter.finding import SEVERITIES
 from mbplugin.linter.finding import Severity as FindingSeverity

@@ -14,7 +14,7 @@ import mbplugin as mb
 from closed_mechanisms import axes_at, planar, spherical
 from command_line import ASSETS, call
 from mbplugin.dynamics.explicit_closure import closing_conditions
-from mbplugin.dynamics.redundancy import eliminate
+from mbplugin.dynamics.formulations import eliminate
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import ContradictedState
 from mbplugin.model.scene import Scene

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from locked_mechanisms import spatial_four_bar_with_pendulum, two_arms_one_part
 from mbplugin.analysis.analysis import analyze
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.mechanism import PAIR_TYPES, Coupling, Driver, Lock, Mechanism, Term
 from mbplugin.model.spatial import Array

@@ -11,7 +11,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbplugin as mb
-from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations import Equations
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import PAIR_TYPES, Freedom

@@ -9,8 +9,7 @@ import pytest
 
 from linkage import Linkage
 from mbplugin.closing.values import Cut, loop_pairs, rank_cuts
-from mbplugin.dynamics.formulations import independent_coordinates, partition
-from mbplugin.dynamics.redundancy import eliminate
+from mbplugin.dynamics.formulations import eliminate, independent_coordinates, partition
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.spatial import Array
 from mbplugin.studies.elimination import cos_squared

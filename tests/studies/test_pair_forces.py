@@ -10,8 +10,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.constraints.rows import joint_frames
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.equations import Equations
-from mbplugin.dynamics.formulations import solve
+from mbplugin.dynamics.formulations import Equations, solve
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward

@@ -10,8 +10,7 @@ import pytest
 import mbplugin as mb
 from linkage import Linkage
 from mbplugin import studies
-from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.redundancy import eliminate
+from mbplugin.dynamics.formulations import eliminate, solve
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.studies.elimination import SCHEMES, cos_squared
 from places import ASSETS, ORACLES

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import TreeModel, equations_of, tree_model
 from mbplugin.model.mechanism import Lock
 from mbplugin.model.spatial import Array

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations import Equations
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.spatial import Array, Pose
 from models import from_world_frames, pose_at

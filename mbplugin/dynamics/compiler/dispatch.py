@@ -23,10 +23,15 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps as _dumps
 from numba.core.types import unliteral
 
-from mbplugin.dynamics.compiler.code_folder import file_objection, say
-from mbplugin.dynamics.compiler.code_library import EntryLibrary, KernelLibrary, Origin
-from mbplugin.dynamics.compiler.pipeline import EntryPipeline, KernelPipeline, register_kernel
-from mbplugin.dynamics.compiler.safe_points import safe_point
+from mbplugin.dynamics.compiler import file_objection, safe_point, say
+from mbplugin.dynamics.compiler.pipeline import (
+    EntryLibrary,
+    EntryPipeline,
+    KernelLibrary,
+    KernelPipeline,
+    Origin,
+    register_kernel,
+)
 from mbplugin.processes.foreign import without_collections
 
 _MAGIC = b"mbplugin machine code 2\n"

@@ -1,4 +1,4 @@
-"""Compilation of the kernels with one set of options, and a cache of machine code on disk."""
+"""Compilation of the kernels with one set of options, a cache of machine code on disk, and functions as addresses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba import types
+from numba.extending import intrinsic
 
-from mbplugin.dynamics.compiler.code_folder import cache_root, private_folder, remove_unused, say
+from mbplugin.dynamics.compiler import cache_root, private_folder, remove_unused, say
 from mbplugin.processes.foreign import without_collections
 
 #: A record of composite bodies, rates or rows, or an array of these; fields are accessed as attributes.
@@ -124,3 +126,41 @@ def state_of_sources(package: Path) -> str:
     names = sorted({*_COMPILED_ELSEWHERE, *(f"{name}.py" for name in constants)})
     compiled_ones += [(package / name).read_bytes() for name in names if (package / name).is_file()]
     return hashlib.sha256(b"\0".join(compiled_ones)).hexdigest()[:16]
+
+
+_intrinsic: Any = intrinsic  # the stubs leave it untyped
+
+
+def address_of(function: Any, signature: Any) -> int:
+    """Return the address of a compiled function, valid as long as the function exists.
+
+    Parameters
+    ----------
+    function : dispatcher
+        Compiled for the signature, with an address.
+    signature : numba signature
+    """
+    made = function.get_compile_result(signature)
+    return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
+
+
+def function_at(kind: Any) -> Callable[[int], Any]:
+    """Return an intrinsic that converts an address to a function, for kernels.
+
+    Parameters
+    ----------
+    kind : numba function type
+        Type of the function.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        # the first member is the address, the others are for Python
+        none = context.get_constant_null(kind)
+        pointer = builder.inttoptr(args[0], none.type.elements[0])
+        return builder.insert_value(none, pointer, 0)
+
+    def typed(_: Any, address: Any) -> Any:
+        return kind(types.intp), code
+
+    made: Callable[[int], Any] = _intrinsic(typed)
+    return made

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.dynamics.equations import Equations, Solution
 from mbplugin.dynamics.explicit_closure.newton import (
     ClosingRows,
     Layout,
@@ -22,7 +21,7 @@ from mbplugin.dynamics.explicit_closure.newton import (
     with_cut,
 )
 from mbplugin.dynamics.explicit_closure.partition import Step, partition, tied_rates
-from mbplugin.dynamics.formulations import solve
+from mbplugin.dynamics.formulations import Equations, Solution, solve
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName, suggestion
 from mbplugin.lapack import pivots
 from mbplugin.model.mechanism.mechanism import Coupling, Driver, Mechanism

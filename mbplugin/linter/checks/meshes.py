@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.dynamics.compiler.code_folder import cache_root
+from mbplugin.dynamics.compiler import cache_root
 from mbplugin.errors import UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.model.brake_law import LARGEST

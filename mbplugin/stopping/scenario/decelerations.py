@@ -19,7 +19,7 @@ from mbplugin.model.scene import Actuator
 from mbplugin.model.spatial import Array, Units, units_of
 
 if TYPE_CHECKING:
-    from mbplugin.dynamics.equations import Equations
+    from mbplugin.dynamics.formulations import Equations
 
 #: Coordinates, rates and accelerations at the signal, (nq,), (nv,) and (nv,), rad and m.
 State = tuple[Array, Array, Array]

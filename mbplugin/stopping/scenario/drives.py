@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.dynamics.equations import Equations
+from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import redundancy
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.spatial import Array, units_of
