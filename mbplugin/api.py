@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 PUBLIC = {
     "ActuatorForces": "mbplugin.joint_reactions.values",
     "Agreement": "mbplugin.comparison.agreement",
-    "Analysis": "mbplugin.analysis.result",
+    "Analysis": "mbplugin.analysis.analysis",
     "Body": "mbplugin.model.mechanism.mechanism",
     "Brake": "mbplugin.model.brake_law",
     "Calibration": "mbplugin.stopping.calibration.values",

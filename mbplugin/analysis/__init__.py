@@ -1,6 +1,5 @@
 """Rank, redundancy, uniqueness of reactions, flexibility and remedies."""
 
-from mbplugin.analysis.analysis import analyze_mechanism
-from mbplugin.analysis.result import Analysis
+from mbplugin.analysis.analysis import Analysis, analyze_mechanism
 
 __all__ = ["Analysis", "analyze_mechanism"]

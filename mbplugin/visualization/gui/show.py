@@ -84,7 +84,7 @@ def show(
     MbPluginError
         A window that cannot be opened, a picture that cannot be written, or a crash of PyBullet.
     """
-    from mbplugin.analysis.result import Analysis
+    from mbplugin.analysis.analysis import Analysis
 
     if result is not None and not isinstance(result, Analysis):
         return replay(mech, result, picture=picture, size=size, camera=camera)
