@@ -12,8 +12,8 @@ import numpy as np
 from mbplugin.analysis.catalogue import generic_pose
 from mbplugin.analysis.mobility import Mobility, finite_mobility
 from mbplugin.analysis.remedies import Cures, Obstacle, Remedy, proved_cures
-from mbplugin.analysis.tools import TOOLS
 from mbplugin.analysis.uniqueness import (
+    TOOLS,
     ComponentVerdict,
     ConstraintVerdict,
     SelfStress,

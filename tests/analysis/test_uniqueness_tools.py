@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 
 import mbplugin as mb
 from mbplugin.analysis import analyze_mechanism
-from mbplugin.analysis.tools import TOOLS
+from mbplugin.analysis.uniqueness import TOOLS
 from mbplugin.constraints import rank
 from mbplugin.constraints.reduction.frontal_qr import eliminate
 from mbplugin.constraints.reduction.reduce import Entry

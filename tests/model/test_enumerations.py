@@ -10,7 +10,7 @@ import pytest
 
 from command_line import ROOT, call
 from mbplugin.analysis.analysis import DCA_METHODS
-from mbplugin.analysis.tools import TOOLS
+from mbplugin.analysis.uniqueness import TOOLS
 from mbplugin.constraints.rows import PLANES
 from mbplugin.dynamics.formulations import COORDINATES, REDUNDANCY, TABLE
 from mbplugin.joint_reactions.stiffness_estimate import MATERIALS

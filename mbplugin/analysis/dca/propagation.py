@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mbplugin.analysis.tools import (
+from mbplugin.analysis.uniqueness import (
     gap_threshold,
     left_null_basis_by_elimination,
     left_null_basis_by_qr,
