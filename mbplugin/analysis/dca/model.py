@@ -15,10 +15,12 @@ from mbplugin.analysis.dca.assembly import (
     FloatingRoot,
     Part,
     ScaledRoot,
+    Supports,
     accumulate,
     assembly_tree,
     floating_body,
     force_subspaces,
+    ground_supports,
     inverse_inertia,
     join,
     join_roots,
@@ -32,7 +34,6 @@ from mbplugin.analysis.dca.propagation import (
     joint_handles,
     require_ground_loops,
 )
-from mbplugin.analysis.dca.subassembly import Supports, ground_supports
 from mbplugin.constraints import rank as ranks
 from mbplugin.constraints.rank import LOADED
 from mbplugin.constraints.reduction.scaling import characteristic_length
