@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from grounded_mechanisms import grounded_mechanism
 from mbplugin import constraint_matrix
 from mbplugin.analysis import analyze_mechanism
-from mbplugin.analysis.dca import TOOLS, dca_uniqueness, model
+from mbplugin.analysis.dca import TOOLS, dca_uniqueness, model, on_supports, weld_edges
 from mbplugin.analysis.dca.assembly import AssemblyTree, Node, assembly_tree
 from mbplugin.analysis.dca.model import null_loads
 from mbplugin.analysis.dca.propagation import carry, edges_of
-from mbplugin.analysis.dca.uniqueness import on_supports, weld_edges
 from mbplugin.constraints import rank
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
 from models import body_at
