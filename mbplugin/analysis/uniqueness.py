@@ -1,9 +1,7 @@
-"""The uniqueness tools, with a common signature: each finds the non-unique reactions of a block.
+"""Uniqueness of reactions, determined from the left null space (wojtyra2013 (21)–(27)), and the tools that find it.
 
 A tool takes a reduced block, its degree of redundancy p (decided beforehand, so the same for all tools)
 and the size below which an entry of a unit self-stress counts as zero. It returns a :class:`RowVerdict`.
-
-Uniqueness of reactions, determined from the left null space (wojtyra2013 (21)–(27)).
 """
 
 from __future__ import annotations

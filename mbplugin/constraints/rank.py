@@ -11,7 +11,7 @@ import numpy as np
 
 from mbplugin.constraints.assembly import Closure, independent_parts
 from mbplugin.constraints.matrix import Spectrum, spectrum
-from mbplugin.constraints.reduction.frontal_qr import Elimination, Strip, added, eliminate, stacked
+from mbplugin.constraints.reduction.frontal_qr import banded_factor, Elimination, Strip, added, eliminate, stacked
 from mbplugin.constraints.reduction.reduce import Block, ReducedBlock, find_blocks, reduce_blocks
 from mbplugin.constraints.rows import all_rows, planar_rows
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
@@ -145,8 +145,6 @@ class RankedBlock:
     @cached_property
     def orthonormal_stresses(self) -> csr_array:
         """A sparse orthonormal basis (m, p) of the scaled self-stresses of a large block."""
-        from mbplugin.constraints.reduction.banded import banded_factor
-
         local = self.local_stresses
         return (local @ banded_factor(local, np.zeros(local.shape[0])).inverse()).tocsr()
 

@@ -1,7 +1,4 @@
-"""The divide-and-conquer uniqueness test in relative coordinates (pekal2024).
-
-The divide-and-conquer uniqueness test from preconditions to verdicts (pekal2024 §3.5).
-"""
+"""The divide-and-conquer uniqueness test in relative coordinates (pekal2024), from preconditions to verdicts."""
 
 from __future__ import annotations
 

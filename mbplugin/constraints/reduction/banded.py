@@ -7,14 +7,15 @@ triangular factor R is a narrow band, and its inverse decays away from the diago
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from mbplugin.constraints.reduction.frontal_qr import strip_of
 from mbplugin.model.spatial import AnyArray, Array
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 #: Smallest number of unknowns eliminated at once.
 _AT_ONCE = 8
@@ -59,6 +60,8 @@ class BandedFactor:
 
     def inverse(self) -> csr_array:
         """Return G (p, p) with G Gᵀ = (AᵀA)⁻¹: P R⁻¹ without negligible entries."""
+        from scipy.sparse import csr_array
+
         p, width = self.band.shape[1], len(self.band)
         faded = _FADED / np.abs(self.band[-1])
         rows, columns, data = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
@@ -98,6 +101,8 @@ def _solved(lower: int, band: Array, c: Array) -> Array:
     if len(c) == 1:
         # SciPy 1.12 divides by another diagonal
         return np.asarray(c / band[upper, 0])
+    import scipy.linalg
+
     return np.asarray(scipy.linalg.solve_banded((lower, upper), band, c))
 
 
@@ -145,6 +150,8 @@ def _by_first_unknown(A: csr_array, rhs: Array) -> tuple[csr_array, Array, AnyAr
 
 def _along_a_band(A: csr_array) -> AnyArray:
     """Return an order (p,) of the unknowns of A (k, p) in which those that share a row are close together."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     touched = abs(A)
     return np.asarray(reverse_cuthill_mckee((touched.T @ touched).tocsr(), symmetric_mode=True))
 
