@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbplugin.analysis.uniqueness import StressedBlock
+from mbplugin.constraints.frontal_qr import Strip, strip_of
 from mbplugin.constraints.rank import RankedBlock, View, redundancy, sample_poses
-from mbplugin.constraints.reduction.frontal_qr import Strip, strip_of
 from mbplugin.constraints.rows import Rows
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair

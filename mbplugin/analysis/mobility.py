@@ -33,7 +33,7 @@ import numpy as np
 from mbplugin.analysis.loop_equations import AlikeBlocks, LoopEquations
 from mbplugin.constraints.assembly.descent import Jacobians, shortest_step
 from mbplugin.constraints.rank import RankedBlock, View
-from mbplugin.constraints.reduction.scaling import tree_motion
+from mbplugin.constraints.reduction import tree_motion
 from mbplugin.constraints.rows import rows_of
 from mbplugin.lapack import pivot_order, pivots
 from mbplugin.model.mechanism.mechanism import Mechanism

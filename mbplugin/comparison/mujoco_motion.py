@@ -28,7 +28,7 @@ from mbplugin.bullet.motion import (
 )
 from mbplugin.bullet.tree import loaded
 from mbplugin.comparison.agreement import Begun, Statics, accelerations, gravity_only
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.mechanism import WORLD, Mechanism, Pair

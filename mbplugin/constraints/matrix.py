@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.constraints.reduction.reduce import ReducedBlock, find_blocks, reduce_blocks
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import ReducedBlock, body_twists, find_blocks, reduce_blocks
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.csv_tables import write_csv

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.constraints.assembly import Closure, independent_parts
+from mbplugin.constraints.frontal_qr import Elimination, Strip, added, banded_factor, eliminate, stacked
 from mbplugin.constraints.matrix import Spectrum, spectrum
-from mbplugin.constraints.reduction.frontal_qr import banded_factor, Elimination, Strip, added, eliminate, stacked
-from mbplugin.constraints.reduction.reduce import Block, ReducedBlock, find_blocks, reduce_blocks
+from mbplugin.constraints.reduction import Block, ReducedBlock, find_blocks, reduce_blocks
 from mbplugin.constraints.rows import all_rows, planar_rows
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward

@@ -33,7 +33,7 @@ import numpy as np
 
 from mbplugin.constraints.assembly import Assembly, assemble
 from mbplugin.constraints.assembly.closure import Paths, connected
-from mbplugin.constraints.reduction.scaling import (
+from mbplugin.constraints.reduction import (
     body_twists,
     characteristic_length,
     rate_scale,

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.scaling import characteristic_length, row_scale
+from mbplugin.constraints.reduction import characteristic_length, row_scale
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns, rows_of
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.formulations import Equations

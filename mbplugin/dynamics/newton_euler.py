@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import rows_of
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.mechanism import Driver, Mechanism

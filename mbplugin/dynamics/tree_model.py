@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.scaling import characteristic_length
+from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import all_rows, plane_columns
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.compiler.jit import Records, kernel

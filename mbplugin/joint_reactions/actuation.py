@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.arguments import checked
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.scaling import tree_motion, velocity_transformation
+from mbplugin.constraints.reduction import tree_motion, velocity_transformation
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.run import applied_to, noting_payloads, without_rounding

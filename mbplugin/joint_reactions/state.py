@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.scaling import (
+from mbplugin.constraints.reduction import (
     body_twists,
     characteristic_length,
     rate_scale,

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import Directions, joint_place, unit_wrenches
 from mbplugin.arguments import checked
-from mbplugin.constraints.reduction.frontal_qr import Strip, added
+from mbplugin.constraints.frontal_qr import Strip, added
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitResponse

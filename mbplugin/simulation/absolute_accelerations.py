@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.scaling import body_twists, velocity_transformation
+from mbplugin.constraints.reduction import body_twists, velocity_transformation
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, without_mass
 from mbplugin.dynamics.compiler.jit import address_of, compiled

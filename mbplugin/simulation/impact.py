@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.constraints.rank import sample_poses
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.formulations import Equations, Independent, Solution, kkt, partition
 from mbplugin.dynamics.kernels.rows import DISTANCE, MEASURED, RATE
 from mbplugin.dynamics.kernels.solve import row_rate

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mbplugin.constraints.reduction.reduce import find_blocks
+from mbplugin.constraints.reduction import find_blocks
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.brakes import AppliedForces, JointBrake

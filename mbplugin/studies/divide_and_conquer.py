@@ -21,7 +21,7 @@ from mbplugin.analysis.dca.assembly import (
 from mbplugin.analysis.dca.model import DcaModel, GroundConnection, dca_model
 from mbplugin.analysis.dca.propagation import Joint, require_pairs_only
 from mbplugin.analysis.uniqueness import joint_place
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import all_rows, planar_rows, plane_columns
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.absolute import applied_wrenches, rate_rows

@@ -13,7 +13,7 @@ from mbplugin.analysis.catalogue import Option, Replacement, _Echelon
 from mbplugin.analysis.remedies import apply_changes
 from mbplugin.constraints import rank
 from mbplugin.constraints.rank import View, local_stresses
-from mbplugin.constraints.reduction.reduce import ReducedBlock
+from mbplugin.constraints.reduction import ReducedBlock
 from mbplugin.model.spatial import Array
 from models import ring
 from places import ORACLES

@@ -14,7 +14,7 @@ from mbplugin.bullet.built import Built, build
 from mbplugin.bullet.reader import read_client
 from mbplugin.bullet.session import session
 from mbplugin.bullet.tree import Visual
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import displace, forward, home
 from mbplugin.model.scene import Payload, Scene

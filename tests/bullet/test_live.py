@@ -7,7 +7,7 @@ import pytest
 from live_clients import Client, load_minitaur
 from mbplugin.bullet.reader import read_client
 from mbplugin.bullet.session import session
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose

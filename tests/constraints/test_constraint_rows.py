@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mbplugin.constraints.reduction.scaling import body_twists, tree_motion
+from mbplugin.constraints.reduction import body_twists, tree_motion
 from mbplugin.constraints.rows import rows_of
 from mbplugin.model.mechanism import (
     PAIR_TYPES,

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.stated_state import consistent_state
 from mbplugin.errors import ContradictedState
 from mbplugin.joint_reactions.state import JointMotion

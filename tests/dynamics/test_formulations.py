@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mbplugin.constraints.reduction.scaling import body_twists, velocity_transformation
+from mbplugin.constraints.reduction import body_twists, velocity_transformation
 from mbplugin.constraints.rows import all_rows
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.newton_euler import body_accelerations

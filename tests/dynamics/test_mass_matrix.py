@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bullet_masses import DATA, ZEROED_BY_BULLET, as_pybullet_reads, is_diagonal, ours
-from mbplugin.constraints.reduction.scaling import mass_matrix, velocity_transformation
+from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 from mbplugin.model.mechanism.kinematics import forward, joint_vector, rate_vector
 
 FILES = sorted(str(f.relative_to(DATA)) for f in DATA.rglob("*.urdf") if "random_urdfs" not in f.parts)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.newton_euler import body_accelerations, newton_euler
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.state import closed_state

@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from driven_models import ACTUATORS, LINKS, MODEL
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import forward
 from places import ASSETS

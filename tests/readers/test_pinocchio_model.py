@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import mbplugin as mb
-from mbplugin.constraints.reduction.scaling import velocity_transformation
+from mbplugin.constraints.reduction import velocity_transformation
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism.kinematics import forward

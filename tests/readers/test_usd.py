@@ -669,7 +669,7 @@ def test_text_that_is_handed_over_is_known_by_its_first_line() -> None:
 def test_mujoco_has_the_same_mass_matrix() -> None:
     """A chain with skew joint frames and inertias, written in both formats by hand."""
     mujoco = pytest.importorskip("mujoco")
-    from mbplugin.constraints.reduction.scaling import mass_matrix, velocity_transformation
+    from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 
     half = np.sqrt(0.5)
     a = body("a", at=xform((0, 0, 1)), mass=inertial(2, (0.1, 0.2, 0.25), (0.1, 0, 0)))

@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations, absolute_model
 from mbplugin.dynamics.formulations import solve

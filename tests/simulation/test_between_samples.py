@@ -10,7 +10,7 @@ import pytest
 
 import mbplugin as mb
 from driven_mechanisms import FOUR_BAR, ramp, sliders
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadNumber
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import AppliedForces
@@ -313,7 +313,7 @@ def test_constraints_and_energy_between_samples(name: str) -> None:
 
 
 def _twists(mech: Mechanism, q: Array, qd: Array) -> Array:
-    from mbplugin.constraints.reduction.scaling import velocity_transformation
+    from mbplugin.constraints.reduction import velocity_transformation
 
     return np.asarray(velocity_transformation(mech, forward(mech, q)) @ qd)
 
@@ -375,7 +375,7 @@ def test_actions_of_a_resampled_motion_are_its_own() -> None:
 
 
 def _momentum(motion: Trajectory) -> Array:
-    from mbplugin.constraints.reduction.scaling import velocity_transformation
+    from mbplugin.constraints.reduction import velocity_transformation
 
     mech, out = motion.mechanism, []
     for q, qd in zip(motion.q, motion.qd, strict=True):

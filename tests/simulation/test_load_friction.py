@@ -12,7 +12,7 @@ import scipy.optimize
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import all_rows, planar_rows, plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve

@@ -19,7 +19,7 @@ from benchmark_mechanisms import (
     squeezer,
     squeezer_turns,
 )
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.model.brakes import NO_FORCES
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import State

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.formulations import TABLE
 from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward, home

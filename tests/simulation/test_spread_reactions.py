@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from places import ASSETS

@@ -13,7 +13,7 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, call
 from driven_mechanisms import FOUR_BAR, ramp, sliders
-from mbplugin.constraints.reduction.scaling import velocity_transformation
+from mbplugin.constraints.reduction import velocity_transformation
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.mechanism.kinematics import forward

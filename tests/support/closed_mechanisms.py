@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.explicit_closure import Closing, minimal_accelerations
 from mbplugin.dynamics.newton_euler import body_accelerations

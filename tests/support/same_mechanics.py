@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.constraints.reduction.scaling import velocity_transformation
+from mbplugin.constraints.reduction import velocity_transformation
 from mbplugin.joint_reactions.state import JointMotion
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import LintOptions, Scene

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.model.mechanism import Body, KnifeEdge, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, Pose

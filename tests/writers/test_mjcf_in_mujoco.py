@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mbplugin import readers, writers
-from mbplugin.constraints.reduction.scaling import mass_matrix, velocity_transformation
+from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import forward

@@ -36,7 +36,7 @@ from mbplugin.analysis.dca.propagation import (
 )
 from mbplugin.constraints import rank as ranks
 from mbplugin.constraints.rank import LOADED
-from mbplugin.constraints.reduction.scaling import characteristic_length
+from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, ground_welds

@@ -22,7 +22,7 @@ from mbplugin.analysis.uniqueness import (
     left_null_basis_by_svd,
     rank_above,
 )
-from mbplugin.constraints.reduction.scaling import row_scale
+from mbplugin.constraints.reduction import row_scale
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.tolerance import require_tolerance
 from mbplugin.errors import BadUsage

@@ -21,7 +21,7 @@ from mbplugin.comparison.models.matching import (
     turn_about_z,
 )
 from mbplugin.constraints.matrix import constraint_matrix
-from mbplugin.constraints.reduction.scaling import mass_matrix, velocity_transformation
+from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import displace, forward, home, rate_units

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.arguments import checked
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.joint_reactions.run import applied_to, held_under, noting_payloads, reactions

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbplugin.constraints.assembly.descent import Equations, Jacobians, Pattern, gauss_newton
 from mbplugin.constraints.assembly.moving import Frames, MovingTree, homogeneous
-from mbplugin.constraints.reduction.scaling import characteristic_length, rate_scale, tree_motion
+from mbplugin.constraints.reduction import characteristic_length, rate_scale, tree_motion
 from mbplugin.constraints.rows import JointFrames, Rows, position_rows, rows_of
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mbplugin.constraints.reduction.frontal_qr import eliminate
-from mbplugin.constraints.reduction.reduce import Entry
+from mbplugin.constraints.frontal_qr import eliminate
+from mbplugin.constraints.reduction import Entry
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import AnyArray, Array
 

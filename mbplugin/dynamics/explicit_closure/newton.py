@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from mbplugin.constraints.assembly import CLOSED
-from mbplugin.constraints.reduction.scaling import (
+from mbplugin.constraints.reduction import (
     TreeMotion,
     body_twists,
     characteristic_length,

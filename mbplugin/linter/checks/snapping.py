@@ -12,7 +12,7 @@ from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.matrix import Spectrum, gaps_of_rounding, spectrum
 from mbplugin.constraints.rank import RankedBlock, View
-from mbplugin.constraints.reduction.reduce import reduce_block
+from mbplugin.constraints.reduction import reduce_block
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.rule import listed

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.scaling import velocity_transformation
+from mbplugin.constraints.reduction import velocity_transformation
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.joint_reactions.state import spring_loads
 from mbplugin.linter.checks.loops import gravity_pull

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.constraints.rank import rank_blocks
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.newton_euler import body_accelerations, newton_euler

@@ -1,1 +1,0 @@
-"""Reduction of the rows to joint rates, block by block, and null spaces."""
