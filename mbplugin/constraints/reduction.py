@@ -1,8 +1,6 @@
-"""Dimensionless rows with one characteristic length ℓ per block, and the tree velocity transformation.
+"""Reduction of a block to joint rates: the scaled closure Jacobian, and statics to recover all rows.
 
-Reduction of a block to joint rates: the scaled closure Jacobian, and statics to recover all rows.
-
-Tree pairs are independent by construction, so they are eliminated exactly, and rank is decided on the few
+Rows are dimensionless, with one characteristic length ℓ per block. Tree pairs are independent by construction, so they are eliminated exactly, and rank is decided on the few
 remaining rows, J = C_rest S. Statics along the same tree extend a left null vector of J to the self-stress
 in every tree pair.
 """

@@ -1,6 +1,7 @@
 """The binary assembly tree: the order in which joints connect parts (pekal2024 §2.1), and its largest connection.
 
-The rank and the null space of a large multi-joint connection to the ground are found subassembly by subassembly. The rows of the ground joints are passed up the binary tree with the motions of the bodies. At motions hidden
+The rank and the null space of a large multi-joint connection to the ground are found subassembly by subassembly.
+The rows of the ground joints are passed up the binary tree with the motions of the bodies. At motions hidden
 from the neighbours, the rows are rotated so that a few of them resist these motions (these are independent) and
 the others do not; the others are passed on. Rows that resist no motion any more are redundant. So no subassembly
 passes on more rows than it has shown motions, the work on each is bounded, and the rank is decided locally. The
