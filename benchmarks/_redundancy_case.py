@@ -15,7 +15,7 @@ import mbplugin as mb
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.dca import dca_uniqueness
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.run import crosscheck as crosscheck
     from mbplugin.comparison.side_by_side.run import SideBySide as SideBySide
     from mbplugin.comparison.side_by_side.run import engines as engines
-    from mbplugin.constraints.matrix import ConstraintMatrix as ConstraintMatrix
+    from mbplugin.constraints.rank import ConstraintMatrix as ConstraintMatrix
     from mbplugin.errors import MbPluginError as MbPluginError
     from mbplugin.joint_reactions.actuation import inverse_dynamics as inverse_dynamics
     from mbplugin.joint_reactions.misfit import misfit_response as misfit_response

@@ -10,7 +10,7 @@ from mbplugin.arguments import checked
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule
     from mbplugin.model.enumerations import Base, Massless
     from mbplugin.model.mechanism.kinematics import JointValues
@@ -28,7 +28,7 @@ PUBLIC = {
     "Brake": "mbplugin.model.brake_law",
     "Calibration": "mbplugin.stopping.calibration.values",
     "Closing": "mbplugin.closing.values",
-    "ConstraintMatrix": "mbplugin.constraints.matrix",
+    "ConstraintMatrix": "mbplugin.constraints.rank",
     "Coupling": "mbplugin.model.mechanism.mechanism",
     "Driver": "mbplugin.model.mechanism.mechanism",
     "Finding": "mbplugin.linter.finding",
@@ -156,7 +156,7 @@ def constraint_matrix(
 
     Loops are not closed first. Coordinates and rates that are not named keep their values in the scene.
     """
-    from mbplugin.constraints.matrix import constraint_matrix as build
+    from mbplugin.constraints.rank import constraint_matrix as build
     from mbplugin.model.brakes import stated_coordinates
     from mbplugin.model.mechanism.kinematics import rate_vector
     from mbplugin.model.scene import option_of, state_of

@@ -25,7 +25,7 @@ from mbplugin.analysis.uniqueness import (
     with_open_directions,
 )
 from mbplugin.arguments import checked
-from mbplugin.constraints.assembly import Assembly
+from mbplugin.constraints.closure import Assembly
 from mbplugin.constraints.rank import Plateau, RankedBlock, View, pfaffian_rank, plateaus
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.stated_state import closed_pose, stated_state

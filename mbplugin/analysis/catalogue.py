@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbplugin.analysis.uniqueness import StressedBlock
-from mbplugin.constraints.frontal_qr import Strip, strip_of
 from mbplugin.constraints.rank import RankedBlock, View, redundancy, sample_poses
 from mbplugin.constraints.rows import Rows
+from mbplugin.constraints.sparse_qr import Strip, strip_of
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.assembly.closure import Paths, Residuals, constraints_to_close
-from mbplugin.constraints.assembly.moving import MovingTree
+from mbplugin.constraints.closure import Paths, Residuals, constraints_to_close
+from mbplugin.constraints.moving import MovingTree
 from mbplugin.constraints.rank import RankedBlock, View
 from mbplugin.constraints.rows import VANISHED, Rows, freedom_value, rows_of
 from mbplugin.model.mechanism.kinematics import rate_units

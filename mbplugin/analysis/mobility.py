@@ -31,7 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbplugin.analysis.loop_equations import AlikeBlocks, LoopEquations
-from mbplugin.constraints.assembly.descent import Jacobians, shortest_step
+from mbplugin.constraints.descent import Jacobians, shortest_step
 from mbplugin.constraints.rank import RankedBlock, View
 from mbplugin.constraints.reduction import tree_motion
 from mbplugin.constraints.rows import rows_of

@@ -29,7 +29,7 @@ from mbplugin.report.documents import DocumentName
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.model.scene import Scene
     from mbplugin.report.text.layout import Line
 

@@ -1,8 +1,8 @@
 """Reduction of a block to joint rates: the scaled closure Jacobian, and statics to recover all rows.
 
-Rows are dimensionless, with one characteristic length ℓ per block. Tree pairs are independent by construction, so they are eliminated exactly, and rank is decided on the few
-remaining rows, J = C_rest S. Statics along the same tree extend a left null vector of J to the self-stress
-in every tree pair.
+Rows are dimensionless, with one characteristic length ℓ per block. Tree pairs are independent by construction,
+so they are eliminated exactly, and rank is decided on the few remaining rows, J = C_rest S. Statics along the same
+tree extend a left null vector of J to the self-stress in every tree pair.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.assembly import Assembly, assemble
-from mbplugin.constraints.assembly.closure import Paths, connected
+from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.closure import Assembly, Paths, connected
 from mbplugin.constraints.reduction import (
     body_twists,
     characteristic_length,

@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 from scipy.sparse import csr_array, diags_array, sparray, vstack
 from scipy.sparse.csgraph import connected_components
 
-from mbplugin.constraints.frontal_qr import Strip, banded_factor, strip_of
+from mbplugin.constraints.sparse_qr import Strip, banded_factor, strip_of
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.state import Model
 from mbplugin.joint_reactions.statics import System, placed, side_by_side

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.constraints.matrix import gaps_of_rounding
+from mbplugin.constraints.rank import gaps_of_rounding
 from mbplugin.errors import MbPluginError
 from mbplugin.joint_reactions.flexible import StiffnessLike, StiffnessRequest, flexible_model
 from mbplugin.joint_reactions.misfit_response import (

@@ -16,8 +16,8 @@ from mbplugin.analysis.uniqueness import (
     unit_wrenches,
 )
 from mbplugin.arguments import checked
-from mbplugin.constraints.frontal_qr import strip_of
 from mbplugin.constraints.rows import Rows, plane_columns
+from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadNumber
 from mbplugin.joint_reactions.flexible import (

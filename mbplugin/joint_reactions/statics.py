@@ -15,10 +15,10 @@ from scipy.sparse.csgraph import connected_components
 
 from mbplugin.analysis.mobility import finite_mobility
 from mbplugin.analysis.uniqueness import ConstraintVerdict, StressedBlock, constraint_verdicts, stress
-from mbplugin.constraints.frontal_qr import Strip, strip_of
 from mbplugin.constraints.rank import View, rank_blocks
 from mbplugin.constraints.reduction import characteristic_length, row_scale
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, rows_of
+from mbplugin.constraints.sparse_qr import Strip, strip_of
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.enumerations import ReactionUnit

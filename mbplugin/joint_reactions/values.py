@@ -10,8 +10,8 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import Directions, joint_place, unit_wrenches
 from mbplugin.arguments import checked
-from mbplugin.constraints.frontal_qr import Strip, added
 from mbplugin.constraints.rows import planar_rows, rows_of
+from mbplugin.constraints.sparse_qr import Strip, added
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitResponse
 from mbplugin.joint_reactions.state import closed_state, held_joints, with_held

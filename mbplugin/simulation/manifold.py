@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.constraints.assembly import Closure
+from mbplugin.constraints.closure import Closure
 from mbplugin.constraints.rank import View, sample_poses
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.lapack import pivot_order

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import rank_tolerance

@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.constraints.assembly.closure import constraints_to_close
+from mbplugin.constraints.closure import constraints_to_close
 from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbplugin.analysis import analyze_mechanism
-from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.model.mechanism import PAIR_TYPES, Mechanism
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, relative_pose
 from models import chain, ring

@@ -11,8 +11,8 @@ import mbplugin as mb
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.uniqueness import TOOLS
 from mbplugin.constraints import rank
-from mbplugin.constraints.frontal_qr import eliminate
 from mbplugin.constraints.reduction import Entry
+from mbplugin.constraints.sparse_qr import eliminate
 from models import coupled_four_bars, ring
 from places import ASSETS, ORACLES
 from random_mechanisms import mechanisms

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mbplugin.constraints.frontal_qr import banded_factor
+from mbplugin.constraints.sparse_qr import banded_factor
 from mbplugin.joint_reactions.statics import independent_rows
 from mbplugin.model.spatial import Array
 

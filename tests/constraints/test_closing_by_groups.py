@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.assembly.closure import Closure, Residuals
+from mbplugin.constraints.closure import Closure, Residuals
 from mbplugin.errors import CannotClose
 from mbplugin.model.mechanism import Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward, home, relative_pose

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mbplugin.constraints.assembly.descent import Jacobians, Pattern, gauss_newton, levenberg_marquardt
+from mbplugin.constraints.descent import Jacobians, Pattern, gauss_newton, levenberg_marquardt
 from mbplugin.model.spatial import AnyArray, Array
 
 

@@ -8,9 +8,10 @@ import pytest
 import mbplugin as mb
 from benchmark_mechanisms import n_four_bar
 from command_line import ASSETS
-from mbplugin.constraints.assembly import Closure, assemble
-from mbplugin.constraints.assembly import descent as jacobians
-from mbplugin.constraints.assembly.descent import Jacobians, Pattern, damped_steps, shortest_step
+from mbplugin.constraints import descent as jacobians
+from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.closure import Closure
+from mbplugin.constraints.descent import Jacobians, Pattern, damped_steps, shortest_step
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import Array
 from places import ORACLES

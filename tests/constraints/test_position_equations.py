@@ -9,8 +9,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from mbplugin.constraints.assembly import Closure
-from mbplugin.constraints.assembly.starts import drawn
+from mbplugin.constraints.closure import Closure, drawn
 from mbplugin.constraints.rows import rows_of
 from mbplugin.model.mechanism import Coupling, Driver, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import forward, home

@@ -138,7 +138,7 @@ def test_ten_turns_driven_by_whatever_coordinate_is_good_keep_the_branch():
     assert closing.residuals(q)["o4"] < 1e-9
 
 
-def test_the_other_branch_is_another_assembly():
+def test_the_other_branch_is_another_assemble():
     mech = paper_four_bar()
     up, down = (closing_conditions(mech, paper_angles(0.7, sign), ["a1"]) for sign in (1, -1))
     assert sorted((*up.branch, *down.branch)) == [-1, 1]

@@ -12,7 +12,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, call
-from mbplugin.constraints.assembly.assemble import assemble
+from mbplugin.constraints.assembly import assemble
 from mbplugin.joint_reactions.misfit import rounding_effect
 from mbplugin.joint_reactions.misfit_response import MisfitEffect
 from mbplugin.readers import reload

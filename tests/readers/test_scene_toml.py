@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.errors import BadScene, BrokenModel, MbPluginError, UnknownName
 from mbplugin.model.mechanism import Freedom, KnifeEdge, Rolling
 from mbplugin.model.mechanism.kinematics import forward, relative_pose

@@ -10,7 +10,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.constraints.assembly.closure import System
+from mbplugin.constraints.closure import System
 from mbplugin.errors import BadNumber, BrokenModel, MbPluginError
 from mbplugin.model.mechanism import Coupling, Term
 from mbplugin.readers import load

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.assembly import Closure
+from mbplugin.constraints.closure import Closure
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.spatial import Array, Pose

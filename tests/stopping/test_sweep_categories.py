@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.assembly.assemble import assemble
+from mbplugin.constraints.assembly import assemble
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.mechanism import Freedom, Mechanism

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mbplugin.constraints.assembly import Closure, assemble
+from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.closure import Closure
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.joint_reactions.state import JointMotion

@@ -20,7 +20,7 @@ from mbplugin.comparison.models.matching import (
     side_gap,
     turn_about_z,
 )
-from mbplugin.constraints.matrix import constraint_matrix
+from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.identity import RowLabel

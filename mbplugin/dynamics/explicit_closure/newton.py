@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from mbplugin.constraints.assembly import CLOSED
+from mbplugin.constraints.closure import CLOSED
 from mbplugin.constraints.reduction import (
     TreeMotion,
     body_twists,

@@ -10,8 +10,7 @@ from mbplugin.analysis import Analysis
 from mbplugin.analysis.remedies import Change, Freeing, Obstacle, any_type, freeing_change
 from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
 from mbplugin.constraints.assembly import assemble
-from mbplugin.constraints.matrix import Spectrum, gaps_of_rounding, spectrum
-from mbplugin.constraints.rank import RankedBlock, View
+from mbplugin.constraints.rank import RankedBlock, Spectrum, View, gaps_of_rounding, spectrum
 from mbplugin.constraints.reduction import reduce_block
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError

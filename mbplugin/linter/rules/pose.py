@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 
 from mbplugin.analysis import Analysis
-from mbplugin.constraints.assembly import constraints_to_close
-from mbplugin.constraints.assembly.closure import Paths, coupling_metres
-from mbplugin.constraints.assembly.starts import Assembly
-from mbplugin.constraints.matrix import Spectrum
-from mbplugin.constraints.rank import RankedBlock
+from mbplugin.constraints.closure import Assembly, Paths, constraints_to_close, coupling_metres
+from mbplugin.constraints.rank import RankedBlock, Spectrum
 from mbplugin.linter.checks.simulators import WITHOUT_POSE, format_of
 from mbplugin.linter.checks.snapping import (
     ZERO,

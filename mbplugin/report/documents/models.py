@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mbplugin.closing.values import Closing
     from mbplugin.comparison.models.alignment import Difference, ModelDiff
     from mbplugin.comparison.side_by_side.run import JointWrench, SideBySide
-    from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.config import Settings
     from mbplugin.linter.rule import Rule as LintRule
     from mbplugin.model.scene import Origin, Scene

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.closing.values import Closing
     from mbplugin.comparison.models.alignment import ModelDiff
-    from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text.layout import Line

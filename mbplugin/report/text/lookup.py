@@ -16,7 +16,7 @@ from mbplugin.report.formats import ROUNDING
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, filled, wrapped
 
 if TYPE_CHECKING:
-    from mbplugin.constraints.matrix import ConstraintMatrix
+    from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule
 
 #: Start of a line that is not running text: indented, a list item, or the underline of a title.

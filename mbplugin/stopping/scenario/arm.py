@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from mbplugin.constraints.assembly.assemble import assemble
+from mbplugin.constraints.assembly import assemble
 from mbplugin.model.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import BodyPoses, fixed_at, forward, relative_pose

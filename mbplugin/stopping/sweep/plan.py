@@ -16,7 +16,8 @@ from typing import Any, Protocol, get_args
 
 import numpy as np
 
-from mbplugin.constraints.assembly import Assembly, assemble
+from mbplugin.constraints.assembly import assemble
+from mbplugin.constraints.closure import Assembly
 from mbplugin.constraints.stated_state import following_rates
 from mbplugin.errors import (
     BadNumber,

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from mbplugin.constraints.frontal_qr import eliminate
 from mbplugin.constraints.reduction import Entry
+from mbplugin.constraints.sparse_qr import eliminate
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import AnyArray, Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
 
 _ITERATIONS = 60
 #: A Gauss–Newton descent ends when more than this many steps in a row fail to reduce the squared residual to this

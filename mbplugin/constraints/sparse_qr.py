@@ -1,12 +1,12 @@
 """Orthogonal factorisations of large sparse blocks: frontal, for rank and left null space, and banded, to solve.
 
-Frontal QR merges rows in small dense fronts. A front holds rows that share a tree joint. Eliminating the joint rotates these rows so that few of them
-have entries in its rates (they are independent) and the others have none; the others move on to their
-remaining joints. Rows without any entries left are redundant. All rotations are stored, so left null
-vectors follow in linear time, and rank is decided locally, pivot by pivot.
+Frontal QR merges rows in small dense fronts. A front holds rows that share a tree joint. Eliminating the joint
+rotates these rows so that few of them have entries in its rates (they are independent) and the others have none; the
+others move on to their remaining joints. Rows without any entries left are redundant. All rotations are stored, so
+left null vectors follow in linear time, and rank is decided locally, pivot by pivot.
 
-Least squares are banded: in a chain of loops each unknown couples only with its neighbours. With the unknowns ordered along the chain, the
-triangular factor R is a narrow band, and its inverse decays away from the diagonal.
+Least squares are banded: in a chain of loops each unknown couples only with its neighbours. With the unknowns ordered
+along the chain, the triangular factor R is a narrow band, and its inverse decays away from the diagonal.
 """
 
 from __future__ import annotations

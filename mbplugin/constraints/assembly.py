@@ -7,16 +7,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.constraints.assembly.closure import CLOSED, CONVERGED, Closure, Group, System, connected
-from mbplugin.constraints.assembly.descent import gauss_newton, levenberg_marquardt, shortest_step
-from mbplugin.constraints.assembly.starts import (
+from mbplugin.constraints.closure import (
+    CLOSED,
+    CONVERGED,
     Assembly,
+    Closure,
+    Group,
+    System,
     beyond_limits,
+    connected,
     distances,
     drawn,
     nearest_turns,
     respect_limits,
 )
+from mbplugin.constraints.descent import gauss_newton, levenberg_marquardt, shortest_step
 from mbplugin.constraints.tolerance import AGREED, contradiction, rounding_of
 from mbplugin.errors import CannotClose, ContradictedState
 from mbplugin.model.mechanism.kinematics import relative_pose
