@@ -31,9 +31,9 @@ from mbplugin.model.mechanism.mechanism import Lock
 from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of
-from mbplugin.readers.common.unread import OF_GAZEBO, SHAPE, TOUCH
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import bolted_down
+from mbplugin.readers.unread import OF_GAZEBO, SHAPE, TOUCH
 from mbplugin.writers import FORMATS, read_back, write
 from mbplugin.writers.copies import copied, is_of_format, loops_unstated
 from mbplugin.writers.written import Loss, Written, states_freedom

@@ -23,7 +23,7 @@ from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, Pose, axis_of, is_turn, vector_from_rotation
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
-from mbplugin.readers.common.unread import with_fixed_roots
+from mbplugin.readers.unread import with_fixed_roots
 from mbplugin.writers import write
 
 ENGINE = "MuJoCo"

@@ -16,8 +16,8 @@ from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BrokenModel
 from mbplugin.joint_reactions.state import closed_state
 from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward
-from mbplugin.model.mechanism.mechanism import Mechanism, base_sentence
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism import Mechanism, Pair
+from mbplugin.model.mechanism.mechanism import base_sentence
 from mbplugin.model.scene import State
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, listed, one_line, one_line_repr

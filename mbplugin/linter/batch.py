@@ -18,7 +18,7 @@ from mbplugin.linter.run import FRAGMENT, Report, by_severity, lint, suppress, u
 from mbplugin.linter.targets import BY_CONTENT, ENDINGS, Target
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import require_possible
-from mbplugin.readers.common.paths import real_path
+from mbplugin.readers.paths import real_path
 
 UNUSABLE, UNREADABLE, CRASHED, UNUSED, NOT_LINTED = "MB900", "MB901", "MB912", "MB913", "MB915"
 #: Windows can wait for at most this many processes at once.

@@ -12,7 +12,7 @@ from mbplugin.linter.registry import Selection
 from mbplugin.linter.run import Ignore
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.enumerations import Simulator
-from mbplugin.readers.common.paths import real_path
+from mbplugin.readers.paths import real_path
 
 DEFAULT = "default"
 

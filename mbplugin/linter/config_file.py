@@ -16,7 +16,7 @@ from mbplugin.linter.config import Settings
 from mbplugin.linter.run import Ignore, known_codes, rule_code
 from mbplugin.model.brake_law import Units
 from mbplugin.model.enumerations import Simulator
-from mbplugin.readers.common.paths import real_path
+from mbplugin.readers.paths import real_path
 from mbplugin.readers.scene_file.schema import TOML_HEADER
 
 #: Text that is not blank, and without null characters, which file names cannot contain.

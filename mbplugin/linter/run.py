@@ -34,7 +34,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Origin, Scene, as_scene
 from mbplugin.phrases import counted, names_of, one_line, visible
 from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
-from mbplugin.readers.common.paths import lookups_kept, real_path
+from mbplugin.readers.paths import lookups_kept, real_path
 from mbplugin.readers.source import ModelSource, in_memory, loaded
 from mbplugin.rendering import Result
 

@@ -23,8 +23,8 @@ from mbplugin.linter.config import Settings
 from mbplugin.linter.finding import ELEMENTS, Finding
 from mbplugin.linter.run import Report
 from mbplugin.phrases import listed
-from mbplugin.readers.common.paths import package_of, real_path
-from mbplugin.readers.common.xml import root_name
+from mbplugin.readers.paths import package_of, real_path
+from mbplugin.readers.xml import root_name
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -12,8 +12,8 @@ from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.model.enumerations import Base, Massless
 from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.common.paths import read_text, refuse_pointer, require_few_links, require_ordinary_size
-from mbplugin.readers.common.xml import root_name
+from mbplugin.readers.paths import read_text, refuse_pointer, require_few_links, require_ordinary_size
+from mbplugin.readers.xml import root_name
 
 Reader = Callable[[str, Request], Scene]
 

@@ -27,7 +27,7 @@ from mbplugin.files import LFS_POINTER, note_read
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import Array
-from mbplugin.readers.common.paths import find, is_file, looked_up
+from mbplugin.readers.paths import find, is_file, looked_up
 
 #: Largest file whose extent is computed, bytes.
 _LARGEST = 8_000_000

@@ -31,8 +31,8 @@ from mbplugin.model.mechanism.kinematics import (
 from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.scene import Scene, in_coordinates_of
 from mbplugin.model.spatial import Array
-from mbplugin.readers.common.unread import with_fixed_roots
 from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers.unread import with_fixed_roots
 
 #: Words in names of parts that roll, walk, fly or swim.
 _VEHICLE = {

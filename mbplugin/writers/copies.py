@@ -22,7 +22,7 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Request, Scene
 from mbplugin.phrases import listed
 from mbplugin.readers import format_name, read_again
-from mbplugin.readers.common.xml import parse_xml
+from mbplugin.readers.xml import parse_xml
 from mbplugin.writers.sdf import sdf_joint
 from mbplugin.writers.urdf import loop_joint
 from mbplugin.writers.written import Written

@@ -18,7 +18,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, quaternion_from_rotation, rotation_from_quaternion
-from mbplugin.readers.common.xml import Element, local_name
+from mbplugin.readers.xml import Element, local_name
 from mbplugin.writers.mjcf import MjcfDocument, mjcf_document, stubbed_closures
 from mbplugin.writers.mjcf_text import MjcfText, TextJoint
 from mbplugin.writers.written import WithStubs, motions_of, number, row, with_stubs

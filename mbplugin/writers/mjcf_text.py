@@ -12,9 +12,9 @@ from mbplugin.files import seen_from
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import read_text
-from mbplugin.readers.common.xml import Element, local_name
 from mbplugin.readers.mjcf.files import model_files
+from mbplugin.readers.paths import read_text
+from mbplugin.readers.xml import Element, local_name
 from mbplugin.writers.xml_text import NoCopy, XmlText
 
 #: Elements that generate bodies, joints or equalities not written as elements.

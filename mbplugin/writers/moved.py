@@ -13,8 +13,8 @@ from lxml import etree
 from mbplugin.errors import BadUsage
 from mbplugin.files import seen_from
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import find, is_file, package_of
-from mbplugin.readers.common.xml import local_name, parse_xml
+from mbplugin.readers.paths import find, is_file, package_of
+from mbplugin.readers.xml import local_name, parse_xml
 from mbplugin.writers.xml_text import NoCopy, XmlText
 
 #: Attributes of an MJCF file with the folders of meshes and textures.

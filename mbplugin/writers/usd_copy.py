@@ -21,7 +21,7 @@ from mbplugin.writers.xml_text import Edited, NoCopy
 
 if TYPE_CHECKING:
     from mbplugin.model.mechanism import Mechanism
-    from mbplugin.model.mechanism.pair import Pair
+    from mbplugin.model.mechanism import Pair
     from mbplugin.model.scene import Request
 
 #: A frame is where it was up to this, m and in elements of rotations; attributes of joints are in single precision.

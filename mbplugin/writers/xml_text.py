@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from lxml import etree
 
-from mbplugin.readers.common.xml import Element, local_name, without_comments
+from mbplugin.readers.xml import Element, local_name, without_comments
 
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)>")
 

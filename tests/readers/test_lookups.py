@@ -8,8 +8,8 @@ import pytest
 
 from mbplugin.linter.run import lint
 from mbplugin.model.scene import Request
-from mbplugin.readers.common import paths
-from mbplugin.readers.common.paths import lookups_kept
+from mbplugin.readers import paths
+from mbplugin.readers.paths import lookups_kept
 
 MESH = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
 ROBOT = "<robot name='r'><link name='a'>{}</link></robot>"

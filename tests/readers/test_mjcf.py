@@ -10,8 +10,8 @@ import pytest
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnresolvedPath
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
 from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.common.paths import read_text
 from mbplugin.readers.mjcf.reader import read_mjcf
+from mbplugin.readers.paths import read_text
 from places import BULLET_DATA
 
 mujoco = pytest.importorskip("mujoco")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mbplugin.errors import BadNumber
-from mbplugin.readers.common.xml import angles, number, numbers, rounded_angle
+from mbplugin.readers.xml import angles, number, numbers, rounded_angle
 
 
 @pytest.mark.parametrize("text", ["1 2 3", " 1\t2\n3 ", "1, 2, 3", "1.0 +2 0.3e1"])

@@ -13,7 +13,7 @@ from mbplugin.errors import UnreadableFile, UnresolvedPath
 from mbplugin.files import read_bounded
 from mbplugin.model.scene import Request
 from mbplugin.readers import load
-from mbplugin.readers.common.paths import find, read_text, resolve
+from mbplugin.readers.paths import find, read_text, resolve
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.kinematics import forward, home
 from mbplugin.model.scene import Scene
 from mbplugin.readers import load
-from mbplugin.readers.common.xml import children, parse_xml
+from mbplugin.readers.xml import children, parse_xml
 from places import BULLET_DATA
 
 DATA = BULLET_DATA

@@ -18,7 +18,7 @@ from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, Unk
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
 from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spatial import Pose
-from mbplugin.readers.common.paths import read_text
+from mbplugin.readers.paths import read_text
 from mbplugin.readers.sdf.reader import read_sdf
 from places import BULLET_DATA, ORACLES
 

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.common.unread import Idle, Vocabulary
 from mbplugin.readers.mjcf.compile import MJCF
 from mbplugin.readers.sdf.reader import read_sdf
 from mbplugin.readers.sdf.vocabulary import SDF
+from mbplugin.readers.unread import Idle, Vocabulary
 from mbplugin.readers.urdf.joints import URDF
 from mbplugin.readers.urdf.reader import read_urdf
 from whole_schema import changed, mechanics, other, outcome, use_of, words

@@ -13,15 +13,10 @@ mujoco = pytest.importorskip("mujoco")
 
 from mbplugin.errors import BrokenModel  # noqa: E402
 from mbplugin.model.scene import Request, Scene  # noqa: E402
-from mbplugin.readers.common.unread import (  # noqa: E402
-    Idle,
-    Read,
-    Unread,
-    unread_defects,
-)
-from mbplugin.readers.common.xml import parse_xml  # noqa: E402
 from mbplugin.readers.mjcf.compile import MJCF  # noqa: E402
 from mbplugin.readers.mjcf.reader import read_mjcf  # noqa: E402
+from mbplugin.readers.unread import Idle, Read, Unread, unread_defects  # noqa: E402
+from mbplugin.readers.xml import parse_xml  # noqa: E402
 from mjcf_schema import printed_schema, repeatable_elements  # noqa: E402
 
 BASE = """<mujoco model="base"><compiler angle="radian"/><option gravity="0 0 -9"><flag/></option>

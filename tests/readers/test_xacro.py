@@ -12,7 +12,7 @@ from command_line import call
 from mbplugin.errors import BrokenModel, MbPluginError, UnresolvedPath
 from mbplugin.linter.run import lint
 from mbplugin.readers import load
-from mbplugin.readers.common.xml import parse_xml
+from mbplugin.readers.xml import parse_xml
 
 pytest.importorskip("xacro")
 

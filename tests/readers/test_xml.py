@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mbplugin.errors import BrokenXml, UnreadableFile
-from mbplugin.readers.common.xml import (
+from mbplugin.readers.xml import (
     child,
     children,
     local_name,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import call
-from mbplugin.readers.common import xml
+from mbplugin.readers import xml
 from places import ROOT
 
 #: Calls that read a whole file, and what they read: files of this installation, our own output, or trusted macros.

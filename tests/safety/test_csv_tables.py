@@ -17,7 +17,7 @@ from command_line import ASSETS
 from mbplugin.csv_tables import as_text, as_written, csv_text, read_csv
 from mbplugin.errors import MbPluginError
 from mbplugin.model.brake_law import decimal
-from mbplugin.readers.common.xml import number
+from mbplugin.readers.xml import number
 from mbplugin.stopping.calibration.measured import read_measured
 from mbplugin.stopping.scenario.start import read_recording
 

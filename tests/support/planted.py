@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from mbplugin.readers.common.xml import Element, child, children, parse_xml
+from mbplugin.readers.xml import Element, child, children, parse_xml
 from places import ASSETS
 
 #: Robots of different make: written by hand, exported from CAD, of a tutorial, of a maker.

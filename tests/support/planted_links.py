@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from lxml import etree
 
-from mbplugin.readers.common.xml import Element, child, children
+from mbplugin.readers.xml import Element, child, children
 from planted import Plant, Robot, made, must
 
 _AXES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml import etree
 
-from mbplugin.readers.common.xml import Element, children
+from mbplugin.readers.xml import Element, children
 from planted import Plant, Robot, made, must
 
 

@@ -11,7 +11,7 @@ from lxml import etree
 
 from mbplugin.errors import MbPluginError
 from mbplugin.model.scene import Scene
-from mbplugin.readers.common.unread import Use, Vocabulary
+from mbplugin.readers.unread import Use, Vocabulary
 
 Reader = Callable[[str], Scene]
 

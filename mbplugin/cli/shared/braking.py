@@ -350,7 +350,7 @@ def read_profiles(files: Mapping[str, Path], mech: Mechanism) -> dict[str, Motio
         As for :func:`read_profile`.
     """
     from mbplugin.model.spatial import is_turn
-    from mbplugin.readers.common.unread import read_profile
+    from mbplugin.readers.unread import read_profile
 
     drivers = {driver.name: driver for driver in mech.drivers}
     found = {}

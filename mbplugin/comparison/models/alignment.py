@@ -28,7 +28,7 @@ from mbplugin.model.mechanism.kinematics import displace, forward, home, rate_un
 from mbplugin.model.scene import Origin
 from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import counted, one_line, one_line_repr
-from mbplugin.readers.common.unread import with_fixed_roots
+from mbplugin.readers.unread import with_fixed_roots
 from mbplugin.rendering import Result
 
 #: Poses, and where their random numbers start.

@@ -22,8 +22,8 @@ from mbplugin.files import read_bounded
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array
-from mbplugin.readers.common.paths import looked_up
 from mbplugin.readers.meshes import UnusableMesh, mesh_extent, mesh_file, read_triangles
+from mbplugin.readers.paths import looked_up
 
 #: Environment variable that disables the cache, for this process and its child processes.
 OFF = "MBPLUGIN_NO_MESH_CACHE"

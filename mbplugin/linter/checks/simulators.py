@@ -15,8 +15,8 @@ from mbplugin.model.enumerations import Simulator
 from mbplugin.model.mechanism import PAIR_TYPES
 from mbplugin.model.scene import Document, Node, Origin, Request, Scene
 from mbplugin.readers import format_name
-from mbplugin.readers.common.paths import find, read_text
-from mbplugin.readers.common.xml import document_of, local_name, parse_xml
+from mbplugin.readers.paths import find, read_text
+from mbplugin.readers.xml import document_of, local_name, parse_xml
 
 #: A simulator ignores a constraint that it does not support, or fails to load the file.
 Treatment = Literal["ignored", "an error"]

@@ -20,8 +20,8 @@ from mbplugin.linter.rule import Rule, body_place
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.kinematics import rigid_groups
 from mbplugin.model.scene import Node, Request, Scene
-from mbplugin.readers.common.paths import looked_up, package_is_known
 from mbplugin.readers.meshes import mesh_problem
+from mbplugin.readers.paths import looked_up, package_is_known
 
 _SIZES = {
     "box": ("size",),

@@ -23,7 +23,8 @@ from mbplugin.model.mechanism.mechanism import WORLD
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed
 from mbplugin.processes.supervised import no_more_files
-from mbplugin.readers.common.unread import (
+from mbplugin.readers.mjcf.files import SIZES, ModelFiles, same_mechanics, stand_ins
+from mbplugin.readers.unread import (
     LOOKS,
     PROGRAM,
     READ,
@@ -37,8 +38,7 @@ from mbplugin.readers.common.unread import (
     each,
     entry,
 )
-from mbplugin.readers.common.xml import Element, local_name, origin, where
-from mbplugin.readers.mjcf.files import SIZES, ModelFiles, same_mechanics, stand_ins
+from mbplugin.readers.xml import Element, local_name, origin, where
 
 #: Compiled arrays that are used in a mechanism.
 _ARRAYS = (

@@ -23,8 +23,8 @@ import numpy as np
 from mbplugin.errors import BrokenModel, BrokenXml, UnresolvedPath
 from mbplugin.files import read_bounded, seen_from
 from mbplugin.model.scene import Defect, Request
-from mbplugin.readers.common.paths import is_file, may_read, read_text
-from mbplugin.readers.common.xml import Element, local_name, origin, parse_xml, where, without_comments
+from mbplugin.readers.paths import is_file, may_read, read_text
+from mbplugin.readers.xml import Element, local_name, origin, parse_xml, where, without_comments
 
 #: Edges of the two stand-ins of a mesh, in mesh units.
 SIZES = (1.0, 2.0)

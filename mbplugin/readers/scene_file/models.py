@@ -26,11 +26,11 @@ from mbplugin.model.mechanism.pair import has_quaternion, zero_coordinates
 from mbplugin.model.scene import Duty, OriginKey, Request, Scene, Shape, State, duties
 from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_quaternion, rotation_from_rpy
 from mbplugin.phrases import listed
-from mbplugin.readers.scene_file.actions import inertia_matrix
 from mbplugin.readers.scene_file.joints import (
     changes_coordinates,
     declared,
     declares_new_pair,
+    inertia_matrix,
     require_known,
     retyped,
     states_both_sides,

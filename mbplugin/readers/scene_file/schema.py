@@ -16,7 +16,6 @@ from mbplugin.errors import BadScene, BadUsage, MbPluginError, suggestion
 from mbplugin.model.brake_law import SI, FitUncertainty
 from mbplugin.model.scene import Origin
 from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
-from mbplugin.readers.common.xml import rounded_angle
 from mbplugin.readers.scene_file.tables import (
     ActuatorTable,
     BodyTable,
@@ -42,6 +41,7 @@ from mbplugin.readers.scene_file.tables import (
     Table,
     Vector,
 )
+from mbplugin.readers.xml import rounded_angle
 
 _EXPECTED = {
     "float_type": "a number",

@@ -13,7 +13,7 @@ from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.enumerations import Base, NamedPlane, PairTypeName, Simulator
 from mbplugin.model.mechanism.pair import Between
 from mbplugin.model.scene import Request
-from mbplugin.readers.common.paths import resolve
+from mbplugin.readers.paths import resolve
 
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 Vector = Annotated[list[Number], Field(min_length=3, max_length=3)]

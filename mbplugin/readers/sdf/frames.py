@@ -13,8 +13,8 @@ from mbplugin.model.brake_law import decimal
 from mbplugin.model.mechanism.mechanism import WORLD, Body
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
 from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion
-from mbplugin.readers.common.paths import unread_number
-from mbplugin.readers.common.xml import (
+from mbplugin.readers.paths import unread_number
+from mbplugin.readers.xml import (
     Element,
     angles,
     child,

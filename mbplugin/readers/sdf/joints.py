@@ -16,9 +16,7 @@ from mbplugin.model.mechanism.mechanism import WORLD
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request
 from mbplugin.model.spatial import Array, Pose, align_z, cross, unit
-from mbplugin.readers.common.paths import find, gazebo_caches, read_text, real_path, unread_number
-from mbplugin.readers.common.unread import unread_defects
-from mbplugin.readers.common.xml import Element, child, children, local_name, origin, parse_xml, where
+from mbplugin.readers.paths import find, gazebo_caches, read_text, real_path, unread_number
 from mbplugin.readers.sdf.frames import (
     MODEL_FRAME,
     Frames,
@@ -40,6 +38,8 @@ from mbplugin.readers.sdf.frames import (
     version_of,
 )
 from mbplugin.readers.sdf.vocabulary import SDF
+from mbplugin.readers.unread import unread_defects
+from mbplugin.readers.xml import Element, child, children, local_name, origin, parse_xml, where
 
 #: Pair types by joint type; a gearbox is a coupling, not a pair.
 TYPES = {

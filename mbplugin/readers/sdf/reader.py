@@ -15,8 +15,6 @@ from mbplugin.model.mechanism.mechanism import Coupling, Term
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring, Pose
-from mbplugin.readers.common.unread import mark_closures, require_free_root, to_world, with_fixed_roots
-from mbplugin.readers.common.xml import Element, attribute_numbers, child, local_name, origin, where
 from mbplugin.readers.sdf.frames import (
     Frames,
     Node,
@@ -41,6 +39,8 @@ from mbplugin.readers.sdf.joints import (
     read_document,
     read_joint,
 )
+from mbplugin.readers.unread import mark_closures, require_free_root, to_world, with_fixed_roots
+from mbplugin.readers.xml import Element, attribute_numbers, child, local_name, origin, where
 
 #: Least cosine at which two axes count as parallel.
 _PARALLEL = 1 - 1e-3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mbplugin.readers.common.unread import (
+from mbplugin.readers.unread import (
     LABEL,
     LOOKS,
     PROGRAM,

@@ -11,7 +11,9 @@ import numpy as np
 from mbplugin.errors import BadNumber, BrokenModel, suggestion
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Pair, Term
 from mbplugin.model.spatial import Array, Pose, align_z, unit
-from mbplugin.readers.common.unread import (
+from mbplugin.readers.sdf.frames import bound_of, cap_of
+from mbplugin.readers.sdf.vocabulary import JOINT_OF_GAZEBO, SDF
+from mbplugin.readers.unread import (
     LABEL,
     OF_GAZEBO,
     READ,
@@ -26,7 +28,8 @@ from mbplugin.readers.common.unread import (
     each,
     entry,
 )
-from mbplugin.readers.common.xml import (
+from mbplugin.readers.urdf.extended_urdf import Draft, carried, joined, only_child, require_two, required
+from mbplugin.readers.xml import (
     Element,
     angles,
     attribute_limit,
@@ -40,9 +43,6 @@ from mbplugin.readers.common.xml import (
     pose_of_origin,
     where,
 )
-from mbplugin.readers.sdf.frames import bound_of, cap_of
-from mbplugin.readers.sdf.vocabulary import JOINT_OF_GAZEBO, SDF
-from mbplugin.readers.urdf.extended_urdf import Draft, carried, joined, only_child, require_two, required
 
 #: Permitted values of ``<loop_joint type>``: every pair defined by two frames and an axis.
 LOOP_TYPES = {

@@ -17,8 +17,21 @@ from mbplugin.errors import BadNumber, BadUsage, BrokenModel, Fragment, MbPlugin
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.scene import Defect, Request, Scene, Shape, state_at_home
 from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.readers.common.unread import unread_defects
-from mbplugin.readers.common.xml import (
+from mbplugin.readers.sdf.frames import inertia_of, number_of, pose_of, shape_of
+from mbplugin.readers.unread import unread_defects
+from mbplugin.readers.urdf.extended_urdf import (
+    Draft,
+    Extension,
+    add_hinges,
+    add_loops,
+    carried,
+    read_extension,
+    read_loop_closures,
+    required,
+    retype_joints,
+)
+from mbplugin.readers.urdf.joints import URDF, couplings, note_open_closures, read_closures, read_joints
+from mbplugin.readers.xml import (
     ROS_PREFIXES,
     Element,
     attribute_numbers,
@@ -34,18 +47,6 @@ from mbplugin.readers.common.xml import (
     pose_of_origin,
     where,
 )
-from mbplugin.readers.sdf.frames import inertia_of, number_of, pose_of, shape_of
-from mbplugin.readers.urdf.extended_urdf import (
-    Draft,
-    Extension,
-    add_loops,
-    carried,
-    read_extension,
-    required,
-    retype_joints,
-)
-from mbplugin.readers.urdf.joints import URDF, couplings, note_open_closures, read_closures, read_joints
-from mbplugin.readers.urdf.loop_closures import add_hinges, read_loop_closures
 
 #: A number followed by a full stop or a C suffix, as in ``-1.57.``
 _TRAILING = re.compile(r"([+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?)[.f]|([+-]?\d+)f")

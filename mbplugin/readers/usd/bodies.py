@@ -15,8 +15,8 @@ from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom
 from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.phrases import counted
-from mbplugin.readers.common.xml import limit
 from mbplugin.readers.usd.stage import Stage
+from mbplugin.readers.xml import limit
 
 #: Namespaces of simulator schemas.
 _DIALECTS = ("physx", "newton", "mjc", "isaac", "drake")

@@ -18,9 +18,8 @@ from mbplugin.model.scene import MADE, Actuator, Defect, Origin, OriginKey, Requ
 from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import Limits, in_engine
-from mbplugin.readers.common.paths import require_few_links
-from mbplugin.readers.common.unread import SHAPE, mark_closures, require_free_root, to_world, with_fixed_roots
-from mbplugin.readers.common.xml import colour_of
+from mbplugin.readers.paths import require_few_links
+from mbplugin.readers.unread import SHAPE, mark_closures, require_free_root, to_world, with_fixed_roots
 from mbplugin.readers.usd.bodies import (
     DIRECTIONS,
     Bodies,
@@ -33,6 +32,7 @@ from mbplugin.readers.usd.bodies import (
 )
 from mbplugin.readers.usd.mass import body_of, mesh_triangles
 from mbplugin.readers.usd.stage import Stage, not_utf8, nothing_opens, pxr_modules
+from mbplugin.readers.xml import colour_of
 
 LIMITS = Limits(seconds=60.0, cpu=60, memory=4 << 30)
 #: Default gravity, m/s².

@@ -29,7 +29,7 @@ from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.model.spatial import Array, Pose, unit
 from mbplugin.processes.supervised import files_allowed, no_more_files
-from mbplugin.readers.common.paths import is_file, may_read, real_path
+from mbplugin.readers.paths import is_file, may_read, real_path
 
 #: Names of layers in memory contain an address, which changes from run to run.
 _ANONYMOUS = re.compile(r"anon:0x[0-9a-f]+:")

@@ -18,9 +18,9 @@ from xml.dom import expatbuilder, minidom
 
 from mbplugin.errors import MbPluginError
 from mbplugin.model.scene import Defect, Document, Origin, Request, Scene
-from mbplugin.readers.common.paths import is_file, may_read, package_name, read_text, repository_of
-from mbplugin.readers.common.xml import parse_xml
+from mbplugin.readers.paths import is_file, may_read, package_name, read_text, repository_of
 from mbplugin.readers.xacro.functions import Refused
+from mbplugin.readers.xml import parse_xml
 
 _PACKAGE_FILES = ("package.xml", "manifest.xml")
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")

@@ -23,12 +23,12 @@ from mbplugin.errors import (
 from mbplugin.model.scene import Request, Scene
 from mbplugin.processes.foreign import PARENT, Limits, in_own_child
 from mbplugin.processes.walls import Walls
-from mbplugin.readers.common.xml import is_ros_variable, parse_xml, refuse_entities, root_name, where
 from mbplugin.readers.sdf.reader import read_sdf
 from mbplugin.readers.urdf.reader import read_urdf
 from mbplugin.readers.xacro.expression import parsed, refuse_constant, value_of
 from mbplugin.readers.xacro.functions import CONSTANTS, Data, Function, Refused, require_data
 from mbplugin.readers.xacro.packages import Expansion, Files, Marks, Written
+from mbplugin.readers.xml import is_ros_variable, parse_xml, refuse_entities, root_name, where
 
 #: Limits for the expansion of one file.
 LIMITS = Limits(seconds=60.0, cpu=10, memory=1 << 30)

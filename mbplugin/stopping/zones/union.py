@@ -18,7 +18,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
-from mbplugin.readers.common.paths import named_package
+from mbplugin.readers.paths import named_package
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.trajectory.axis import BodyMotions, body_motions
 from mbplugin.stopping.outcome import StopReport

@@ -21,7 +21,7 @@ from mbplugin.model.mechanism.pair import Between, MotionProfile, Pair
 from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Pose
 from mbplugin.phrases import listed
-from mbplugin.readers.common.xml import Element, attributes_of, local_name, origin
+from mbplugin.readers.xml import Element, attributes_of, local_name, origin
 
 #: Maximum number of parents named in a hint.
 _PARENTS_NAMED = 4

@@ -1,1 +1,0 @@
-"""Common parts of all readers: paths, numbers, XML with lines, vocabularies, limits."""
