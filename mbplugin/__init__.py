@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbplugin.api import page as page
     from mbplugin.api import rule as rule
     from mbplugin.closing.choice import close as close
-    from mbplugin.closing.values import Closing as Closing
+    from mbplugin.closing.drift import Closing as Closing
     from mbplugin.comparison.agreement import Agreement as Agreement
     from mbplugin.comparison.models.alignment import ModelDiff as ModelDiff
     from mbplugin.comparison.models.run import diff as diff

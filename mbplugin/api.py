@@ -27,7 +27,7 @@ PUBLIC = {
     "Body": "mbplugin.model.mechanism.mechanism",
     "Brake": "mbplugin.model.brake_law",
     "Calibration": "mbplugin.stopping.calibration.values",
-    "Closing": "mbplugin.closing.values",
+    "Closing": "mbplugin.closing.drift",
     "ConstraintMatrix": "mbplugin.constraints.rank",
     "Coupling": "mbplugin.model.mechanism.mechanism",
     "Driver": "mbplugin.model.mechanism.mechanism",

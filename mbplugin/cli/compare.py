@@ -40,7 +40,7 @@ from mbplugin.simulation.options import MAX_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbplugin.closing.values import Closing
+    from mbplugin.closing.drift import Closing
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.comparison.run import EngineWord

@@ -17,8 +17,17 @@ from mbplugin.analysis.catalogue import COST, Allowed, generic_pose
 from mbplugin.analysis.remedies import Change, Cures, apply_changes, no_remedy, proved_cures
 from mbplugin.arguments import checked
 from mbplugin.closing.commanded import commanded, commanded_in_bullet
-from mbplugin.closing.drift import Drifts, drifts
-from mbplugin.closing.values import Closing, Cut, LoopClosure, Verdict, cut_at, evaluated, loop_pairs
+from mbplugin.closing.drift import (
+    Closing,
+    Cut,
+    Drifts,
+    LoopClosure,
+    Verdict,
+    cut_at,
+    drifts,
+    evaluated,
+    loop_pairs,
+)
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance

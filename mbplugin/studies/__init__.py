@@ -16,7 +16,7 @@
     The impulses of all pairs in a transition, by compliance.
 """
 
-from mbplugin.closing.values import rank_cuts
+from mbplugin.closing.drift import rank_cuts
 from mbplugin.studies.divide_and_conquer import divide_and_conquer, impulse_shares
 from mbplugin.studies.elimination import (
     closing_conditions,

@@ -129,7 +129,7 @@ class Written:
         """
         text = self.text
         if self.names_from is not None:
-            from mbplugin.writers.moved import for_folder
+            from mbplugin.writers.xml_text import for_folder
 
             text = for_folder(text, self.format, self.names_from, path.parent)
         path.write_text(text, encoding="utf-8", newline="")

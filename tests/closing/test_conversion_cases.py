@@ -8,7 +8,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.closing.commanded import FOLLOWS
-from mbplugin.closing.values import Closing
+from mbplugin.closing.drift import Closing
 from places import ORACLES, ROOT
 
 CASES = sorted((ROOT / "tests" / "cases" / "conversions").iterdir())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from linkage import Linkage
-from mbplugin.closing.values import Cut, loop_pairs, rank_cuts
+from mbplugin.closing.drift import Cut, loop_pairs, rank_cuts
 from mbplugin.dynamics.formulations import eliminate, independent_coordinates, partition
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.spatial import Array

@@ -14,7 +14,7 @@ from mbplugin import readers
 from mbplugin.model.mechanism import Mechanism, Pair
 from mbplugin.model.spatial import Pose, rotation_from_vector
 from mbplugin.readers import Request
-from mbplugin.writers import usd_copy
+from mbplugin.writers import usd
 from usd_stages import four_bar, stage
 
 pxr = pytest.importorskip("pxr")
@@ -159,7 +159,7 @@ def test_schemas_that_state_no_freedoms_stay(tmp_path: Path) -> None:
     file.write_text(text)
     pair = mb.load(file).mechanism.pair_by_name["j3"]
     wanted = replace(pair, type="spherical", freedoms=())
-    edited = usd_copy.with_types(text, Request(str(file)), *with_pair(mb.load(file).mechanism, wanted))
+    edited = usd.with_types(text, Request(str(file)), *with_pair(mb.load(file).mechanism, wanted))
     (tmp_path / "new.usda").write_text(edited.text)
     opened = Usd.Stage.Open(str(tmp_path / "new.usda"))
     changed = opened.GetPrimAtPath("/robot/j3")
@@ -181,7 +181,7 @@ def test_frames_turn_where_the_axes_of_the_pair_are_others(tmp_path: Path, angle
     wanted = replace(
         pair, type="point-on-line", freedoms=(), X_AP=pair.X_AP @ turn, X_BS=pair.X_BS @ turn, closure=True
     )
-    text = usd_copy.with_types(file.read_text(), Request(str(file)), *with_pair(scene.mechanism, wanted)).text
+    text = usd.with_types(file.read_text(), Request(str(file)), *with_pair(scene.mechanism, wanted)).text
     again = readers.load("again.usda", text=text).mechanism.pair_by_name["j3"]
     assert again.type == "point-on-line" and again.bodies == wanted.bodies
     for one, other in ((again.X_AP, wanted.X_AP), (again.X_BS, wanted.X_BS)):

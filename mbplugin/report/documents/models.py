@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from mbplugin.closing.drift import Drives
-from mbplugin.closing.values import assumptions_of
+from mbplugin.closing.drift import Drives, assumptions_of
 from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.linter.finding import Severity
@@ -31,7 +30,7 @@ from mbplugin.report.documents.part import (
 )
 
 if TYPE_CHECKING:
-    from mbplugin.closing.values import Closing
+    from mbplugin.closing.drift import Closing
     from mbplugin.comparison.models.alignment import Difference, ModelDiff
     from mbplugin.comparison.side_by_side.run import JointWrench, SideBySide
     from mbplugin.constraints.rank import ConstraintMatrix

@@ -13,7 +13,7 @@ from mbplugin.report.results.presentation import Presentation, grid
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
-    from mbplugin.closing.values import Closing
+    from mbplugin.closing.drift import Closing
     from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mbplugin.closing.values import assumptions_of
+from mbplugin.closing.drift import assumptions_of
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.phrases import counted, joined_by_words
 from mbplugin.report.formats import shown
@@ -14,8 +14,7 @@ from mbplugin.report.text.models import note_lines, sentences_under, warning_lin
 
 if TYPE_CHECKING:
     from mbplugin.closing.commanded import Commanded
-    from mbplugin.closing.drift import Drift
-    from mbplugin.closing.values import Closing
+    from mbplugin.closing.drift import Closing, Drift
     from mbplugin.comparison.agreement import Agreement, Check, Row
 
 _COLUMN = 12
