@@ -1,6 +1,6 @@
 """Drift of closures in all engines: each engine runs in its own process, with limits of time and memory.
 
-The result of ``close``: the file, the chosen closures, and their proof.
+With it comes the result of ``close``: the file, the chosen closures, and their proof.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Models of other libraries in memory: MuJoCo, Pinocchio, yourdfpy, urchin.
 
-Pinocchio models in memory: joints from their motion subspaces, links merged as in Pinocchio.
+Of a Pinocchio model, joints follow from their motion subspaces, and links are merged as in Pinocchio.
 """
 
 from __future__ import annotations

@@ -5,11 +5,9 @@ their order. Only elements of closures are replaced, and parts of bodies added. 
 compared with the model; if it differs, or if the change is not local, the file is written anew, and the result
 states the reason.
 
-Changes of closures in the text of an MJCF file.
-
-An equality is replaced by the new one. If the closure needs a part of a body, the part is added as the last child of
-the body that carries it, the inertia of the shared body is reduced, and keyframes get the coordinates of the part.
-Included files that contain any of these changes are expanded in place.
+In an MJCF file, an equality is replaced by the new one. If the closure needs a part of a body, the part is added as
+the last child of the body that carries it, the inertia of the shared body is reduced, and keyframes get the
+coordinates of the part. Included files that contain any of these changes are expanded in place.
 """
 
 from __future__ import annotations

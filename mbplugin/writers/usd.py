@@ -3,10 +3,9 @@
 Joint frames are separate prims with double precision; masses, centres of mass, inertias and limits have the single
 precision of UsdPhysics. Writing the text needs no USD package; reading it does.
 
-The root layer of a USD stage in which some joints have other types; everything else stays as it is.
-
-OpenUSD edits the layer and writes it as text: comments of a text layer are lost, nothing else is. The root layer
-overrides what other layers say of a joint.
+In a copy of a stage some joints of the root layer have other types; everything else stays as it is. OpenUSD edits the
+layer and writes it as text: comments of a text layer are lost, nothing else is. The root layer overrides what other
+layers say of a joint.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Edits of XML in its text: the position of each element, and changes that leave everything else untouched.
 
-The text of an MJCF model: its documents, in the order of inclusion, and edits of them.
-
-A copy of a file for another folder, with relative file names adapted.
+The text of an MJCF model has several documents, in the order of inclusion. In a copy for another folder, relative file
+names are adapted.
 """
 
 from __future__ import annotations

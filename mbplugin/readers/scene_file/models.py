@@ -26,7 +26,7 @@ from mbplugin.model.mechanism.pair import has_quaternion, zero_coordinates
 from mbplugin.model.scene import Duty, OriginKey, Request, Scene, Shape, State, duties
 from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_quaternion, rotation_from_rpy
 from mbplugin.phrases import listed
-from mbplugin.readers.scene_file.joints import (
+from mbplugin.readers.scene_file.actions import (
     changes_coordinates,
     declared,
     declares_new_pair,

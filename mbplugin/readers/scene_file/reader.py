@@ -25,8 +25,8 @@ from mbplugin.model.spatial import (
     rpy_from_rotation,
     vector_from_rotation,
 )
-from mbplugin.readers.scene_file import joints
-from mbplugin.readers.scene_file.joints import (
+from mbplugin.readers.scene_file import actions
+from mbplugin.readers.scene_file.actions import (
     Pairs,
     check_freedoms,
     one_freedom,
@@ -162,15 +162,15 @@ def _with_constraints(
 ) -> Mechanism:
     """Add the scene's couplings, drivers, permanent locks, wheels and gravity."""
     pairs = mech.pair_by_name
-    closed = tuple(lock for lock in joints.locks(source, tables, pairs) if lock.for_good)
+    closed = tuple(lock for lock in actions.locks(source, tables, pairs) if lock.for_good)
     gravity = mech.gravity if tables.gravity is None else np.array(tables.gravity)
     with located(source.file):
         return replace(
             mech,
-            couplings=(*mech.couplings, *joints.couplings(source, tables, pairs)),
+            couplings=(*mech.couplings, *actions.couplings(source, tables, pairs)),
             drivers=(*mech.drivers, *led),
             locks=(*mech.locks, *closed),
-            pfaffians=(*mech.pfaffians, *joints.pfaffians(source, tables, mech.body_index)),
+            pfaffians=(*mech.pfaffians, *actions.pfaffians(source, tables, mech.body_index)),
             gravity=gravity,
         )
 
@@ -179,21 +179,21 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
     """Add the loads, stiffness, misfits, limits, brakes, ramps, payloads, actuators, springs, holds and timed locks."""
     pairs, bodies = scene.mechanism.pair_by_name, dict.fromkeys(scene.mechanism.body_index)
     bodies.pop("world")
-    with_brakes = (*scene.brakes, *joints.brakes(source, tables, pairs))
-    with_actuators = (*scene.actuators, *joints.actuators(source, tables, pairs))
-    with_ramps = (*scene.ramps, *joints.ramps(source, tables, pairs))
+    with_brakes = (*scene.brakes, *actions.brakes(source, tables, pairs))
+    with_actuators = (*scene.actuators, *actions.actuators(source, tables, pairs))
+    with_ramps = (*scene.ramps, *actions.ramps(source, tables, pairs))
     check_acting(source, tables, pairs)
-    later = tuple(lock for lock in joints.locks(source, tables, pairs) if not lock.for_good)
+    later = tuple(lock for lock in actions.locks(source, tables, pairs) if not lock.for_good)
     return replace(
         scene,
-        loads=(*scene.loads, *joints.loads(source, tables, bodies)),
-        stiffness=(*scene.stiffness, *joints.stiffness(source, tables, pairs, bodies)),
+        loads=(*scene.loads, *actions.loads(source, tables, bodies)),
+        stiffness=(*scene.stiffness, *actions.stiffness(source, tables, pairs, bodies)),
         brakes=with_brakes,
         ramps=with_ramps,
-        payloads=(*scene.payloads, *joints.payloads(source, tables, bodies)),
+        payloads=(*scene.payloads, *actions.payloads(source, tables, bodies)),
         actuators=with_actuators,
         locks=(*scene.locks, *later),
-        holds=(*scene.holds, *joints.holds(source, tables, scene.mechanism)),
+        holds=(*scene.holds, *actions.holds(source, tables, scene.mechanism)),
         misfits=misfits(source, tables, scene.mechanism),
         limits=limits(source, tables, scene.mechanism),
         springs=(*scene.springs, *springs(source, tables, scene.mechanism)),
@@ -211,8 +211,8 @@ def _origins(model: str, source: SceneSource, tables: SceneFile) -> dict[OriginK
         for key in ("mass", "inertia", "rpy"):
             if ("body", i, key) in source.keys:
                 origin["body", body.name, key] = source.origin("body", i, key)
-    joints: dict[str, Sequence[PairTable | ClosureTable]] = {"pair": tables.pair, "closure": tables.closure}
-    for kind, written in joints.items():
+    named: dict[str, Sequence[PairTable | ClosureTable]] = {"pair": tables.pair, "closure": tables.closure}
+    for kind, written in named.items():
         for i, joint in enumerate(written):
             if joint.body_a is None:
                 origin["constraint", joint.name, "type"] = source.origin(kind, i, "type")
@@ -222,7 +222,7 @@ def _origins(model: str, source: SceneSource, tables: SceneFile) -> dict[OriginK
                 if (kind, i, key) in source.keys:
                     origin["constraint", joint.name, key] = source.origin(kind, i, key)
     for i, coupling in enumerate(tables.coupling):
-        name = joints.coupling_name(i, coupling)
+        name = actions.coupling_name(i, coupling)
         origin["constraint", name, ""] = source.origin("coupling", i)
     for i, driver in enumerate(tables.driver):
         origin["constraint", driver.name or str(Holder("drive", driver.joint)), ""] = source.origin(

@@ -1,12 +1,12 @@
-"""Gepetto's Extended URDF: a YAML file beside a URDF that closes loops and retypes joints.
+"""YAML files beside a URDF that close its loops: Gepetto's Extended URDF, and ``loop_closures.yaml``.
 
-``closed_loop`` lists pairs of frames by link or joint name, ``type`` states 6d (weld) or 3d (ball) for each, and
-``joint_name`` with ``joint_type`` retypes joints that a URDF cannot state. ``name_mot`` lists the driven joints.
+Extended URDF also retypes joints. ``closed_loop`` lists pairs of frames by link or joint name, ``type`` states 6d
+(weld) or 3d (ball) for each, and ``joint_name`` with ``joint_type`` retypes joints that a URDF cannot state.
+``name_mot`` lists the driven joints.
 
-``loop_closures.yaml`` beside a URDF, as written by CAD exporters: the hinges that a tree cannot represent.
-
-Each of its ``closures`` is a hinge between ``link_a`` and ``link_b``, through a ``point`` along an ``axis``, both in
-the frame of the base link with all joints at zero. ``independent`` lists the driven joints.
+``loop_closures.yaml`` is written by CAD exporters: the hinges that a tree cannot represent. Each of its ``closures``
+is a hinge between ``link_a`` and ``link_b``, through a ``point`` along an ``axis``, both in the frame of the base
+link with all joints at zero. ``independent`` lists the driven joints.
 """
 
 from __future__ import annotations
@@ -516,8 +516,6 @@ def require_two(bodies: Sequence[str], element: Element, owner: str) -> None:
 
 
 _NAME = "loop_closures.yaml"
-#: Maximum size of such a file, bytes.
-_LONGEST_HINGES = 2_000_000
 _BASE = "base_link"
 _KEYS = ("link_a", "link_b", "point", "axis")
 _EXPECTED = "closures: [{link_a: …, link_b: …, point: [x, y, z], axis: [x, y, z]}]"
@@ -579,7 +577,7 @@ def read_loop_closures(request: Request) -> LoopClosures | None:
                 where=str(file),
                 remedy="pass --package-dir DIR (package_dirs=[DIR]) with the folder that holds it",
             )
-        table = yaml_table(read_text(file, _LONGEST_HINGES), str(file), _EXPECTED)
+        table = yaml_table(read_text(file, _LONGEST), str(file), _EXPECTED)
         hinges = tuple(_hinge(node, str(file)) for node in yaml_items(table.get("closures"), str(file)))
         return LoopClosures(
             str(file), hinges, tuple(w.text for w in yaml_words(table.get("independent"), str(file)))

@@ -1,6 +1,6 @@
-"""A PyBullet window with a robot, its surfaces, controls and texts.
+"""A PyBullet window with a robot, and the isolated process in which it runs.
 
-The isolated process of a window: reads a pickled request from its input, then shows a replay or sliders.
+The process reads a pickled request from its input, then shows a replay or sliders.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The ``[[pair]]`` and ``[[closure]]`` tables of a scene: joint frames, and changes of pair types.
-
-Tables of a scene that act on pairs and bodies: couplings, wheels, drivers, loads and the like.
-"""
+"""Pairs and closures of a scene, and what acts on pairs and bodies: couplings, wheels, drivers, loads and the like."""
 
 from __future__ import annotations
 
