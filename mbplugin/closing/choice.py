@@ -34,9 +34,8 @@ from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.enumerations import LossKind
-from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward
-from mbplugin.model.mechanism.mechanism import Lock
 from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of

@@ -18,9 +18,8 @@ from mbplugin.bullet.tree import outer_frame
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import AppliedForces, BrakeLike, signalled_brakes
-from mbplugin.model.mechanism import Driver, Mechanism
+from mbplugin.model.mechanism import Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Lock
 from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.model.spatial import Array, cross
 from mbplugin.phrases import cut_short, listed, one_line, one_line_repr

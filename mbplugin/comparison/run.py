@@ -57,9 +57,8 @@ from mbplugin.comparison.compare import (
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, MissingDependency
 from mbplugin.files import read_bounded
 from mbplugin.model.brakes import BrakeLike
-from mbplugin.model.mechanism import WORLD, Body
+from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
-from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import LimitPassed, Limits, in_engine, in_own_child

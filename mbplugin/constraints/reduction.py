@@ -15,9 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows
-from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, biconnected_components
-from mbplugin.model.mechanism.kinematics import BodyPoses, joint_axes
-from mbplugin.model.mechanism.mechanism import (
+from mbplugin.model.mechanism import (
     WORLD,
     Constraint,
     Coupling,
@@ -25,12 +23,12 @@ from mbplugin.model.mechanism.mechanism import (
     KnifeEdge,
     Lock,
     Mechanism,
+    Pair,
     Rolling,
-    SpanningTree,
-    TreeJoint,
-    spanning_tree,
 )
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, biconnected_components
+from mbplugin.model.mechanism.kinematics import BodyPoses, joint_axes
+from mbplugin.model.mechanism.mechanism import SpanningTree, TreeJoint, spanning_tree
 from mbplugin.model.spatial import (
     COMPONENTS,
     ROTATION,

@@ -9,9 +9,8 @@ import numpy as np
 
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import rows_of
+from mbplugin.model.mechanism import Driver, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.mechanism import Driver, Mechanism
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import Array, Spring, cross, make_read_only, shift_rows, shift_twists
 

@@ -45,10 +45,9 @@ from mbplugin.dynamics.kernels.solve import (
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, BrakeForce, rate_values
+from mbplugin.model.mechanism import Constraint, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Constraint, Lock, Mechanism
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import ROTATION, AnyArray, Array, skew
 
 #: A rate whose inertia is below this fraction of the rigid outboard inertia moves no mass: the rest is rounding.

@@ -14,9 +14,8 @@ import numpy as np
 
 from mbplugin.bullet.tree import Visual, wavefront
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.mechanism import Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene, as_scene
 from mbplugin.model.spatial import Array, Pose, align_z, quaternion_from_rotation
 from mbplugin.report.picture import BodyDrawing, JointGlyph, Mesh, Picture

@@ -8,10 +8,8 @@ from math import isfinite
 
 import numpy as np
 
-from mbplugin.model.mechanism import Coupling, Driver, Mechanism, Pair
+from mbplugin.model.mechanism import Coupling, Driver, Freedom, KnifeEdge, Mechanism, Pair, Pfaffian, Rolling
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
-from mbplugin.model.mechanism.mechanism import KnifeEdge, Pfaffian, Rolling
-from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
 from mbplugin.phrases import listed

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Pair
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Pair
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, is_turn, quaternion_from_rotation, rotation_from_quaternion
 from mbplugin.phrases import counted, listed

@@ -19,8 +19,7 @@ from lxml import etree
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import seen_from
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.scene import Request
 from mbplugin.readers.mjcf.files import model_files
 from mbplugin.readers.paths import find, is_file, package_of, read_text

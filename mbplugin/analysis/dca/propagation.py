@@ -26,10 +26,9 @@ from mbplugin.constraints.reduction import row_scale
 from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.tolerance import require_tolerance
 from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism import Mechanism, Pair
 from mbplugin.model.mechanism.identity import DisjointSets, adjacency, breadth_first
 from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 

@@ -21,7 +21,7 @@ from mbplugin.joint_reactions.run import applied_to, held_under, noting_payloads
 from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
-from mbplugin.model.mechanism import WORLD, Pair
+from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     JointValues,
@@ -30,7 +30,6 @@ from mbplugin.model.mechanism.kinematics import (
     forward,
     relative_pose,
 )
-from mbplugin.model.mechanism.mechanism import Driver, Lock, Mechanism
 from mbplugin.model.mechanism.pair import motion_subspace
 from mbplugin.model.scene import (
     Load,

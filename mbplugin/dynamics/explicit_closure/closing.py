@@ -24,8 +24,7 @@ from mbplugin.dynamics.explicit_closure.partition import Step, partition, tied_r
 from mbplugin.dynamics.formulations import Equations, Solution, solve
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName, suggestion
 from mbplugin.lapack import pivots
-from mbplugin.model.mechanism.mechanism import Coupling, Driver, Mechanism
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism import Coupling, Driver, Mechanism, Pair
 from mbplugin.model.spatial import AnyArray, Array
 
 #: A dyad counts as nearly flat below this sine.

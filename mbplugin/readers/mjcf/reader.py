@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.model.enumerations import Base
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import (
     MADE,
     Actuator,

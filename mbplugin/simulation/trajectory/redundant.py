@@ -23,9 +23,8 @@ from mbplugin.joint_reactions.state import spring_loads
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.stiffness import Applied, coverage, joint_rows, rows_at_joint, stated_elements
 from mbplugin.joint_reactions.stiffness_estimate import Section
+from mbplugin.model.mechanism import Coupling, Driver, Lock, Pair
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Coupling, Driver, Lock
-from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.simulation.friction import Handling

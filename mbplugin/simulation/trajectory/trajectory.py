@@ -14,8 +14,7 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.files import replacing
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism import Constraint, Mechanism, Pair
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result
