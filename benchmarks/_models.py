@@ -15,12 +15,12 @@ from mbplugin.dynamics.kernels.composite_bodies import find_composites
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
-from mbplugin.simulation.absolute_accelerations import CompiledStepper
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import schedule_of
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.runner import Runner
+from mbplugin.simulation.steppers import CompiledStepper
 
 G = np.array([0.0, 0.0, -9.81])
 

@@ -9,7 +9,6 @@ import numpy as np
 from mbplugin.dynamics.kernels.rows import RATE
 from mbplugin.model.mechanism.identity import Holder, freedom_held
 from mbplugin.model.spatial import AnyArray, make_read_only
-from mbplugin.simulation.absolute_accelerations import Stepper
 from mbplugin.simulation.events import EVENT_FUNCTION, ROW_RATE, compiled_watch
 from mbplugin.simulation.friction import (
     AT_REST,
@@ -43,6 +42,7 @@ from mbplugin.simulation.passing_marks import (
     release_words,
 )
 from mbplugin.simulation.problem import Problem, jump_rates
+from mbplugin.simulation.steppers import Stepper
 
 _SINGULAR = 1e-9
 #: Largest number of stick-slip decisions until they agree with the loads, and the relative change at which they do.

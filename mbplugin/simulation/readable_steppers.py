@@ -21,7 +21,7 @@ from mbplugin.dynamics.tree_model import equations_of
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.model.mechanism.mechanism import Constraint, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations, control_of
+from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations
 from mbplugin.simulation.events import (
     EVENT_FUNCTION,
     clear_candidates,
@@ -50,6 +50,7 @@ from mbplugin.simulation.kernel_state import (
 from mbplugin.simulation.kernel_state import prescribe as prescribe_drives
 from mbplugin.simulation.options import Options, breaks_of
 from mbplugin.simulation.problem import Problem, project_state
+from mbplugin.simulation.steppers import Leading, control_of
 
 #: One step at a time, so that no step is lost if a user function fails.
 _CHUNK = 1
@@ -184,7 +185,7 @@ class PythonStepper:
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end`` or until a chunk is full; return status, samples and their number.
 
-        Arrays as for :meth:`mbplugin.simulation.absolute_accelerations.Stepper.advance`.
+        Arrays as for :meth:`mbplugin.simulation.steppers.Stepper.advance`.
         """
         control = control_of(self._options, end, reselect_below)
         chunk = make_chunk(steps or _CHUNK, len(state.q), len(state.qd), self._integrator.degree, True)
@@ -431,22 +432,6 @@ def _on_one_side(breaks: tuple[float, ...], t: float, begun: float) -> float:
 
 
 # The independent coordinates of a motion, and their changes.
-
-
-@dataclass(frozen=True)
-class Leading:
-    """The independent coordinates of a motion from a time on.
-
-    Parameters
-    ----------
-    time : float
-        s.
-    names : tuple of str
-        Names of joint rates.
-    """
-
-    time: float
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)

@@ -54,15 +54,14 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
 from mbplugin.phrases import listed, visible_one_line
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations, CompiledStepper, Stepper
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.impact import gripped, state_in, without_constraints
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR
 from mbplugin.simulation.options import MAX_SECONDS, Options, Profile, UserEvent, breaks_of, declared
 from mbplugin.simulation.passing_marks import TimedDrive, schedule_of
 from mbplugin.simulation.problem import Problem, pose_problem
-from mbplugin.simulation.readable_steppers import PythonStepper
 from mbplugin.simulation.runner import Progress, Runner
+from mbplugin.simulation.steppers import CompiledStepper, Stepper
 from mbplugin.simulation.trajectory.axis import measure
 from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -333,12 +332,7 @@ def move(
     )
     activation = Activation(problem, options)
     plain = options.plain and actions.controller is None and not activation.by_load
-    absolute = options.coordinates == "absolute"
-    stepper: Stepper = CompiledStepper(
-        options, dense, AbsoluteAccelerations(problem, options, activation.active) if absolute else None
-    )
-    if not plain:
-        stepper = PythonStepper(problem, options, activation.active, activation.by_load)
+    stepper = _stepper(problem, options, activation, plain=plain, dense=dense)
     engagement_time = [(brake.closes, brake.joint) for brake in actions.brakes]
     breaks = [time for profile in options.profiles.values() for time in breaks_of(profile)]
     breaks += [time for driver in drivers if driver.profile is not None for time in driver.profile.breaks]
@@ -350,6 +344,22 @@ def move(
     runner = Runner(problem, stepper, options, activation, schedule)
     outcome = runner.run(progress)
     return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
+
+
+def _stepper(
+    problem: Problem, options: Options, activation: Activation, *, plain: bool, dense: bool
+) -> Stepper:
+    """Return the compiled loops, or those in Python if the motion is not ``plain``."""
+    # few motions need the imported modules, and they import others
+    if not plain:
+        from mbplugin.simulation.readable_steppers import PythonStepper
+
+        return PythonStepper(problem, options, activation.active, activation.by_load)
+    if options.coordinates == "joint":
+        return CompiledStepper(options, dense)
+    from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations
+
+    return CompiledStepper(options, dense, AbsoluteAccelerations(problem, options, activation.active))
 
 
 def _as_it_starts(driver: Driver, options: Options) -> Driver:
@@ -418,7 +428,7 @@ def _trajectory(
         options.coordinates,
         options.dropped,
         options.tolerance,
-        runner.stepper.leading if isinstance(runner.stepper, PythonStepper) else (),
+        runner.stepper.leading,
         None
         if runner.budget.out_of_time
         else Playback(runner.phases, runner.stepper, options, runner.record),
@@ -430,7 +440,7 @@ def _measured(
 ) -> tuple[Array, Array, Array]:
     """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad."""
     kernel_state, stepper = runner.activation.kernel_state, runner.stepper
-    if not options.profiles or not isinstance(stepper, PythonStepper):
+    if not options.profiles:
         return measure(kernel_state, rows, *states)
     found = []
     for k, time in enumerate(states[0].tolist()):

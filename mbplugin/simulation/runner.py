@@ -11,7 +11,6 @@ import numpy as np
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate
 from mbplugin.errors import BadNumber, MbPluginError
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.absolute_accelerations import Stepper
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.integrators import find_integrator
 from mbplugin.simulation.integrators.contract import Chunk, State, Step
@@ -20,7 +19,7 @@ from mbplugin.simulation.kernel_state import WEAK as TOO_WEAK
 from mbplugin.simulation.options import Budget, Options, ctrl_c_waits
 from mbplugin.simulation.passing_marks import Limits, Schedule, joint_limits, passing, passings
 from mbplugin.simulation.problem import GapWatch, Opened, Problem
-from mbplugin.simulation.readable_steppers import PythonStepper
+from mbplugin.simulation.steppers import Stepper
 from mbplugin.simulation.trajectory.record import Grid, Phases, Record, make_step, make_steps, sample
 
 #: Steps per chunk while rows are singular.
@@ -199,7 +198,7 @@ class Runner:
     def _opens_at(self, state: State) -> Opened | None:
         if self.gaps is None:
             return None
-        if isinstance(self.stepper, PythonStepper) and self.options.profiles:
+        if self.options.profiles:
             self.stepper.prescribe(self.activation.kernel_state, state.t)
         return self.gaps.opened(self.activation.kernel_state, state.t, state.q, state.qd)
 

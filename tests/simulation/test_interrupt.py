@@ -11,9 +11,9 @@ from unittest import mock
 
 import pytest
 
-from mbplugin.simulation.absolute_accelerations import CompiledStepper
 from mbplugin.simulation.options import ctrl_c_waits
 from mbplugin.simulation.run import simulate
+from mbplugin.simulation.steppers import CompiledStepper
 from rod_arms import arm
 
 

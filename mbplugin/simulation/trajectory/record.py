@@ -11,12 +11,12 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.absolute_accelerations import CompiledStepper, Stepper, follow, inside, is_same
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.integrators.contract import Chunk, State, Step
 from mbplugin.simulation.kernel_state import KernelState
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import Event
+from mbplugin.simulation.steppers import CompiledStepper, Stepper, follow, inside, is_same
 
 #: Times closer than this fraction of an interval are the same.
 _SAME = 1e-9

@@ -24,7 +24,7 @@ from mbplugin.simulation.passing_marks import Event
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbplugin.simulation.readable_steppers import Leading
+    from mbplugin.simulation.steppers import Leading
     from mbplugin.simulation.trajectory.axis import AxisForces, PointMotion
     from mbplugin.simulation.trajectory.record import Playback
     from mbplugin.simulation.trajectory.redundant import StatedStiffness
