@@ -29,10 +29,8 @@ from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import Array
 from mbplugin.readers.paths import find, is_file, looked_up
 
-#: Largest file whose extent is computed, bytes.
-_LARGEST = 8_000_000
-#: Sizes in a binary STL, bytes: the header with the count, and a triangle.
-_EXTENT_HEADER, _TRIANGLE = 84, 50
+#: Largest mesh whose size is computed for a hint, bytes.
+_LARGEST_FOR_HINT = 8_000_000
 #: Largest mesh file that is read, bytes: larger ones would cost more time than they are worth.
 LARGEST_FILE = 60_000_000
 #: Supported formats. Archives (zip, 3mf, 3dxml) are not: robot meshes do not come in them.
@@ -41,11 +39,10 @@ FORMATS = ("stl", "obj", "ply", "off", "dae", "glb", "gltf")
 _MODULES = {"dae": "collada"}
 _READERS = {"dae": "a reader of COLLADA files: pip install pycollada"}
 Triangles = tuple[Array, NDArray[np.int64]]
+#: Sizes in a binary STL, bytes: the header with the count, and a triangle.
 _STL_HEADER, _STL_TRIANGLE = 84, 50
 _STL = np.dtype([("normal", "<f4", 3), ("vertices", "<f4", (3, 3)), ("attribute", "<u2")])
 _OBJ_CORNER = re.compile(rb"/\S*")
-#: Largest mesh that is read for a hint, bytes.
-_LARGEST_FOR_HINT = 8_000_000
 #: Maximum size of the arrays that a mesh file may produce, bytes.
 LARGEST_CONTENT = 200_000_000
 #: Maximum number of vertices or corners of all instances together.
@@ -103,7 +100,7 @@ def mesh_extent(path: str) -> Array | None:
     try:
         if kind not in (".stl", ".obj"):
             return None
-        data = mesh_bytes(path, _LARGEST)
+        data = mesh_bytes(path, _LARGEST_FOR_HINT)
         points = _stl_points(data) if kind == ".stl" else _extent_words(data, b"v ")
     except (UnusableMesh, ValueError):
         return None
@@ -121,7 +118,7 @@ def mesh_problem(path: str) -> str:
         if not stat.S_ISREG(Path(path).stat().st_mode):
             return "is not a file"
         with Path(path).open("rb") as stream:
-            head = stream.read(_EXTENT_HEADER)
+            head = stream.read(_STL_HEADER)
             size = stream.seek(0, 2)
     except OSError as error:
         return f"cannot be read ({(error.strerror or 'no reason given').lower()})"
@@ -130,21 +127,21 @@ def mesh_problem(path: str) -> str:
     if head.startswith(LFS_POINTER):
         return "is a Git LFS pointer"
     if Path(path).suffix.lower() == ".stl" and not head.lstrip().startswith(b"solid"):
-        if size < _EXTENT_HEADER:
+        if size < _STL_HEADER:
             return "is cut short"
         count = int.from_bytes(head[80:84], "little")
-        if size < _EXTENT_HEADER + _TRIANGLE * count:
+        if size < _STL_HEADER + _STL_TRIANGLE * count:
             return "is cut short"
     return ""
 
 
 def _stl_points(data: bytes) -> Array:
     """Return the corners of the triangles of an STL file, (n, 3)."""
-    count = int.from_bytes(data[80:84], "little") if len(data) >= _EXTENT_HEADER else -1
-    if len(data) != _EXTENT_HEADER + _TRIANGLE * count:
+    count = int.from_bytes(data[80:84], "little") if len(data) >= _STL_HEADER else -1
+    if len(data) != _STL_HEADER + _STL_TRIANGLE * count:
         return _extent_words(data, b"vertex ")
-    table = np.frombuffer(data, np.dtype([("n", "<3f4"), ("v", "<9f4"), ("a", "<u2")]), offset=_EXTENT_HEADER)
-    return np.asarray(table["v"].reshape(-1, 3), dtype=float)
+    corners = np.frombuffer(data, _STL, offset=_STL_HEADER)["vertices"]
+    return np.asarray(corners.reshape(-1, 3), dtype=float)
 
 
 def _extent_words(data: bytes, keyword: bytes) -> Array:
@@ -293,17 +290,14 @@ def _silent(name: str) -> Iterator[None]:
 
 
 def _files_checked(mesh: Any) -> Any:
-    """Return the mesh after checking that its vertices are finite and its triangles refer to them."""
+    """Return the mesh after checking that it has triangles, and finite vertices to which they refer."""
     vertices = np.asarray(getattr(mesh, "vertices", ()), dtype=float)
     faces = np.asarray(getattr(mesh, "faces", ()))
     if not len(vertices) or not len(faces):
         raise UnusableMesh("holds no triangle")
     if vertices.shape[1:] != (3,) or faces.shape[1:] != (3,):
         raise UnusableMesh("has vertices or triangles that do not have three numbers")
-    if not (np.abs(vertices) <= LARGEST).all():
-        raise UnusableMesh(f"has coordinates that are no numbers up to {LARGEST:g}")
-    if faces.min() < 0 or faces.max() >= len(vertices):
-        raise UnusableMesh("has triangles that name missing vertices")
+    _checked(vertices, faces)
     return mesh
 
 
@@ -400,7 +394,7 @@ def _checked(vertices: Array, faces: NDArray[np.int64]) -> Triangles:
     """
     if not (np.abs(vertices) <= LARGEST).all():
         raise UnusableMesh(f"has coordinates that are no numbers up to {LARGEST:g}")
-    if faces.max() >= len(vertices):
+    if faces.min() < 0 or faces.max() >= len(vertices):
         raise UnusableMesh("has triangles that name missing vertices")
     return vertices, faces
 

@@ -564,6 +564,11 @@ REFUSED = [
         "are parallel",
     ),
     (
+        gazebo(AXIS + "<thread_pitch>0</thread_pitch>", "screw"),
+        BrokenModel,
+        "a screw joint has thread_pitch 0",
+    ),
+    (
         '<drake:joint name="j9" type="screw"><parent link="rocker"/><child link="coupler"/></drake:joint>',
         BrokenModel,
         "has no <drake:screw_thread_pitch>",

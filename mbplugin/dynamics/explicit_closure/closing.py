@@ -152,7 +152,7 @@ class Closing:
         return not any(isinstance(step, NewtonStep) for step in self.steps)
 
     @property
-    def all_planar(self) -> bool:
+    def may_be_explicit(self) -> bool:
         """Whether every loop may have a closed form for some choice of independent coordinates."""
         return not any(isinstance(step, NewtonStep) and step.spatial for step in self.steps)
 
@@ -369,7 +369,7 @@ def _best(candidates: Iterator[Closing]) -> Closing | None:
         if own > score:
             best, score = candidate, own
         # a loop without any closed form needs Newton iterations with every choice
-        if own[0] and (candidate.explicit or not candidate.all_planar):
+        if own[0] and (candidate.explicit or not candidate.may_be_explicit):
             break
     return best
 

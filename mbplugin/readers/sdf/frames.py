@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import inf, isinf
+from math import inf, isinf, pi
 from typing import Literal
 
 import numpy as np
@@ -203,6 +203,27 @@ def vector_of(element: Element, tag: str, count: int, default: str) -> Array:
 def number_of(element: Element, tag: str, default: float) -> float:
     """Return the number in a child element's text."""
     return float(vector_of(element, tag, 1, repr(default))[0])
+
+
+def lead_of(element: Element) -> float:
+    """Return the travel per turn of a screw, m.
+
+    ``screw_thread_pitch`` (1.10) is this value, positive for a right-handed thread. The older
+    ``thread_pitch`` has always been read as rad/m, positive for a left-handed thread; its default is 1.
+
+    Raises
+    ------
+    BrokenModel
+        ``thread_pitch`` is zero.
+    """
+    if child(element, "screw_thread_pitch") is not None:
+        return number_of(element, "screw_thread_pitch", 1.0)
+    pitch = number_of(element, "thread_pitch", 1.0)
+    if pitch == 0.0:
+        raise BrokenModel(
+            "a screw joint has thread_pitch 0", where=where(element), expected="rad/m, not zero"
+        )
+    return -2 * pi / pitch
 
 
 def flag_of(element: Element, tag: str, default: bool = False) -> bool:

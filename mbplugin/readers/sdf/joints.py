@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf, pi
+from math import inf
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -28,6 +28,7 @@ from mbplugin.readers.sdf.frames import (
     bound_of,
     cap_of,
     flag_of,
+    lead_of,
     number_of,
     part,
     pose_of,
@@ -184,7 +185,7 @@ def read_joint(node: Node, name: str, frames: Frames, reading: Reading) -> ReadJ
         body_b=frames.body(child_node),
         X_AP=link_pose(parent, frames).inverse() @ X_WP,
         X_BS=link_pose(child_node, frames).inverse() @ X_WP,
-        lead=_lead(element) if kind == "screw" else 0.0,
+        lead=lead_of(element) if kind == "screw" else 0.0,
         freedoms=freedoms if len(freedoms) == len(PAIR_TYPES[type].free) else (),
     )
     start = tuple(
@@ -336,22 +337,6 @@ def _springs(elements: Sequence[Element | None], pair: Pair) -> tuple[AxisSpring
         reference = number_of(dynamics, "spring_reference", 0.0)
         found.append(AxisSpring(name, stiffness, reference, dynamics))
     return tuple(found)
-
-
-def _lead(element: Element) -> float:
-    """Return the travel per turn of a screw, m.
-
-    ``screw_thread_pitch`` (1.10) is this value, positive for a right-handed thread. The older
-    ``thread_pitch`` has always been read as rad/m, positive for a left-handed thread; its default is 1.
-    """
-    if child(element, "screw_thread_pitch") is not None:
-        return number_of(element, "screw_thread_pitch", 1.0)
-    pitch = number_of(element, "thread_pitch", 1.0)
-    if pitch == 0.0:
-        raise BrokenModel(
-            "a screw joint has thread_pitch 0", where=where(element), expected="rad/m, not zero"
-        )
-    return -2 * pi / pitch
 
 
 def _origins(node: Node, name: str) -> dict[OriginKey, Origin]:

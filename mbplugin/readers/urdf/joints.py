@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import inf, pi
+from math import inf
 
 import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel, suggestion
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Pair, Term
 from mbplugin.model.spatial import Array, Pose, align_z, unit
-from mbplugin.readers.sdf.frames import bound_of, cap_of
+from mbplugin.readers.sdf.frames import bound_of, cap_of, lead_of
 from mbplugin.readers.sdf.vocabulary import JOINT_OF_GAZEBO, SDF
 from mbplugin.readers.unread import (
     LABEL,
@@ -417,7 +417,7 @@ def read_gazebo_joint(element: Element, draft: Draft) -> None:
         X_BS=X_BS,
         # a joint that connects its links for the first time closes no loop
         closure=joined(draft.pairs.values(), a, b),
-        lead=_gazebo_lead(element) if kind == "screw" else 0.0,
+        lead=lead_of(element) if kind == "screw" else 0.0,
         freedoms=_gazebo_freedoms(element, kind),
     )
     pose = child(element, "pose")
@@ -487,14 +487,6 @@ def _gazebo_axis(element: Element | None, default: Array, X_WJ: Pose, owner: str
     if in_model or xyz.get("expressed_in") == "__model__":
         return np.asarray(X_WJ.R.T @ axis)
     return axis
-
-
-def _gazebo_lead(element: Element) -> float:
-    if text := _text(element, "screw_thread_pitch"):
-        return number(text, where(element), "screw_thread_pitch")
-    # the older <thread_pitch> is in radians per metre, with opposite sign
-    thread = number(_text(element, "thread_pitch") or "1", where(element), "thread_pitch")
-    return -2 * pi / thread if thread else 0.0
 
 
 def _gazebo_freedoms(element: Element, kind: str) -> tuple[Freedom, ...]:

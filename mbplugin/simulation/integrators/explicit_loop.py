@@ -387,7 +387,7 @@ def advance_address() -> int:
 @kernel
 def fixed_step(remaining: float, h: float) -> float:
     """Return the next step (s): h, or the remaining time (s) if that is shorter or only negligibly longer."""
-    step = min(h, remaining) if remaining < 1.5 * h else h
+    step = min(h, remaining)
     return remaining if remaining - step < REMAINDER * h else step
 
 

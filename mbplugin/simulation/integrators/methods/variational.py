@@ -128,7 +128,7 @@ def advance_variational(
     while kept < len(out_t) and end - t > 1e-9 * h:
         # compute times from the number of steps, so that no rounding accumulates
         now = begun + taken * h
-        step = part * (min(h, end - now) if end - now < 1.5 * h else h)
+        step = part * min(h, end - now)
         if end - now - step < 1e-9 * h:
             step = end - now
         for j in range(nv):
@@ -729,7 +729,7 @@ class _StepInParts:
             self._part = 1.0
         left, driven = control.end - state.t, kernel_state.power[2]
         while True:
-            h = self._part * (min(state.h, left) if left < 1.5 * state.h else state.h)
+            h = self._part * min(state.h, left)
             last = left - h < 1e-9 * state.h
             h = left if last else h
             moved = self._solved(kernel_state, state, h)
