@@ -97,18 +97,18 @@ def group_verdict(
             )
     touching = [s for s in stressed if s.ranked.redundancy and len(s.rows_of(members))]
     grounded = all(WORLD in bodies_of(mech, known[name]) for name in members)
+    body_by_body = all(
+        np.abs(F).max() <= s.ranked.zero * 10
+        for s in touching
+        for F in _body_wrenches(s, poses, members).values()
+    )
     return GroupVerdict(
         tuple(members),
-        "unique" if all(_body_by_body(s, poses, members) for s in touching) else "non-unique",
+        "unique" if body_by_body else "non-unique",
         all((np.linalg.norm(s.rows_of(members), axis=1) <= s.ranked.zero).all() for s in touching),
         all(_assembly_effect(mech, s, poses, members) for s in touching) if grounded else None,
         all(_resultant(mech, s, poses, members) for s in touching),
     )
-
-
-def _body_by_body(s: StressedBlock, poses: BodyPoses, members: Sequence[str]) -> bool:
-    forces = _body_wrenches(s, poses, members)
-    return all(np.abs(F).max() <= s.ranked.zero * 10 for F in forces.values())
 
 
 def _resultant(mech: Mechanism, s: StressedBlock, poses: BodyPoses, members: Sequence[str]) -> bool:
@@ -521,7 +521,7 @@ def analyze_mechanism(
         blocks=blocks,
         _find_self_stresses=partial(self_stresses, mech, stressed),
         _find_mobility=partial(finite_mobility, view, columns - rows + p, seed=seed),
-        _find_cures=partial(_cures, view, generic_q, kept or {}) if structural else _no_cures,
+        _find_cures=partial(_cures, view, generic_q if structural else None, kept or {}),
         dca=dca,
     )
 
@@ -529,13 +529,11 @@ def analyze_mechanism(
 # the deferred computations are module-level functions, so that an analysis can be pickled to another process
 
 
-def _cures(view: View, generic_q: Array, kept: Mapping[str, tuple[str, ...]], mobility: Mobility) -> Cures:
-    """Return the remedies, found at the pose ``generic_q`` (nq,) of generic rank."""
-    return proved_cures(view.at(generic_q), view, kept, mobility=mobility)
-
-
-def _no_cures(_: Mobility) -> Cures:
-    return Cures()
+def _cures(
+    view: View, generic_q: Array | None, kept: Mapping[str, tuple[str, ...]], mobility: Mobility
+) -> Cures:
+    """Return the remedies, found at the pose ``generic_q`` (nq,) of generic rank; none are needed without one."""
+    return Cures() if generic_q is None else proved_cures(view.at(generic_q), view, kept, mobility=mobility)
 
 
 def _by_dca(

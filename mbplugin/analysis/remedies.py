@@ -50,7 +50,8 @@ class Change:
 
     def toml(self) -> str:
         """Return the lines to paste into a scene file."""
-        lines = ["[[pair]]", f"name = {_quoted(self.constraint)}", f'type = "{self.new}"']
+        name = self.constraint.replace("\\", "\\\\").replace('"', '\\"')
+        lines = ["[[pair]]", f'name = "{name}"', f'type = "{self.new}"']
         if self.axis is not None:
             lines.append(f"axis = [{', '.join(f'{a:g}' for a in self.axis)}]")
         return "\n".join(lines)
@@ -196,16 +197,16 @@ def _of_block(
             different.setdefault(frozenset((o.pair, o.type, str(o.axis)) for o in way), way)
     found = sorted(
         different.values(),
-        key=lambda way: (len(way), _of_tree(mech, way), sum(option.cost for option in way)),
+        # changes of the tree are better avoided
+        key=lambda way: (
+            len(way),
+            sum(not mech.pair_by_name[option.pair].closure for option in way),
+            sum(option.cost for option in way),
+        ),
     )
     first = _varied(found)
     for way in (*first, *(way for way in found if all(way is not other for other in first))):
         yield tuple(_change(mech, option) for option in way)
-
-
-def _of_tree(mech: Mechanism, way: Sequence[Replacement]) -> int:
-    """Return the number of changed pairs that are not closures: changes of the tree are better avoided."""
-    return sum(not mech.pair_by_name[option.pair].closure for option in way)
 
 
 def _varied(ways: Sequence[tuple[Replacement, ...]]) -> list[tuple[Replacement, ...]]:
@@ -229,10 +230,6 @@ def _change(mech: Mechanism, option: Replacement) -> Change:
     if option.axis is not None:
         axis = (float(option.axis[0]), float(option.axis[1]), float(option.axis[2]))
     return Change(option.pair, mech.pair_by_name[option.pair].type, option.type, axis)
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 # Remedies proved by a second analysis: no redundancy, freedoms of motion and drives unchanged.

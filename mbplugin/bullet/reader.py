@@ -215,7 +215,9 @@ def read_client(client_id: int, *, base: Base | None = None) -> Scene:
         bodies = tuple(body for part in parts for body in part.bodies)
         pairs = tuple(pair for part in parts for pair in part.pairs)
         closures, couplings = read_constraints(bullet, client_id, links, pairs)
-        gravity = _gravity(bullet, client_id)
+        # gravity (3,), m/s²
+        parameters = bullet.getPhysicsEngineParameters(physicsClientId=client_id)
+        gravity = np.array([parameters[f"gravityAcceleration{axis}"] for axis in "XYZ"])
         shapes = shapes_of(bullet, client_id, links)
     name = models[0].name if len(models) == 1 else f"client {client_id}"
     mech = Mechanism(name, bodies, (*pairs, *closures), tuple(couplings), gravity=gravity)
@@ -380,12 +382,6 @@ def _joint_values(
 
 def _base_pose(bullet: ModuleType, client: int, model: _Model) -> Pose:
     return _pose(*bullet.getBasePositionAndOrientation(model.id, physicsClientId=client))
-
-
-def _gravity(bullet: ModuleType, client: int) -> Array:
-    """Return gravity (3,), m/s²."""
-    parameters = bullet.getPhysicsEngineParameters(physicsClientId=client)
-    return np.array([parameters[f"gravityAcceleration{axis}"] for axis in "XYZ"])
 
 
 def _pose(position: Sequence[float], quaternion: Sequence[float]) -> Pose:

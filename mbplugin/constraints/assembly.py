@@ -278,7 +278,10 @@ def close_component(
     for movable in sets:
         # fixed rates may be what keeps the loops open, so only the last set is searched thoroughly
         search = GroupSearch(closure, movable.rates, rng, _ROUNDS if movable is sets[-1] else 1)
-        found = _from_here(part, movable.rates, search.nearly)
+        # the end of a descent from the part's pose in the rates ``movable`` (nv,) of bool
+        end = levenberg_marquardt(part.system, part.q[None], movable.rates, search.nearly, _ITERATIONS)[0][0]
+        end, gap = gauss_newton(part.system, end, movable.rates, CONVERGED)
+        found = Found(end, gap, 1, part.component.constraints)
         if found.gap > search.closed and movable.searched:
             found = better(found, _by_groups(search, part))
         found = replace(found, q=_unmoved(closure, found.q, q, movable.rates))
@@ -335,13 +338,6 @@ def _distinct(movable_sets: Sequence[Movable], rates: AnyArray) -> list[Movable]
         if not same and (not distinct or movable.rates[rates].any()):
             distinct.insert(0, movable)
     return distinct
-
-
-def _from_here(part: _Part, movable: AnyArray, nearly: float) -> Found:
-    """Return the end of a descent from the part's pose in the rates ``movable`` (nv,) of bool."""
-    end = levenberg_marquardt(part.system, part.q[None], movable, nearly, _ITERATIONS)[0][0]
-    end, gap = gauss_newton(part.system, end, movable, CONVERGED)
-    return Found(end, gap, 1, part.component.constraints)
 
 
 def _generic(search: GroupSearch, part: _Part, found: Found) -> Found:

@@ -139,7 +139,8 @@ def supervised(command: Callable[[], int]) -> int:
 
 def _judged(code: int) -> int:
     """Return the exit code of a command whose process has ended."""
-    answer = _read()
+    assert _board is not None
+    answer = _board[:].rstrip(b"\0").decode("utf-8", "replace")
     if answer.startswith(_ENDED):
         return int(answer[len(_ENDED) :])
     if code == -signal.SIGTERM:
@@ -193,11 +194,6 @@ def _write(text: str) -> None:
         # a long name may be cut inside a character
         content = text.encode("utf-8", "replace")[: _SIZE - 1]
         _board[:] = content.ljust(_SIZE, b"\0")
-
-
-def _read() -> str:
-    assert _board is not None
-    return _board[:].rstrip(b"\0").decode("utf-8", "replace")
 
 
 # Process limits enforced by the operating system; without its support, nothing is limited.

@@ -216,7 +216,11 @@ class _Writing:
             X = X_W[parent].inverse() @ X_WL
             made = element(elements[parent], "body", {"name": body.name, **_placed(X)})
             if joint.pair is None or (joint.pair.type == "floating" and parent == WORLD):
-                element(made, "freejoint", {"name": _free_name(joint)})
+                element(
+                    made,
+                    "freejoint",
+                    {"name": joint.pair.name if joint.pair is not None else f"{joint.outer}_free"},
+                )
             else:
                 for motion in motions:
                     self._joint(made, motion, X_WL)
@@ -478,10 +482,6 @@ def _folded(mech: Mechanism) -> frozenset[str]:
 def _residual(coupling: Coupling, motions: Mapping[tuple[str, str], Motion]) -> float:
     """Return Σ coefficient · coordinate − offset at the pose, rad or m."""
     return sum(t.coefficient * motions[t.joint, t.freedom].value for t in coupling.terms) - coupling.offset
-
-
-def _free_name(joint: TreeJoint) -> str:
-    return joint.pair.name if joint.pair is not None else f"{joint.outer}_free"
 
 
 def _placed(X: Pose) -> dict[str, str]:

@@ -212,7 +212,10 @@ def assembly_tree(
                 later.append(joint)
                 continue
             busy |= {i, j}
-            node = _node(f"({len(names) + len(nodes) + 1})", parts[i], parts.pop(j), joint.name)
+            one, other = parts[i], parts.pop(j)
+            label = f"({len(names) + len(nodes) + 1})"
+            remaining = tuple(name for name in (*one[2], *other[2]) if name != joint.name)
+            node = Node(label, one[0], other[0], joint.name, remaining, (*one[1], *other[1]))
             nodes.append(node)
             parts[i] = (node.label, node.bodies, node.handles)
             neighbours[i] += neighbours.pop(j) - 2
@@ -225,11 +228,6 @@ def assembly_tree(
         tuple(nodes),
         tuple((label, bodies, tuple(sorted(own, key=in_file.__getitem__))) for label, bodies, own in roots),
     )
-
-
-def _node(label: str, i: Part, j: Part, joint: str) -> Node:
-    handles = tuple(name for name in (*i[2], *j[2]) if name != joint)
-    return Node(label, i[0], j[0], joint, handles, (*i[1], *j[1]))
 
 
 def accumulate(
@@ -438,15 +436,13 @@ def ground_supports(
         for body in joint.moving
     }
     motions = motions_of(bodies, inner, to_joint, len(columns))
-    rows = [_row(joint, to_joint[joint.moving[0], joint.name]) for joint in ground]
+    # in the twist of its body; multipliers act with the opposite sign if the body is the predecessor
+    rows = [
+        np.asarray(joint.sign(joint.moving[0]) * joint.T.T @ to_joint[joint.moving[0], joint.name])
+        for joint in ground
+    ]
     size = _inverse_lengths(motions, ground, rows)
     return eliminate_supports(motions, _by_body(ground, rows, size), len(size), tolerance), size
-
-
-def _row(joint: Joint, to_joint: Array) -> Array:
-    """Return the rows (k, d) of a ground joint in the twist of its body; ``to_joint`` (d, d)."""
-    # multipliers act with the opposite sign if the body is the predecessor
-    return np.asarray(joint.sign(joint.moving[0]) * joint.T.T @ to_joint)
 
 
 def _inverse_lengths(motions: Motions, ground: Sequence[Joint], rows: Sequence[Array]) -> Array:
@@ -592,7 +588,8 @@ def _joined(
             joint.T.T @ to_joint[joint.body_b, joint.name] @ at_j,
         )
     )
-    free = _null_basis(forbidden)
+    # an orthonormal basis of the null space of rows of full rank
+    free = np.asarray(scipy.linalg.qr(forbidden.T, check_finite=False)[0][:, len(forbidden) :])
     rest = _rest(joint.body_a, outside[0], free[: shown[0]]) | _rest(
         joint.body_b, outside[1], free[shown[0] :]
     )
@@ -603,11 +600,6 @@ def _joined(
         free = free @ Q
         rest = {body: (twist @ Q[:, :size], number) for body, (twist, number) in rest.items()}
     return Step(parts, -1, free, size), rest
-
-
-def _null_basis(B: Array) -> Array:
-    """Return an orthonormal basis (n, n − k) of the null space of B (k, n) of full rank."""
-    return np.asarray(scipy.linalg.qr(B.T, check_finite=False)[0][:, len(B) :])
 
 
 def _rest(body: int, outside: _Open, free: Array) -> _Open:
@@ -682,7 +674,9 @@ class Supports:
             start = 0
             for part, _ in self.motions.inside(number):
                 if below := self._rotations.get(part):
-                    above[part] = _compressed(inside[start : start + below.live])
+                    L = inside[start : start + below.live]
+                    # a matrix with the same L Lᵀ, and no more columns than rows
+                    above[part] = L if L.shape[1] <= len(L) else np.asarray(np.linalg.qr(L.T, mode="r")).T
                     start += below.live
             if not self.motions.steps[number].parts:
                 found.append((rotation.slots, inside))
@@ -745,11 +739,6 @@ def _independent(values: Array, tolerance: float) -> tuple[Array, Array, Array]:
     """
     U, sigma, _ = np.linalg.svd(values)
     return U, sigma[sigma > tolerance], sigma[sigma <= tolerance]
-
-
-def _compressed(L: Array) -> Array:
-    """Return a matrix (k, c), c ≤ k, with the same L Lᵀ as L (k, n)."""
-    return L if L.shape[1] <= len(L) else np.asarray(np.linalg.qr(L.T, mode="r")).T
 
 
 def _decreasing(parts: Sequence[Array]) -> Array:

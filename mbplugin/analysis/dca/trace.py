@@ -302,18 +302,13 @@ def _table(c: GroundConnection) -> Iterator[str]:
     yield f"    {'':<35}{FIRST_HEAD:20}{heads}"
     for group in tested_groups(c):
         label = textwrap.shorten(" ".join(group.members), 34, placeholder=" …")
-        words = "".join(f"{_words(answer):24}" for _, answer in group.answers).rstrip()
-        yield f"    {label:35}{_ranks(group.ranks):20}{words}"
-
-
-def _ranks(r: GroupRanks) -> str:
-    return f"{r.tested}{'f' if r.full else ''} + {r.remaining} − {r.whole} = {r.excess}"
-
-
-def _words(answer: GroupUniqueness) -> str:
-    if not answer.assembly_effect_unique:
-        return "non-unique"
-    return "unique / unique" if answer.components_unique else "unique / non-unique"
+        words = ""
+        for _, answer in group.answers:
+            components = "unique / unique" if answer.components_unique else "unique / non-unique"
+            words += f"{components if answer.assembly_effect_unique else 'non-unique':24}"
+        r = group.ranks
+        ranks = f"{r.tested}{'f' if r.full else ''} + {r.remaining} − {r.whole} = {r.excess}"
+        yield f"    {label:35}{ranks:20}{words}".rstrip()
 
 
 # The result of the divide-and-conquer test, with its steps.

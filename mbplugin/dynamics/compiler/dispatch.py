@@ -158,7 +158,11 @@ class CodeCache(FunctionCache):
             pass
         except OSError as error:
             self.disable()
-            _say_once(self._cache_path, error)
+            if self._cache_path not in _SAID:
+                _SAID.add(self._cache_path)
+                say(
+                    f"machine code is not kept: {self._cache_path}: {(error.strerror or 'no reason given').lower()}"
+                )
 
 
 class _CodeFile:
@@ -239,12 +243,6 @@ def _file_stem(function: Callable[..., Any]) -> str:
 def _bytes_of(value: Any) -> bytes:
     pickled: bytes = _dumps(value)
     return pickled
-
-
-def _say_once(folder: str, error: OSError) -> None:
-    if folder not in _SAID:
-        _SAID.add(folder)
-        say(f"machine code is not kept: {folder}: {(error.strerror or 'no reason given').lower()}")
 
 
 # Cached form of kernels and entries, and their restoration in another process.

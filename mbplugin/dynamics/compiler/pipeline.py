@@ -201,7 +201,7 @@ class ShortLowering(Lower):
             return self._range(resty, expr.args)
         if expr.op == "getiter" and isinstance(resty, core_types.RangeIteratorType):
             start, stop, step = self._members(expr.value, 3)
-            if _is_one(step):
+            if isinstance(step, ll.Constant) and step.constant == 1:
                 return self._iterator(resty, start, stop, step)
         if expr.op == "iternext" and isinstance(self.typeof(expr.value.name), core_types.RangeIteratorType):
             return self._next(resty, self.loadvar(expr.value.name))
@@ -269,10 +269,6 @@ class ShortLowering(Lower):
         self.builder.store(self.builder.add(value, step), place)
         pair = ll.Constant(self.context.get_value_type(kind), ll.Undefined)
         return self.builder.insert_value(self.builder.insert_value(pair, value, 0), there, 1)
-
-
-def _is_one(number: Any) -> bool:
-    return isinstance(number, ll.Constant) and number.constant == 1
 
 
 # the stubs leave much out

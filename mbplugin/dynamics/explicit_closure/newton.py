@@ -254,7 +254,8 @@ class NewtonStep:
         for _ in range(_ITERATIONS):
             J, Phi = self.rows.linearise(q)
             step = np.zeros(self.layout.nv)
-            step[D] = _pseudoinverse((J * units)[:, D]) @ -Phi
+            # the pseudoinverse (d, k) of J (k, d) at the default rank tolerance, which bounds the step
+            step[D] = np.asarray(np.linalg.pinv((J * units)[:, D], rcond=DEFAULT_TOLERANCE)) @ -Phi
             size = float(np.abs(step).max(initial=0.0))
             step *= min(1.0, _LARGEST_STEP / max(size, 1e-300))
             q = displace(self.layout.mech, q, units * step)
@@ -307,11 +308,6 @@ class NewtonStep:
         return np.asarray(
             self.rows.units[D, None] * np.linalg.pinv((J * self.rows.units)[:, D], rcond=_SINGULAR)
         )
-
-
-def _pseudoinverse(J: AnyArray) -> Array:
-    """Return the pseudoinverse (d, k) of J (k, d) at the default rank tolerance, which bounds the step."""
-    return np.asarray(np.linalg.pinv(J, rcond=DEFAULT_TOLERANCE))
 
 
 # Loops of a mechanism: the fundamental cycle of each cut pair, and the order of its pairs.

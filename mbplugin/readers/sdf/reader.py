@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mbplugin.errors import BadUsage, BrokenModel, NothingThere, UnknownName, UnresolvedPath, suggestion
+from mbplugin.errors import BadUsage, BrokenModel, NothingThere, UnknownName, suggestion
 from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import free_pose, home
 from mbplugin.model.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
@@ -67,7 +67,8 @@ def read_sdf(text: str, request: Request) -> Scene:
     frames = Frames(world)
     links = _links(frames)
     if not links and reading.missing:
-        raise _nothing_there(reading.missing[0])
+        error = reading.missing[0]
+        raise NothingThere(error.what, where=error.where, expected=error.expected, remedy=error.remedy)
     static = _static_pairs(frames, links, request)
     joints = _read_joints(frames, static, reading)
     mech = Mechanism(
@@ -76,7 +77,9 @@ def read_sdf(text: str, request: Request) -> Scene:
         pairs=tuple(joints.pairs),
         couplings=tuple(joints.couplings),
     )
-    mech = _with_gravity(mech, world)
+    # models without a world have the default gravity
+    if local_name(world.element) == "world":
+        mech = replace(mech, gravity=vector_of(world.element, "gravity", 3, "0 0 -9.8"))
     poses = {name: frames.pose(node) for name, node in links.items()}
     if request.base == "fixed":
         mech = with_fixed_roots(mech, poses)
@@ -245,17 +248,6 @@ def _static_pairs(frames: Frames, links: Mapping[str, Node], request: Request) -
                 )
             pairs.append(to_world(name, frames.pose(node)))
     return pairs
-
-
-def _with_gravity(mech: Mechanism, world: Scope) -> Mechanism:
-    """Apply the gravity of the world; models without a world have the default."""
-    if local_name(world.element) != "world":
-        return mech
-    return replace(mech, gravity=vector_of(world.element, "gravity", 3, "0 0 -9.8"))
-
-
-def _nothing_there(error: UnresolvedPath) -> NothingThere:
-    return NothingThere(error.what, where=error.where, expected=error.expected, remedy=error.remedy)
 
 
 def _name(world: Scope, request: Request) -> str:

@@ -563,7 +563,9 @@ def _read_joint(element: Element, draft: Draft) -> str:
         body_b,
         X_AP=pose_of_origin(place, snap=draft.request.snap_angles) @ turn,
         X_BS=turn,
-        lead=_lead(element) if kind == "screw" else 0.0,
+        lead=float(attribute_numbers(only_child(element, "drake:screw_thread_pitch"), "value", 1, "")[0])
+        if kind == "screw"
+        else 0.0,
         freedoms=_freedoms(element, kind, name, draft),
     )
     literals = {}
@@ -618,10 +620,6 @@ def _axis(element: Element, name: str, draft: Draft) -> Array:
         )
         return np.array([1.0, 0.0, 0.0])
     return vector
-
-
-def _lead(element: Element) -> float:
-    return float(attribute_numbers(only_child(element, "drake:screw_thread_pitch"), "value", 1, "")[0])
 
 
 def _freedoms(element: Element, kind: str, name: str, draft: Draft) -> tuple[Freedom, ...]:

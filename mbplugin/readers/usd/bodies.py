@@ -146,7 +146,11 @@ def _of_prim(stage: Stage, prim: Any) -> Iterator[str]:
     for name in prim.GetAuthoredPropertyNames():
         if name.startswith(_DIALECTS) and _counts(stage, prim, name):
             yield name
-        elif name in ("physics:velocity", "physics:angularVelocity") and _any(stage.value(prim, name)):
+        elif (
+            name in ("physics:velocity", "physics:angularVelocity")
+            and (value := stage.value(prim, name)) is not None
+            and any(value)
+        ):
             yield f"the initial {name}"
 
 
@@ -159,10 +163,6 @@ def _counts(stage: Stage, prim: Any, name: str) -> bool:
     if name == "physxRigidBody:disableGravity":
         return bool(value)
     return True
-
-
-def _any(value: Any) -> bool:
-    return value is not None and any(value)
 
 
 # Properties of a joint from simulator schemas: rotor inertia, damping, friction, drives.

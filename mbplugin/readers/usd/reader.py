@@ -466,7 +466,10 @@ def read_shapes(stage: Stage, bodies: Bodies) -> dict[str, tuple[Shape, ...]]:
         else:
             stage.not_read(prim, f"{prim.GetTypeName()} <{prim.GetPath()}> is uneven: {SHAPE.why}", "note")
             continue
-        visible = _is_visible(stage, prim)
+        # a prim is rendered: visible, and not a guide
+        imageable = stage.pxr.UsdGeom.Imageable(prim)
+        hidden = str(imageable.ComputeVisibility(stage.time)) == "invisible"
+        visible = not hidden and str(imageable.ComputePurpose()) != "guide"
         if not visible and shape.role == "visual":
             continue
         shape = replace(shape, seen=visible and shape.role == "collision")
@@ -512,13 +515,6 @@ def _shape(stage: Stage, prim: Any, kind: str, X_WL: Pose) -> Shape | None:
     radius = float(across[0]) * abs(stage.number(prim, "radius", default[0]))
     height = float(scale @ axis) * abs(stage.number(prim, "height", default[1]))
     return Shape(role, kind, (radius, height), X_LS @ Pose(align_z(axis), np.zeros(3)))
-
-
-def _is_visible(stage: Stage, prim: Any) -> bool:
-    """Return True if a prim is rendered: visible, and not a guide."""
-    imageable = stage.pxr.UsdGeom.Imageable(prim)
-    hidden = str(imageable.ComputeVisibility(stage.time)) == "invisible"
-    return not hidden and str(imageable.ComputePurpose()) != "guide"
 
 
 def _colour(stage: Stage, prim: Any) -> tuple[float, ...]:

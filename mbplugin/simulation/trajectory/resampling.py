@@ -483,7 +483,9 @@ def write(trajectory: Trajectory, path: Path, reactions: Sequence[str] = ()) -> 
         Pairs whose reactions are added.
     """
     if path.suffix.lower() == ".csv":
-        _write_table(list(columns(trajectory, reactions)), path)
+        table = list(columns(trajectory, reactions))
+        rows = zip(*(column.values.tolist() for column in table), strict=True)
+        write_csv(path, [column.header for column in table], rows)
         return
     arrays: dict[str, Any] = _arrays(trajectory)
     carried = [trajectory.reactions(pair) for pair in reactions]
@@ -525,11 +527,6 @@ def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[C
         wrench = trajectory.reactions(pair)
         for k, component in enumerate(COMPONENTS):
             yield Column(f"{pair} {component}", "", units_of(component).force, wrench[:, k])
-
-
-def _write_table(table: Sequence[Column], path: Path) -> None:
-    rows = zip(*(column.values.tolist() for column in table), strict=True)
-    write_csv(path, [column.header for column in table], rows)
 
 
 def _arrays(trajectory: Trajectory) -> dict[str, AnyArray]:
