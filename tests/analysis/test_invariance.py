@@ -17,7 +17,7 @@ from invariance.mirror import S
 from invariance.sources import Source, sources
 from invariance.urdf_file import read
 from mbplugin.model.mechanism.kinematics import forward
-from places import ROOT
+from places import ROOT, TESTS
 
 #: Every so many cases in `make test`; prime to the number of transformations.
 PART = 101
@@ -101,6 +101,20 @@ def test_a_mirror_shows_pseudo_vectors_the_other_way(arm: Source) -> None:
         if pair.kind.free == ("rz",):
             own, shown = pair.X_AP.R[:, 2], mech.pair_by_name[pair.name].X_AP.R[:, 2]
             np.testing.assert_allclose(shown, -S @ own, atol=1e-9)
+
+
+@pytest.mark.parametrize("axis", ["", "<axis/>", '<axis xyz="0 0 0"/>', '<axis xyz="0 1e-13 0"/>'])
+def test_an_axis_that_the_reader_completes_is_transformed_as_it_is_read(axis: str, tmp_path: Path) -> None:
+    text = (TESTS / "cases" / "err" / "mb106.urdf").read_text()
+    assert text.count('<axis xyz="0 0 0"/>') == 1
+    file = tmp_path / "hinge.urdf"
+    file.write_text(text.replace('<axis xyz="0 0 0"/>', axis))
+    # the name gives the seed
+    source = Source("tests/cases/err/mb106.urdf", file, tmp_path)
+    assert source.urdf is not None and source.urdf.q["hinge"] != 0.0
+    assert source.urdf.robot.findall("loop_joint")
+    outcomes = {case.transformation: case.run() for case in cases([source])}
+    assert outcomes == dict.fromkeys(TRANSFORMATIONS, ("same", ""))
 
 
 def test_what_is_no_plain_urdf_is_left_to_the_mechanism() -> None:

@@ -23,6 +23,8 @@ _LENGTHS = {
     "cylinder": ("radius", "length"),
     "capsule": ("radius", "length"),
 }
+#: The axis of a joint that states none, or none that is longer than this.
+_X, _ZERO = np.array([1.0, 0.0, 0.0]), 1e-12
 #: Powers of the length in what a joint states, for a travel and for a turn.
 _TRAVEL = {"lower": 1, "upper": 1, "velocity": 1, "effort": 1, "damping": 0, "friction": 1}
 _TURN = {"lower": 0, "upper": 0, "velocity": 0, "effort": 2, "damping": 2, "friction": 2}
@@ -79,7 +81,9 @@ def mirrored(urdf: Urdf, rng: np.random.Generator) -> Rewritten:
             _times(element, name, -1.0)
     for joint in (*robot.findall("joint"), *robot.findall("loop_joint")):
         axis = joint.find("axis")
-        vector = np.array([1.0, 0.0, 0.0]) if axis is None else numbers_of(axis, "xyz", "1 0 0")
+        vector = _X if axis is None else numbers_of(axis, "xyz", "1 0 0")
+        # the reader takes x for a zero axis as for a missing one, and the image of zero would be x again
+        vector = vector if np.linalg.norm(vector) > _ZERO else _X
         axis = SubElement(joint, "axis") if axis is None else axis
         axis.set("xyz", text_of(S @ vector if joint.get("type") == "prismatic" else -S @ vector))
     return Rewritten(replace(urdf, robot=robot), turn=S, same_frames=False)
