@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import mbplugin as mb
 from command_line import ROOT, Outcome, call
-from mbplugin.stopping.sweep.run import numbers_of
+from mbplugin.stopping.sweep.run import UnfitPart, numbers_of, read_part
+from mbplugin.stopping.sweep.swept import sweep_plan
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -150,6 +153,54 @@ def test_a_part_that_does_not_fit_is_named_and_computed_again(
     document = json.loads(outcome.out)
     assert document["stops"] == STOPS
     assert [file["file"] for file in document["replaced"]] == ["part-000001.parquet"]
+
+
+def bits_of(file: Path) -> Iterator[bytes]:
+    """Yield a file with one other bit: some of its data, more of its footer."""
+    content = file.read_bytes()
+    for k in (*range(0, len(content) - 1000, 499), *range(len(content) - 1000, len(content), 7)):
+        yield content[:k] + bytes([content[k] ^ 1 << k % 8]) + content[k + 1 :]
+
+
+def test_a_part_with_any_other_bit_is_none(finished: Path, copy: Path) -> None:
+    """Also where its values are the same: other programs skip stops by the bounds in its footer."""
+    folder = copy / "stops"
+    scene = mb.load(finished / "arm.scene.toml")
+    plan = sweep_plan(scene, STOPS, seed=1, q_spread=0.3, torque_tolerance=0.2)
+    assert read_part(plan, 2, part(folder, 2)).equals(pq.read_table(part(finished / "stops", 2)))
+    same = 0
+    for content in bits_of(part(finished / "stops", 2)):
+        part(folder, 2).write_bytes(content)
+        with pytest.raises(UnfitPart):
+            read_part(plan, 2, part(folder, 2))
+        with contextlib.suppress(Exception):
+            same += pq.read_table(part(folder, 2)).equals(pq.read_table(part(finished / "stops", 2)))
+    # of most of the footer's bits, a reader says nothing
+    assert same > 15
+
+
+@pytest.mark.parametrize("lost", [("sweep.json",), ()], ids=["without a note", "with the note"])
+def test_a_bit_beside_the_values_is_mended(lost: tuple[str, ...], finished: Path, copy: Path) -> None:
+    content = bytearray(part(copy / "stops", 1).read_bytes())
+    place = content.rindex(b"parquet-cpp-arrow")
+    content[place] ^= 1
+    part(copy / "stops", 1).write_bytes(content)
+    for name in lost:
+        (copy / "stops" / name).unlink()
+    outcome = call(*command(copy / "arm.scene.toml", copy / "stops"))
+    assert outcome.code == 0 and "part-000001.parquet was made anew: its checksum does not fit" in outcome.err
+    for file in (finished / "stops").iterdir():
+        assert (copy / "stops" / file.name).read_bytes() == file.read_bytes()
+
+
+def test_a_note_with_another_number_is_written_again(finished: Path, copy: Path) -> None:
+    note = copy / "stops" / "sweep.json"
+    right = note.read_text()
+    note.write_text(right.replace(f'"count": {STOPS}', '"count": 7'))
+    assert note.read_text() != right
+    outcome = call(*command(copy / "arm.scene.toml", copy / "stops"))
+    assert (outcome.code, outcome.err) == (0, "mbplugin: sweep.json was made anew: it was changed.\n")
+    assert note.read_text() == right
 
 
 @pytest.mark.long

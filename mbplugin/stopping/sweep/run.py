@@ -35,7 +35,9 @@ _NOTE = "sweep.json"
 _LONGEST_NOTE = 4096
 _PARTS = "part-*.parquet"
 #: Keys by which a part file identifies itself in the metadata of its schema.
-_PLAN, _RANGE, _CHECKSUM = b"mbplugin.plan", b"mbplugin.range", b"mbplugin.checksum"
+_PLAN, _RANGE = b"mbplugin.plan", b"mbplugin.range"
+#: A Parquet file ends with the length of its footer, 4 bytes, and a word of 4 bytes; a SHA-256 has 32 bytes.
+_END, _DIGEST = 8, 32
 #: Size limit of a part file, bytes: constant part, and per value. Files of other programs could fill the memory.
 _LEAST, _PER_VALUE = 1 << 20, 64
 
@@ -235,12 +237,10 @@ def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None)
     """
     if parent is not None:
         end_with(parent)
-    table = signed_table(plan, part, part_columns(plan, part))
-    content = arrow().BufferOutputStream()
-    arrow().parquet.write_table(table, content)
+    content = part_content(plan, part, part_columns(plan, part))
     temporary = temporary_beside(part_file(Path(folder), part))
     try:
-        temporary.write_bytes(content.getvalue())
+        temporary.write_bytes(content)
         temporary.replace(part_file(Path(folder), part))
     finally:
         temporary.unlink(missing_ok=True)
@@ -336,13 +336,39 @@ def part_file(folder: Path, part: int) -> Path:
     return folder / f"part-{part:06d}.parquet"
 
 
-def signed_table(plan: SweepPlan, part: int, columns: dict[str, Any]) -> Any:
-    """Return the stops of a part as a table whose metadata identify the sweep and the part."""
+def part_content(plan: SweepPlan, part: int, columns: dict[str, Any]) -> bytes:
+    """Return the bytes of the file of a part, which identify the sweep and the part and contain their checksum.
+
+    Parameters
+    ----------
+    columns : dict of str to sequence
+        The stops of the part, see :func:`part_schema`.
+    """
     schema = part_schema(plan)
     arrays = [_array_of(columns[field.name], field.type) for field in schema]
     table = arrow().Table.from_arrays(arrays, schema=schema)
-    status = {_PLAN: plan.fingerprint, _RANGE: _range(plan, part), _CHECKSUM: _checksum(table)}
-    return table.replace_schema_metadata(status)
+    table = table.replace_schema_metadata({_PLAN: plan.fingerprint, _RANGE: _range(plan, part)})
+    stream = arrow().BufferOutputStream()
+    arrow().parquet.write_table(table, stream)
+    content: bytes = stream.getvalue().to_pybytes()
+    footer = _footer(content)
+    # readers find everything by its offset from the start, and the footer from the end: nothing refers to this gap
+    return content[:footer] + hashlib.sha256(content).digest() + content[footer:]
+
+
+def _footer(content: bytes) -> int:
+    """Return the offset of the footer of a Parquet file, negative where its length is damaged."""
+    return len(content) - _END - int.from_bytes(content[-_END : -_END + 4], "little")
+
+
+def _is_as_written(content: bytes) -> bool:
+    """Return True if every byte of a part file is the one that was written.
+
+    Values alone do not show all damage: other programs skip stops by the bounds in the footer.
+    """
+    footer = _footer(content)
+    begin = max(footer - _DIGEST, 0)
+    return hashlib.sha256(content[:begin] + content[footer:]).digest() == content[begin:footer]
 
 
 def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
@@ -359,11 +385,15 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
         if not stat.S_ISREG(status.st_mode):
             raise UnfitPart("it is no file")
         rows, schema = plan.size_of(part), part_schema(plan)
-        if status.st_size > _LEAST + _PER_VALUE * rows * len(schema):
+        most = _LEAST + _PER_VALUE * rows * len(schema)
+        if status.st_size > most:
             raise UnfitPart("it is too large for its stops")
-        with pyarrow.parquet.ParquetFile(file) as opened:
+        content = read_bounded(file, most)
+        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)) as opened:
             _check_identity(plan, part, opened.schema_arrow, opened.metadata.num_rows)
-            table = opened.read()
+            if not _is_as_written(content):
+                raise UnfitPart("its checksum does not fit")
+            return opened.read()
     except FileNotFoundError:
         raise UnfitPart("it is missing") from None
     except UnfitPart:
@@ -373,9 +403,6 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
         raise UnfitPart(
             f"it cannot be read ({visible_one_line(error)[:120] or type(error).__name__})"
         ) from None
-    if table.schema.metadata[_CHECKSUM] != _checksum(table).encode():
-        raise UnfitPart("its checksum does not fit")
-    return table
 
 
 def claim(plan: SweepPlan, folder: Path, force: bool = False) -> str:
@@ -398,10 +425,12 @@ def claim(plan: SweepPlan, folder: Path, force: bool = False) -> str:
         reason = (error.strerror or "no reason given").lower()
         raise BadUsage(f"the folder cannot be made ({reason})", where=str(folder)) from None
     note = folder / _NOTE
+    text = json.dumps({"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed})
     claimed = _noted_plan(note)
-    if claimed == plan.fingerprint:
+    own = claimed == plan.fingerprint
+    if own and read_bounded(note, _LONGEST_NOTE) == text.encode():
         return ""
-    if claimed or _other_plans(plan, folder):
+    if (claimed and not own) or _other_plans(plan, folder):
         raise BadUsage("the folder holds another sweep", where=str(folder), remedy="name an empty one")
     if not force and (foreign := _foreign_file(plan, folder)) is not None:
         raise BadUsage(
@@ -411,8 +440,9 @@ def claim(plan: SweepPlan, folder: Path, force: bool = False) -> str:
             remedy="name another folder, or add --force to replace it",
         )
     with replacing(note) as temporary:
-        status = {"plan": plan.fingerprint, "count": plan.count, "seed": plan.seed}
-        temporary.write_text(json.dumps(status), encoding="utf-8")
+        temporary.write_bytes(text.encode())
+    if own:
+        return "it was changed"
     if claimed is None:
         return "it was missing" if any(folder.glob(_PARTS)) else ""
     return "it does not say which sweep this is"
@@ -484,7 +514,7 @@ def _is_text(content: bytes) -> bool:
 
 def _check_identity(plan: SweepPlan, part: int, schema: Any, rows: int) -> None:
     status = schema.metadata or {}
-    if _PLAN not in status or _RANGE not in status or _CHECKSUM not in status:
+    if _PLAN not in status or _RANGE not in status:
         raise UnfitPart("it does not say which stops of which sweep it holds")
     if status[_PLAN] != plan.fingerprint.encode():
         raise UnfitPart("it belongs to another sweep")
@@ -506,20 +536,6 @@ def part_schema(plan: SweepPlan) -> Any:
     names = ["time", "tool_distance", "tool_displacement", "payload", *names]
     numbers = [(name, pyarrow.float64()) for name in names]
     return pyarrow.schema([("stop", pyarrow.int64()), ("outcome", pyarrow.string()), *numbers])
-
-
-def _checksum(table: Any) -> str:
-    """Return the checksum of a table's values, independent of the layout of its file."""
-    total = hashlib.sha256()
-    for name in table.column_names:
-        column = table.column(name)
-        total.update(f"{name}\0{len(column)}\0".encode())
-        if column.type == arrow().string():
-            total.update("\0".join(map(str, column.to_pylist())).encode())
-        else:
-            values = numbers_of(column)
-            total.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).tobytes())
-    return total.hexdigest()
 
 
 def numbers_of(column: Any) -> AnyArray:
