@@ -7,6 +7,7 @@ computes something for which an invariant cannot hold says so, with the physical
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from places import BULLET_SCENES
+from forked_engines import forked_engines
+from places import BULLET_SCENES, TESTS
 
 # the record of a report has a date, and texts of equal commands are compared
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
@@ -28,6 +30,9 @@ os.environ.pop("COLUMNS", None)
 # would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# what is imported and collected stays to the end: to look through it for what has gone takes a third of collection
+gc.disable()
 
 #: PyBullet has no wheels for Python 3.12 and later, where it is not installed by itself.
 _WITHOUT_BULLET = find_spec("pybullet") is None
@@ -40,6 +45,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         values = item.callspec.params.values() if hasattr(item, "callspec") else ()
         if any(isinstance(value, Path) and value in BULLET_SCENES for value in values):
             item.add_marker("bullet")
+
+
+def pytest_collection_finish() -> None:
+    """Collect what tests leave behind, without the modules and the thousands of tests."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -95,6 +106,20 @@ def _invariants() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "_trajectory", trajectory)
         patch.setattr(stopping, "evaluate", evaluate)
+        yield
+
+
+#: Rooms whose tests look at what engines compute, and start hundreds of them.
+_ENGINE_ROOMS = ("closing", "comparison", "writers")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _engines(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fork the engines in some rooms; in the others they start as they do for a user."""
+    if request.path.relative_to(TESTS).parts[0] in _ENGINE_ROOMS:
+        with forked_engines():
+            yield
+    else:
         yield
 
 

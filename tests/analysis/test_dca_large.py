@@ -79,7 +79,9 @@ def test_the_explanation_does_not_grow_for_ever(windows):
         assert fact in windows.trace
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape", [pytest.param(name, marks=pytest.mark.long) if name == "star" else name for name in SHAPES]
+)
 def test_a_subassembly_hands_on_no_more_than_two_bodies_do(shape):
     mech, q = tree_on_the_ground(SHAPES[shape])
     usual = dca_uniqueness(mech, q, samples=0)

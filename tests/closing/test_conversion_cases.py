@@ -56,6 +56,7 @@ def test_what_changes_joints_of_the_tree_is_written_anew() -> None:
     assert found.proved
 
 
+@pytest.mark.long
 def test_a_difference_of_the_engines_steps_is_told_from_one_of_the_models() -> None:
     """Loops are cut elsewhere in the stage, where MuJoCo's steps err in another way: shorter ones err less."""
     found = converted(ORACLES / "stewart_6UPS.sdf", "usd")

@@ -86,6 +86,8 @@ def test_a_free_base_stands_still() -> None:
 def test_rounding_in_a_redundant_loop_loads_it_and_the_weakest_closure_does_not() -> None:
     """The Minitaur of PyBullet: its legs do not quite fit, which a ball resists and a point on a line does not."""
     found = mb.close(ASSETS / "minitaur.scene.toml", "mjcf")
+    # nor does it move as before
+    assert found.before.structural_redundancy and not found.strays
     assert found.drift.before[0].engine == "MuJoCo"
     for before, after in zip(found.drift.before, found.drift.after, strict=True):
         forces = [max(one.force for one in drift.closures) for drift in (before, after)]

@@ -48,6 +48,7 @@ def test_its_command_line_shows_our_codes(tmp_path: Path) -> None:
     assert "Circular dependency" not in printed and "Traceback" not in printed
 
 
+@pytest.mark.long
 def test_its_command_line_applies_the_fixes(tmp_path: Path) -> None:
     file = tmp_path / "loop.usda"
     file.write_text(OPEN_LOOP)

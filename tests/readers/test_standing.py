@@ -104,7 +104,7 @@ def test_a_free_base_that_is_stated_stays_free() -> None:
     [
         ("estop",),
         ("stop-table",),
-        ("worst-stop", "--samples", "1"),
+        pytest.param(("worst-stop", "--samples", "1"), marks=pytest.mark.long),
         ("reactions",),
         ("engines",),
     ],

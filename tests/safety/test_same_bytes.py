@@ -23,13 +23,14 @@ SEED = 20261126
 CUT_SHORT = ("budget spent", "budget_spent", "max-seconds")
 
 
-def test_structured_cases_say_and_write_the_same_under_another_hash_seed(tmp_path: Path) -> None:
-    """60 command lines about made-up models, in two processes whose sets and dictionaries are ordered differently."""
-    first, second = (repeated(tmp_path / "here", seed, range(60)) for seed in ("1", "2"))
-    assert len(first) == len(second) == 60
-    whole = [k for k in range(60) if not cut_short(first[k], second[k])]
-    assert len(whole) >= 50
-    assert sum(bool(one["out"]) for one in first) >= 10
+@pytest.mark.parametrize("number", [12, pytest.param(60, marks=pytest.mark.long)])
+def test_structured_cases_say_and_write_the_same_under_another_hash_seed(tmp_path: Path, number: int) -> None:
+    """Command lines about made-up models, in two processes whose sets and dictionaries are ordered differently."""
+    first, second = (repeated(tmp_path / "here", seed, range(number)) for seed in ("1", "2"))
+    assert len(first) == len(second) == number
+    whole = [k for k in range(number) if not cut_short(first[k], second[k])]
+    assert len(whole) >= 5 / 6 * number
+    assert sum(bool(one["out"]) for one in first) >= number / 6
     for k in whole:
         assert first[k] == second[k], " ".join(first[k]["words"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from math import sqrt
 from typing import Any
 
@@ -19,6 +20,8 @@ from mbplugin.stopping.batch import CompiledStopper
 from mbplugin.stopping.outcome import StopReport
 
 SEED = 20261127
+#: How many random arms.
+ARMS = 12
 GRAVITY = 9.81
 
 
@@ -52,20 +55,20 @@ class Arm:
         ]
         return Mechanism("arm", tuple(bodies), tuple(pairs), gravity=np.array([0.0, -GRAVITY, 0.0]))
 
-    def acceleration(self, phi: float, rate: float) -> float:
-        """Return that of the outer joint while the inner one is held, rad/s²."""
+    def acceleration(self, phi: Any, rate: Any) -> Any:
+        """Return that of the outer joint while the inner one is held, rad/s², of numbers or arrays."""
         m, c = self.mass[1], self.c[1]
         pull = m * GRAVITY * c * np.cos(self.q[0] + phi)
-        return float((-np.sign(self.rate) * self.brake - pull) / (self.inertia[1] + m * c * c))
+        return (-np.sign(self.rate) * self.brake - pull) / (self.inertia[1] + m * c * c)
 
-    def load(self, phi: float, rate: float) -> float:
+    def load(self, phi: Any, rate: Any) -> Any:
         """Return the torque that holds the inner joint, N·m: the rate of the angular momentum about it, and weight."""
         (m0, m1), (c0, c1), L = self.mass, self.c, self.length
         alpha, theta = self.acceleration(phi, rate), self.q[0]
         swing = alpha * (self.inertia[1] + m1 * c1 * c1 + m1 * c1 * L * np.cos(phi))
         swing -= m1 * c1 * L * rate * rate * np.sin(phi)
         weight = m0 * GRAVITY * c0 * np.cos(theta)
-        return float(swing + weight + m1 * GRAVITY * (L * np.cos(theta) + c1 * np.cos(theta + phi)))
+        return swing + weight + m1 * GRAVITY * (L * np.cos(theta) + c1 * np.cos(theta + phi))
 
     def largest_load(self) -> tuple[float, float, Any]:
         """Return when the load is largest before the outer joint rests, how large, and the load against time."""
@@ -85,11 +88,11 @@ class Arm:
             atol=1e-13,
         )
 
-        def load(t: float) -> float:
+        def load(t: Any) -> Any:
             return abs(self.load(*found.sol(t)))
 
         times = np.linspace(0.0, found.t[-1], 2001)
-        k = int(np.argmax([load(t) for t in times]))
+        k = int(np.argmax(load(times)))
         low, high = times[max(k - 1, 0)], times[min(k + 1, len(times) - 1)]
         top = minimize_scalar(
             lambda t: -load(t), bounds=(low, high), method="bounded", options={"xatol": 1e-10}
@@ -104,6 +107,7 @@ class Arm:
         return mb.estop(self.mechanism(), state, {"j0": 0.0, "j1": self.rate}, brakes=brakes)
 
 
+@cache
 def arms_with_a_peak(count: int) -> list[tuple[Arm, float, float, Any]]:
     """Return random arms whose inner joint is loaded most somewhere between start and rest: when, and how much."""
     rng, found = np.random.default_rng(SEED), []
@@ -124,14 +128,18 @@ def arms_with_a_peak(count: int) -> list[tuple[Arm, float, float, Any]]:
     return found
 
 
-ARMS = arms_with_a_peak(12)
+@pytest.fixture(params=range(ARMS))
+def peak(request: pytest.FixtureRequest) -> tuple[Arm, float, float, Any]:
+    """One of them; they are computed where a test needs them, not where tests are collected."""
+    return arms_with_a_peak(ARMS)[request.param]
 
 
-@pytest.mark.parametrize(("arm", "time", "most", "load"), ARMS)
-def test_a_load_that_peaks_between_looks_breaks_away(arm: Arm, time: float, most: float, load: Any) -> None:
+def test_a_load_that_peaks_between_looks_breaks_away(peak: tuple[Arm, float, float, Any]) -> None:
     """One part in 10⁵ below the peak the joint slips when the load passes its brake; as much above, it is held."""
+    arm, time, most, load = peak
     held = 0.99999 * most
-    start = max(t for t in np.linspace(0.0, time, 4001) if load(t) < held)
+    times = np.linspace(0.0, time, 4001)
+    start = times[load(times) < held].max()
     passed = brentq(lambda t: load(t) - held, start, time, xtol=1e-13)
     below, above = arm.stop(held), arm.stop(1.00001 * most)
     slips = [event.time for event in below.events if event.kind == "slip" and event.joint.startswith("j0")]
@@ -143,9 +151,9 @@ def test_a_load_that_peaks_between_looks_breaks_away(arm: Arm, time: float, most
     )
 
 
-@pytest.mark.parametrize(("arm", "time", "most", "load"), ARMS)
-def test_the_compiled_stops_see_it_too(arm: Arm, time: float, most: float, load: Any) -> None:
+def test_the_compiled_stops_see_it_too(peak: tuple[Arm, float, float, Any]) -> None:
     """A joint that slips has a travel."""
+    arm, _, most, _ = peak
     for factor in (0.99999, 1.00001):
         scenario = arm.stop(factor * most).scenario
         stop = CompiledStopper(scenario).stop(scenario.q, scenario.qd, scenario.brakes, ())
@@ -154,7 +162,7 @@ def test_the_compiled_stops_see_it_too(arm: Arm, time: float, most: float, load:
 
 def test_a_peak_that_no_brake_carries_is_an_internal_error() -> None:
     """A report whose brake is said to be weaker than what it has carried is not printed."""
-    arm, _, most, _ = ARMS[0]
+    arm, _, most, _ = arms_with_a_peak(ARMS)[0]
     report = arm.stop(1.00001 * most)
     actions = report.trajectory.actions
     weaker = tuple(replace(brake, law=brake.law.scaled(0.9)) for brake in actions.brakes)

@@ -33,7 +33,7 @@ def robot(folder: Path, upper: str) -> str:
         ("estop", "--qd", "j1=1"),
         ("simulate", "--qd", "j1=1", "--duration", "0.1"),
         ("stop-table", "--category", "0"),
-        ("worst-stop", "--samples", "10"),
+        pytest.param(("worst-stop", "--samples", "10"), marks=pytest.mark.long),
     ],
     ids=lambda command: command[0],
 )

@@ -95,8 +95,14 @@ def violation(value: Any, document: DocumentName) -> str:
         What :func:`~mbplugin.files.parse_json` returned.
     document : DocumentName
     """
-    schema = schema_of(document)
+    schema = _cached_schema(document)
     return _Reader(schema.get("$defs", {})).violation(value, schema, "", strict=True)
+
+
+@cache
+def _cached_schema(document: DocumentName) -> dict[str, Any]:
+    """Return a schema that nobody changes: building one takes longer than checking a document against it."""
+    return schema_of(document)
 
 
 class _Reader:

@@ -65,7 +65,10 @@ def contents(
     return np.array(out)
 
 
-@pytest.mark.parametrize(("relative", "noise"), [(False, (0.01, 0.01)), (True, (0.03, 0.03))])
+@pytest.mark.parametrize(
+    ("relative", "noise"),
+    [pytest.param(False, (0.01, 0.01), marks=pytest.mark.long), (True, (0.03, 0.03))],
+)
 def test_bounds_cover_the_stated_share_of_fresh_stops(
     tmp_path: Path, relative: bool, noise: tuple[float, float]
 ) -> None:
