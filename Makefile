@@ -53,13 +53,13 @@ demo: $(VENV)/core.stamp
 	@echo "The same as one HTML page, with the robot in 3D: $(PAGE_OF_DEMO).html"
 
 test: lint
-	$(BIN)/python -m pytest -n 2 -m "not long and not slow and not robots"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not long and not slow and not robots"
 
 test-long: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n 2 -m "long and not slow and not robots"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "long and not slow and not robots"
 
 test-all: browser $(VENV)/all.stamp lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 CORE_ONLY := out/core
 
@@ -69,7 +69,7 @@ test-core:
 	@echo "Installing what the tests need into $(CORE_ONLY) …"
 	@$(CORE_ONLY)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[test,$(OF_TESTS),mjcf]'
 	@$(CORE_ONLY)/bin/python -m pip uninstall --quiet --yes pybullet
-	$(CORE_ONLY)/bin/python -m pytest -n 2 -m "not bullet and not long and not slow and not robots"
+	$(CORE_ONLY)/bin/python -m pytest -n 2 --dist worksteal -m "not bullet and not long and not slow and not robots"
 
 LOWEST := out/lowest
 CORE := $(patsubst %,tests/%.py,cli/test_cli readers/test_urdf readers/test_sdf readers/test_mjcf readers/test_scene_toml analysis/test_oracles \

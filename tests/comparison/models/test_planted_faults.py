@@ -334,12 +334,15 @@ def test_there_are_forty_and_the_robot_is_itself(original: Scene) -> None:
     assert found.a.loops == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "kind", "element", "cause"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS]
-)
-def test_a_planted_fault_is_found_and_named(
-    original: Scene, change: Change, kind: str, element: str, cause: str
+#: Kinds of faults that say so of nothing but their element, and of what follows from it.
+ALONE = ("mass", "center", "inertia", "axis", "limit", "zero", "origin", "coupling", "frame")
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[f[0] for f in FAULTS])
+def test_a_planted_fault_is_found_and_named_and_nothing_else_accused(
+    original: Scene, fault: tuple[str, Change, str, str, str]
 ) -> None:
+    name, change, kind, element, cause = fault
     found = mb.diff(original, load("b.urdf", text=changed(change)))
     assert not found.same
     those = [d for d in found.differences if (d.kind, d.element) == (kind, element)]
@@ -347,6 +350,11 @@ def test_a_planted_fault_is_found_and_named(
     assert any(cause in d.cause for d in those), [d.cause for d in those]
     for difference in those:
         assert difference.value_a or difference.value_b
+    accused = {d.element for d in found.differences if d.kind not in ("redundancy", "mobility")}
+    if name == "lengths in millimetres":
+        assert {"shoulder", "upper", "fore", "elbow", "lift", "roll", "coupler", "tool0"} <= accused
+    elif kind in ALONE:
+        assert accused == {element}
 
 
 def test_values_say_in_which_frame_they_are() -> None:
@@ -366,22 +374,3 @@ def test_values_say_in_which_frame_they_are() -> None:
     where = "kg·m², computed in the frame of 'l' of the first model"
     assert found.value_a.startswith("(0.1, 0.25, 0.2;") and found.value_a.endswith(where)
     assert found.value_b.startswith("(0.1, 0.2, 0.25;") and found.value_b.endswith(where)
-
-
-#: Faults that say so of nothing but their element, and of what follows from it.
-ALONE = [
-    f
-    for f in FAULTS
-    if f[2] in ("mass", "center", "inertia", "axis", "limit", "zero", "origin", "coupling", "frame")
-]
-
-
-@pytest.mark.parametrize("fault", ALONE, ids=[f[0] for f in ALONE])
-def test_nothing_else_is_accused(original: Scene, fault: tuple[str, Change, str, str, str]) -> None:
-    name, change, _, element, _ = fault
-    found = mb.diff(original, load("b.urdf", text=changed(change)))
-    accused = {d.element for d in found.differences if d.kind not in ("redundancy", "mobility")}
-    if name == "lengths in millimetres":
-        assert {"shoulder", "upper", "fore", "elbow", "lift", "roll", "coupler", "tool0"} <= accused
-    else:
-        assert accused == {element}
