@@ -13,6 +13,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -78,6 +79,10 @@ def forked_engines() -> Iterator[None]:
         else:
             start(self, engine)
 
+    if sys.platform != "linux":
+        # libraries of other systems do not stand a fork
+        yield
+        return
     # not imported by the process that forks
     from pytest import MonkeyPatch
 
