@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import sqrt
+from typing import Protocol
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from mbplugin.dynamics.kernels.solve import law_of, store_laws
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.brakes import JointBrake
+from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import listed
@@ -51,6 +53,7 @@ from mbplugin.stopping.outcome import StopOutcome, StopReport, slipped_back
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario.drives import Ramps
 from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces
 
 _OUTCOMES: dict[int, StopOutcome] = {
     STOPPED: "stopped",
@@ -65,33 +68,89 @@ _SHORT = 0.01
 # Stops of one robot in any category, each with its own brakes and payloads, computed by the compiled loop.
 
 
-class CompiledStopper:
-    """Computes stops of an arm whose joints each have one freedom and a brake.
+class ArmStops(Protocol):
+    """Computes many stops of one arm, each from its own state, with the current brakes and payloads."""
 
-    Parameters
-    ----------
-    scenario : Scenario
-        Sets the category and the ramps of all stops.
-    *tolerances : float
-        Relative and absolute tolerance of the integration; by default those of :class:`CompiledStop`.
-    """
+    scenario: Scenario
 
-    def __init__(self, scenario: Scenario, *tolerances: float) -> None:
-        self.scenario, self.compiled = scenario, CompiledStop(scenario, *tolerances)
+    @property
+    def chain(self) -> tuple[TreeJoint, ...]:
+        """The independent joints that move the tool, from the ground outwards."""
+
+    @property
+    def varied(self) -> tuple[TreeJoint, ...]:
+        """The independent joints: their coordinates determine the pose."""
+
+    @property
+    def weight(self) -> float:
+        """Sum of the components of the weight of all bodies, as an absolute value, N."""
+
+    def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
+        """Replace the parameters of the brakes, which stay on the same joints."""
+
+    def set_payloads(self, payloads: tuple[Payload, ...]) -> None:
+        """Replace the payloads."""
+
+    def stop(self, q: Array, qd: Array) -> StopSummary:
+        """Return the result of a category-0 stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
+
+    def controlled_stop(
+        self,
+        q: Array,
+        qd: Array,
+        decelerations: Array,
+        reactions: Array | None = None,
+        braked: bool = True,
+    ) -> StopSummary:
+        """Return the result of a stop of category 1 or 2 from q (nq,) and qd (nv,).
+
+        ``decelerations`` and ``reactions`` (n,) are those of the joints with brakes, rad/s² or m/s², and s.
+        """
+
+    def motion(self, q: Array) -> StopMotion:
+        """Return the motion of the last stop, which began at q (nq,)."""
+
+    def to_limits(self) -> float:
+        """Return the smallest distance to a joint limit during the last stop, rad or m."""
+
+    def closed(self, q: Array) -> Array | None:
+        """Return the pose (nq,) whose independent coordinates are those of q (nq,); None if there is none."""
+
+    def toward(self, q: Array) -> Array:
+        """Return the pose (nq,) nearest to q (nq,) on the way from the pose of the scenario."""
+
+    def rates(self, q: Array, speeds: Mapping[str, float]) -> Array:
+        """Return the rates (nv,) at q (nq,) if the named independent joints move, rad/s or m/s, and others stand."""
+
+    def inertias(self, q: Array) -> Array:
+        """Return the inertias (nv,) that the joints move at q (nq,), kg·m² and kg."""
+
+    def potential(self, q: Array) -> float:
+        """Return the gravitational potential energy at a pose q (nq,), J."""
+
+    def tool_at(self, q: Array) -> Array:
+        """Return the tool's position (3,) at a pose q (nq,), m."""
+
+
+class ArmStopper:
+    """Computes stops of an arm in the category of its scenario, each with its own brakes and payloads."""
+
+    def __init__(self, arm: ArmStops) -> None:
+        self.scenario, self.arm = arm.scenario, arm
 
     def stop(
         self, q: Array, qd: Array, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
     ) -> StopSummary:
         """Return the result of a stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
-        self.compiled.set_brakes(brakes)
-        self.compiled.set_payloads(payloads)
+        self.arm.set_brakes(brakes)
+        self.arm.set_payloads(payloads)
         if self.scenario.category == 0:
             with ctrl_c_waits():
-                return self.compiled.stop(q, qd)
-        ramps = self.scenario.decelerations_at(q, qd, brakes, lambda: self.compiled.inertias(q))
+                return self.arm.stop(q, qd)
+        ramps = self.scenario.decelerations_at(q, qd, brakes, lambda: self.arm.inertias(q))
         decelerations = np.array([ramps[brake.joint] for brake in brakes])
         with ctrl_c_waits():
-            return self.compiled.controlled_stop(q, qd, decelerations, braked=self.scenario.category == 1)
+            return self.arm.controlled_stop(q, qd, decelerations, braked=self.scenario.category == 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +249,22 @@ class CompiledStop:
             scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
         )
         self.set_brakes(scenario.brakes)
+
+    @property
+    def chain(self) -> tuple[TreeJoint, ...]:
+        """The joints that move the tool, from the ground outwards."""
+        way = self.scenario.mech.tree.way_in(self.scenario.tool)
+        return tuple(reversed([joint for joint in way if joint.pair is not None and joint.pair.kind.free]))
+
+    @property
+    def varied(self) -> tuple[TreeJoint, ...]:
+        """All joints: each moves by itself."""
+        return tuple(j for j in self.scenario.mech.tree.joints if j.pair is not None and j.pair.kind.free)
+
+    @property
+    def weight(self) -> float:
+        """Sum of the components of the weight of all bodies, as an absolute value, N."""
+        return abs(float(self.model.composites["weight"].sum()))
 
     def set_brakes(self, brakes: tuple[JointBrake, ...]) -> None:
         """Replace the parameters of the brakes, which stay on the same joints."""
@@ -376,6 +451,25 @@ class CompiledStop:
         # rounding may make a straight path shorter than its chord
         length = max(float(length), displacement)
         return StopSummary(outcome, last, times, travels, reaction, back, length, displacement, count)
+
+    def motion(self, q: Array) -> StopMotion:
+        """Return the motion of the last stop, which began at q (nq,)."""
+        return motion_of_pieces(q, self.pieces)
+
+    def closed(self, q: Array) -> Array | None:
+        """Return a pose q (nq,) itself: no joint follows others."""
+        return q
+
+    def toward(self, q: Array) -> Array:
+        """Return a pose q (nq,) itself: no joint follows others."""
+        return q
+
+    def rates(self, q: Array, speeds: Mapping[str, float]) -> Array:
+        """Return the rates (nv,) in which the named joints move, rad/s or m/s, and the others stand; q (nq,)."""
+        qd = np.zeros(len(self.model.rates))
+        for joint, speed in speeds.items():
+            qd[self.scenario.rate_of(joint)] = speed
+        return qd
 
     def to_limits(self) -> float:
         """Return the smallest distance to a joint limit during the last stop, rad or m."""

@@ -20,14 +20,15 @@ from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import MAX_SECONDS
-from mbplugin.stopping.batch import CompiledStop, CompiledStopper, StopSummary, require_compiled_stop
+from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop, StopSummary
+from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import make_scenario, tool_name
 from mbplugin.stopping.scenario.arm import with_rigid_rest
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
-from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes
-from mbplugin.stopping.table.extension import axes_that_stop, moving_chain, table_axes
+from mbplugin.stopping.scenario.scenario import assumed_brakes
+from mbplugin.stopping.table.extension import axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (
     default_tool,
     full_speeds,
@@ -38,6 +39,8 @@ from mbplugin.stopping.table.rated import (
 from mbplugin.stopping.table.run import AxisStops, ramps_by_joint, stopping_table
 from mbplugin.stopping.table.values import StoppingTable
 from mbplugin.stopping.worst_search import (
+    SAMPLES,
+    SAMPLES_OF_RUNS,
     Count,
     Objective,
     StopComputer,
@@ -133,7 +136,7 @@ def worst_stop(
     require_brakes: bool = False,
     limits: str = "stop",
     duration: float = 10.0,
-    samples: int = 2000,
+    samples: int | None = None,
     seed: int = 0,
     max_seconds: float = MAX_SECONDS,
     share: float = SHARE,
@@ -149,7 +152,7 @@ def worst_stop(
     Parameters
     ----------
     mech : path, PyBullet client, Scene or Mechanism
-        A tree of joints with one freedom each.
+        An arm that its brakes hold; joints may follow others through couplings and loops.
     q : mapping, optional
         Coordinates of joints that the search does not vary, rad and m; by default the scene's.
     axes : sequence of str, optional
@@ -174,8 +177,11 @@ def worst_stop(
         A stop that reaches a joint limit is counted but does not compete; or the limits do not end a stop.
     duration : float
         Longest time to rest, s.
-    samples, seed : int
-        Number of random stops at the start of each search, at least the population of its evolution; random seed.
+    samples : int, optional
+        Number of random stops at the start of each search, at least the population of its evolution; by default
+        2000, or 100 where joints are coupled or close loops: there a stop takes a thousand times as long.
+    seed : int
+        Random seed.
     max_seconds : float
         Time limit of the search, s; when it is reached, the worst stops so far are returned, with how much was done.
     share, confidence : float
@@ -186,7 +192,7 @@ def worst_stop(
     Raises
     ------
     BadUsage
-        The mechanism has loops, a joint has no brake, or the speed of an axis is unknown.
+        Brakes do not hold the arm, or the speed of an axis is unknown.
     BadNumber
         A number is out of range.
     """
@@ -209,21 +215,25 @@ def worst_stop(
     scenario = replace(scenario, limits=limits, duration=duration, taken=taken)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
-    require_compiled_stop(scenario)
+    # a rough computation is enough while searching
+    rough = (1e-6, 1e-8)
+    arm = arm_stops(scenario, *rough)
+    if samples is None:
+        samples = SAMPLES if isinstance(arm, CompiledStop) else SAMPLES_OF_RUNS
     _check(moving, payload_range, (torque_tolerance, delay_tolerance), failures, samples, seed)
     if category == 2 and (torque_tolerance or failures):
         raise BadUsage("tolerances of torques and failures need brakes", expected="category 0 or 1")
     speeds = numbers(speeds, rates_of(scenario.mech))
     decelerations = numbers(decelerations, accelerations_of(scenario.mech))
-    names = _axes(scenario, axes, speeds)
+    names = _axes(arm, axes, speeds)
     full = full_speeds(scenario.mech, names, speeds)
-    nominal = StopSpace(scenario, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
+    nominal = StopSpace(arm, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
     # a stop that comes closer to a limit might reach it when computed more accurately
-    computer = StopComputer(CompiledStopper(scenario), progress or (lambda count: None), _MARGIN)
+    computer = StopComputer(ArmStopper(arm), progress or (lambda count: None), _MARGIN)
     rng = np.random.default_rng(seed)
     table = stopping_table(
         mech,
-        axes=_axes_of_table(scenario, names, speeds),
+        axes=_axes_of_table(arm, names),
         payload=payload,
         speeds=full,
         categories=(min(category, 1),),
@@ -238,10 +248,10 @@ def worst_stop(
         points = worst_points(computer, space, objectives, _grid_points(space, grid), samples, rng, budget)
         searched += [(o, space, space.start(x)) for o, x in zip(objectives, points, strict=True)]
     # reported values are as accurate as those of estop
-    exact = StopComputer(CompiledStopper(scenario, scenario.rtol, scenario.atol), computer.count)
+    exact = StopComputer(ArmStopper(arm_stops(scenario, scenario.rtol, scenario.atol)), computer.count)
     scene = mech if isinstance(mech, Scene) else None
     alone = AxisStops(
-        CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol),
+        arm_stops(scenario, scenario.rtol, scenario.atol),
         ramps_by_joint(scenario, scene, decelerations),
         share,
         confidence,
@@ -310,13 +320,12 @@ def _check(
             )
 
 
-def _axes(
-    scenario: Scenario, axes: Sequence[str] | None, speeds: Mapping[str, float] | None
-) -> tuple[str, ...]:
+def _axes(arm: ArmStops, axes: Sequence[str] | None, speeds: Mapping[str, float] | None) -> tuple[str, ...]:
     """Return the axes that move: the stated ones, else all between ground and tool with a known full speed."""
+    scenario = arm.scenario
     if axes is not None:
-        return table_axes(scenario.mech, scenario.tool, axes)
-    chain = [joint.pair for joint in moving_chain(scenario.mech, scenario.tool) if joint.pair is not None]
+        return table_axes(scenario.mech, scenario.tool, axes, arm.chain)
+    chain = [joint.pair for joint in arm.chain if joint.pair is not None]
     limited = {pair.name for pair in chain if 0 < pair.freedoms[0].velocity < np.inf}
     known = tuple(pair.name for pair in chain if pair.name in limited or pair.name in (speeds or {}))
     if not known:
@@ -327,12 +336,10 @@ def _axes(
     return known
 
 
-def _axes_of_table(
-    scenario: Scenario, names: tuple[str, ...], speeds: Mapping[str, float] | None
-) -> tuple[str, ...]:
+def _axes_of_table(arm: ArmStops, names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the axes of the table for comparison, which determine its poses: by default the usual ones."""
-    usual = table_axes(scenario.mech, scenario.tool)
-    limited = all(0 < scenario.mech.pair_by_name[axis].freedoms[0].velocity < np.inf for axis in usual)
+    usual = table_axes(arm.scenario.mech, arm.scenario.tool, chain=arm.chain)
+    limited = all(0 < arm.scenario.mech.pair_by_name[axis].freedoms[0].velocity < np.inf for axis in usual)
     return usual if set(names) <= set(usual) and limited else names
 
 
@@ -414,7 +421,7 @@ class ValuesOf:
             start.share * space.rated.mass,
             self._factors(start.torque_factors),
             self._factors(start.delay_factors),
-            self._command(space, start, q, {name: rate for name, rate in qd.items() if rate}),
+            self._command(space, start, q, stated_rates(space.arm, start.qd)),
             *self._bounds(objective, space, start, stop, n),
         )
 
@@ -426,7 +433,7 @@ class ValuesOf:
         varied = bool((start.torque_factors != 1).any() or (start.delay_factors != 1).any())
         if self.alone is None or axis is None or varied:
             return None, None, None
-        self.alone.compiled.set_payloads(space.payloads(start))
+        self.alone.arm.set_payloads(space.payloads(start))
         bounds = self.alone.bounds(min(self.computer.scenario.category, 1), axis, start.q, start.qd, stop)
         if bounds is None:
             return None, None, None
@@ -520,7 +527,10 @@ def worst_stop_assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
     carried = f"{low:g} to {high:g} times {rated.mass:g} kg at {rated.body}"
     yield f"payload: {carried if rated.mass else 'none (no rated payload is stated)'}"
     yield speeds_sentence(scenario.mech, "full speed", space.speeds)
-    pairs = [joint.pair for joint in scenario.mech.tree.joints if joint.pair is not None]
+    if not isinstance(space.arm, CompiledStop):
+        yield from following(space.arm)
+        yield "each stop is a run of the integrator, and the search is a short one"
+    pairs = [joint.pair for joint in space.arm.varied if joint.pair is not None]
     fixed = [p.name for p in pairs if p.kind.free and coordinate_range(p)[0] >= coordinate_range(p)[1]]
     if fixed:
         yield f"without limits, and so in their places: {', '.join(fixed)}"

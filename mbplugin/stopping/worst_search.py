@@ -13,7 +13,7 @@ from mbplugin.model.enumerations import StopMeasure
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, is_turn
-from mbplugin.stopping.batch import CompiledStopper, StopSummary
+from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop, StopSummary
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.scenario.scenario import Scenario
 from mbplugin.stopping.table.rated import payload_share
@@ -21,6 +21,8 @@ from mbplugin.stopping.worst_stops import SearchBudget
 
 #: Population size, number of generations, range of mutation weights, crossover share (Storn and Price 1997).
 _POPULATION, _GENERATIONS = 30, 30
+#: Number of random stops, and of generations, where the compiled loop computes a stop, and where the integrator does.
+SAMPLES, SAMPLES_OF_RUNS, _GENERATIONS_OF_RUNS = 2000, 100, 4
 _WEIGHTS, _CROSSED = (0.4, 0.9), 0.8
 #: Steps of the pattern search, as fractions of the range of each quantity.
 _STEPS = (0.05, 0.02, 0.005, 0.001)
@@ -56,14 +58,14 @@ class StopComputer:
 
     Parameters
     ----------
-    stopper : CompiledStopper
+    stopper : ArmStopper
     count : callable
         Called with 1 for each stop.
     margin : float
         A stop that comes nearer than this to a joint limit counts as reaching it, rad and m.
     """
 
-    stopper: CompiledStopper
+    stopper: ArmStopper
     count: Count
     margin: float = 0.0
     outcomes: dict[StopOutcome, int] = field(default_factory=dict)
@@ -76,7 +78,7 @@ class StopComputer:
     def stop(self, space: StopSpace, start: StopStart) -> StopSummary:
         """Compute a stop and count its outcome."""
         found = self.stop_with(start.brakes(self.scenario.brakes), space, start)
-        if self.stopper.compiled.to_limits() < self.margin:
+        if self.stopper.arm.to_limits() < self.margin:
             found = replace(found, outcome="limit_hit")
         self.outcomes[found.outcome] = self.outcomes.get(found.outcome, 0) + 1
         return found
@@ -134,13 +136,16 @@ def worst_points(
         if budget.is_spent():
             found.append(X[order[0]])
             continue
-        x, best = _evolved(value, X[order], rng)
+        generations = _GENERATIONS if isinstance(space.arm, CompiledStop) else _GENERATIONS_OF_RUNS
+        x, best = _evolved(value, X[order], generations, rng)
         found.append(_refined(value, x, best))
         budget.end_search()
     return found
 
 
-def _evolved(value: Callable[[Array], float], X: Array, rng: np.random.Generator) -> tuple[Array, float]:
+def _evolved(
+    value: Callable[[Array], float], X: Array, generations: int, rng: np.random.Generator
+) -> tuple[Array, float]:
     """Return the best point (d,) of a differential evolution from a population X (k, d), and its value."""
     # imported here because it is slow to import, and other commands do not need it
     from scipy.optimize import differential_evolution
@@ -150,7 +155,7 @@ def _evolved(value: Callable[[Array], float], X: Array, rng: np.random.Generator
         [(0.0, 1.0)] * X.shape[1],
         strategy="currenttobest1bin",
         init=X,
-        maxiter=_GENERATIONS,
+        maxiter=generations,
         mutation=_WEIGHTS,
         recombination=_CROSSED,
         tol=0.0,
@@ -217,8 +222,8 @@ class StopSpace:
 
     Parameters
     ----------
-    scenario : Scenario
-        A scenario without payloads; its pose gives the coordinates that have no range.
+    arm : ArmStops
+        Its scenario has no payloads; its pose gives the coordinates that have no range.
     rated : Payload
     speeds : mapping of str to float
         Full speed of each axis that moves, rad/s or m/s.
@@ -230,7 +235,7 @@ class StopSpace:
         Smallest and largest share of the rated payload.
     """
 
-    scenario: Scenario
+    arm: ArmStops
     rated: Payload
     speeds: Mapping[str, float]
     axis: str | None
@@ -238,12 +243,17 @@ class StopSpace:
     delay_tolerance: float = 0.0
     payload_range: tuple[float, float] = (0.0, 1.0)
 
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario that all stops share."""
+        return self.arm.scenario
+
     @cached_property
     def _ranges(self) -> tuple[AnyArray, Array, Array]:
         """Indices into q (k,) of the varied coordinates, and their lower and upper ends."""
         where, ranges = [], []
-        for joint in self.scenario.mech.tree.joints:
-            if joint.pair is not None and joint.pair.kind.free:
+        for joint in self.arm.varied:
+            if joint.pair is not None:
                 low, high = coordinate_range(joint.pair)
                 if low < high:
                     where.append(joint.q.start)
@@ -276,17 +286,18 @@ class StopSpace:
         """Return the stop at a point x (d,) of the unit cube."""
         pose, rates, share, torques, delays = np.split(np.clip(x, 0.0, 1.0), np.cumsum(self._sizes)[:-1])
         s, (where, low, high) = self.scenario, self._ranges
-        q, qd = s.q.copy(), np.zeros(len(s.qd))
+        q, speeds = s.q.copy(), {}
         q[where] = low + pose * (high - low)
+        q = self.arm.toward(q)
         for axis, rate in zip(self._moving, 2.0 * rates - 1.0, strict=True):
             # a single axis moves at full speed in either sense
             size = rate if self.axis is None else (1.0 if rate >= 0.0 else -1.0)
-            qd[s.rate_of(axis)] = size * self.speeds[axis]
+            speeds[axis] = size * self.speeds[axis]
         least, most = self.payload_range
         n = len(s.brakes)
         return StopStart(
             q,
-            qd,
+            self.arm.rates(q, speeds),
             float(least + share[0] * (most - least)) if share.size else most,
             1.0 + self.torque_tolerance * (2.0 * torques - 1.0) if torques.size else np.ones(n),
             1.0 + self.delay_tolerance * (2.0 * delays - 1.0) if delays.size else np.ones(n),

@@ -16,7 +16,7 @@ import mbplugin as mb
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
 from mbplugin.model.spatial import Pose
 from mbplugin.report.text.stopping import estop_lines
-from mbplugin.stopping.batch import CompiledStopper
+from mbplugin.stopping.batch import ArmStopper, CompiledStop
 from mbplugin.stopping.outcome import StopReport
 
 SEED = 20261127
@@ -156,7 +156,7 @@ def test_the_compiled_stops_see_it_too(peak: tuple[Arm, float, float, Any]) -> N
     arm, _, most, _ = peak
     for factor in (0.99999, 1.00001):
         scenario = arm.stop(factor * most).scenario
-        stop = CompiledStopper(scenario).stop(scenario.q, scenario.qd, scenario.brakes, ())
+        stop = ArmStopper(CompiledStop(scenario)).stop(scenario.q, scenario.qd, scenario.brakes, ())
         assert (stop.travels[0] != 0.0) == (factor < 1.0)
 
 

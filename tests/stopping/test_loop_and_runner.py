@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import ImplausibleValue
-from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.spatial import Array, Pose
-from mbplugin.stopping.batch import CompiledStopper
+from mbplugin.stopping.batch import ArmStopper, CompiledStop
+from mbplugin.stopping.run import make_scenario
 
 SEED = 2
 #: Of the runner and of the loop: relative and absolute.
@@ -51,8 +53,29 @@ def joint(rng: np.random.Generator, k: int, stiff: bool) -> tuple[Pair, dict[str
     return pair, brake
 
 
-def stop_both_ways(number: int) -> tuple[Any, Any]:
-    """Return the report of a random stop of category 0 or 1, and the summary of the compiled loop."""
+def geared(mech: Mechanism, rng: np.random.Generator) -> tuple[Mechanism, dict[str, float]]:
+    """Return the tree with a flywheel on the ground geared to each joint, and the same inertia as armatures."""
+    none, unit = np.zeros(3), np.eye(3)
+    bodies, pairs, couplings, armature = [], [], [], {}
+    for pair in mech.pairs:
+        ratio, inertia = rng.uniform(1, 12) * rng.choice([-1, 1]), rng.uniform(1e-4, 1e-2)
+        wheel, axle = f"wheel of {pair.name}", f"axle of {pair.name}"
+        bodies.append(Body(wheel, 0.3, none, inertia * unit))
+        pairs.append(Pair(axle, "revolute", WORLD, wheel, Pose(rotation(rng), none), Pose(unit, none)))
+        terms = Term(axle, pairs[-1].kind.free[0], 1.0), Term(pair.name, pair.kind.free[0], -ratio)
+        couplings.append(Coupling(f"gear of {pair.name}", "gear", terms))
+        armature[pair.name] = inertia * ratio**2
+    changed = replace(
+        mech, bodies=(*mech.bodies, *bodies), pairs=(*mech.pairs, *pairs), couplings=tuple(couplings)
+    )
+    return changed, armature
+
+
+def stop_both_ways(number: int, gears: bool) -> tuple[Any, Any]:
+    """Return the report of a random stop of category 0 or 1, and the summary of the compiled loop.
+
+    With ``gears`` the runner's joints drive flywheels through couplings, which the loop has as armatures.
+    """
     rng = np.random.default_rng((SEED, number))
     count, stiff = int(rng.integers(1, 5)), bool(rng.random() < 0.2)
     made = [joint(rng, k, stiff) for k in range(count)]
@@ -67,28 +90,20 @@ def stop_both_ways(number: int) -> tuple[Any, Any]:
     category = int(rng.random() < 0.3)
     ramps = {f"j{k}": rng.uniform(2, 20) for k in range(count)}
     how: dict[str, Any] = {"decelerations": ramps} if category else {}
+    how |= {"category": category, "brakes": [brake for _, brake in made]}
     rtol, atol = TOLERANCES
-    report = mb.estop(
-        mech,
-        q,
-        qd,
-        category=category,
-        brakes=[brake for _, brake in made],
-        rtol=rtol,
-        atol=atol,
-        duration=3.0,
-        **how,
-    )
-    scenario = report.scenario
-    stopper = CompiledStopper(scenario, *TOLERANCES)
+    whole, armature = geared(mech, rng) if gears else (mech, {})
+    report = mb.estop(whole, q, qd, rtol=rtol, atol=atol, duration=3.0, **how)
+    scenario = replace(make_scenario(mech, q, qd, armature=armature, **how), duration=3.0)
+    stopper = ArmStopper(CompiledStop(scenario, *TOLERANCES))
     return report, stopper.stop(scenario.q, scenario.qd, scenario.brakes, ())
 
 
-def compare(numbers: range) -> None:
+def compare(numbers: range, gears: bool = False) -> None:
     """Compare random stops: outcome, travels, and the time to rest."""
     for number in numbers:
-        report, summary = stop_both_ways(number)
-        travels = np.array([joint.travel for joint in report.joints])
+        report, summary = stop_both_ways(number, gears)
+        travels = np.array([joint.travel for joint in report.joints if not joint.name.startswith("axle")])
         assert summary.outcome == report.outcome, number
         assert np.abs(summary.travels - travels).max() < 1e-9, number
         if report.outcome == "stopped" and not _creeps(report):
@@ -107,6 +122,11 @@ def test_random_stops_are_the_same_in_the_loop_and_in_the_runner() -> None:
     compare(range(80))
 
 
+@pytest.mark.filterwarnings("ignore", category=ImplausibleValue)
+def test_random_stops_with_couplings_are_the_same_in_the_loop_and_in_the_runner() -> None:
+    compare(range(40), gears=True)
+
+
 @pytest.mark.long
 @pytest.mark.no_invariants(
     "drives that lead all joints leave steps long, in which their work is known to some 1e-5 of it"
@@ -114,6 +134,7 @@ def test_random_stops_are_the_same_in_the_loop_and_in_the_runner() -> None:
 @pytest.mark.filterwarnings("ignore", category=ImplausibleValue)
 def test_many_random_stops_are_the_same_in_the_loop_and_in_the_runner() -> None:
     compare(range(80, 2000))
+    compare(range(40, 700), gears=True)
 
 
 def test_a_joint_that_rests_at_the_signal_has_no_ramp_to_begin() -> None:

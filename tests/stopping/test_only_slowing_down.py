@@ -14,7 +14,7 @@ from command_line import call
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.spatial import Pose
-from mbplugin.stopping.batch import CompiledStop, CompiledStopper
+from mbplugin.stopping.batch import ArmStopper, CompiledStop
 
 INERTIA = 0.155
 MOTOR = {"joint": "j0", "torque": 0.0, "short_circuit": 0.5, "short_circuit_rate": 2.0, "delay": 0.1}
@@ -45,7 +45,7 @@ def test_a_motor_alone_never_brings_a_joint_to_rest() -> None:
     assert f"0.01 from {slowing_time(0.01):.4g} s on" in stop.notes[-1]
     assert stop.verdict == "never at rest (j0 only slows down)"
     scenario = stop.scenario
-    fast = CompiledStopper(scenario).stop(scenario.q, scenario.qd, scenario.brakes, ())
+    fast = ArmStopper(CompiledStop(scenario)).stop(scenario.q, scenario.qd, scenario.brakes, ())
     assert (fast.outcome, fast.time) == ("not_stopped", stop.time)
 
 
@@ -94,7 +94,7 @@ def test_the_compiled_loop_does_not_take_it_for_rest_either() -> None:
     ]
     begun = mb.estop(wheels(2), qd={"j0": 3.0, "j1": 1.0}, brakes=brakes, duration=0.01)
     scenario = replace(begun.scenario, duration=10.0)
-    fast = CompiledStopper(scenario, 1e-11, 1e-13).stop(scenario.q, scenario.qd, scenario.brakes, ())
+    fast = ArmStopper(CompiledStop(scenario, 1e-11, 1e-13)).stop(scenario.q, scenario.qd, scenario.brakes, ())
     assert (fast.outcome, fast.time) == ("not_stopped", 10.0)
     assert fast.travels[1] == pytest.approx(INERTIA / 8.0, rel=1e-6)
 
@@ -118,7 +118,7 @@ def test_a_dry_brake_and_damping_stop_as_the_closed_form_says(damping: float) ->
     brake = {"joint": "j0", "torque": torque, "viscous": damping, "delay": 0.0}
     stop = mb.estop(wheels(1), qd={"j0": rate}, brakes=[brake], rtol=1e-11, atol=1e-13)
     scenario = stop.scenario
-    fast = CompiledStopper(scenario, 1e-11, 1e-13).stop(scenario.q, scenario.qd, scenario.brakes, ())
+    fast = ArmStopper(CompiledStop(scenario, 1e-11, 1e-13)).stop(scenario.q, scenario.qd, scenario.brakes, ())
     time = INERTIA / damping * log1p(damping * rate / torque)
     travel = INERTIA * rate / damping - torque / damping * time
     assert (stop.outcome, fast.outcome) == ("stopped", "stopped")
@@ -170,14 +170,14 @@ def test_a_stiff_stop_is_that_of_the_runner(viscous: float) -> None:
     ]
     stop = mb.estop(mech, qd={"j1": 2.0}, brakes=brakes, duration=1.6)
     scenario = stop.scenario
-    stopper = CompiledStopper(scenario)
+    stopper = ArmStopper(CompiledStop(scenario))
     fast = stopper.stop(scenario.q, scenario.qd, scenario.brakes, ())
     # as one body, about its axis: the tip adds little
     whole = 5.0 * 0.25 + 0.1 + 0.1 * 1.02**2 + 5e-5
     assert fast.times[0] == pytest.approx(whole * 2.0 / 2.0, rel=1e-2)
     assert fast.travels == pytest.approx([joint.travel for joint in stop.joints], rel=1e-6)
     assert fast.tool_distance == pytest.approx(stop.tool.distance, rel=1e-6)
-    lengths = stopper.compiled.pieces[:, 0, 0]
+    lengths = stopper.arm.pieces[:, 0, 0]
     assert lengths.sum() == pytest.approx(1.6)
     if fast.evaluations == 0:
         # the runner's; a fit does not wait for it, and takes the joint for moving on

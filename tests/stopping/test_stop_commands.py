@@ -66,10 +66,6 @@ OTHER = WHEEL.replace("wheel", "disc").replace("axle", "hub").replace('"world"',
 @pytest.mark.parametrize(
     ("tables", "why"),
     [
-        (
-            OTHER + '[[coupling]]\nname = "jaws"\ntype = "mimic"\njoint = "hub"\nof = "axle"\n',
-            "'jaws' couples the joints hub, axle",
-        ),
         (OTHER.partition("[[brake]]")[0], "'hub' has no brake"),
         ('[[lock]]\njoint = "axle"\n', "'axle' is locked"),
     ],
@@ -78,11 +74,13 @@ OTHER = WHEEL.replace("wheel", "disc").replace("axle", "hub").replace('"world"',
 def test_a_robot_without_a_table_is_told_which_joint_is_the_reason(
     command: str, tables: str, why: str, tmp_path: Path
 ) -> None:
-    """A gripper whose fingers follow each other is on many arms."""
     scene = tmp_path / "wheel.scene.toml"
     scene.write_text(WHEEL + tables, encoding="utf-8")
     outcome = call(command, str(scene))
-    assert outcome.code == 2 and f"and have brakes; 'wheel': {why}; use estop for single stops" in outcome.err
+    assert (
+        outcome.code == 2
+        and f"need arms that their brakes hold; 'wheel': {why}; use estop for single stops" in outcome.err
+    )
 
 
 @pytest.mark.parametrize(

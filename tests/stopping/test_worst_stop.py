@@ -20,7 +20,7 @@ from mbplugin.model.brakes import read_brakes
 from mbplugin.model.mechanism import Freedom
 from mbplugin.report.text.stopping import worst_cells
 from mbplugin.stopping import worst_search as search
-from mbplugin.stopping.batch import CompiledStop, CompiledStopper
+from mbplugin.stopping.batch import ArmStopper, CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.table.run import stopping_table
 from mbplugin.stopping.worst import _stated, with_worst_stops, worst_stop
@@ -298,13 +298,13 @@ def test_the_search_finds_what_a_hundred_thousand_stops_find(robot: str) -> None
     payload = 5.0 if robot == "arm_6r" else 7.0
     scenario = make_scenario(scene)
     space_of = worst_stop(scene, payload=payload)
-    computer = StopComputer(CompiledStopper(scenario), lambda count: None, 1e-4)
+    computer = StopComputer(ArmStopper(CompiledStop(scenario)), lambda count: None, 1e-4)
     speeds = {axis: scenario.mech.pair_by_name[axis].freedoms[0].velocity for axis in space_of.axes}
     from mbplugin.stopping.table.rated import rated_payload
 
     rng, rated = np.random.default_rng(7), rated_payload(scenario, payload)
     for axis in space_of.axes[:3]:
-        space = StopSpace(scenario, rated, speeds, axis)
+        space = StopSpace(CompiledStop(scenario), rated, speeds, axis)
         stops = [computer.stop(space, space.start(x)) for x in rng.random((33_334, space.dimension))]
         for measure in ("time", "travel", "tool_distance"):
             objective = Objective(axis, measure)  # type: ignore[arg-type]

@@ -87,7 +87,13 @@ FailureOption = Annotated[
         help="Compute the worst stops again with each brake failing in this way; repeatable.",
     ),
 ]
-Samples = Annotated[int, typer.Option(metavar="N", help="Random stops with which each search begins.")]
+Samples = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="Random stops with which each search begins; by default 2000, with loops or couplings 100.",
+    ),
+]
 Seed = Annotated[int, typer.Option(metavar="S", help="Seed of the search.")]
 MaxSeconds = Annotated[
     float,
@@ -147,7 +153,7 @@ def worst_stop_command(
     tool: ToolOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
-    samples: Samples = 2000,
+    samples: Samples = None,
     seed: Seed = 0,
     bound: BoundOption = None,
     max_seconds: MaxSeconds = MAX_SECONDS,

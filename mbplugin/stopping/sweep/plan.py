@@ -36,11 +36,11 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import interrupts_held, isolated_starts
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.batch import CompiledStopper, StopSummary, summary_of, supports_compiled_stop
+from mbplugin.stopping.batch import ArmStopper, CompiledStop, StopSummary, summary_of, supports_compiled_stop
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario.scenario import Scenario
-from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces, motion_of_trajectory
+from mbplugin.stopping.zones.zone import StopMotion, motion_of_trajectory
 
 #: Version of the part files. Increase it when columns or their meanings change, so that old folders count as other
 #: sweeps.
@@ -291,11 +291,11 @@ def stopper_of(scenario: Scenario) -> Stopper:
     return _Compiled(scenario) if supports_compiled_stop(scenario) else _General(scenario)
 
 
-class _Compiled(CompiledStopper):
+class _Compiled(ArmStopper):
     """Computes stops of an arm whose joints each have one freedom and a brake."""
 
     def __init__(self, scenario: Scenario) -> None:
-        super().__init__(scenario)
+        super().__init__(CompiledStop(scenario))
         self._start = scenario.q
 
     def stop(
@@ -306,7 +306,7 @@ class _Compiled(CompiledStopper):
         return super().stop(q, qd, brakes, payloads)
 
     def motion(self) -> StopMotion:
-        return motion_of_pieces(self._start, self.compiled.pieces)
+        return self.arm.motion(self._start)
 
 
 class _General:

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward, home, joint_axes
+from mbplugin.model.mechanism.kinematics import BodyPoses, follows, forward, home, joint_axes
 from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
-from mbplugin.model.spatial import Array, is_turn, skew
+from mbplugin.model.spatial import AnyArray, Array, is_turn, skew
 from mbplugin.phrases import names_of
-from mbplugin.stopping.batch import CompiledStop
+from mbplugin.stopping.batch import ArmStops, CompiledStop
 
 #: Number of angles tried for the axis that moves.
 _TRIED = 72
@@ -31,6 +31,9 @@ _EQUAL = 1e-9
 #: Most corners of the range that are tried; distance below which poses count as the same, rad and m.
 _CORNERS, _ONE = 32, 0.3
 _COUNT = 3
+#: For arms with loops or couplings: random initial poses, sweeps over their joints, values per joint in the first
+#: sweep; extremes that differ by less than this share are equal.
+_COUPLED_STARTS, _COUPLED_SWEEPS, _COUPLED_TRIED, _COUPLED_EQUAL = 5, 9, 13, 1e-6
 #: An axis is a roll axis if the sine of its angle with the next part of the arm is below this.
 _ALONG = 0.2
 #: Joints nearer to each other than this share of the reach count as coincident.
@@ -61,9 +64,9 @@ class ExtensionPose:
 class ExtensionPoses:
     """Computes the extension poses of one robot."""
 
-    def __init__(self, compiled: CompiledStop, axes: tuple[str, ...]) -> None:
-        self._machine, self._mech = compiled, compiled.scenario.mech
-        self._chain = moving_chain(self._mech, compiled.scenario.tool)
+    def __init__(self, arm: ArmStops, axes: tuple[str, ...]) -> None:
+        self._arm, self._mech = arm, arm.scenario.mech
+        self._chain = arm.chain
         self._names = [joint.pair.name for joint in self._chain if joint.pair is not None]
         self._axes = axes
         self._stretched = {axis: self._stretch(axis) for axis in axes}
@@ -88,13 +91,23 @@ class ExtensionPoses:
         reach = self._reach(axis, q)
         return float(reach.distances(reach.q[None])[0])
 
-    def _reach(self, axis: str, q: Array) -> Reach:
+    def _reach(self, axis: str, q: Array) -> Reach | CoupledReach:
         """Return the tool's reach from an axis, as located at a pose q (nq,)."""
         first = self._names.index(axis)
         poses, beyond = forward(self._mech, q), self._chain[first + 1 :]
         S, point = joint_axes(self._mech, self._chain[first], poses)
-        places = [joint_axes(self._mech, joint, poses) for joint in beyond]
         ranges = np.array([_range(joint, _STANDING) for joint in beyond]).reshape(-1, 2)
+        if not isinstance(self._arm, CompiledStop):
+            return CoupledReach(
+                self._arm,
+                S[3:, 0],
+                point,
+                q,
+                np.array(self._coordinates(axis), dtype=int),
+                ranges[:, 0],
+                ranges[:, 1],
+            )
+        places = [joint_axes(self._mech, joint, poses) for joint in beyond]
         return Reach(
             S[3:, 0],
             point,
@@ -103,7 +116,7 @@ class ExtensionPoses:
             q[self._coordinates(axis)],
             ranges[:, 0],
             ranges[:, 1],
-            self._machine.tool_at(q),
+            self._arm.tool_at(q),
         )
 
     def _coordinates(self, axis: str) -> list[int]:
@@ -116,15 +129,15 @@ class ExtensionPoses:
         leading = [a for a in self._axes[:2] if a != axis and self._names.index(a) < first]
         q = self._stretch(leading[-1]) if leading else self._middle()
         q[self._coordinates(axis)] = self._reach(axis, q).extreme()
-        return self._hardest(axis, q)[0]
+        return self._hardest(axis, self._arm.toward(q))[0]
 
     def _middle(self) -> Array:
         """Return the pose (nq,) nearest to zero that keeps a distance from all limits, rad and m."""
-        q = np.array(self._machine.scenario.q)
+        q = np.array(self._arm.scenario.q)
         for joint in self._chain:
             low, high = _range(joint, _MOVING)
             q[joint.q.start] = min(max(0.0, low), high)
-        return q
+        return self._arm.toward(q)
 
     def _drawn_in(self, axis: str, q: Array, wanted: float) -> Array:
         """Return the stretched pose q (nq,), retracted just enough to bring the tool to the distance ``wanted``, m.
@@ -144,12 +157,12 @@ class ExtensionPoses:
         out = q.copy()
         if found is not None:
             out[own[bent]] = found
-            return np.asarray(out)
+            return self._arm.toward(out)
         way = reach.extreme(-1.0) - reach.q
         found = _crossing(lambda t: reach.distances(reach.q + np.outer(t, way)) - wanted, (0.0, 1.0), 0.0)
         # without a crossing, the nearest pose is the best possible
         out[own] = reach.q + (1.0 if found is None else found) * way
-        return np.asarray(out)
+        return self._arm.toward(out)
 
     def _rounded(self, q: Array) -> Array:
         """Return a pose q (nq,) rounded to be easy to read and type, unless rounding violates limits."""
@@ -158,7 +171,7 @@ class ExtensionPoses:
             i, (low, high) = joint.q.start, _range(joint, _STANDING)
             value = round(float(q[i]), _DECIMALS)
             q[i] = value if low <= value <= high else q[i]
-        return q
+        return self._arm.toward(q)
 
     def _hardest(self, axis: str, q: Array) -> tuple[Array, float]:
         """Return the pose q (nq,) with the axis turned to its largest gravity load, and the sense of that load."""
@@ -169,16 +182,21 @@ class ExtensionPoses:
             ahead, behind = q.copy(), q.copy()
             ahead[i] += 1e-4
             behind[i] -= 1e-4
-            return (self._machine.potential(behind) - self._machine.potential(ahead)) / 2e-4
+            return (self._potential(behind) - self._potential(ahead)) / 2e-4
 
-        q = q.copy()
-        weight = abs(float(self._machine.model.composites["weight"].sum(axis=0) @ np.ones(3)))
+        q, weight = q.copy(), self._arm.weight
         if joint.pair is not None and is_turn(joint.pair.kind.free[0]):
             before = q[i]
             self._best(joint, q, lambda q: abs(pull(q)))
             if abs(pull(q)) < 1e-6 * max(weight, 1e-9):
                 q[i] = before
+        q = self._arm.toward(q)
         return q, (1.0 if pull(q) >= -1e-9 else -1.0)
+
+    def _potential(self, q: Array) -> float:
+        """Return the potential energy, J, at a pose q (nq,) after its loops are closed; NaN if they cannot."""
+        there = self._arm.closed(q)
+        return np.nan if there is None else self._arm.potential(there)
 
     def _best(self, joint: TreeJoint, q: Array, value: Callable[[Array], float]) -> None:
         """Set one joint of q (nq,) in place to the value that maximises a function of the pose."""
@@ -189,7 +207,8 @@ class ExtensionPoses:
         for candidate in candidates:
             q[i] = candidate
             values.append(value(q))
-        # among equal values, the one nearest to zero
+        # among equal values, the one nearest to zero; poses beside that no loop reaches do not count
+        values = [v if np.isfinite(v) else -np.inf for v in values]
         best = max(values)
         near = [c for c, v in zip(candidates, values, strict=True) if v >= best - 1e-9 * max(abs(best), 1.0)]
         q[i] = min(near, key=abs)
@@ -383,6 +402,84 @@ class Reach:
         return J @ e, J @ self._across @ J.T + second
 
 
+@dataclass(frozen=True, eq=False)
+class CoupledReach:
+    """A tool, an axis, and the independent joints between them, whose loops are closed for every pose.
+
+    Parameters
+    ----------
+    axis, point : (3,) array
+        Direction of the axis, zero for a prismatic joint, and a point on it, m, world.
+    pose : (nq,) array
+        The pose of the other joints.
+    places : (k,) array
+        Indices in q of the joints beyond the axis.
+    low, high : (k,) array
+        Their ranges, rad and m.
+    """
+
+    arm: ArmStops
+    axis: Array
+    point: Array
+    pose: Array
+    places: AnyArray
+    low: Array
+    high: Array
+
+    @property
+    def q(self) -> Array:
+        """Coordinates (k,) of the joints beyond the axis at the pose, rad and m."""
+        return np.asarray(self.pose[self.places])
+
+    def distances(self, Q: Array) -> Array:
+        """Return the distances (n,) of the tool from the axis at poses Q (n, k), m; NaN where no loop closes."""
+        return np.array([self._distance(q) for q in Q])
+
+    def extreme(self, sign: float = 1.0) -> Array:
+        """Return the pose (k,) in which the tool is farthest from the axis, or nearest to it for sign −1.
+
+        Each joint in turn takes the best value over its range, and then the best of the values around it.
+        """
+        if not len(self.places):
+            return self.q
+        rng = np.random.default_rng(0)
+        starts = [self.q, *(self.low + rng.random((_COUPLED_STARTS, len(self.low))) * (self.high - self.low))]
+        ends = [end for start in starts if (end := self._climbed(start, sign)) is not None]
+        if not ends:
+            return self.q
+        best = max(value for value, _ in ends)
+        equal = [q for value, q in ends if value >= best - _COUPLED_EQUAL * max(abs(best), 1.0)]
+        return min(equal, key=lambda q: float(np.abs(q).sum()))
+
+    def _climbed(self, q: Array, sign: float) -> tuple[float, Array] | None:
+        """Return the best value from a pose q (k,), and its pose; None if no loop closes on the way."""
+        q, best = q.copy(), -np.inf
+        for sweep in range(_COUPLED_SWEEPS):
+            for j in reversed(range(len(q))):
+                ends = (self.low[j], self.high[j])
+                width = (ends[1] - ends[0]) / (_COUPLED_TRIED - 1) / 3.0**sweep
+                around = q[j] + width * np.arange(-2, 3)
+                tried = np.linspace(*ends, _COUPLED_TRIED) if sweep == 0 else np.clip(around, *ends)
+                for value in tried:
+                    trial = q.copy()
+                    trial[j] = value
+                    found = sign * self._distance(trial)
+                    # rounding decides nothing
+                    if found > best + 1e-12:
+                        best, q = found, trial
+        return (best, q) if np.isfinite(best) else None
+
+    def _distance(self, q: Array) -> float:
+        """Return the distance of the tool from the axis at a pose q (k,), m; NaN if no loop closes."""
+        pose = self.pose.copy()
+        pose[self.places] = q
+        there = self.arm.closed(pose)
+        if there is None:
+            return np.nan
+        way = self.arm.tool_at(there) - self.point
+        return float(np.linalg.norm(way - (way @ self.axis) * self.axis))
+
+
 def _basis(angle: Array) -> Array:
     """Return 1, cos q, sin q and q, (n, 4), of values angle (n,), rad or m."""
     return np.stack((np.ones_like(angle), np.cos(angle), np.sin(angle), angle), axis=1)
@@ -405,8 +502,19 @@ def axes_that_stop(mech: Mechanism, tool: str, names: Sequence[str] | None = Non
         return ()
 
 
-def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -> tuple[str, ...]:
+def table_axes(
+    mech: Mechanism,
+    tool: str,
+    names: Sequence[str] | None = None,
+    chain: tuple[TreeJoint, ...] | None = None,
+) -> tuple[str, ...]:
     """Return the joints of a stopping table: given ones, or the first three that are not roll axes.
+
+    Parameters
+    ----------
+    chain : tuple of TreeJoint, optional
+        The independent joints that move the tool; by default those between the ground and the tool that do not
+        follow others.
 
     Raises
     ------
@@ -415,7 +523,8 @@ def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -
     BadUsage
         No joint moves the tool, no axis is named, or an axis is named twice.
     """
-    chain = moving_chain(mech, tool)
+    if chain is None:
+        chain = tuple(j for j in moving_chain(mech, tool) if j.pair is not None and not follows(mech, j.pair))
     known = [joint.pair.name for joint in chain if joint.pair is not None]
     if not known:
         raise BadUsage(f"no joint moves the tool {tool!r}", remedy="name another tool")
@@ -428,7 +537,7 @@ def table_axes(mech: Mechanism, tool: str, names: Sequence[str] | None = None) -
         for name in names:
             if name not in known:
                 raise UnknownName(
-                    f"the axis {name!r} is no joint between the ground and {tool!r}",
+                    f"the axis {name!r} is no joint that moves {tool!r} by itself",
                     remedy=suggestion(name, known),
                 )
         if len(set(names)) < len(names):

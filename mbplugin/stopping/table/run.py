@@ -31,13 +31,14 @@ from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource, Source
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
-from mbplugin.stopping.batch import CompiledStop, StopSummary, require_compiled_stop
+from mbplugin.stopping.batch import ArmStops, StopSummary
 from mbplugin.stopping.calibration.bounds import StopBounds, bounds_of, no_bounds
 from mbplugin.stopping.calibration.fit import Bench, braked
 from mbplugin.stopping.calibration.intervals import known
 from mbplugin.stopping.calibration.measured import measurements_of, read_measured, require_consistent
 from mbplugin.stopping.calibration.measurement import Measurement
 from mbplugin.stopping.calibration.values import MeasuredRow, MeasuredStops, not_determined
+from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.run import make_scenario, tool_name
 from mbplugin.stopping.scenario.arm import with_rigid_rest
@@ -60,7 +61,7 @@ from mbplugin.stopping.table.rated import (
     stop_command,
 )
 from mbplugin.stopping.table.values import COLUMNS, MOVES, Evidence, RowCase, RowStop, StoppingTable
-from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces
+from mbplugin.stopping.zones.zone import StopMotion
 
 #: Number of axes before the one that bends the arm.
 _BENT = 2
@@ -101,7 +102,7 @@ def stopping_table(
     Parameters
     ----------
     mech : path, PyBullet client, Scene or Mechanism
-        A tree of joints with one freedom each.
+        An arm that its brakes hold; joints may follow others through couplings and loops.
     q : mapping, optional
         Coordinates of joints that the rows do not set, rad and m; by default the scene's.
     axes : sequence of str, optional
@@ -130,7 +131,7 @@ def stopping_table(
     Raises
     ------
     BadUsage
-        The mechanism has loops, the speed of an axis is unknown, or an axis has no brake or no deceleration.
+        Brakes do not hold the arm, the speed of an axis is unknown, or an axis has no brake or no deceleration.
     BadNumber
         A share of the grid is no whole percent, or ``share`` or ``confidence`` is not between 0 and 1.
     """
@@ -147,21 +148,20 @@ def stopping_table(
     scenario = replace(scenario, taken=(*rigid, *scenario.taken))
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
-    require_compiled_stop(scenario)
+    # as accurate as estop: a table has few rows
+    arm = arm_stops(scenario, scenario.rtol, scenario.atol)
     if not categories or not set(categories) <= {0, 1}:
         raise BadUsage(f"categories {tuple(categories)} were requested", expected="0, 1 or both")
-    names = table_axes(scenario.mech, scenario.tool, axes)
+    names = table_axes(scenario.mech, scenario.tool, axes, arm.chain)
     choice = scenario.tool_choice.over_poses(scenario.mech, scenario.q, [(name,) for name in names])
     ramps = ramps_by_joint(scenario, scene, numbers(decelerations, accelerations_of(scenario.mech)))
     stated, joints = ramps_by_joint(scenario, scene, None), [brake.joint for brake in scenario.brakes]
     rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
     command = stop_command(scene, scenario, brakes, rampless, payload == 0.0)
-    # as accurate as estop: a table has few rows
-    compiled = CompiledStop(scenario, rtol=scenario.rtol, atol=scenario.atol)
     speeds = numbers(speeds, rates_of(scenario.mech))
     full = full_speeds(scenario.mech, names, speeds)
     bound = (share, confidence)
-    stops = TableStops(compiled, names, rated, full, points, ramps, payload is None, command, bound, budget)
+    stops = TableStops(arm, names, rated, full, points, ramps, payload is None, command, bound, budget)
     beside = None
     # before the rows, because the file may be invalid
     if measured is not None:
@@ -169,7 +169,7 @@ def stopping_table(
             mech,
             measured,
             stops,
-            compiled,
+            arm,
             payload=payload,
             speeds=speeds,
             tool=tool,
@@ -268,6 +268,7 @@ def _assumptions(
         *stated_ramps(scenario.mech, ramps, led),
         *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in shown)),
         *stops.assumed,
+        *following(stops.arm),
     )
 
 
@@ -279,7 +280,7 @@ class AxisStops:
 
     Parameters
     ----------
-    compiled : CompiledStop
+    arm : ArmStops
         The robot with its current payloads.
     ramps : mapping of str to Ramp
         Stated ramps by joint.
@@ -291,14 +292,14 @@ class AxisStops:
 
     def __init__(
         self,
-        compiled: CompiledStop,
+        arm: ArmStops,
         ramps: Mapping[str, Ramp],
         share: float = SHARE,
         confidence: float = CONFIDENCE,
         budget: tuple[float, float] = (math.inf, math.inf),
     ) -> None:
         self._end, self._max_seconds = budget
-        self.compiled, self.ramps, self.share, self.confidence = compiled, ramps, share, confidence
+        self.arm, self.ramps, self.share, self.confidence = arm, ramps, share, confidence
         self.assumed: list[str] = []
         self.ramps_of_effort: list[str] = []
 
@@ -316,20 +317,20 @@ class AxisStops:
                 expected="a table of fewer stops, or brakes of a lower viscous torque",
                 remedy="allow more (--max-seconds, max_seconds=), or ask for fewer rows (--grid, grid=)",
             )
-        brakes = self.compiled.scenario.brakes
+        brakes = self.arm.scenario.brakes
         if category == 0:
             reactions = {brake.joint: brake.engagement_time for brake in brakes}
-            return self.compiled.stop(q, qd), reactions, None
-        speed = abs(float(qd[self.compiled.scenario.rate_of(axis)]))
+            return self.arm.stop(q, qd), reactions, None
+        speed = abs(float(qd[self.arm.scenario.rate_of(axis)]))
         deceleration = self._deceleration(axis, q, speed)
         reactions = {brake.joint: brake.delay for brake in with_reactions(brakes, self.ramps.values())}
         delays = np.array([reactions[brake.joint] for brake in brakes])
         decelerations = np.full(len(brakes), deceleration)
-        return self.compiled.controlled_stop(q, qd, decelerations, delays), reactions, deceleration
+        return self.arm.controlled_stop(q, qd, decelerations, delays), reactions, deceleration
 
     def bounds(self, category: int, axis: str, q: Array, qd: Array, own: StopSummary) -> StopBounds | None:
         """Return the bounds of a stop from q (nq,) and qd (nv,); None without a calibration, or without rest."""
-        brakes = self.compiled.scenario.brakes
+        brakes = self.arm.scenario.brakes
         n = [brake.joint for brake in brakes].index(axis)
         stated = stated_brake(brakes[n]) if category == 0 else self.ramps.get(axis)
         if stated is None or stated.uncertainty is None or own.outcome != "stopped":
@@ -342,20 +343,20 @@ class AxisStops:
 
         if category == 0 and any(abs(own.travels[k]) > MOVES for k in range(len(brakes)) if k != n):
             return no_bounds("another joint slips, and the measured stops are fitted as if the others stand")
-        speed = abs(float(qd[self.compiled.scenario.rate_of(axis)]))
+        speed = abs(float(qd[self.arm.scenario.rate_of(axis)]))
         return bounds_of(stated, speed, predict, self.share, self.confidence)
 
     def _with(self, stated: Brake | Ramp, n: int, q: Array, qd: Array) -> StopSummary:
         """Return the stop from q (nq,) and qd (nv,) with another brake or ramp of joint n."""
         if isinstance(stated, Brake):
-            brakes = self.compiled.scenario.brakes
+            brakes = self.arm.scenario.brakes
             others = list(brakes)
             others[n] = braked(brakes[n], stated)
-            self.compiled.set_brakes(tuple(others))
+            self.arm.set_brakes(tuple(others))
             try:
                 return self.stop(0, stated.joint, q, qd)
             finally:
-                self.compiled.set_brakes(brakes)
+                self.arm.set_brakes(brakes)
         ramps = self.ramps
         self.ramps = {**ramps, stated.joint: stated}
         try:
@@ -367,8 +368,8 @@ class AxisStops:
         """Return the deceleration of an axis at a pose q (nq,), rad/s² or m/s²; note it if it is assumed."""
         if axis in self.ramps:
             return self.ramps[axis].deceleration_from(speed)
-        compiled = self.compiled
-        found = assumed_deceleration(compiled.scenario.mech, axis, lambda: compiled.inertias(q))
+        arm = self.arm
+        found = assumed_deceleration(arm.scenario.mech, axis, lambda: arm.inertias(q))
         assumption = f"{axis}: category 1 decelerates with {found.source}"
         if assumption not in self.assumed:
             self.assumed.append(assumption)
@@ -382,7 +383,7 @@ class TableStops(AxisStops):
 
     def __init__(
         self,
-        compiled: CompiledStop,
+        arm: ArmStops,
         axes: tuple[str, ...],
         rated: Payload,
         speeds: Mapping[str, float],
@@ -393,11 +394,11 @@ class TableStops(AxisStops):
         bound: tuple[float, float],
         budget: tuple[float, float],
     ) -> None:
-        super().__init__(compiled, ramps, *bound, budget)
+        super().__init__(arm, ramps, *bound, budget)
         self.axes, self.rated, self.speeds = axes, rated, speeds
         self.grid, self.of_scene, self.command = grid, of_scene, command
-        compiled.set_payloads(payload_share(rated, 1.0))
-        self._poser = ExtensionPoses(compiled, axes)
+        arm.set_payloads(payload_share(rated, 1.0))
+        self._poser = ExtensionPoses(arm, axes)
         # at 100 % payload, because the pose of the largest load depends on gravity
         self.poses = {
             (axis, share): self._poser.pose(axis, share / 100)
@@ -411,7 +412,7 @@ class TableStops(AxisStops):
         speeds, loads = (self.grid.shares(name, category) for name in ("speed", "payload"))
         out = []
         for load in loads:
-            self.compiled.set_payloads(payload_share(self.rated, load / 100))
+            self.arm.set_payloads(payload_share(self.rated, load / 100))
             for k, axis in enumerate(self.axes):
                 for share in self._extensions(k, category):
                     pose = self.poses[axis, share]
@@ -432,14 +433,13 @@ class TableStops(AxisStops):
         shares: tuple[int, int, int],
         pose: ExtensionPose,
     ) -> tuple[dict[str, object], StopMotion]:
-        scenario = self.compiled.scenario
+        scenario = self.arm.scenario
         q, speed = pose.q, self.speeds[axis] * shares[0] / 100
-        qd = np.zeros(len(scenario.qd))
-        qd[scenario.rate_of(axis)] = pose.sense * speed
+        qd = self.arm.rates(q, {axis: pose.sense * speed})
         stop, reactions, deceleration = self._stop(category, axis, q, qd)
         case = RowCase(category, k + 1, axis, shares, pose, speed, deceleration, reactions[axis])
         carried = self.rated.mass * shares[2] / 100
-        motion = motion_of_pieces(q, self.compiled.pieces)
+        motion = self.arm.motion(q)
         bounds = self.bounds(category, axis, q, qd, stop)
         if bounds is not None and bounds.missing:
             reason = f"NO UPPER BOUND for {axis}, category {category}: {bounds.missing}."
@@ -450,7 +450,7 @@ class TableStops(AxisStops):
 
     def not_determined(self, categories: Sequence[int]) -> Iterator[str]:
         """Yield a sentence for each calibrated axis with parameters that its measured stops do not determine."""
-        brakes = {brake.joint: brake for brake in self.compiled.scenario.brakes}
+        brakes = {brake.joint: brake for brake in self.arm.scenario.brakes}
         for category in categories:
             for axis in self.axes:
                 stated = brakes[axis] if category == 0 else self.ramps.get(axis)
@@ -459,7 +459,7 @@ class TableStops(AxisStops):
 
     def _evidence(self, category: int, axis: str) -> Evidence:
         """Return the source of the brake or the ramp of an axis."""
-        (brake,) = (brake for brake in self.compiled.scenario.brakes if brake.joint == axis)
+        (brake,) = (brake for brake in self.arm.scenario.brakes if brake.joint == axis)
         stated = brake if category == 0 else self.ramps.get(axis)
         if stated is not None and stated.uncertainty is not None:
             return "calibrated"
@@ -469,8 +469,8 @@ class TableStops(AxisStops):
         """Return the command that reproduces a row, None if there is none."""
         if self.command is None:
             return None
-        q = dict(zip(self.compiled.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
-        qd = {case.axis: case.pose.sense * case.speed}
+        q = dict(zip(self.arm.scenario.mech.q_names, case.pose.q.tolist(), strict=True))
+        qd = stated_rates(self.arm, self.arm.rates(case.pose.q, {case.axis: case.pose.sense * case.speed}))
         carried = payload_options(self.rated, case.shares[2] / 100, self.of_scene)
         a = case.deceleration
         ramps = {} if a is None else dict.fromkeys((case.axis, *self.command.ramps), a)
@@ -597,7 +597,7 @@ def measured_stops(
     mech: Scene | Mechanism,
     measured: str | Path,
     stops: TableStops,
-    compiled: CompiledStop,
+    arm: ArmStops,
     *,
     payload: float | None,
     speeds: Mapping[str, float] | None,
@@ -612,7 +612,7 @@ def measured_stops(
     measured, payload, speeds, tool
         As for :func:`mbplugin.calibrate`.
     stops : TableStops
-    compiled : CompiledStop
+    arm : ArmStops
         Computes the stops; its payloads are set to those of the rows.
     default : DefaultTool, optional
         Used if no tool is named.
@@ -626,16 +626,16 @@ def measured_stops(
     rows = measurements_of(file, mechanism_of(mech), speeds)
     require_consistent(file, rows)
     bench = Bench(mech, payload, tool, default=default)
-    found = tuple(_row(row, bench, stops, compiled) for row in rows)
+    found = tuple(_row(row, bench, stops, arm) for row in rows)
     return MeasuredStops(Source(file.path, file.sha256), found)
 
 
-def _row(row: Measurement, bench: Bench, stops: TableStops, compiled: CompiledStop) -> MeasuredRow:
+def _row(row: Measurement, bench: Bench, stops: TableStops, arm: ArmStops) -> MeasuredRow:
     start = bench.start(row)
-    compiled.set_payloads(start.payloads)
+    arm.set_payloads(start.payloads)
     stop = stops.stop(row.category, row.joint, start.q, start.qd)
     bounds = stops.bounds(row.category, row.joint, start.q, start.qd, stop)
-    brakes = compiled.scenario.brakes
+    brakes = arm.scenario.brakes
     n = [brake.joint for brake in brakes].index(row.joint)
     time, distance = float(stop.times[n]), abs(float(stop.travels[n]))
     if known(time) is None or known(distance) is None:
