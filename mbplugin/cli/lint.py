@@ -118,8 +118,14 @@ WriteScene = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Text: only files with findings at or above --fail-on.")]
 Verbose = Annotated[
-    bool,
-    typer.Option("--verbose", "-v", help="Text: also clean files, all details. JSON too: what misfits cost."),
+    int,
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        show_default=False,
+        help="Text: the whole report; -vv: every list in full, and what misfits cost (JSON: -v).",
+    ),
 ]
 NoMeshCache = Annotated[
     bool, typer.Option("--no-mesh-cache", help="Read every mesh again, and store nothing about it.")
@@ -173,7 +179,7 @@ def lint_command(
     max_seconds: MaxSeconds = MAX_SECONDS,
     write_scene: WriteScene = None,
     quiet: Quiet = False,
-    verbose: Verbose = False,
+    verbose: Verbose = 0,
     no_mesh_cache: NoMeshCache = False,
 ) -> int:
     """Find redundant constraints, non-unique reactions, model errors, and remedies.
@@ -236,12 +242,12 @@ def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
     return named(texts, "--q", lambda name: "")
 
 
-def _detail(quiet: bool, verbose: bool) -> Detail:
+def _detail(quiet: bool, verbose: int) -> Detail:
     from mbplugin.errors import BadUsage
 
     if quiet and verbose:
         raise BadUsage("--quiet and --verbose are both given", expected="one of them")
-    return "quiet" if quiet else "verbose" if verbose else "normal"
+    return "quiet" if quiet else "everything" if verbose > 1 else "full" if verbose else "brief"
 
 
 def _write_scene(reports: Sequence[Report], target: Path) -> None:
@@ -360,7 +366,7 @@ def rendered(
     name: LintFormat,
     reports: Sequence[Report],
     explain_dca: bool = False,
-    detail: Detail = "normal",
+    detail: Detail = "brief",
     command: str = "",
 ) -> str | bytes:
     """Return reports in a format.
@@ -380,4 +386,4 @@ def rendered(
         return str(getattr(import_module("mbplugin.report.ci"), f"{name}_text")(reports))
     from mbplugin.report.documents.lint import lint_document
 
-    return serialized(lint_document(reports, detail == "verbose"), name)
+    return serialized(lint_document(reports, detail in ("full", "everything")), name)

@@ -74,7 +74,7 @@ def test_all_reports_recommend_the_same(tmp_path: Path) -> None:
     assert told == {first.toml}
     document = json.loads(call("lint", str(file), "--output-format", "json").out)
     assert document["remedies"][0]["toml"] == first.toml
-    text = lint_text([report])
+    text = lint_text([report], detail="full")
     assert all(line in text for line in first.toml.splitlines())
     page = call("lint", str(file), "--output-format", "html").out
     assert f"<pre>{first.toml}</pre>" in unescape(page)
@@ -135,7 +135,7 @@ def test_where_only_motors_could_be_changed_it_says_so(tmp_path: Path) -> None:
     assert by_name["loop"] == ("a brake",) and by_name["pin"] == ("limits from -2 to 2 rad",)
     help = next(finding.help for finding in report.findings if finding.code == "MB201")
     assert "'elbow'" in help and "passive = true" in help
-    assert "Joints that prevent a remedy" in lint_text([report])
+    assert "Joints that prevent a remedy" in lint_text([report], detail="full")
     assert not [finding for finding in report.findings if finding.code == "MB202"]
     document = json.loads(call("lint", str(file), "--output-format", "json").out)
     assert document["remedies"] == [] and len(document["obstacles"]) == 5
@@ -151,7 +151,7 @@ def test_a_motor_that_is_retyped_is_refused_by_every_command(tmp_path: Path, com
     extra = {"estop": ("--qd", "swing=1"), "simulate": ("--duration", "0.01")}.get(command, ())
     outcome = call(command, str(file), *extra)
     assert outcome.code == 2
-    said = outcome.out + outcome.err
+    said = " ".join((outcome.out + outcome.err).split())
     assert "'elbow' has an effort limit of 400 N·m" in said and "passive = true" in said
 
 

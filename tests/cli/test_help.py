@@ -60,7 +60,7 @@ def test_the_commands_stand_by_their_use(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_file_in_the_place_of_a_command_is_linted(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([BAR]) == run(["lint", BAR]) == 0
-    first, second = capsys.readouterr().out.split("four_bar: 3 redundant")[1:]
+    first, second = capsys.readouterr().out.split("four_bar: OVERCONSTRAINED, 3 redundant")[1:]
     assert first == second
 
 

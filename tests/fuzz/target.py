@@ -7,13 +7,14 @@ import traceback
 import warnings
 from pathlib import Path
 from random import Random
+from typing import get_args
 
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.run import FAILED_RULE, lint
 from mbplugin.readers import load
 from mbplugin.report.documents.lint import lint_document
 from mbplugin.report.documents.part import dumps
-from mbplugin.report.text.lint import lint_text
+from mbplugin.report.text.lint import Detail, lint_text
 
 from .corpus import Seed, corpus
 from .mutate import mutated
@@ -87,7 +88,8 @@ def _use(file: str, folder: str, *, whole: bool) -> None:
             raise AssertionError(str(finding.evidence.get("traceback")))
     # NaN is no JSON
     json.loads(dumps(lint_document([report])), parse_constant=_no_number)
-    lint_text([report]).encode("utf-8", errors="surrogateescape")
+    for detail in get_args(Detail):
+        lint_text([report], detail=detail).encode("utf-8", errors="surrogateescape")
     if report.exit_code not in (0, 1, 2):
         raise AssertionError(f"exit code {report.exit_code}")
 

@@ -1,4 +1,4 @@
-"""What misfits cost in ``lint --verbose``, in JSON and on the page, loop by loop."""
+"""What misfits cost in ``lint -vv``, in JSON and on the page, loop by loop."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def stated(name: str) -> str:
 
 def test_text_has_the_door_by_hand(tmp_path: Path) -> None:
     file = scene(tmp_path, door_text("a") + stated("a"))
-    text = call("lint", file, "--verbose").out
+    text = call("lint", file, "-vv").out
     line = "0.1 mm at a1 tx: a1 tx -66.67 N, a0 tx 33.33 N, a2 tx 33.33 N (stated stiffness)"
     assert line in text
-    assert TITLE not in call("lint", file).out
+    assert TITLE not in call("lint", file, "-v").out
 
 
 def test_json_has_the_door_by_hand(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_remedy_without_redundancy_makes_the_cost_vanish(tmp_path: Path) -> No
         effects = [e for loop in report.misfits for e in loop.effects if e.step.unit == unit]
         most = max(abs(load.value) for e in effects for load in e.loads if load.unit == "N")
         assert abs(cost.load.value) == pytest.approx(most)
-    said = " ".join(call("lint", str(file), "--verbose").out.split())
+    said = " ".join(call("lint", str(file), "-vv").out.split())
     assert re.search(
         r"a misfit of 0\.1 mm costs at most \S+ N in .* a misfit of 1 mrad costs at most \S+ N in", said
     )
@@ -180,7 +180,7 @@ def test_what_a_remedy_does_to_the_door_by_hand(tmp_path: Path) -> None:
         for lost in one.given_up:
             # along the line of the hinges k (1 − 1/3); across it only the middle one has as much, k 4/6
             assert (lost.value, lost.unit) == (pytest.approx(2e6 / 3), "N")
-    said = call("lint", report.source, "--verbose").out
+    said = call("lint", report.source, "-vv").out
     joined = " ".join(said.split())
     assert "What the remedies do to that" in said and "then a misfit costs nothing" in joined
     assert (
@@ -216,7 +216,7 @@ def test_a_remedy_of_one_loop_leaves_the_cost_of_the_other(tmp_path: Path) -> No
 
 def test_a_cost_above_the_limit_and_an_infinite_one_are_said(tmp_path: Path) -> None:
     above = scene(tmp_path, "[lint]\nmisfit_limit = 60\n" + door_text("a") + stated("a"))
-    said = " ".join(call("lint", above, "--verbose").out.split())
+    said = " ".join(call("lint", above, "-vv").out.split())
     assert (
         "kept as it is: a misfit of 0.1 mm costs at most 66.67 N in a1" in said
         and "ABOVE the limit of 60 N" in said
@@ -224,7 +224,7 @@ def test_a_cost_above_the_limit_and_an_infinite_one_are_said(tmp_path: Path) -> 
     # what costs more than is allowed, or without limit, is no advice
     assert "keep it" not in said and "declares it" not in said
     endless = scene(tmp_path, door_text("a"))
-    said = " ".join(call("lint", endless, "--verbose").out.split())
+    said = " ".join(call("lint", endless, "-vv").out.split())
     assert "kept as it is: no compliance limits what 0.1 mm at a" in said and "state a stiffness of a" in said
     assert "keep it" not in said
     document = json.loads(call("lint", endless, "--verbose", "--output-format", "json").out)

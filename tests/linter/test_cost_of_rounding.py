@@ -100,7 +100,7 @@ def test_minitaur_s_angles_cost_a_tenth_of_a_newton() -> None:
     assert report.rounding is not None
     force = max(abs(load.value) for load in report.rounding.loads if load.unit == "N")
     assert force == pytest.approx(0.130, rel=0.01)
-    said = " ".join(call("lint", file, "-v").out.split())
+    said = " ".join(call("lint", file, "-vv").out.split())
     (gap,) = re.findall(r"rounded angles together, a gap of (\S+) mm at foot_front_right ty: ", said)
     assert float(gap) == pytest.approx(9.6e-3, rel=0.01)
     document = json.loads(call("lint", file, "-v", "--output-format", "json").out)

@@ -67,7 +67,7 @@ def test_what_is_skipped_has_not_passed(folder: Path) -> None:
     done = call("lint", str(folder), "--report", f"junit={folder / 'out.xml'}")
     assert done.code == 0
     assert "9 runs: 5 passed, 0 failed, 0 unusable, 4 skipped" in done.out
-    assert "part.urdf: skipped, nothing was analyzed" in " ".join(done.out.split())
+    assert "part.urdf: SKIPPED, nothing was analyzed" in " ".join(done.out.split())
     suite = ET.parse(folder / "out.xml").getroot()[0]
     assert suite.get("tests") == "9" and suite.get("skipped") == "4" == str(len(suite.findall(".//skipped")))
 

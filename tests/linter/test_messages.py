@@ -94,7 +94,7 @@ def test_a_closure_that_is_stated_twice_is_removed() -> None:
 
 def test_the_text_says_who_works_against_whom_once(tmp_path: Path) -> None:
     file = str(ROOT / "assets" / "four_bar.scene.toml")
-    text, verbose = call("lint", file).out, call("lint", file, "-v").out
+    text, verbose = call("lint", file, "-v").out, call("lint", file, "-vv").out
     assert text.count("translation along z of j3: j0, j1, j2, j3") == 1
     assert "carried by" not in text
     assert verbose.count("translation along z of j3: j0 (tz ry); j1 (tz rx ry); j2 (tz rx); j3 (tz)") == 1

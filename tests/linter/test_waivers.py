@@ -91,8 +91,11 @@ def test_a_stale_waiver_is_reported_under_its_configuration(repository: Path) ->
     by_source = {Path(run["source"]).name: [f["code"] for f in run["findings"]] for run in document["runs"]}
     assert by_source["mbplugin.toml"] == ["MB913"]
     assert not any("MB913" in found for name, found in by_source.items() if name != "mbplugin.toml")
-    text = call("lint", "robots").out
-    assert "mbplugin.toml: configuration\n\nwarning MB913" in text
+    assert "mbplugin.toml: configuration\n\nwarning MB913" in call("lint", "robots", "-v").out
+    assert (
+        "mbplugin.toml: CONFIGURATION\n0 errors, 1 warning, 0 notes\n1 warning MB913"
+        in call("lint", "robots").out
+    )
 
 
 # A scene that stands for a robot
@@ -114,12 +117,12 @@ def test_a_scene_that_stands_for_a_robot_is_linted_once(repository: Path) -> Non
 # The text of several files
 
 
-def test_only_files_with_findings_are_shown(repository: Path) -> None:
-    text = call("lint", "robots").out
+def test_only_files_with_findings_are_shown_in_full(repository: Path) -> None:
+    text = call("lint", "robots", "-v").out
     assert "four_bar: 3 redundant" in text and "gripper: " in text
     assert "arm: " not in text
     assert "3 runs: 2 passed, 1 failed" in text
-    assert "arm: " in call("lint", "robots", "--verbose").out
+    assert "arm: " in call("lint", "robots", "-vv").out
     quiet = call("lint", "robots", "--quiet").out
     assert "MB103" in quiet and "MB201" not in quiet and "How this was decided" not in quiet
     assert call("lint", "robots/arm.urdf", "--quiet").out == ""

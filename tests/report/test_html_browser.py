@@ -70,11 +70,14 @@ def test_switches_hide_what_they_name(visit: Any, minitaur: str) -> None:
 def test_the_filter_leaves_what_is_asked_for(visit: Any, minitaur: str) -> None:
     seen = visit(minitaur)
     report = mb.lint(MINITAUR)
-    rows = seen.page.locator(".findings tbody tr:visible")
-    assert rows.count() == len(report.findings)
+    rows, kinds = (seen.page.locator(f"{what}:visible") for what in (".findings tbody tr", ".kind"))
+    every = {(f.severity, f.code) for f in report.findings}
+    assert (rows.count(), kinds.count()) == (0, len(every))
     seen.page.uncheck(".filter [data-severity=warning]")
     assert rows.count() == sum(f.severity != "warning" for f in report.findings)
+    assert kinds.count() == sum(severity != "warning" for severity, _ in every)
     seen.page.check(".filter [data-severity=warning]")
+    assert rows.count() == len(report.findings)
     seen.page.select_option(".filter [data-code]", "MB202")
     assert rows.count() == sum(f.code == "MB202" for f in report.findings) > 1
     seen.page.fill(".filter [data-text]", "front_left CLOSURE")
@@ -117,6 +120,7 @@ def test_a_click_tells_the_name_of_what_was_hit(visit: Any, minitaur: str) -> No
     seen.page.mouse.click(box["x"] + 5, box["y"] + 5)
     seen.settle()
     assert seen.text(".picked") == ""
+    seen.unfold()
     seen.page.click("td button[data-name=foot_front_left]")
     seen.settle()
     said = seen.text(".picked")
@@ -131,6 +135,7 @@ def test_names_of_a_file_never_become_markup(visit: Any, tmp_path: Path) -> None
     seen.settle()
     labels = seen.page.locator(".labels span").all_text_contents()
     assert set(HOSTILE) <= set(labels)
+    seen.unfold()
     for name in HOSTILE:
         exact = re.compile(f"^{re.escape(name)}$")
         seen.page.locator("button.pick:visible").filter(has_text=exact).first.click()
@@ -218,6 +223,7 @@ def test_without_webgl_the_page_says_so_and_the_rest_works(visit: Any, minitaur:
     seen.page.uncheck(".filter [data-severity=warning]")
     left = sum(f.severity != "warning" for f in mb.lint(MINITAUR).findings)
     assert seen.page.locator(".findings tbody tr:visible").count() == left > 0
+    seen.unfold()
     seen.page.click("[data-stress='0']")
     seen.page.locator("button.pick").first.click()
     quiet(seen)

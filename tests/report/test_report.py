@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import numpy as np
@@ -24,7 +25,7 @@ from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.report.documents.lint import lint_document
 from mbplugin.report.documents.part import dumps, plain, schema_of
 from mbplugin.report.text.layout import PLAIN_WIDTH, wrapped
-from mbplugin.report.text.lint import lint_text, verdict
+from mbplugin.report.text.lint import Detail, lint_text, verdict
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")
 ROBOT = str(ASSETS / "four_wheel_robot.scene.toml")
@@ -158,7 +159,9 @@ def test_verdict_of_each_kind(tmp_path: Path) -> None:
 def test_text_names_exactly_the_non_unique_reactions() -> None:
     report = mb.lint(MINITAUR, samples=0)
     assert report.analysis is not None
-    section = lint_text([report]).split("Non-unique reactions in a rigid model")[1].split("\n\n")[0]
+    section = (
+        lint_text([report], detail="full").split("Non-unique reactions in a rigid model")[1].split("\n\n")[0]
+    )
     shown = set(re.findall(r"[\w→]+", section.partition("\n")[2]))
     for constraint in report.analysis.constraints:
         assert (constraint.name in shown) == (not constraint.unique)
@@ -166,15 +169,15 @@ def test_text_names_exactly_the_non_unique_reactions() -> None:
 
 def test_lines_fit_the_width() -> None:
     report = mb.lint(MINITAUR, samples=0)
-    for width in (60, 80, PLAIN_WIDTH):
-        for line in lint_text([report], width).splitlines():
+    for width, detail in itertools.product((60, 80, PLAIN_WIDTH), get_args(Detail)):
+        for line in lint_text([report], width, detail=detail).splitlines():
             # a single name or path may be longer than a line
             assert len(line) <= width or len(line.split(maxsplit=1)[-1].split()) <= 2, line
 
 
 def test_the_remedy_in_the_text_can_be_pasted(tmp_path: Path) -> None:
     """What stands under "What to change", put into the scene file, leaves nothing redundant."""
-    text = call("lint", str(ASSETS / "four_bar.scene.toml")).out
+    text = call("lint", str(ASSETS / "four_bar.scene.toml"), "-v").out
     section = text.split("What to change")[1].partition("\n")[2].split("\n  or ")[0].split("\n\nHow ")[0]
     (tmp_path / "four_bar.urdf").write_text((ASSETS / "four_bar.urdf").read_text())
     fixed = tmp_path / "fixed.scene.toml"
@@ -202,7 +205,7 @@ def test_every_remedy_in_the_json_can_be_pasted(tmp_path: Path) -> None:
 @pytest.mark.bullet
 @pytest.mark.parametrize(("tolerance", "redundant"), [("1e-4", "4"), ("1e-6", "0")])
 def test_the_used_plateau_is_marked(tolerance: str, redundant: str) -> None:
-    text = call("lint", MINITAUR, "--samples", "0", "--tolerance", tolerance).out
+    text = call("lint", MINITAUR, "-v", "--samples", "0", "--tolerance", tolerance).out
     used = [line for line in text.splitlines() if line.endswith("(used)")]
     assert len(used) == 1
     assert f": {redundant} redundant constraints" in used[0]

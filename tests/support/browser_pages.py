@@ -44,6 +44,9 @@ class Visit:
         shot = self.page.locator(selector).first.screenshot()
         return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
 
+    def unfold(self) -> None:
+        self.page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+
     def settle(self) -> None:
         self.page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 

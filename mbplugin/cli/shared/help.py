@@ -110,9 +110,10 @@ COMMANDS = {
     },
 }
 EXAMPLES = {name: example for group in COMMANDS.values() for name, example in group.items()}
-#: Other names of commands, among them those of the Python functions.
+#: Other names of commands, among them those of the Python functions, and that of other linters for a rule's text.
 ALIASES = {
     "analyze": "lint",
+    "explain": "rule",
     "show": "view",
     "stopping-table": "stop-table",
     "stop_table": "stop-table",

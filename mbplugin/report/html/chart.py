@@ -451,9 +451,11 @@ def unshown(count: int, shown: int) -> Html | None:
     )
 
 
-def section(title: str, *children: Child, lead: str = "") -> Html:
-    """Return a section with a heading and, if given, a lead sentence before its children."""
+def section(title: str, *children: Child, lead: str = "", folded: str = "") -> Html:
+    """Return a section with a heading and a lead sentence before its children; ``folded`` are words to fold them."""
     said = element("p", lead, class_="lead") if lead else None
+    if folded:
+        children = (element("details", element("summary", folded), *children, class_="long"),)
     return element("section", element("h2", title), said, *children)
 
 

@@ -26,3 +26,11 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='#rule-']");
   if (link) document.querySelector(link.hash).open = true;
 });
+
+// a filter unfolds the kinds of findings of which it leaves some
+document.addEventListener("input", (event) => {
+  const bar = event.target.closest(".filter");
+  for (const kind of bar ? bar.parentElement.querySelectorAll("details.kind") : []) {
+    kind.open = kind.querySelector("tbody tr:not([hidden])") !== null;
+  }
+});

@@ -34,6 +34,12 @@ def _lint_lines(report: Report, width: int) -> Iterator[Line]:
     return lint_lines([report], width)
 
 
+def _analysis_lines(analysis: Analysis, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.lint import lint_lines
+
+    return lint_lines([_report(analysis)], width, detail="full")
+
+
 def _lint_document(report: Report) -> dict[str, Any]:
     from mbplugin.report.documents.lint import lint_document
 
@@ -182,7 +188,7 @@ PRESENTATIONS = {
         rows=_components,
         columns=_CONSTRAINT,
         document=lambda analysis: _lint_document(_report(analysis)),
-        lines=lambda analysis, width: _lint_lines(_report(analysis), width),
+        lines=_analysis_lines,
         chapter=lambda analysis: _lint_chapter(_report(analysis)),
         draw=_draw_analysis,
     ),

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from mbplugin.analysis.remedies import at_singular_pose, no_remedy
-from mbplugin.model.mechanism.mechanism import WORLD
+from mbplugin.linter.overview import freedoms_of, verdict_of
 from mbplugin.phrases import counted, listed
 from mbplugin.report.formats import findings_summary, ignored_lines, runs_summary
 from mbplugin.report.record import consequence_words, loop_words, rounding_words
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
+from mbplugin.report.text.overview import (
+    SEVERITY_STYLES,
+    freedoms_sentence,
+    more_line,
+    overview_lines,
+    relative_path,
+)
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -21,48 +26,49 @@ if TYPE_CHECKING:
     from mbplugin.linter.finding import Finding
     from mbplugin.linter.run import Report
 
-_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 _HEADING = "bold"
-_UNUSED_WAIVER = "MB913"
-#: Maximum number of redundantly restrained motions listed without --verbose.
+#: Maximum number of redundantly restrained motions listed with -v; -vv lists all.
 _STRESSES = 12
 _CODE = "green"
-#: Maximum number of changes of a remedy, or of findings of one rule, shown without --verbose; if there are more,
+#: Maximum number of changes of a remedy, or of findings of one rule, shown with -v; if there are more,
 #: this many of each kind are shown.
 _PASTED, _OF_EACH_KIND = 12, 3
 
 
-Detail = Literal["quiet", "normal", "verbose"]
+#: Only what fails a run; the overview; the whole report; the report with every list in full and with misfits.
+Detail = Literal["quiet", "brief", "full", "everything"]
 
 
 def lint_text(
     reports: Sequence[Report],
     width: int = PLAIN_WIDTH,
     explain_dca: bool = False,
-    detail: Detail = "normal",
+    detail: Detail = "brief",
 ) -> str:
     """Return the reports as plain text."""
     return plain_text(lint_lines(reports, width, explain_dca, detail))
 
 
 def lint_lines(
-    reports: Sequence[Report], width: int, explain_dca: bool = False, detail: Detail = "normal"
+    reports: Sequence[Report], width: int, explain_dca: bool = False, detail: Detail = "brief"
 ) -> Iterator[Line]:
     """Yield the lines of the reports, and a summary of the runs if there are several.
 
-    Of several reports, only those with findings are shown, or all with ``verbose``. ``quiet`` shows only findings
-    that fail a run. With ``explain_dca``, each report ends with the steps of the divide-and-conquer test.
+    Of several reports, ``full`` shows only those with findings. ``quiet`` shows only findings that fail a run.
+    With ``explain_dca``, each report ends with the steps of the divide-and-conquer test.
     """
     shown = [report for report in reports if _is_shown(report, len(reports), explain_dca, detail)]
     for k, report in enumerate(shown):
         if k:
             yield Line()
-        yield from _run(report, width, detail)
+        yield from _brief(report, width, len(reports)) if detail == "brief" else _run(report, width, detail)
         if explain_dca and report.analysis is not None and report.analysis.dca is not None:
             yield Line()
             from mbplugin.analysis.dca.trace import explain
 
             yield from map(Line, explain(report.analysis.dca, width).splitlines())
+    if detail == "brief" and shown:
+        yield from more_line(shown, width)
     if len(reports) > 1:
         if shown:
             yield Line()
@@ -72,13 +78,14 @@ def lint_lines(
 def _is_shown(report: Report, among: int, explain_dca: bool, detail: Detail) -> bool:
     if detail == "quiet":
         return any(report.fails(finding) for finding in report.findings)
-    return detail == "verbose" or among == 1 or explain_dca or bool(report.findings or report.suppressed)
+    concerned = bool(report.findings or report.suppressed)
+    return detail in ("brief", "everything") or among == 1 or explain_dca or concerned
 
 
 def verdict(report: Report) -> str:
     """Return the one-line verdict of a report."""
-    if report.scene is None and all(finding.code == _UNUSED_WAIVER for finding in report.findings):
-        return f"{_relative(report.source)}: configuration"
+    if verdict_of(report) == "configuration":
+        return f"{relative_path(report.source)}: configuration"
     if report.analysis is None:
         why = "skipped" if report.skipped else "unusable input"
         return f"{report.source}: {why}, nothing was analyzed"
@@ -98,14 +105,15 @@ def analysis_verdict(analysis: Analysis) -> str:
 
 def _of_base(analysis: Analysis) -> str:
     """Return the degrees of freedom of the joints and of a floating base; empty if the robot is tied to the ground."""
-    mech = analysis.mechanism
-    free = sum(joint.pair is None for joint in mech.tree.joints)
-    tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
-    in_fact = analysis.mobility.finite == analysis.dof
-    if not free or tied or analysis.planar or not in_fact or len(mech.bodies) == free:
-        return ""
-    own, base = analysis.dof - 6 * free, "the free base" if free == 1 else f"{free} free bases"
-    return f" ({own} of the joints, {6 * free} of {base})"
+    freedoms = freedoms_of(analysis)
+    return "" if freedoms is None else f" ({freedoms_sentence(freedoms)})"
+
+
+def _brief(report: Report, width: int, among: int) -> Iterator[Line]:
+    """Yield the first screen of a report, and the answers for the groups that were asked for."""
+    yield from overview_lines(report, width, among)
+    if report.analysis is not None:
+        yield from _groups(report.analysis, width)
 
 
 def _run(report: Report, width: int, detail: Detail) -> Iterator[Line]:
@@ -115,10 +123,10 @@ def _run(report: Report, width: int, detail: Detail) -> Iterator[Line]:
     if detail == "quiet":
         yield from _findings([finding for finding in report.findings if report.fails(finding)], width)
         return
-    yield from _findings(report.findings, width, verbose=detail == "verbose")
+    yield from _findings(report.findings, width, verbose=detail == "everything")
     if report.analysis is not None:
-        yield from _sections(report.analysis, width, verbose=detail == "verbose")
-    if detail == "verbose":
+        yield from _sections(report.analysis, width, verbose=detail == "everything")
+    if detail == "everything":
         yield from _misfits(report, width)
     yield Line()
     for sentence in (*ignored_lines(report), findings_summary([report])):
@@ -147,7 +155,7 @@ def _stresses(analysis: Analysis, width: int, *, verbose: bool) -> Iterator[Line
         text = f"{stress.restrains} of {stress.closed_by}: {members}"
         yield from (Line(line) for line in wrapped(text, width, "  ", "      "))
     if len(shown) < len(stresses):
-        yield Line(f"  and {len(stresses) - len(shown)} more: --verbose lists them, with components")
+        yield Line(f"  and {len(stresses) - len(shown)} more: -vv lists them, with components")
 
 
 def _help(text: str, width: int) -> Iterator[Line]:
@@ -167,13 +175,13 @@ def _findings(findings: Sequence[Finding], width: int, *, verbose: bool = False)
         group = every if verbose or len(every) <= _PASTED else every[:_OF_EACH_KIND]
         first, helps = group[0], [f.help for f in group if f.help not in f.message]
         yield Line()
-        yield Line(f"{first.severity} {first.code} {first.name}", _STYLES[first.severity])
+        yield Line(f"{first.severity} {first.code} {first.name}", SEVERITY_STYLES[first.severity])
         for k, finding in enumerate(group):
             yield from (Line(text) for text in wrapped(_placed(finding), width, "  ", "    "))
             if helps and finding.help in helps and finding.help not in helps[k + 1 :]:
                 yield from _help(finding.help, width)
         if len(group) < len(every):
-            more = f"and {len(every) - len(group)} more of {first.code}: --verbose or --output-format json has all"
+            more = f"and {len(every) - len(group)} more of {first.code}: -vv or --output-format json has all"
             yield from (Line(text) for text in wrapped(more, width, "  ", "    "))
 
 
@@ -194,20 +202,12 @@ def failure_text(report: Report) -> str:
 
 def _placed(finding: Finding) -> str:
     """Return the message with its file and line in front, unless it starts with them, as for unusable input."""
-    file = _relative(finding.file)
+    file = relative_path(finding.file)
     place = f"{file}:{finding.line}: " if finding.line else f"{file}: " if file else ""
     if finding.message.startswith((finding.file + ":", place)) and finding.file:
         place = ""
     element = f"[{finding.element}] " if finding.element and finding.element not in finding.message else ""
     return place + element + finding.message
-
-
-def _relative(file: str) -> str:
-    """Return an absolute path relative to the working directory if it lies below; others unchanged."""
-    with contextlib.suppress(ValueError, OSError):
-        if Path(file).is_absolute():
-            return str(Path(file).relative_to(Path.cwd()))
-    return file
 
 
 def _section(title: str, width: int) -> Iterator[Line]:
@@ -321,7 +321,7 @@ def _some_of(remedy: Remedy, width: int) -> Iterator[Line]:
             yield Line()
             yield from (
                 Line(line, _CODE)
-                for line in wrapped(f"{others}; --verbose or the JSON has all", width, "  # ", "  # ")
+                for line in wrapped(f"{others}; -vv or the JSON has all", width, "  # ", "  # ")
             )
 
 

@@ -13,15 +13,21 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.finding import SEVERITIES, Finding
+from mbplugin.linter.overview import Kind, kinds_of
 from mbplugin.linter.registry import rules
 from mbplugin.linter.rule import Rule
+from mbplugin.phrases import counted, listed
 from mbplugin.report.formats import ignored_lines
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Chart, Curve, Html, choice, element, figure, section, table
 from mbplugin.report.record import record_facts
 from mbplugin.report.terms import TERMS, Term, term_of
 from mbplugin.report.text.lint import reasons
+from mbplugin.report.text.overview import kind_remedy, shown_places
 
+_FINDING_HEADS = ("severity", "rule", "element", "problem and remedy", "where")
+#: Maximum number of parts in the line of a kind of finding.
+_PARTS = 4
 _HEADS = ("members", "reaction", "components", "resultant", "effect on the assembly")
 #: Represents tolerance zero on a logarithmic axis.
 _LEAST = 1e-16
@@ -38,7 +44,7 @@ _BEHIND = re.compile(r"\s*[\[(].*$", re.DOTALL)
 
 
 def findings_section(chapter: Chapter) -> Html | None:
-    """Return the section with the table of findings."""
+    """Return the section with the kinds of findings, the findings of each folded in a table."""
     report = chapter.report
     if report is None:
         return None
@@ -46,13 +52,31 @@ def findings_section(chapter: Chapter) -> Html | None:
     if not report.findings:
         return section("Findings", element("p", "No findings."), ignored)
     linked = rule_codes([chapter])
-    rows = [_row(finding, chapter, linked) for finding in report.findings]
-    heads = ("severity", "rule", "element", "problem and remedy", "where")
     return section(
         "Findings",
         _filter(report.findings),
-        table(heads, rows, class_="findings"),
+        [_kind(kind, chapter, linked) for kind in kinds_of(report.findings)],
         ignored,
+    )
+
+
+def _kind(kind: Kind, chapter: Chapter, linked: frozenset[str]) -> Html:
+    """Return a kind of finding with its number, parts, places and remedy, and the findings folded below."""
+    rows = [_row(finding, chapter, linked) for finding in kind.findings]
+    parts = listed([part.label for part in kind.parts], _PARTS)
+    return element(
+        "details",
+        element(
+            "summary",
+            element("span", counted(kind.count, kind.severity), class_=f"badge {kind.severity}"),
+            " ",
+            element("strong", kind.code),
+            f" {kind.name}{': ' if parts else ''}{parts} ",
+            element("span", shown_places(kind.places, names_only=True), class_="fine"),
+            element("span", kind_remedy(kind, "see below"), class_="help"),
+        ),
+        table(_FINDING_HEADS, rows, class_="findings"),
+        class_="kind",
     )
 
 

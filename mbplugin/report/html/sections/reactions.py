@@ -59,7 +59,18 @@ def uniqueness_section(chapter: Chapter) -> Html | None:
             [_verdict(one)[:kept] for one in sorted_ones[:_MOST]],
         ),
         unshown(len(sorted_ones), _MOST),
+        folded=_numbers(sorted_ones) if chapter.report is not None else "",
     )
+
+
+def _numbers(constraints: Sequence[ConstraintVerdict]) -> str:
+    """Return the number of constraints, and of those whose reaction is not unique or undecided."""
+    open_ones = (
+        f"{count} {reaction}"
+        for reaction in ("non-unique", "undecided")
+        if (count := sum(one.reaction == reaction for one in constraints))
+    )
+    return ", ".join((counted(len(constraints), "constraint"), *open_ones))
 
 
 def _verdict(one: ConstraintVerdict) -> Sequence[Child]:
@@ -93,6 +104,7 @@ def reactions_section(chapter: Chapter) -> Html | None:
         [element("p", f"Note: {note}", class_="fine") for note in result.notes],
         lead=f"{result.mode.capitalize()}{plane}: the wrench on the successor, at the origin of its joint"
         f" frame, in axes of the predecessor's joint frame.{held}",
+        folded=counted(len(result.constraints), "constraint") if chapter.report is not None else "",
     )
 
 
@@ -195,6 +207,7 @@ def misfits_section(chapter: Chapter) -> Html | None:
         element("h3", "What the remedies do to that"),
         element("ul", [element("li", sentence) for sentence in consequence_words(chapter.report)]),
         lead="Loads that a misfit of 0.1 mm or 1 mrad causes by itself, the largest first.",
+        folded=counted(len(chapter.report.misfits), "loop"),
     )
 
 
