@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature, unwrap
@@ -23,6 +24,7 @@ ALIASES = {
     "payloads": ("payload",),
     "number": ("count",),
     "brake": ("brakes",),
+    "driver": ("drivers",),
     "load": ("loads",),
     "category": ("categories",),
     "engine": ("only",),
@@ -35,6 +37,8 @@ _ELSEWHERE = {"dq": "qd", "qvel": "qd", "v": "qd", "ddq": "qdd", "qacc": "qdd", 
 #: Options of ``load`` only; functions that take a mechanism have no such parameter.
 _OF_LOADING = ("base", "massless", "package_dirs", "xacro_args", "xacro_unsafe")
 _SHORT = 40
+#: Dimensions of numbers that may be texts with a unit, by the names of their parameters.
+_DIMENSIONS = {"duration": "time", "signal": "time", "step": "time", "max_seconds": "time", "payload": "mass"}
 #: Type aliases of the annotations, written out. Classes are recognized by name, so none is imported.
 _NAMED = {
     "ModelSource": "str | Path | Client | LibraryModel | Scene | Mechanism",
@@ -79,6 +83,7 @@ EXAMPLES = {
     "Payload": "{'body': 'hand', 'mass': 5}",
     "Load": "{'body': 'hand', 'force': [0, 0, -10]}",
     "JointSpring": "mb.JointSpring('elbow', 200)",
+    "Driver": "mb.Driver('crank', 'elbow', rate=1.0)",
     "Lock": "mb.Lock('elbow', at=0.5)",
     "TimedConstraint": "mb.TimedConstraint('clutch', at=0.5)",
     "joint names": "{'elbow': 0.5}",
@@ -167,6 +172,8 @@ def _read(function: Callable[..., Any], name: str, kind: Kind, value: object) ->
     try:
         return kind.read(name, value)
     except Misfit as misfit:
+        if (number := _with_unit(function, name, value)) is not None:
+            return kind.read(name, number)
         what = f"{misfit.place} is {cut_short(repr(misfit.value), _SHORT)}"
         examples = (f"such as {example}" for kind, example in EXAMPLES.items() if kind in misfit.expected)
         row = "such as [0, 0, 0.1]" if misfit.expected == "numbers" else ""
@@ -176,6 +183,25 @@ def _read(function: Callable[..., Any], name: str, kind: Kind, value: object) ->
 
 def _bad(function: Callable[..., Any], what: str, expected: str, remedy: str) -> BadUsage:
     return BadUsage(what, where=f"{function.__name__}()", expected=expected, remedy=remedy)
+
+
+def _with_unit(function: Callable[..., Any], name: str, value: object) -> float | None:
+    """Return the SI value of a text with a unit, such as ``5kg``; None for any other value.
+
+    Raises
+    ------
+    BadUsage
+        The unit is of another dimension.
+    """
+    if not isinstance(value, str) or not re.fullmatch(r"\s*[-+.\d].*[^\W\d_]\s*", value):
+        return None
+    if name not in _DIMENSIONS or "float" not in signature(function).parameters[name].annotation:
+        named = _NAMED.get(signature(function).parameters[name].annotation, "")
+        if name not in _DIMENSIONS or "float" not in named:
+            return None
+    from mbplugin.model.brake_law import SI
+
+    return SI.value(value, _DIMENSIONS[name], f"{function.__name__}(): {name} is")
 
 
 def _as_number(misfit: Misfit) -> str:

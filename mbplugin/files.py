@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import os
 import stat
@@ -23,6 +24,23 @@ from mbplugin.stamps import stamp
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 #: Largest input, bytes: of a file, of stdin, of a pipe. Some kinds of files have a smaller limit.
 LONGEST = 200_000_000
+#: Maximum number of files beside a missing one among which its name is looked for, and the endings of those that are
+#: named: a model may state any path, and the names of other files are not its business.
+_MOST_BESIDE = 2000
+_NAMED = (
+    ".urdf",
+    ".xacro",
+    ".sdf",
+    ".world",
+    ".xml",
+    ".mjcf",
+    ".toml",
+    ".usd",
+    ".usda",
+    ".usdc",
+    ".usdz",
+    ".csv",
+)
 #: Most values in a JSON document: in memory, each takes up to a hundred times its bytes.
 _MOST_VALUES = 5_000_000
 #: Prefix of the names of temporary files, and the age from which one counts as left behind, s.
@@ -143,6 +161,24 @@ def seen_from(folder: Path, file: str) -> str:
     return name.replace(os.sep, "/")
 
 
+def _meant(path: Path) -> str:
+    """Return a question for the files beside a missing one that have its name with an ending, or a similar name."""
+    try:
+        with os.scandir(path.parent) as entries:
+            beside = itertools.islice(entries, _MOST_BESIDE)
+            names = [one.name for one in beside if one.name.lower().endswith(_NAMED) and one.is_file()]
+    except (OSError, ValueError):
+        names = []
+    written = path.name.lower()
+    close = sorted(name for name in names if written and name.lower().startswith(f"{written}."))
+    if not close:
+        from difflib import get_close_matches
+
+        lower = {name.lower(): name for name in sorted(names)}
+        close = [lower[name] for name in get_close_matches(written, lower, n=1, cutoff=0.8)]
+    return f"did you mean {' or '.join(map(repr, close[:2]))}?" if close else "check the path"
+
+
 def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
@@ -168,7 +204,7 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
                 raise _too_large(most, str(path))
             data = stream.read(most + 1)
     except FileNotFoundError:
-        raise UnreadableFile("no such file", where=str(path), remedy="check the path") from None
+        raise UnreadableFile("no such file", where=str(path), remedy=_meant(path)) from None
     except (OSError, ValueError) as error:
         # Windows reports a missing permission for a directory; pathlib's is_dir would raise for a name that is too long
         if os.path.isdir(path):  # noqa: PTH112

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from mbplugin.errors import BadUsage
 
@@ -28,6 +28,16 @@ ENDINGS: dict[str, str] = {
     ".sarif": "sarif",
     ".xml": "junit",
 }
+#: Names of other libraries for methods of results.
+_INSTEAD = {
+    "html": "to_html",
+    "json": "to_dict",
+    "to_json": "to_dict",
+    "to_pandas": "to_frame",
+    "to_dataframe": "to_frame",
+    "dataframe": "to_frame",
+    "figure": "plot",
+}
 #: Binary formats, which are written to files only.
 BINARY = ("pdf", "xlsx")
 #: Endings of files of any text or any XML, which another stated format may use.
@@ -45,8 +55,22 @@ def rendered(result: object, kind: Literal["json", "html"]) -> str:
     return str(_reports().text_of(result, kind))
 
 
+def cell(result: object) -> str:
+    """Return the HTML of a result for a notebook cell."""
+    return str(_reports().cell_of(result))
+
+
 def _reports() -> Any:
     return import_module(_REPORTS)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    """Return a question for the attribute that was probably meant; empty if none is similar."""
+    from difflib import get_close_matches
+
+    parts = [one for one in known if name.lower() in one.split("_")[-1:]]
+    close = _INSTEAD.get(name) or next(iter(get_close_matches(name, known, n=1) or parts), None)
+    return f"; did you mean {close!r}?" if close in known else ""
 
 
 class Result:
@@ -57,7 +81,16 @@ class Result:
         return str(_reports().text_of(self, "text"))
 
     def _repr_html_(self) -> str:
-        return str(_reports().cell_of(self))
+        return cell(self)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise the error for an attribute that does not exist, with the nearest one that does."""
+        if not name.startswith("_") and name in dir(type(self)):
+            # a property raised the error
+            object.__getattribute__(self, name)
+        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
+        remedy = "" if name.startswith("_") else _nearest(name, [one for one in dir(self) if one[0] != "_"])
+        raise AttributeError(f"{missing}{remedy}", name=name, obj=self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of the command line as Python values that JSON can hold."""

@@ -149,6 +149,11 @@ class Mobility:
     blocks: tuple[BlockMobility, ...] = ()
 
     @property
+    def dof(self) -> int:
+        """The infinitesimal mobility, by its key in JSON."""
+        return self.infinitesimal
+
+    @property
     def words(self) -> str:
         """Both numbers in words, or one if they are equal."""
         if self.finite is None:

@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.linter.deadline import Deadline
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import find_rule
-from mbplugin.linter.run import FRAGMENT, Report, by_severity, lint, suppress, unused
+from mbplugin.linter.run import FRAGMENT, Report, by_severity, finding_of, lint, suppress, unused
 from mbplugin.linter.targets import BY_CONTENT, ENDINGS, Target
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import require_possible
@@ -57,6 +57,9 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
         )
     except BadUsage:
         raise
+    except UnreadableFile as error:
+        # of several files, a missing one does not stop the others
+        return Report(target.file, (finding_of(error, target.file),), None, None, settings.fail_on)
     # a bug: report it with its traceback, and lint the other files
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"

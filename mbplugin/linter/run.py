@@ -255,7 +255,7 @@ def lint(
     xacro_unsafe: bool = False,
     xacro_args: Mapping[str, str] | None = None,
 ) -> Report:
-    """Lint a file, a live client or a scene; unusable input becomes an MB9xx finding.
+    """Lint a file, a live client or a scene; the content of an unusable file becomes an MB9xx finding.
 
     Parameters
     ----------
@@ -290,6 +290,8 @@ def lint(
     ------
     BadUsage
         An invalid request, such as a tolerance of 2.
+    UnreadableFile
+        There is no such file.
     """
     if fail_on not in SEVERITIES:
         raise BadUsage(f"fail_on is {fail_on!r}", expected=f"one of {', '.join(SEVERITIES)}")
@@ -325,7 +327,9 @@ def lint(
     except BadUsage:
         raise
     except MbPluginError as error:
-        failure = _as_finding(error, name, scene)
+        if text is None and _is_missing(source):
+            raise
+        failure = finding_of(error, name, scene)
     found = [] if scene is None else _findings(scene, analysis, selection)
     if failure is not None:
         found.append(failure)
@@ -416,7 +420,12 @@ def _name(source: ModelSource) -> str:
     return in_memory(source) or os.fspath(cast("str", source))
 
 
-def _as_finding(error: MbPluginError, source: str, scene: Scene | None) -> Finding:
+def _is_missing(source: ModelSource) -> bool:
+    """Return True for a path at which there is nothing."""
+    return isinstance(source, str | os.PathLike) and not os.path.lexists(source)
+
+
+def finding_of(error: MbPluginError, source: str, scene: Scene | None = None) -> Finding:
     """Return a finding for unusable input; ``where`` of the error may be file:line."""
     rule = find_rule(error.code)
     file, _, line = error.where.rpartition(":")

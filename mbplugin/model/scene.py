@@ -22,6 +22,7 @@ from mbplugin.model.mechanism.mechanism import WORLD, Lock, Mechanism, TimedCons
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
 from mbplugin.phrases import counted, cut_short, listed, one_line, one_line_repr
+from mbplugin.rendering import cell
 
 #: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
 #: itself, or names one of its literals: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
@@ -517,6 +518,9 @@ class Scene:
             counted(len(self.mechanism.pairs), "pair"),
         )
         return one_line(self, self.mechanism.name, (*facts, counted(len(self.files), "file")))
+
+    def _repr_html_(self) -> str:
+        return cell(self)
 
     def __getitem__(self, name: str) -> NoReturn:
         """Refuse access by name, since a body and a pair may share one."""

@@ -70,6 +70,12 @@ def load(
         UnreadableFile, UnknownFormat, or any error of the reader of the format.
     """
     name = os.fspath(path)
+    if text is None and isinstance(name, str) and name.lstrip().startswith("<"):
+        raise BadUsage(
+            "what is given is the text of a model",
+            expected="the path of a file",
+            remedy="write it to a file, pipe it to mbplugin with - for FILE, or mb.lint('robot.urdf', text=…)",
+        )
     if base not in (None, "fixed", "free"):
         raise BadUsage(f"the base cannot be {base!r}", expected="fixed or free")
     if massless not in ("zero", "pybullet"):

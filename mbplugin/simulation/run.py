@@ -84,6 +84,7 @@ def simulate(
     qd: JointValues = None,
     locks: Iterable[Lock] = (),
     holds: Iterable[TimedConstraint] = (),
+    drivers: Iterable[Driver] = (),
     brakes: Iterable[BrakeLike] | None = None,
     signal: float | None = None,
     loads: Iterable[LoadLike] = (),
@@ -134,6 +135,8 @@ def simulate(
         with ``until`` they are released again.
     holds : iterable of TimedConstraint
         Closures, couplings, drivers and wheels of the mechanism that are active only for an interval.
+    drivers : iterable of Driver
+        Prescribed motions of joints, added to those of the mechanism.
     brakes : iterable of Brake or mapping, optional
         Joint brakes; each engages after its delays, counted from the signal. If only a signal is given, the
         scene's brakes are used.
@@ -203,7 +206,7 @@ def simulate(
     BrokenModel
         A joint that moves no mass.
     """
-    mech = model_of(mech)
+    mech = _driven(model_of(mech), tuple(drivers))
     scene = mech if isinstance(mech, Scene) else None
     mechanism, callables = led_by(mechanism_of(mech), profiles or {})
     holds = (*(scene.holds if scene else ()), *holds)
@@ -259,6 +262,15 @@ def simulate(
     replaced = replaced_payloads(base.payloads) if payload is not None else ()
     notes = (*motion.notes, *(weightless(scene) if scene else ()), *replaced)
     return replace(motion, stiffness=springy, notes=notes)
+
+
+def _driven(model: Scene | Mechanism, drivers: tuple[Driver, ...]) -> Scene | Mechanism:
+    """Return the scene or mechanism with more drivers."""
+    if not drivers:
+        return model
+    mech = mechanism_of(model)
+    driven = replace(mech, drivers=(*mech.drivers, *drivers))
+    return replace(model, mechanism=driven) if isinstance(model, Scene) else driven
 
 
 def _stated(mech: Mechanism, of_scene: StiffnessLike, given: StiffnessLike) -> StatedStiffness | None:

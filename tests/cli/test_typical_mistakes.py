@@ -16,13 +16,13 @@ URDF = str(ASSETS / "arm_6r.urdf")
 #: What was typed, and what the sentence has to say.
 MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("lnit", BAR), "did you mean 'lint'"),
-    (("check", BAR), "did you mean 'crosscheck'"),
+    (("check", BAR), f"write mbplugin lint {BAR}"),
     (("stop_tabel", ARM), "did you mean 'stop-table'"),
     (("xyzzy",), "the commands are lint, rule"),
     (("--lint", BAR), "write mbplugin lint "),
     (("lint",), "for example mbplugin lint robot.urdf"),
     (("nowhere.urdf",), "nowhere.urdf: no such file; check the path"),
-    (("lint", str(ASSETS / "four_bar")), "no such file; check the path"),
+    (("lint", str(ASSETS / "four_bar")), "did you mean 'four_bar.scene.toml' or 'four_bar.urdf'?"),
     (("lint", BAR, "--q", "j0"), "expected NAME=VALUE,…"),
     (("reactions", BAR, "--q", "j0", "1.5"), "write --q j0=1.5"),
     (("reactions", BAR, "--qd", "j0=1", "j1=2"), "write --qd j0=1 --qd j1=2"),

@@ -82,7 +82,9 @@ TYPED: tuple[tuple[Callable[[], object], str], ...] = (
         "lint(): source is {}; expected a path, a PyBullet client, a Scene, a Mechanism, "
         "or a model of MuJoCo, Pinocchio, yourdfpy or urchin.",
     ),
-    (lambda: mb.simulate(FOUR_BAR, "2s"), "duration is '2s'; expected a number; write 2 (SI units)"),
+    (lambda: mb.simulate(FOUR_BAR, "2"), "duration is '2'; expected a number; write 2."),
+    (lambda: mb.simulate(FOUR_BAR, "2kg"), "duration is '2kg', which is a mass"),
+    (lambda: mb.simulate(FOUR_BAR, 1, rtol="2s"), "rtol is '2s'; expected a number"),
     (lambda: mb.rule([101]), "code is [101]; expected a text or a whole number"),
     (
         lambda: mb.simulate(ARM, 0.1, armature={"j1": "5"}),

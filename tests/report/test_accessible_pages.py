@@ -109,6 +109,7 @@ def test_a_stop_page_leads_with_the_stop(visit: Any) -> None:
 
 def test_a_finding_shows_its_loop_and_its_joints(visit: Any) -> None:
     seen = visit(page_of("lint", FOUR_BAR))
+    seen.unfold()
     row = seen.page.locator("tr[data-code=MB201]")
     row.locator("button.show").click()
     seen.settle()

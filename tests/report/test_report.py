@@ -149,6 +149,7 @@ def test_verdict_of_each_kind(tmp_path: Path) -> None:
     assert verdict(mb.lint(DOOR_1)).endswith(": no redundant constraint, mobility 1")
     fold = verdict(mb.lint(str(ORACLES / "four_bar_fold_rectangle.sdf")))
     assert "4 redundant constraints at this singular pose (3 elsewhere), mobility 2" in fold
+    (tmp_path / "no.urdf").write_text("")
     assert verdict(mb.lint(str(tmp_path / "no.urdf"))).endswith(
         "no.urdf: unusable input, nothing was analyzed"
     )

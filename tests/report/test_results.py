@@ -20,6 +20,7 @@ import mbplugin as mb
 from command_line import unstamped
 from mbplugin.cli.app import run
 from mbplugin.errors import BadUsage, MbPluginError, MissingDependency
+from mbplugin.rendering import Result
 from mbplugin.report.results.presentation import bars, name_of, presentation_of
 from mbplugin.stamps import is_own
 from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
@@ -27,8 +28,6 @@ from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, t
 
 def test_every_result_of_the_public_functions_is_here() -> None:
     """Swept needs its folder, and StopZone its stops; both are below."""
-    from mbplugin.rendering import Result
-
     public = {name for name in mb.__all__ if isinstance(getattr(mb, name), type)}
     results = {name for name in public if issubclass(getattr(mb, name), Result)}
     assert results <= set(RESULTS) | {"Swept"}
@@ -172,9 +171,25 @@ def test_a_motion_and_a_stop_show_curves() -> None:
         assert len(cell.xpath(".//figure[.//polyline]")) == 2
 
 
-def test_unreadable_input_is_a_report_too() -> None:
-    report = mb.lint("nowhere.urdf")
-    assert "no such file" in str(report) and "no such file" in report._repr_html_()
+def test_an_error_inside_a_property_is_not_that_of_a_missing_attribute() -> None:
+    class Broken(Result):
+        @property
+        def table(self) -> object:
+            return None.rows  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError, match="'NoneType' object has no attribute 'rows'"):
+        _ = Broken().table
+    with pytest.raises(AttributeError, match=r"no attribute 'tabel'; did you mean 'table'\?"):
+        _ = Broken().tabel
+    assert not hasattr(Broken(), "__array__") and not hasattr(Broken(), "xyzzy")
+
+
+def test_unreadable_input_is_a_report_too(tmp_path: Path) -> None:
+    (tmp_path / "r.urdf").write_text("no model")
+    report = mb.lint(tmp_path / "r.urdf")
+    (finding,) = report
+    said = finding.message.partition(": ")[2][:20]
+    assert finding.code.startswith("MB9") and said in str(report) and said in report._repr_html_()
     assert report.to_dict()["model"] is None
 
 

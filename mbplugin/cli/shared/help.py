@@ -114,6 +114,7 @@ EXAMPLES = {name: example for group in COMMANDS.values() for name, example in gr
 ALIASES = {
     "analyze": "lint",
     "explain": "rule",
+    "rules": "rule",
     "show": "view",
     "stopping-table": "stop-table",
     "stop_table": "stop-table",
@@ -121,6 +122,47 @@ ALIASES = {
     "worst_stop": "worst-stop",
     "constraint-matrix": "matrix",
     "constraint_matrix": "matrix",
+}
+#: What words of other programs in the place of a command mean here.
+_INTENDED = {
+    "help": "--help",
+    "version": "--version",
+    "-V": "--version",
+    "-v": "--version",
+    "--explain": "explain",
+    "stop": "estop",
+    "run": "simulate",
+    "sim": "simulate",
+    "check": "lint",
+    "validate": "lint",
+    "verify": "lint",
+    "convert": "close",
+    "compare": "diff",
+    "forces": "reactions",
+    "plot": "view",
+    "draw": "view",
+}
+#: What options of other programs mean here; of several words the first that the command has.
+_INSTEAD: dict[str, tuple[str, ...]] = {
+    **{f"--{name}": (f"--output-format {name}",) for name in ("json", "html", "pdf", "csv", "sarif", "xlsx")},
+    **dict.fromkeys(("--format", "--fmt", "-f"), ("--output-format",)),
+    **dict.fromkeys(("--out", "--outfile", "--output-file", "--save"), ("--output",)),
+    **dict.fromkeys(("--time", "--seconds", "-t", "--until"), ("--duration",)),
+    **dict.fromkeys(("--dt", "--timestep", "--time-step"), ("--step",)),
+    **dict.fromkeys(("--velocity", "--velocities", "--vel", "--rates", "--dq"), ("--qd",)),
+    **dict.fromkeys(("--pose", "--joints", "--position", "--positions"), ("--q",)),
+    **dict.fromkeys(("--method", "--solver"), ("--integrator",)),
+    **dict.fromkeys(("--mass",), ("--payload",)),
+    **dict.fromkeys(("--cat",), ("--category",)),
+    **dict.fromkeys(("--force", "--wrench"), ("--load",)),
+    **dict.fromkeys(("--fixed", "--fixed-base"), ("--base fixed",)),
+    **dict.fromkeys(("--free", "--floating", "--free-base"), ("--base free",)),
+    **dict.fromkeys(("--rule", "--rules"), ("--select",)),
+    **dict.fromkeys(("--exclude", "--disable"), ("--ignore",)),
+    **dict.fromkeys(("--silent",), ("--quiet",)),
+    **dict.fromkeys(("--debug", "--details", "--full"), ("-v",)),
+    "--strict": ("--fail-on note",),
+    "--werror": ("--fail-on warning",),
 }
 #: Endings of files that are linted if no command is given.
 _MODELS = (
@@ -158,8 +200,41 @@ def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
     if not message:  # no command at all: the help is the answer
         return str(error.ctx.get_help() if error.ctx else "")
     message = f"{command}: {message[:1].lower()}{message[1:]}"
+    if meant := _intended(message, error, arguments):
+        return ended(f"{message.partition(';')[0]}; write {meant}")
     remedy = _joined_value(message, arguments) or _remedy(message, command, arguments)
     return message if message.endswith("?") else ended(f"{message}; {remedy}")
+
+
+def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
+    """Return what a word of another program means here; empty if it is unknown."""
+    first, rest = (arguments[0], arguments[1:]) if arguments else ("", ())
+    of_group = not error.ctx or error.ctx.parent is None
+    if of_group and first in _INTENDED and ("no such command" in message or "no such option" in message):
+        word = _INTENDED[first]
+        words = ("mbplugin", *rest[:1], word) if word.startswith("--") else ("mbplugin", word, *rest)
+        return " ".join(words)
+    found = re.search(r"no such option: (-\S+?)(?:;|$)", message)
+    if not found or of_group:
+        return ""
+    typed = next((k for k, word in enumerate(arguments) if word.partition("=")[0] == found[1]), None)
+    following = [] if typed is None else [arguments[typed].partition("=")[2], *arguments[typed + 1 :]]
+    value = next((word for word in following[:2] if word and not word.startswith("-")), "")
+    if found[1] == "--explain":
+        return f"mbplugin explain {value or 'CODE'}"
+    return next(
+        filter(None, (_with_value(word, value, error.ctx) for word in _INSTEAD.get(found[1], ()))), ""
+    )
+
+
+def _with_value(word: str, value: str, context: Any) -> str:
+    """Return an option with its value if the command has the option, and offers the value; else an empty text."""
+    name, _, own = word.partition(" ")
+    option = next((one for one in context.command.params if name in one.opts), None)
+    if option is None or (own and own not in re.split(r"\W", str(option.get_help_record(context)[0]))):
+        return ""
+    takes_one = not own and not (option.is_flag or option.count)
+    return f"{word} {value}".strip() if takes_one else word
 
 
 def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:

@@ -83,7 +83,9 @@ AgainstOption = Annotated[
     Path | None,
     typer.Option("--against", metavar="OLD.json", help="Add what differs from this earlier report."),
 ]
-OutputOption = Annotated[Path | None, typer.Option("--output", metavar="FILE", help="Write to this file.")]
+OutputOption = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")
+]
 
 
 def seconds(option: str) -> Callable[[str | float], float]:

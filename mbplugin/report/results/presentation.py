@@ -40,6 +40,7 @@ _MODULES = {
     "ConstraintMatrix": "verdicts",
     "Closing": "verdicts",
     "ModelDiff": "verdicts",
+    "Scene": "verdicts",
     "ReactionMask": "motions",
     "Reactions": "motions",
     "MisfitResponse": "motions",

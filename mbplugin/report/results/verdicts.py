@@ -173,7 +173,28 @@ def _diff_chapter(found: ModelDiff) -> Chapter:
     return Chapter(title=f"{found.a.name} and {found.b.name}", difference=found)
 
 
+_CONSTRAINT_OF_SCENE = ("constraint", "type", "body_a", "body_b")
+
+
+def _constraints(scene: Scene) -> list[dict[str, Any]]:
+    mech = scene.mechanism
+    ends = (
+        (one.name, str(getattr(one, "type", type(one).__name__.lower())), one) for one in mech.constraints()
+    )
+    return [
+        dict(
+            zip(
+                _CONSTRAINT_OF_SCENE,
+                (name, kind, getattr(one, "body_a", ""), getattr(one, "body_b", "")),
+                strict=True,
+            )
+        )
+        for name, kind, one in ends
+    ]
+
+
 PRESENTATIONS = {
+    "Scene": Presentation(rows=_constraints, columns=_CONSTRAINT_OF_SCENE),
     "Rule": Presentation(rows=_rule_rows, document=_rule_document, lines=_rule_lines),
     "Report": Presentation(
         rows=_findings,

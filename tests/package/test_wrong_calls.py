@@ -1,0 +1,178 @@
+"""A hundred wrong calls, in the shell and in Python: each is answered by the next step, or simply works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mbplugin as mb
+from command_line import call
+from places import ASSETS
+
+BAR, ARM = str(ASSETS / "four_bar.scene.toml"), str(ASSETS / "arm_6r.scene.toml")
+URDF = str(ASSETS / "arm_6r.urdf")
+ROBOT = '<robot name="r"><link name="a"/></robot>'
+#: What is typed in the shell, and what the answer says; a call that works says it on stdout.
+SHELL: tuple[tuple[str, str], ...] = (
+    # the way to the output
+    (f"lint {BAR} -o r.json && cat r.json", '"schema_version": 1'),
+    (f"lint {BAR} -o r.html && cat r.html", "<!doctype html>"),
+    ("rule MB201 -o r.txt && cat r.txt", "MB201"),
+    (f"reactions {BAR} -o r.txt && cat r.txt", "four_bar"),
+    (f"matrix {BAR} -o r.json && cat r.json", '"schema_version": 1'),
+    (f"lint {BAR} --json", "write --output-format json"),
+    (f"lint {BAR} --html", "write --output-format html"),
+    (f"lint {BAR} --sarif", "write --output-format sarif"),
+    (f"reactions {BAR} --json", "write --output-format json"),
+    (f"estop {ARM} --csv", "see 'mbplugin estop --help'"),
+    (f"matrix {BAR} --pdf", "see 'mbplugin matrix --help'"),
+    (f"lint {BAR} --format json", "--output-format"),
+    (f"lint {BAR} --fmt json", "--output-format"),
+    (f"lint {BAR} --out r.txt", "--output"),
+    (f"lint {BAR} --outfile r.txt", "--output"),
+    (f"lint {BAR} --save r.txt", "--output"),
+    (f"lint {BAR} --silent", "write --quiet"),
+    (f"lint {BAR} --debug", "write -v"),
+    (f"lint {BAR} --details", "write -v"),
+    # other words for options
+    (f"simulate {BAR} --time 2", "write --duration 2"),
+    (f"simulate {BAR} -t 2", "write --duration 2"),
+    (f"simulate {BAR} --seconds 2", "write --duration 2"),
+    (f"simulate {BAR} --dt 0.01 --duration 0.1", "write --step 0.01"),
+    (f"simulate {BAR} --velocity j0=1 --duration 1", "write --qd j0=1"),
+    (f"simulate {BAR} --method rk4 --duration 1", "write --integrator rk4"),
+    (f"simulate {BAR} --solver rk4 --duration 1", "write --integrator rk4"),
+    (f"simulate {BAR} --duration 1 --plt m.png", "--plot"),
+    (f"estop {ARM} --mass 5", "write --payload 5"),
+    (f"estop {ARM} --cat 1", "write --category 1"),
+    (f"estop {ARM} --vel j1=1", "write --qd j1=1"),
+    (f"estop {ARM} --pose j1=1", "write --q j1=1"),
+    (f"lint {BAR} --pose j0=1", "write --q j0=1"),
+    (f"lint {BAR} --joints j0=1", "write --q j0=1"),
+    (f"lint {BAR} --tol 1e-3", "--tolerance"),
+    (f"lint {BAR} --fixed", "write --base fixed"),
+    (f"lint {URDF} --fixed-base", "write --base fixed"),
+    (f"lint {URDF} --free", "write --base free"),
+    (f"lint {BAR} --package-path .", "--package-dir"),
+    (f"lint {BAR} --rule MB201", "write --select MB201"),
+    (f"lint {BAR} --rules MB201", "write --select MB201"),
+    (f"lint {BAR} --exclude MB201", "write --ignore MB201"),
+    (f"lint {BAR} --disable MB201", "write --ignore MB201"),
+    (f"lint {BAR} --strict", "write --fail-on note"),
+    (f"lint {BAR} --werror", "write --fail-on warning"),
+    (f"lint {BAR} --explain MB201", "write mbplugin explain MB201"),
+    (f"lint {BAR} --explain", "write mbplugin explain CODE"),
+    ("--explain MB201", "write mbplugin explain MB201"),
+    (f"reactions {BAR} --wrench coupler:0,0,1", "write --load coupler:0,0,1"),
+    (f"reactions {BAR} --time 1", "no such option: --time"),
+    # words in the place of a command
+    ("help", "write mbplugin --help"),
+    ("help lint", "write mbplugin lint --help"),
+    ("version", "write mbplugin --version"),
+    ("-V", "write mbplugin --version"),
+    ("-v", "write mbplugin --version"),
+    ("explain MB201", "MB201"),
+    ("rules", "MB201"),
+    ("stop", "write mbplugin estop"),
+    ("run robot.urdf", "write mbplugin simulate robot.urdf"),
+    ("check robot.urdf", "write mbplugin lint robot.urdf"),
+    ("validate robot.urdf", "write mbplugin lint robot.urdf"),
+    ("convert robot.urdf", "write mbplugin close robot.urdf"),
+    ("compare a.urdf b.urdf", "write mbplugin diff a.urdf b.urdf"),
+    ("forces robot.urdf", "write mbplugin reactions robot.urdf"),
+    # files
+    ("lint robot", "did you mean 'robot.urdf'?"),
+    ("lint robt.urdf", "did you mean 'robot.urdf'?"),
+    ("lint robot.urfd", "did you mean 'robot.urdf'?"),
+    ("lint ROBOT.URDF", "did you mean 'robot.urdf'?"),
+    ("simulate robot --duration 1", "did you mean 'robot.urdf'?"),
+    ("reactions robt.urdf", "did you mean 'robot.urdf'?"),
+    ("lint nothing_like_it.sdf", "check the path"),
+    (f"lint '{ROBOT}'", "pipe it to mbplugin with - for FILE"),
+    (f"reactions '{ROBOT}'", "pipe it to mbplugin with - for FILE"),
+)
+#: What is called in Python, and what the answer says; of what works, what it returns.
+PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
+    ("missing", lambda: mb.lint("missing.urdf"), "missing.urdf: no such file; check the path"),
+    ("misspelt", lambda: mb.lint("robt.urdf"), "did you mean 'robot.urdf'?"),
+    ("no ending", lambda: mb.load("robot"), "did you mean 'robot.urdf'?"),
+    ("path", lambda: mb.analyze(Path("robt.urdf")), "did you mean 'robot.urdf'?"),
+    ("text to load", lambda: mb.load(ROBOT), "the text of a model"),
+    ("text to lint", lambda: mb.lint(ROBOT), "mb.lint('robot.urdf', text=…)"),
+    ("text to simulate", lambda: mb.simulate(ROBOT, 1), "the text of a model"),
+    ("time as text", lambda: mb.simulate(BAR, "20ms").time[-1], "0.02"),
+    ("seconds as text", lambda: mb.simulate(BAR, duration="0.02 s").time[-1], "0.02"),
+    ("not a time", lambda: mb.simulate(BAR, "2kg"), "duration is '2kg', which is a mass"),
+    ("plain text", lambda: mb.simulate(BAR, "2"), "duration is '2'; expected a number; write 2"),
+    ("mass as text", lambda: mb.estop(ARM, payload="5kg", qd={"j1": 0.1}).outcome, "stopped"),
+    ("not a mass", lambda: mb.estop(ARM, payload="5m"), "payload is '5m', which is a length"),
+    ("table mass", lambda: mb.worst_stop(ARM, payload="heavy"), "payload is 'heavy'; expected"),
+    ("drivers", lambda: mb.simulate(BAR, 0.01, drivers=mb.Driver("d", "j0", rate=1.0)).qd[-1][0], "1.0"),
+    ("driver", lambda: mb.simulate(BAR, 0.01, driver=[mb.Driver("d", "j0", rate=1.0)]).qd[-1][0], "1.0"),
+    ("no driver", lambda: mb.simulate(BAR, 0.01, drivers=["j0"]), "expected a Driver"),
+    (
+        "driver of nothing",
+        lambda: mb.simulate(BAR, 1, drivers=mb.Driver("d", "j9")),
+        "known names are j0, j1, j2",
+    ),
+    ("attribute", lambda: mb.lint(BAR).finding, "did you mean 'findings'?"),
+    ("exit code", lambda: mb.lint(BAR).exitcode, "did you mean 'exit_code'?"),
+    ("redundancy", lambda: mb.analyze(BAR).redundancy, "did you mean 'degree_of_redundancy'?"),
+    ("remedy", lambda: mb.analyze(BAR).remedys, "did you mean 'remedies'?"),
+    ("dofs", lambda: mb.analyze(BAR).dofs, "did you mean 'dof'?"),
+    ("times", lambda: mb.simulate(BAR, 0.01).times, "did you mean 'time'?"),
+    ("html", lambda: mb.lint(BAR).html(), "did you mean 'to_html'?"),
+    ("frame", lambda: mb.lint(BAR).to_dataframe(), "did you mean 'to_frame'?"),
+    ("json", lambda: mb.lint(BAR).to_json(), "did you mean 'to_dict'?"),
+    ("events", lambda: mb.simulate(BAR, 0.01).event, "did you mean 'events'?"),
+    ("stop", lambda: mb.estop(ARM, qd={"j1": 0.1}).outcomes, "did you mean 'outcome'?"),
+    ("mobility", lambda: mb.analyze(BAR).mobility.dof, "1"),
+    ("matrix", lambda: mb.matrix(BAR).row, "did you mean 'rows'?"),
+    ("rule", lambda: mb.rule("MB201").sumary, "did you mean 'summary'?"),
+    ("function", lambda: mb.stoptable, "did you mean 'stop_table'?"),
+    ("class", lambda: mb.analyse(BAR), "did you mean 'analyze'?"),
+    ("cell", lambda: mb.load(BAR)._repr_html_(), "four_bar"),
+    ("cell of a report", lambda: mb.lint(BAR)._repr_html_(), "four_bar"),
+)
+
+
+def test_there_are_a_hundred() -> None:
+    assert len({text for text, _ in SHELL}) + len({name for name, _, _ in PYTHON}) >= 100
+
+
+@pytest.fixture(autouse=True)
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "robot.urdf").write_text(ROBOT)
+    return tmp_path
+
+
+def test_only_files_that_mbplugin_reads_are_named(workplace: Path) -> None:
+    """A model may name any path; what else lies there is told to nobody."""
+    (workplace / "secret_key").write_text("")
+    with pytest.raises(mb.MbPluginError, match="check the path"):
+        mb.load("secret_ke")
+    with pytest.raises(mb.MbPluginError, match=r"did you mean 'robot\.urdf'\?"):
+        mb.load("robot_urdf")
+
+
+@pytest.mark.parametrize(("typed", "said"), SHELL, ids=[typed for typed, _ in SHELL])
+def test_a_wrong_command_line_is_answered(typed: str, said: str, workplace: Path) -> None:
+    import shlex
+
+    command, _, shown = typed.partition(" && cat ")
+    done = call(*shlex.split(command))
+    assert said in (workplace / shown).read_text() if shown else said in done.out + done.err
+    assert "Traceback" not in done.err and len(done.err.splitlines()) <= 1
+
+
+@pytest.mark.parametrize(("name", "called", "said"), PYTHON, ids=[name for name, _, _ in PYTHON])
+def test_a_wrong_call_is_answered(name: str, called: Callable[[], Any], said: str) -> None:
+    try:
+        answer = str(called())
+    except (mb.MbPluginError, AttributeError) as error:
+        answer = str(error)
+    assert said in answer
