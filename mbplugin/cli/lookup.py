@@ -48,7 +48,10 @@ def rule_command(
     output_format: opt.FormatOption = "text",
     output: opt.OutputOption = None,
 ) -> None:
-    """List the rules, or those about a word, or print the documentation of one."""
+    """List the rules, or those about a word, or print the documentation of one.
+
+    The command is also called explain.
+    """
     from mbplugin.linter.registry import find_rule, named_rule, rules, rules_about
 
     if code is not None and code.isdigit():

@@ -175,6 +175,7 @@ def test_of_several_robots_each_has_its_block_and_the_totals_are_last() -> None:
         assert f": {verdict}," in " ".join(block.split())
     assert blocks[-1].splitlines()[0].startswith("3 runs: 2 passed, 0 failed, 1 unusable; 1 error, ")
     assert done.out.count("More: ") == 1
+    assert "1 error MB901 unreadable-file" in done.out and "check the path" in done.out
 
 
 @pytest.mark.parametrize("option", [(), ("-v",)], ids=["brief", "full"])
