@@ -37,7 +37,7 @@ def scene_of(folder: Path, text: str) -> Path:
 
 def test_a_remedy_at_a_singular_pose_says_where_it_is_proved(tmp_path: Path) -> None:
     report = mb.lint(scene_of(tmp_path, FLAT + CLOSURE))
-    said = " ".join(str(report).split())
+    said = " ".join(str(report.analysis).split())
     assert report.analysis is not None and report.analysis.singular_pose
     where = (
         "proved: 0 redundant constraints, mobility 1, at the poses around this singular one; at it some stays"
