@@ -29,7 +29,7 @@ def lost_lines(source: str, copy: str) -> list[str]:
     return [line[2:].strip() for line in lines if line.startswith("- ")]
 
 
-def copy_of(path: Path, to: str = "mjcf") -> mb.closing.values.Closing:
+def copy_of(path: Path, to: str = "mjcf") -> mb.closing.drift.Closing:
     found = mb.close(path, to, measure_drift=False)
     assert found.proved and found.written.copy_of is not None, (found.written.anew, found.reason)
     assert found.written.losses == ()
