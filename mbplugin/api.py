@@ -68,6 +68,7 @@ PUBLIC = {
     "diff": "mbplugin.comparison.models.run",
     "engines": "mbplugin.comparison.side_by_side.run",
     "estop": "mbplugin.stopping.run",
+    "fix": "mbplugin.linter.fixes.run",
     "inverse_dynamics": "mbplugin.joint_reactions.actuation",
     "lint": "mbplugin.linter.run",
     "load": "mbplugin.api",

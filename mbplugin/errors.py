@@ -115,9 +115,13 @@ class UnknownName(MbPluginError):
 
 
 class BadScene(MbPluginError):
-    """A scene file that does not follow the schema."""
+    """A scene file that does not follow the schema.
+
+    ``meant`` lists the unknown keys that are near only one known key: the line, the key, and the known one.
+    """
 
     code = "MB908"
+    meant: tuple[tuple[int, str, str], ...] = ()
 
 
 class MissingDependency(MbPluginError):

@@ -11,7 +11,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from math import isfinite
 from pathlib import Path
@@ -49,6 +49,27 @@ _TEMPORARY, _LEFT_BEHIND = ".mbplugin-", 3600.0
 
 #: SHA-256 of the files read, by real path; None if hashes are not recorded.
 _READ: ContextVar[dict[str, str] | None] = ContextVar("read", default=None)
+#: Contents that are read in place of those of files, by real path.
+_REPLACED: ContextVar[Mapping[str, bytes] | None] = ContextVar("replaced", default=None)
+
+
+@contextlib.contextmanager
+def reading_instead(contents: Mapping[str, bytes]) -> Iterator[None]:
+    """Read these contents in a block in place of those of files, by real path; nothing is written.
+
+    A block inside another adds its contents to those of the outer one.
+    """
+    token = _REPLACED.set({**(_REPLACED.get() or {}), **contents})
+    try:
+        yield
+    finally:
+        _REPLACED.reset(token)
+
+
+def read_instead(path: str | Path) -> bytes | None:
+    """Return the content that is read in place of that of a file; None for the file's own."""
+    contents = _REPLACED.get()
+    return contents.get(os.path.realpath(path)) if contents else None
 
 
 def remember_reads() -> None:
@@ -196,6 +217,8 @@ def read_bounded(path: Path, most: int = LONGEST) -> bytes:
     UnreadableFile
         The file is missing, a directory, a pipe, not readable, or larger than ``most`` bytes, as ``/dev/zero`` is.
     """
+    if (data := read_instead(path)) is not None:
+        return data
     _refuse_pipe(path)
     try:
         with path.open("rb") as stream:

@@ -181,3 +181,42 @@ def visible_one_line(error: Exception) -> str:
 def _escaped(character: str) -> str:
     number = ord(character)
     return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"
+
+
+# The one name that a misspelt one stands for.
+
+#: Shorter names are not corrected; up to the second length, one letter may be wrong, in longer ones two.
+_SHORTEST, _SHORT = 3, 7
+
+
+def only_near(name: str, known: Iterable[str]) -> str:
+    """Return the only known name that a misspelt name is near; empty if none is near, or several are.
+
+    One letter may be wrong, missing, added or exchanged with its neighbour, two in names of eight letters and more.
+    Names that differ in a digit are different names, not misspelt ones.
+    """
+    if len(name) < _SHORTEST:
+        return ""
+    most = 1 if len(name) <= _SHORT else 2
+    near = [other for other in dict.fromkeys(known) if other != name and _is_near(name, other, most)]
+    return near[0] if len(near) == 1 and _digits(name) == _digits(near[0]) else ""
+
+
+def _digits(name: str) -> str:
+    return "".join(filter(str.isdigit, name))
+
+
+def _is_near(a: str, b: str, most: int) -> bool:
+    """Return True if at most so many letters differ, regardless of capitals."""
+    a, b = a.lower(), b.lower()
+    if abs(len(a) - len(b)) > most:
+        return False
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, start=1):
+        earlier, before, row = before, row, [i, *[0] * len(b)]
+        for j, y in enumerate(b, start=1):
+            row[j] = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                row[j] = min(row[j], earlier[j - 2] + 1)
+    return row[-1] <= most

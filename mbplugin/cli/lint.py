@@ -23,6 +23,7 @@ from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
 from mbplugin.report.formats import LintFormat, ProgramFormat, serialized
 
 if TYPE_CHECKING:
+    from mbplugin.linter.fixes.batch import Fixing
     from mbplugin.linter.run import Report
     from mbplugin.linter.targets import Target
     from mbplugin.report.text.lint import Detail
@@ -142,6 +143,17 @@ MisfitLimit = Annotated[
         help="Report loops in which 0.1 mm causes more, of scenes without a limit.",
     ),
 ]
+FixOption = Annotated[
+    bool,
+    typer.Option("--fix", help="Mend findings in the files, as edits of their text; see --diff first."),
+]
+DiffOption = Annotated[
+    bool, typer.Option("--diff", help="Print what --fix would change as a patch, and write nothing.")
+]
+UnsafeFixes = Annotated[
+    bool,
+    typer.Option("--unsafe-fixes", help="With --fix or --diff: also fixes that change the robot."),
+]
 Reports = Annotated[
     list[str] | None,
     typer.Option("--report", metavar="FORMAT=FILE", help="Also write this format to a file; repeatable."),
@@ -181,6 +193,9 @@ def lint_command(
     quiet: Quiet = False,
     verbose: Verbose = 0,
     no_mesh_cache: NoMeshCache = False,
+    fix: FixOption = False,
+    diff: DiffOption = False,
+    unsafe_fixes: UnsafeFixes = False,
 ) -> int:
     """Find redundant constraints, non-unique reactions, model errors, and remedies.
 
@@ -224,15 +239,53 @@ def lint_command(
     outputs = (output, write_scene, *(path for _, path in also))
     for model in files:
         refuse_overwriting(outputs, model, None)
-    reports = _lint(files, settings, options, jobs, baseline, config, max_seconds)
+    fixing = _fixing(fix, diff, unsafe_fixes)
+    reports = _lint(files, settings, options, jobs, baseline, config, max_seconds, fixing)
     for one in reports:
         refuse_overwriting(outputs, one.source, one.scene)
     for kind, file in also:
         emit(rendered(kind, reports, explain_dca, detail, command_line()), file)
     if write_scene is not None:
         _write_scene(reports, write_scene)
-    _write(reports, output_format, output, explain_dca, detail)
+    if fixing is not None and output_format == "text":
+        _write_fixes(reports, fixing, output, explain_dca, detail)
+    else:
+        _write(reports, output_format, output, explain_dca, detail)
     return max(one.exit_code for one in reports)
+
+
+def _fixing(fix: bool, diff: bool, unsafe: bool) -> Fixing | None:
+    """Return the fixes of the run, of which there are none yet; None if none are asked for."""
+    from mbplugin.errors import BadUsage
+
+    if unsafe and not fix and not diff:
+        raise BadUsage("--unsafe-fixes is given without --fix", expected="--fix or --diff with it")
+    if not fix and not diff:
+        return None
+    from mbplugin.linter.fixes.batch import Fixing
+
+    return Fixing(unsafe=unsafe, dry_run=diff)
+
+
+def _write_fixes(
+    reports: Sequence[Report], fixing: Fixing, output: Path | None, explain_dca: bool, detail: Detail
+) -> None:
+    """Write the patch of ``--diff``, or the reports with what was mended; stderr has the rest."""
+    from mbplugin.report.text.fixes import fix_lines, unmended_lines
+
+    for note in fixing.notes:
+        complain(f"mbplugin lint: {note}")
+    if not fixing.dry_run:
+        from mbplugin.report.text.lint import lint_lines
+
+        emit_lines(
+            lambda width: [*lint_lines(reports, width, explain_dca, detail), *fix_lines(reports, width)],
+            output,
+        )
+        return
+    emit(fixing.patch, output)
+    for line in unmended_lines(reports):
+        complain(f"mbplugin lint: {line}")
 
 
 def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
@@ -284,6 +337,7 @@ def _lint(
     baseline: Path | None,
     config: Path | None,
     max_seconds: float,
+    fixing: Fixing | None = None,
 ) -> list[Report]:
     from mbplugin.linter.batch import lint_targets, with_skipped, with_unused_ignores
     from mbplugin.linter.targets import read_baseline, skipped_line, targets, without_known
@@ -298,7 +352,13 @@ def _lint(
     if line := skipped_line(skipped):
         complain(f"mbplugin lint: {line}")
     reports = list(_with_progress(lint_targets(chosen, options, jobs, max_seconds), len(chosen)))
+    if fixing is not None:
+        reports = fixing.models(
+            chosen, reports, options, lambda one: one if known is None else without_known([one], known)[0]
+        )
     reports = with_unused_ignores(with_skipped(reports, chosen), chosen)
+    if fixing is not None:
+        reports = fixing.waivers(reports)
     return reports if known is None else without_known(reports, known)
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from mbplugin.phrases import one_line, shortened
 
 Severity = Literal["error", "warning", "note"]
+Applicability = Literal["safe", "unsafe"]
 #: In order of increasing severity.
 SEVERITIES: tuple[Severity, ...] = ("note", "warning", "error")
 #: Maximum number of characters of a message and of its help sentence: what a pull-request annotation displays.
@@ -17,6 +18,39 @@ LONGEST = 300
 FULL_MESSAGE = "full_message"
 #: Key of the evidence with all elements of a finding about several elements.
 ELEMENTS = "elements"
+
+
+@dataclass(frozen=True)
+class TextRange:
+    """A span of a file and the text that replaces it; lines and columns from 1, columns count characters."""
+
+    file: str
+    start_line: int
+    start_column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+@dataclass(frozen=True)
+class FindingFix:
+    """The edits that mend a finding, proved by linting the edited files.
+
+    Parameters
+    ----------
+    applicability : "safe" or "unsafe"
+        Safe: the robot stays as it was read, or what is misspelt takes effect. Unsafe: its meaning changes.
+    title : str
+        The change in a few words.
+    edits : tuple of TextRange
+    changes : tuple of str
+        What it changes of the robot, as the comparison of both models states it.
+    """
+
+    applicability: Applicability
+    title: str
+    edits: tuple[TextRange, ...]
+    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,6 +73,8 @@ class Finding:
         Numbers, with their units in the keys.
     help : str
         Advice on what to do.
+    fix : FindingFix, optional
+        The edits that mend it; only if a run was asked for them.
     """
 
     code: str
@@ -50,6 +86,7 @@ class Finding:
     line: int = 0
     evidence: Mapping[str, Any] = field(default_factory=dict)
     help: str = ""
+    fix: FindingFix | None = None
 
     @property
     def elements(self) -> tuple[str, ...]:

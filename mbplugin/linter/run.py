@@ -97,6 +97,14 @@ class Suppressed:
     ignore: Ignore
 
 
+@dataclass(frozen=True)
+class Unmended:
+    """A finding with a fix that was not made, or was rolled back, and the reason."""
+
+    finding: Finding
+    reason: str
+
+
 def suppress(report: Report, ignores: Sequence[Ignore]) -> Report:
     """Return the report without the ignored findings; unusable input is always reported."""
     mine = [ignore for ignore in ignores if ignore.is_for(report)]
@@ -150,6 +158,12 @@ class Report(Result):
         Findings that the configuration ignores, each with its reason.
     skipped : bool
         True if the file was found by searching and is not a complete model, or is part of another one: no verdict.
+    mended : tuple of Finding
+        Findings of the files as they were, each with the fix that was written.
+    unmended : tuple of Unmended
+        Findings whose fix was not made, each with the reason.
+    patch : str
+        The unified diff of all fixes that were made, or would be.
     """
 
     source: str
@@ -159,6 +173,9 @@ class Report(Result):
     fail_on: Severity = "error"
     suppressed: tuple[Suppressed, ...] = ()
     skipped: bool = False
+    mended: tuple[Finding, ...] = ()
+    unmended: tuple[Unmended, ...] = ()
+    patch: str = ""
 
     def __repr__(self) -> str:
         counts = (
@@ -441,7 +458,11 @@ def finding_of(error: MbPluginError, source: str, scene: Scene | None = None) ->
         element=element,
         file=file if known else error.where or source,
         line=int(line) if known else 0,
-        evidence={FRAGMENT: True} if isinstance(error, Fragment) else {},
+        evidence={FRAGMENT: True}
+        if isinstance(error, Fragment)
+        else {"meant": [list(key) for key in error.meant]}
+        if isinstance(error, BadScene) and error.meant
+        else {},
         help=error.remedy or rule.remedy,
     )
 

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 
 from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
-from mbplugin.files import read_bounded
+from mbplugin.files import read_bounded, read_instead
 from mbplugin.model.enumerations import Base, Massless
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.paths import read_text, refuse_pointer, require_few_links, require_ordinary_size
@@ -125,7 +125,9 @@ def read_again(text: str, request: Request) -> Scene:
 def _read(request: Request) -> Scene:
     if _is_usd(request):
         refuse_pointer(read_bounded(Path(request.path)), request.path)
-        return _reader("usd")("", request)
+        # OpenUSD opens files itself, so a content that stands in place of a file's is given as its text
+        text = (read_instead(request.path) or b"").decode("utf-8", "surrogateescape")
+        return _reader("usd")(text, request)
     text = read_text(request.path) if request.text is None else request.text
     if not text.strip():
         raise UnreadableFile("the text is empty", where=request.path, expected="a model")

@@ -20,7 +20,7 @@ from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.pair import Between, MotionProfile, Pair
 from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Pose
-from mbplugin.phrases import listed
+from mbplugin.phrases import listed, only_near
 from mbplugin.readers.xml import Element, attributes_of, local_name, origin
 
 #: Maximum number of parents named in a hint.
@@ -204,7 +204,11 @@ def entry(
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """One unread item: its name, use, element, owner and value, and a correction if it is misspelt."""
+    """One unread item: its name, use, element, owner and value, and a correction if it is misspelt.
+
+    ``meant`` maps misspelt words, attributes or else the tag, to the only word that each can stand for; ``repeated``
+    is True for an element of which the first one counts.
+    """
 
     what: str
     use: Unread
@@ -212,6 +216,8 @@ class _Seen:
     owner: str
     value: str
     instead: str = ""
+    meant: Mapping[str, str] = field(default_factory=dict)
+    repeated: bool = False
 
 
 def unread_defects(root: Element, vocabulary: Vocabulary, key: str) -> tuple[Defect, ...]:
@@ -276,7 +282,9 @@ def _attributes(element: Element, known: Entry, owner: str) -> Iterator[_Seen]:
             known_names = tuple(
                 word for word, use in known.attributes.items() if word and not getattr(use, "note", False)
             )
-            yield _Seen(what, Unread(), element, owner, value, _proposal(names, known_names))
+            free = [word for word in known_names if element.get(word) is None]
+            instead, meant = _proposal(names, known_names), _spelling(names, free)
+            yield _Seen(what, Unread(), element, owner, value, instead, meant)
         else:
             yield _Seen(what, reason, element, owner, value)
 
@@ -289,6 +297,12 @@ def _proposal(misspelt: list[str], known: tuple[str, ...]) -> str:
     if not meant:
         return suggestion(" ", known)
     return f"did you mean {_joined([f'{word!r} for {name!r}' for name, word in meant.items()])}?"
+
+
+def _spelling(misspelt: Sequence[str], known: Sequence[str]) -> dict[str, str]:
+    """Return the word that each misspelt one stands for; nothing unless there is one for each, all different."""
+    meant = {word: only_near(word, known) for word in misspelt}
+    return meant if all(meant.values()) and len(set(meant.values())) == len(meant) else {}
 
 
 def _joined(words: list[str]) -> str:
@@ -314,13 +328,19 @@ def _child(
     if use is None and _all_zero(_values(child)):
         return
     if use is None:
-        instead = parents.hint(name) or suggestion(name, tuple(known.children))
-        yield _Seen(what, Unread(), child, own, content(child), instead)
+        misplaced = parents.hint(name)
+        instead = misplaced or suggestion(name, tuple(known.children))
+        stated = {local_name(other) for other in element if isinstance(other.tag, str)} - known.many
+        meant = (
+            {} if misplaced else _spelling([name], [word for word in known.children if word not in stated])
+        )
+        yield _Seen(what, Unread(), child, own, content(child), instead, meant)
     elif isinstance(use, Unread):
         if not _says_nothing(content(child), use):
             yield _Seen(what, use, child, own, content(child))
     elif repeated and not isinstance(use, Idle):
-        yield _Seen(f"a second {what}", Unread("the first one counts"), child, own, content(child))
+        why = Unread("the first one counts")
+        yield _Seen(f"a second {what}", why, child, own, content(child), repeated=True)
 
 
 def _written_text(element: Element, text: str, known: Entry, owner: str) -> Iterator[_Seen]:
@@ -399,14 +419,28 @@ def _defect(group: list[_Seen]) -> Defect:
         strange = "" if " belongs in " in first.instead else f" {verb} not part of the format and"
         end = f"{strange} {verb} not read{'' if strange else ' there'}; {first.instead}"
     lines = [int(seen.element.sourceline or 0) for seen in group]
+    evidence = {"values": [seen.value for seen in group], "owners": owners, "lines": lines}
     return Defect(
         "MB153" if first.use.setting else "MB113",
         first.owner,
         f"{what}{whose}{said}{end}",
         origin(first.element),
-        {"values": [seen.value for seen in group], "owners": owners, "lines": lines},
+        {**evidence, **_correction(group)},
         "note" if first.use.note or first.use.setting else "",
     )
+
+
+def _correction(group: list[_Seen]) -> dict[str, object]:
+    """Return what corrects all items of a group, with the tag and the places of their elements; else nothing."""
+    first = group[0]
+    if not all(
+        (one.meant or one.repeated) and (one.meant, one.repeated) == (first.meant, first.repeated)
+        for one in group
+    ):
+        return {}
+    places = [str(origin(seen.element)) for seen in group]
+    correction = {"repeated": True} if first.repeated else {"meant": dict(first.meant)}
+    return {"tag": local_name(first.element), "places": places, **correction}
 
 
 def _what(group: list[_Seen]) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from mbplugin.linter.finding import LONGEST, Finding
+from mbplugin.linter.finding import LONGEST, Finding, FindingFix
 from mbplugin.phrases import shortened, visible
 from mbplugin.report.documents.part import dumps, plain
 from mbplugin.report.formats import findings_summary, runs_summary
@@ -83,6 +83,27 @@ def _result(report: Report, finding: Finding, index: Mapping[str, int]) -> Objec
         "message": {"text": annotation(finding)},
         "locations": [_location(report, finding)],
         "properties": {"source": report.source, "help": finding.help, "evidence": plain(finding.evidence)},
+        **({"fixes": [_fix(finding.fix)]} if finding.fix else {}),
+    }
+
+
+def _fix(fix: FindingFix) -> Object:
+    """Return a fix as the changes of each file."""
+    changes: dict[str, list[Object]] = {}
+    for edit in fix.edits:
+        region = {
+            "startLine": edit.start_line,
+            "startColumn": edit.start_column,
+            "endLine": edit.end_line,
+            "endColumn": edit.end_column,
+        }
+        replacement = {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+        changes.setdefault(edit.file, []).append(replacement)
+    return {
+        "description": {"text": f"{visible(fix.title)} ({fix.applicability})"},
+        "artifactChanges": [
+            {**_physical(file, 0), "replacements": replacements} for file, replacements in changes.items()
+        ],
     }
 
 
@@ -134,7 +155,9 @@ def github_text(reports: Sequence[Report]) -> str:
 
 def _command(finding: Finding) -> str:
     properties = ",".join(f"{key}={_property(value)}" for key, value in _properties(finding))
-    return f"::{_COMMANDS[finding.severity]} {properties}::{_data(annotation(finding))}"
+    # annotations have no suggestions: GitHub reads those in comments of a review only
+    fix = f"\nfix ({finding.fix.applicability}): {visible(finding.fix.title)}" if finding.fix else ""
+    return f"::{_COMMANDS[finding.severity]} {properties}::{_data(annotation(finding) + fix)}"
 
 
 def _properties(finding: Finding) -> Iterator[tuple[str, str]]:

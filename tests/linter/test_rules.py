@@ -17,6 +17,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin import errors
+from mbplugin.linter.fixes.proposals import fix_of
 from mbplugin.linter.registry import find_rule, rules
 from mbplugin.linter.rule import Rule
 from mbplugin.linter.run import Report
@@ -124,7 +125,7 @@ def test_the_docstring_is_the_documentation(rule: Rule) -> None:
 
 def documentation_page() -> str:
     rows = [
-        f"| {r.code} | {r.name} | {r.severity}{', off' * r.opt_in} | {r.summary} |"
+        f"| {r.code} | {r.name} | {r.severity}{', off' * r.opt_in} | {r.summary} | {fix_of(r.code)} |"
         for r in rules()
         if r.code.startswith("MB")
     ]
@@ -139,8 +140,12 @@ def documentation_page() -> str:
             "`--extend-select`, `extend-select` of the configuration and `[lint] extend_select` of a scene add them to",
             "the others; `--select` selects them as any rule.",
             "",
-            "| Code | Name | Severity | What it reports |",
-            "|---|---|---|---|",
+            "*Fix* says what `lint --fix` does: *safe* leaves the robot as it was read, or corrects what has one near",
+            "match; *unsafe* changes its meaning and needs `--unsafe-fixes`; *none*: the remedy is a choice, or",
+            "needs what the file does not state.",
+            "",
+            "| Code | Name | Severity | What it reports | Fix |",
+            "|---|---|---|---|---|",
             *rows,
             "",
         ]

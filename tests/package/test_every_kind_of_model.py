@@ -82,7 +82,16 @@ FUNCTIONS: dict[str, Callable[[Any, Path], float]] = {
     "worst_stop": lambda m, _: mb.worst_stop(m, axes=["j1"], samples=4).found[0].value,
 }
 ALIASES = {"matrix", "stop_table", "view"}
-WITHOUT_A_MODEL = {"page", "protective_distance", "rule", "rules", "separation_distance", "tolerance_bound"}
+#: What takes none, or its file only.
+WITHOUT_A_MODEL = {
+    "fix",
+    "page",
+    "protective_distance",
+    "rule",
+    "rules",
+    "separation_distance",
+    "tolerance_bound",
+}
 #: What draws or steps in PyBullet, and what an extra brings.
 NEEDS = {"crosscheck": "pybullet", "replay": "pybullet", "show": "pybullet", "engines": "mujoco"}
 NEEDS |= {"stop_zone": "shapely", "sweep": "pyarrow"}

@@ -44,6 +44,7 @@ NAMES = {
     "engines",
     "SideBySide",
     "estop",
+    "fix",
     "inverse_dynamics",
     "lint",
     "load",

@@ -53,6 +53,7 @@ _OPTIONS = {
         *("--select", "--ignore", "--extend-select", "--target", "--collisions", "--fail-on", "--baseline"),
         *("--misfit-limit", "--rule-seconds"),
     ),
+    "Fixes": ("--fix", "--diff", "--unsafe-fixes"),
     "Computation": (
         *("--integrator", "--step", "--rtol", "--atol", "--formulation", "--redundancy", "--coordinates"),
         *("--drift", "--transition", "--max-seconds", "--samples", "--seed", "--jobs", "--backend"),

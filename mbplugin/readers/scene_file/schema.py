@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, get_args
@@ -16,6 +16,7 @@ from mbplugin.errors import BadScene, BadUsage, MbPluginError, suggestion
 from mbplugin.model.brake_law import SI, FitUncertainty
 from mbplugin.model.scene import Origin
 from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
+from mbplugin.phrases import only_near
 from mbplugin.readers.scene_file.tables import (
     ActuatorTable,
     BodyTable,
@@ -92,7 +93,9 @@ def validate(source: SceneSource) -> SceneFile:
         # for a union, pydantic reports every alternative that failed
         failures = error.errors(include_url=False, include_context=True)
         places = {tuple(part for part in e["loc"] if not _is_alternative(part)) for e in failures}
-        raise _sentence(source, dict(failures[0]), len(places) - 1) from None
+        refused = _sentence(source, dict(failures[0]), len(places) - 1)
+        refused.meant = tuple(_meant(source, failures))
+        raise refused from None
 
 
 def _is_alternative(part: int | str) -> bool:
@@ -114,6 +117,28 @@ def _sentence(source: SceneSource, failure: Mapping[str, Any], more: int) -> Bad
     in_top_level = not rest and (table, 0) not in source.tables
     where = source.where("", 0, table) if in_top_level else source.where(table, index, key)
     return BadScene(what, where=where, expected=expected, remedy=remedy)
+
+
+def _meant(source: SceneSource, failures: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, str, str]]:
+    """Yield the line of each unknown key, the key, and the only known one that it is near and that is not stated."""
+    for failure in failures:
+        loc: tuple[int | str, ...] = failure["loc"]
+        key, stated = loc[-1], source.data
+        if failure["type"] != "extra_forbidden" or not isinstance(key, str):
+            continue
+        for part in loc[:-1]:
+            stated = stated[part]  # type: ignore[index]
+        # an array of tables may go on
+        near = only_near(key, [k for k in _fields(loc) if k not in stated or isinstance(stated[k], list)])
+        if not near:
+            continue
+        table, index = str(loc[0]), loc[1] if len(loc) > 2 and isinstance(loc[1], int) else 0
+        if len(loc) > 1:
+            line = source.keys.get((table, index, key), (0, ""))[0]
+        else:
+            line = source.tables.get((table, 0), 0) or source.keys.get(("", 0, table), (0, ""))[0]
+        if line:
+            yield line, key, near
 
 
 def _about_table(source: SceneSource, table: str, failure: Mapping[str, Any]) -> tuple[str, str, str]:

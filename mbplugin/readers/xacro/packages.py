@@ -364,6 +364,8 @@ class Written:
         evidence = dict(defect.evidence)
         if isinstance(evidence.get("lines"), list):
             evidence["lines"] = [self.origin(Origin(self._name, line)).line for line in evidence["lines"]]
+        if isinstance(evidence.get("places"), list):
+            evidence["places"] = [self.message(str(place)) for place in evidence["places"]]
         place = defect.origin and self.origin(defect.origin)
         called = _STRANGE.match(defect.message)
         if called and called[1] in self._macros:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.analysis.uniqueness import joint_place
-from mbplugin.linter.finding import Severity
+from mbplugin.linter.finding import Applicability, Severity
 from mbplugin.model.enumerations import (
     ConstraintKind,
     CoordinateUnit,
@@ -228,6 +228,22 @@ class _Obstacle(Part):
     duties: list[str]
 
 
+class _Edit(Part):
+    file: str
+    start_line: Count = key("from 1")
+    start_column: Count = key("from 1, in characters")
+    end_line: Count
+    end_column: Count = key("of the first character that stays")
+    text: str = key("what takes the place of the range")
+
+
+class _Fix(Part):
+    applicability: Applicability = key("unsafe: the meaning of the file changes")
+    title: str
+    edits: list[_Edit]
+    changes: list[str] = key("what changes of the robot, by the comparison of both models")
+
+
 class _Finding(Part):
     code: Code
     name: str
@@ -238,6 +254,12 @@ class _Finding(Part):
     line: Count = key("from 1; 0 where there is none")
     evidence: dict[str, Any] = key("numbers, with their units in the keys")
     help: str
+    fix: _Fix | None = key("with --diff: the edits that mend it, each tried and proved", optional=True)
+
+
+class _Unmended(Part):
+    finding: _Finding
+    reason: str
 
 
 class _SuppressedFinding(Part):
@@ -304,6 +326,9 @@ class _Run(Document):
     )
     findings: list[_Finding]
     suppressed: list[_SuppressedFinding] = key("findings that the configuration ignores")
+    mended: list[_Finding] = key("with --fix: findings of the files as they were", optional=True)
+    unmended: list[_Unmended] = key("with --fix and --diff: fixes that were not made, and why", optional=True)
+    patch: str = key("of fix in Python: the unified diff of the fixes", optional=True)
     misfits: list[_LoopMisfits] = key(
         "with --verbose: the loads that 0.1 mm or 1 mrad of each closing component causes, loop by loop",
         optional=True,
@@ -324,10 +349,11 @@ class _Run(Document):
             return value
         analysis = value.analysis
         misfits = value.misfits if stated.get("verbose") else None
+        fixes = {name: getattr(value, name) or None for name in ("mended", "unmended", "patch")}
         if analysis is None:
             lists = ("constraints", "groups", "bodies", "self_stresses", "remedies", "obstacles")
             nothing = dict.fromkeys(("model", "mobility", "dca", "misfits", "consequences", "rounding"))
-            return super().of(value, **nothing, **dict.fromkeys(lists, ()))
+            return super().of(value, **nothing, **fixes, **dict.fromkeys(lists, ()))
         names = ("groups", "bodies", "self_stresses", "remedies", "obstacles", "dca")
         return super().of(
             value,
@@ -337,6 +363,7 @@ class _Run(Document):
             misfits=misfits,
             consequences=value.consequences if stated.get("verbose") else None,
             rounding=value.rounding if stated.get("verbose") else None,
+            **fixes,
             **{name: getattr(analysis, name) for name in names},
         )
 

@@ -151,6 +151,14 @@ class _Rule(Part):
     severity: Severity
     opt_in: bool | None = key("off by default; --extend-select switches it on", optional=True)
     documentation: str
+    fix: str | None = key("what --fix and --unsafe-fixes do for it; left out if nothing", optional=True)
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the JSON object of a rule, with its fix."""
+        from mbplugin.linter.fixes.proposals import REMEDIES, fix_of
+
+        return super().of(value, fix=fix_of(value.code) if value.code in REMEDIES else None, **stated)
 
 
 class RuleOutput(Document):

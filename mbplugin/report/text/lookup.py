@@ -98,6 +98,10 @@ def documentation_lines(rule: Rule, width: int = PLAIN_WIDTH) -> Iterator[Line]:
             yield from map(Line, lines)
         else:
             yield from map(Line, wrapped(" ".join(lines), width))
+    from mbplugin.linter.fixes.proposals import fix_of
+
+    yield Line()
+    yield from map(Line, ("Fix", "---", *wrapped(fix_of(rule.code), width)))
 
 
 def _grade(rule: Rule) -> str:

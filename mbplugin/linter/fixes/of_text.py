@@ -1,0 +1,139 @@
+"""Fixes in scene files and configurations (TOML), and in text layers of USD."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mbplugin.linter.finding import Finding
+from mbplugin.linter.fixes.edits import Edit, Fix
+from mbplugin.linter.fixes.sources import Sources, name_of
+from mbplugin.linter.fixes.usda_spans import content_of_prim, with_statement
+from mbplugin.model.scene import Scene
+
+Fixes = Iterator[Fix]
+_NAME = re.compile(r"^name = \"([^\"\\]+)\"$", re.MULTILINE)
+
+
+def corrected_keys(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix of the misspelt keys and tables of a scene that have one near match."""
+    toml, meant = sources.toml(finding.file), finding.evidence.get("meant")
+    if toml is None or not isinstance(meant, list):
+        return
+    edits: list[Edit] = []
+    words: list[str] = []
+    for line, wrong, right in meant:
+        spans = [(key.start, key.end) for key in toml.keys_at(line) if key.name == wrong]
+        table = toml.table(line)
+        if table is not None and table.name == wrong:
+            start = toml.source.text.find(wrong, table.start, table.end)
+            # all tables of the array have the name
+            spans = [
+                (found, found + len(wrong))
+                for one in toml.tables
+                if one.name == wrong and (found := toml.source.text.find(wrong, one.start, one.end)) >= start
+            ]
+        edits += [toml.with_entry(start, end, right) for start, end in spans]
+        words += [f"{wrong} → {right}"] * bool(spans)
+    if edits:
+        yield Fix(finding.code, name_of(finding), ", ".join(words), tuple(edits))
+
+
+def written_side(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix that writes the computed side of a closure into its table."""
+    toml = sources.toml(finding.file)
+    table = toml.table(finding.line) if toml else None
+    side = str(finding.evidence.get("side", ""))
+    if toml is None or table is None or {f"xyz_{side}", f"rpy_{side}"} & {*table.keys}:
+        return
+    lines = [
+        f"{key} = [{', '.join(repr(float(value) + 0.0) for value in finding.evidence[key])}]"
+        for key in (f"xyz_{side}", f"rpy_{side}")
+    ]
+    title = f"side {side} of {finding.element!r} written out"
+    yield Fix(finding.code, finding.element, title, (toml.with_key(table, "\n".join(lines)),))
+
+
+def weaker_closure(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix that gives a closure of a scene the weaker type that the analysis proved to be enough."""
+    file = finding.file if finding.file.endswith(".toml") else _scene_file(scene)
+    toml = sources.toml(file) if file else None
+    if toml is None:
+        return
+    old, new = (str(finding.evidence.get(key, "")) for key in ("type", "weaker_type"))
+    table = toml.table(finding.line) if file == finding.file else None
+    key = table.keys.get("type") if table else None
+    if key is not None and table is not None and toml.value(key) == old:
+        if "axis" in table.keys and new == "spherical":
+            return
+        edit = toml.with_entry(key.value_start, key.value_end, f'"{new}"')
+    elif table is None and (added := str(finding.evidence.get("toml", ""))):
+        edit = toml.with_tables(added)
+    else:
+        return
+    title = f"type of closure {old} → {new}"
+    yield Fix(finding.code, finding.element, title, (edit,), frozenset({finding.element}), redundancy=True)
+
+
+def removed_table(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix that removes a ``[[closure]]`` that repeats another joint."""
+    toml = sources.toml(finding.file)
+    table = toml.table(finding.line) if toml else None
+    if toml is None or table is None or table.name != "closure":
+        return
+    title = f"closure {finding.element!r} removed, the same as {finding.evidence.get('same_as')!r}"
+    touches = frozenset({finding.element})
+    yield Fix(finding.code, finding.element, title, (toml.removed(table),), touches, redundancy=True)
+
+
+def added_closures(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix that adds the closures that a finding states to the scene that is linted."""
+    file = _scene_file(scene)
+    toml = sources.toml(file) if file else None
+    text = str(finding.evidence.get("toml", ""))
+    if toml is None or not text:
+        return
+    names = frozenset(_NAME.findall(text))
+    title = f"closure {', '.join(map(repr, sorted(names)))} added to the scene"
+    edits = (toml.with_tables(text),)
+    yield Fix(finding.code, finding.element, title, edits, names, redundancy=True, mobility=True)
+
+
+def _scene_file(scene: Scene | None) -> str:
+    """Return the file of a scene; empty if the model itself is linted."""
+    request = scene.request if scene else None
+    return request.path if request and request.path.endswith(".toml") else ""
+
+
+def removed_waiver(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix that removes a waiver that matches nothing, written as a table of its own."""
+    toml = sources.toml(finding.file)
+    table = toml.table(finding.line) if toml else None
+    if toml is None or table is None or table.name.rpartition(".")[2] not in ("waive", "ignore"):
+        return
+    rule = finding.evidence.get("rule")
+    title = f"waiver of {rule} for {finding.element!r} removed"
+    yield Fix(finding.code, finding.element, title, (toml.removed(table),))
+
+
+def excluded_joint(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix that excludes the joint that closes a loop from the articulation of a USD stage."""
+    joint = str(finding.evidence.get("exclude", ""))
+    statement = "uniform bool physics:excludeFromArticulation = true"
+    yield from _stated(finding, sources, statement, frozenset({joint, *finding.elements}))
+
+
+def principal_axes(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix that states the axes of moments of inertia: those of the prim, as they are read."""
+    yield from _stated(finding, sources, "quatf physics:principalAxes = (1, 0, 0, 0)", frozenset())
+
+
+def _stated(finding: Finding, sources: Sources, statement: str, touches: frozenset[str]) -> Fixes:
+    source = sources.text(finding.file) if finding.file.endswith((".usda", ".usd")) else None
+    if source is None or not source.data.startswith(b"#usda"):
+        return
+    content = content_of_prim(source, finding.line)
+    if content < 0:
+        return
+    edits = (with_statement(source, content, statement),)
+    yield Fix(finding.code, finding.element, f"{statement} added", edits, touches)

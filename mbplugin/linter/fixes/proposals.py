@@ -1,0 +1,127 @@
+"""From a finding to the edits that mend it: which rules have a fix, and whether it is safe.
+
+A fix is safe if the robot stays as it was read, if a rounded number gets the digits that are proved to be meant, or if
+a misspelt word has one near match. It is unsafe if it changes the meaning of the file. A rule that is not listed has no
+fix: its remedy is a choice, or needs what the file does not state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mbplugin.linter.finding import Applicability, Finding
+from mbplugin.linter.fixes import of_text, of_xml
+from mbplugin.linter.fixes.edits import Fix
+from mbplugin.linter.fixes.of_xml import Propose
+from mbplugin.linter.fixes.sources import Sources
+from mbplugin.model.scene import Scene
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What ``--fix`` does for the findings of a rule.
+
+    Parameters
+    ----------
+    applicability : "safe" or "unsafe"
+    summary : str
+        The change in one phrase, for the page of the rule.
+    formats : str
+        The formats in which it is made.
+    proposals : tuple of callable
+        Each yields the fixes of a finding that it knows.
+    """
+
+    applicability: Applicability
+    summary: str
+    formats: str
+    proposals: tuple[Propose, ...]
+
+
+_XML = "URDF, xacro literals"
+_TEXT = "scene files"
+#: What mends the findings of a rule, by code.
+REMEDIES: dict[str, Remedy] = {
+    "MB104": Remedy(
+        "unsafe", "writes the inertia of the shape with the stated mass", _XML, (of_xml.inertias_of_shapes,)
+    ),
+    "MB105": Remedy(
+        "unsafe", "writes the inertia of the shape with the stated mass", _XML, (of_xml.inertias_of_shapes,)
+    ),
+    "MB108": Remedy(
+        "safe",
+        "removes a mimic of the joint itself; corrects the name of a leader with one near match",
+        f"{_XML}, SDF",
+        (of_xml.removed_mimics,),
+    ),
+    "MB111": Remedy(
+        "unsafe", 'writes type="continuous" for a revolute joint', _XML, (of_xml.continuous_joints,)
+    ),
+    "MB112": Remedy(
+        "unsafe",
+        "adds the closure to the scene, or as <loop_joint> to the URDF, as a hinge",
+        f"URDF, {_TEXT}",
+        (of_text.added_closures, of_xml.added_loop_joint),
+    ),
+    "MB113": Remedy(
+        "safe",
+        "corrects a tag or an attribute with one near match; removes an element of which the first one counts",
+        f"{_XML}, SDF, MJCF",
+        (of_xml.spelling,),
+    ),
+    "MB114": Remedy("safe", "writes the number as it is read", _XML, (of_xml.repaired_numbers,)),
+    "MB116": Remedy("safe", "writes the computed side of the closure", _TEXT, (of_text.written_side,)),
+    "MB117": Remedy("safe", 'adds <link name="world"/>', "URDF", (of_xml.declared_world,)),
+    "MB120": Remedy("unsafe", "exchanges the limits", _XML, (of_xml.exchanged_limits,)),
+    "MB122": Remedy("unsafe", "converts the limits to radians", _XML, (of_xml.limits_in_radians,)),
+    "MB124": Remedy("unsafe", "removes the sign", _XML, (of_xml.positive_damping,)),
+    "MB125": Remedy("safe", "divides the axis by its length", _XML, (of_xml.normalized_axes,)),
+    "MB126": Remedy(
+        "unsafe",
+        "converts the angles to radians, if all are whole numbers",
+        _XML,
+        (of_xml.angles_in_radians,),
+    ),
+    "MB129": Remedy(
+        "unsafe", "excludes the joint from the articulation", "USD text", (of_text.excluded_joint,)
+    ),
+    "MB147": Remedy("safe", "states the axes of the prim", "USD text", (of_text.principal_axes,)),
+    "MB150": Remedy("safe", "corrects a name with one near match", _XML, (of_xml.corrected_references,)),
+    "MB151": Remedy("safe", "corrects a name with one near match", _XML, (of_xml.corrected_materials,)),
+    "MB152": Remedy("safe", "corrects a name with one near match", "SRDF", (of_xml.corrected_semantics,)),
+    "MB155": Remedy("unsafe", "adds the closure to the scene", _TEXT, (of_text.added_closures,)),
+    "MB202": Remedy(
+        "unsafe",
+        "gives the closure the weaker type, as the analysis proved it",
+        f"{_TEXT}, <loop_joint> of URDF",
+        (of_text.weaker_closure, of_xml.weaker_loop_joint),
+    ),
+    "MB205": Remedy(
+        "unsafe",
+        "removes the closure that is stated twice",
+        f"URDF, {_TEXT}",
+        (of_text.removed_table, of_xml.removed_closure),
+    ),
+    "MB501": Remedy(
+        "safe",
+        "writes the angle with all digits, at all its places",
+        f"{_XML}, SDF, {_TEXT}",
+        (of_xml.full_digits,),
+    ),
+    "MB908": Remedy("safe", "corrects keys and tables with one near match", _TEXT, (of_text.corrected_keys,)),
+    "MB913": Remedy("safe", "removes the waiver", "configurations", (of_text.removed_waiver,)),
+}
+
+
+def fix_of(code: str) -> str:
+    """Return what ``--fix`` does for a rule, in one phrase: "safe: …", "unsafe: …" or "none"."""
+    remedy = REMEDIES.get(code)
+    return f"{remedy.applicability}: {remedy.summary} ({remedy.formats})" if remedy else "none"
+
+
+def proposed(finding: Finding, sources: Sources, scene: Scene | None) -> Iterator[Fix]:
+    """Yield the fixes of a finding; several if it is about several elements."""
+    remedy = REMEDIES.get(finding.code)
+    for propose in remedy.proposals if remedy else ():
+        yield from propose(finding, sources, scene)

@@ -1,0 +1,425 @@
+"""``--fix``: fixes are proposed, tried, proved on the edited text, and only then written.
+
+A fix is tried by linting the model with the edited text in place of the file's own; nothing is written meanwhile. It
+holds if the finding is gone, no worse one appears, and the comparison of both models finds no other change of the robot
+than the fix is for. What does not hold is rolled back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from mbplugin.arguments import checked
+from mbplugin.comparison.models.alignment import Difference
+from mbplugin.comparison.models.run import diff
+from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.files import read_bounded, reading_instead, seen_from
+from mbplugin.linter.finding import SEVERITIES, Finding, FindingFix
+from mbplugin.linter.fixes import edits as text_edits
+from mbplugin.linter.fixes.edits import Fix, applied, overlapping, text_range, why_not_edited
+from mbplugin.linter.fixes.proposals import REMEDIES, proposed
+from mbplugin.linter.fixes.sources import Sources, elements_of
+from mbplugin.linter.run import Report, Unmended, lint
+from mbplugin.model.enumerations import Base
+from mbplugin.readers.paths import lookups_kept
+
+#: Fixes may reveal others: a misspelt word hides what it states.
+_ROUNDS = 4
+#: Two models are the same to this relative tolerance; angles that were rounded, to that of ``mbplugin diff``.
+_SAME, _ROUNDED = 1e-7, 1e-3
+#: Differences of a whole model that follow from those of its parts.
+_OF_WHOLE = ("redundancy", "mobility", "dynamics", "reactions")
+#: What is normalised in a model that is compared with itself.
+_OF_ANY = ("fixed links", "gravity", "base")
+Facts = Counter[tuple[str, str]]
+Proposals = Callable[[Finding, Sources, Report], Iterable[Fix]]
+
+
+@dataclass(frozen=True)
+class Mending:
+    """What fixing a model did.
+
+    Parameters
+    ----------
+    before, after : Report
+        The reports on the model as it was, with the fix of each finding that has one, and as mended.
+    contents : mapping of str to bytes
+        The new contents of the edited files, by the names that findings use.
+    originals : mapping of str to bytes
+    notes : tuple of str
+        Links that were followed.
+    """
+
+    before: Report
+    after: Report
+    contents: Mapping[str, bytes]
+    originals: Mapping[str, bytes]
+    notes: tuple[str, ...] = ()
+
+
+@checked
+def fix(
+    path: str | Path,
+    *,
+    unsafe: bool = False,
+    dry_run: bool = False,
+    package_dirs: Sequence[str | Path] = (),
+    base: Base | None = None,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    extend_select: Sequence[str] = (),
+    tolerance: float | None = None,
+    xacro_args: Mapping[str, str] | None = None,
+) -> Report:
+    """Mend what lint finds in a file, as text edits at the places of the findings.
+
+    Each fix is tried on the text and linted again: it is made only if the finding is gone, no worse one appears, and
+    the comparison with the model before finds no other change of the robot. Everything else in the file stays byte for
+    byte. Files outside of the repository or package of ``path`` are not edited.
+
+    Parameters
+    ----------
+    path : path
+        URDF, xacro, SDF, MJCF, USD text or a scene.
+    unsafe : bool
+        Also make fixes that change the meaning of the file.
+    dry_run : bool
+        Write nothing.
+    package_dirs, base, select, ignore, extend_select, xacro_args
+        As in ``lint``.
+    tolerance : float, optional
+        Relative rank tolerance.
+
+    Returns
+    -------
+    Report
+        The report on the mended file, with ``mended``, ``unmended`` and ``patch``.
+
+    Raises
+    ------
+    BadUsage
+        ``path`` is no file, or a file cannot be written.
+    """
+    if not isinstance(path, str | os.PathLike) or not os.path.isfile(path):  # noqa: PTH113
+        raise BadUsage("fix needs a file", where=str(path), expected="the path of a model or a scene")
+    linted = partial(
+        lint, path, package_dirs=package_dirs, base=base, tolerance=tolerance, xacro_args=xacro_args
+    )
+    chosen = partial(linted, select=select, ignore=ignore, extend_select=extend_select)
+    mending = mended(chosen, linted, unsafe=unsafe)
+    if not dry_run:
+        write(mending)
+    return mending.after
+
+
+def patch_of(mended: Sequence[Finding], originals: Mapping[str, bytes], contents: Mapping[str, bytes]) -> str:
+    """Return the unified diff of files, with a line on each fix before it; empty if there is none."""
+    changes = text_edits.patch(originals, contents)
+    return "".join(f"# {line}\n" for line in map(mended_line, mended)) + changes if changes else ""
+
+
+def mended_line(finding: Finding) -> str:
+    """Return a line on a mended finding: its place, its code, its element, and what was changed."""
+    fix = finding.fix
+    assert fix is not None
+    place = f"{seen_from(Path.cwd(), fix.edits[0].file)}:{fix.edits[0].start_line}"
+    unsafe = " (unsafe)" if fix.applicability == "unsafe" else ""
+    changes = f"; robot: {'; '.join(fix.changes)}" if fix.changes else ""
+    return f"{place}: {finding.code}{unsafe} {finding.element}: {fix.title}{changes}"
+
+
+def is_mendable(report: Report, *, unsafe: bool) -> bool:
+    """Return True if a finding of a report is of a rule that has a fix."""
+    return any(
+        (remedy := REMEDIES.get(finding.code)) is not None and (unsafe or remedy.applicability == "safe")
+        for finding in report.findings
+    )
+
+
+def mended(
+    lint: Callable[[], Report],
+    lint_all: Callable[[], Report],
+    *,
+    unsafe: bool,
+    propose: Proposals | None = None,
+) -> Mending:
+    """Return what mends the findings of a model, tried and proved; nothing is written.
+
+    Parameters
+    ----------
+    lint, lint_all : callable
+        Lint the model with the selected rules, and with all that are on by default.
+    unsafe : bool
+        Also make fixes that change the meaning of the file.
+    propose : callable, optional
+        Yields the fixes of a finding, for tests.
+    """
+    with lookups_kept():
+        first = lint()
+        trial = _Trial(lint_all, first.source)
+        for _ in range(_ROUNDS):
+            with reading_instead(trial.overlay):
+                report = lint() if trial.contents else first
+            fixes = trial.proposals(report, propose or _proposals, unsafe=unsafe)
+            if not fixes:
+                break
+            trial.accept(fixes)
+        with reading_instead(trial.overlay):
+            after = lint() if trial.contents else first
+    made = tuple(trial.made)
+    after = replace(after, mended=made, unmended=tuple(trial.unmended.values()))
+    after = replace(after, patch=patch_of(made, trial.originals, trial.contents))
+    before = replace(
+        first, findings=tuple(_with_fix(finding, trial.first_round) for finding in first.findings)
+    )
+    notes = [
+        f"{file} is a link: the file it leads to was edited, {target}"
+        for file in trial.contents
+        if (target := text_edits.link_target(file))
+    ]
+    return Mending(before, after, dict(trial.contents), dict(trial.originals), tuple(notes))
+
+
+def _proposals(finding: Finding, sources: Sources, report: Report) -> Iterator[Fix]:
+    return proposed(finding, sources, report.scene)
+
+
+def _with_fix(finding: Finding, made: Mapping[tuple[str, str], Sequence[Finding]]) -> Finding:
+    """Return a finding with the fixes of its elements, as one."""
+    names = dict.fromkeys((*elements_of(finding), finding.element))
+    fixes = [one.fix for name in names for one in made.get((finding.code, name), ()) if one.fix]
+    if not fixes:
+        return finding
+    joined = FindingFix(
+        fixes[0].applicability,
+        "; ".join(dict.fromkeys(fix.title for fix in fixes)),
+        tuple(dict.fromkeys(edit for fix in fixes for edit in fix.edits)),
+        tuple(dict.fromkeys(change for fix in fixes for change in fix.changes)),
+    )
+    return replace(finding, fix=joined)
+
+
+@dataclass
+class _Trial:
+    """The state of a run: the contents that hold so far, and the report on them."""
+
+    lint_all: Callable[[], Report]
+    source: str
+    contents: dict[str, bytes] = field(default_factory=dict)
+    originals: dict[str, bytes] = field(default_factory=dict)
+    made: list[Finding] = field(default_factory=list)
+    first_round: dict[tuple[str, str], list[Finding]] = field(default_factory=dict)
+    unmended: dict[tuple[str, str, str], Unmended] = field(default_factory=dict)
+    findings: dict[Fix, Finding] = field(default_factory=dict)
+    tried: set[tuple[str, str, str]] = field(default_factory=set)
+    current: Report | None = None
+    rounds: int = 0
+
+    @property
+    def overlay(self) -> dict[str, bytes]:
+        """The new contents by real path, as readers look them up."""
+        return {os.path.realpath(file): data for file, data in self.contents.items()}
+
+    def proposals(self, report: Report, propose: Proposals, *, unsafe: bool) -> list[Fix]:
+        """Return the fixes of the findings of a report that may be tried."""
+        sources, found = Sources(), list[Fix]()
+        with reading_instead(self.overlay):
+            for finding in report.findings:
+                remedy = REMEDIES.get(finding.code)
+                if remedy is None or (remedy.applicability == "unsafe" and not unsafe):
+                    continue
+                for fix in propose(finding, sources, report):
+                    key = (fix.code, fix.element, fix.title)
+                    if key in self.tried or not fix.edits:
+                        continue
+                    self.tried.add(key)
+                    self.findings[fix] = finding
+                    reason = self._why_not(fix)
+                    if reason:
+                        self._refuse(fix, reason)
+                    else:
+                        found.append(fix)
+        return found
+
+    def _why_not(self, fix: Fix) -> str:
+        for file in dict.fromkeys(edit.file for edit in fix.edits):
+            if reason := why_not_edited(file, self.source):
+                return f"{file} is not edited: {reason}"
+        return ""
+
+    def _refuse(self, fix: Fix, reason: str) -> None:
+        finding = replace(self.findings[fix], element=fix.element)
+        self.unmended[(fix.code, fix.element, fix.title)] = Unmended(finding, f"{fix.title}: {reason}")
+
+    def accept(self, fixes: Sequence[Fix]) -> None:
+        """Try fixes together, and in halves if they do not hold; those that overlap others wait for the next round."""
+        self.rounds += 1
+        together: list[Fix] = []
+        for fix in fixes:
+            if any(overlapping(fix.edits, other.edits) for other in together):
+                self.tried.discard((fix.code, fix.element, fix.title))
+            else:
+                together.append(fix)
+        base = {file: self._now(file) for file in dict.fromkeys(e.file for f in together for e in f.edits)}
+        if self.current is None:
+            with reading_instead(self.overlay):
+                self.current = self.lint_all()
+        self._halves(together, [], base)
+
+    def _halves(self, fixes: list[Fix], accepted: list[Fix], base: Mapping[str, bytes]) -> None:
+        """Accept the fixes that hold; ``accepted`` are those of this round so far, relative to ``base``."""
+        todo = [fixes]
+        while todo:
+            group = todo.pop()
+            reason = self._try(group, accepted, base)
+            if not reason:
+                accepted += group
+            elif len(group) == 1:
+                self._refuse(group[0], f"rolled back, because {reason}")
+            else:
+                middle = len(group) // 2
+                todo += [group[middle:], group[:middle]]
+
+    def _try(self, group: Sequence[Fix], accepted: Sequence[Fix], base: Mapping[str, bytes]) -> str:
+        """Return why some fixes do not hold on top of the accepted ones; empty if they do, which then count."""
+        edits = [edit for fix in (*accepted, *group) for edit in fix.edits]
+        try:
+            contents = {
+                file: applied(text_edits.SourceText(file, data), [e for e in edits if e.file == file])
+                for file, data in base.items()
+            }
+        except UnicodeEncodeError:
+            return "the encoding of the file lacks a character of the new text"
+        before = self.current
+        assert before is not None
+        overlay = {os.path.realpath(file): data for file, data in {**self.contents, **contents}.items()}
+        with reading_instead(overlay):
+            after = self.lint_all()
+            reason, changes = _judged(before, after, group)
+        if reason:
+            return reason
+        for file in base:
+            self.originals.setdefault(file, base[file])
+        self.contents |= contents
+        self.current = after
+        for fix in group:
+            self._note(fix, base, changes)
+        return ""
+
+    def _note(self, fix: Fix, base: Mapping[str, bytes], changes: Sequence[Difference]) -> None:
+        ranges = tuple(
+            text_range(text_edits.SourceText(edit.file, base[edit.file]), edit) for edit in fix.edits
+        )
+        mine = [change for change in changes if _is_about(change, fix)]
+        said = tuple(
+            dict.fromkeys(
+                f"{c.kind} of {c.element}: {c.value_a or 'none'} → {c.value_b or 'none'}" for c in mine
+            )
+        )
+        applicability = REMEDIES[fix.code].applicability
+        finding = replace(
+            self.findings[fix],
+            element=fix.element,
+            fix=FindingFix(applicability, fix.title, ranges, said),
+        )
+        self.made.append(finding)
+        if self.rounds == 1:
+            self.first_round.setdefault((fix.code, fix.element), []).append(finding)
+
+    def _now(self, file: str) -> bytes:
+        return self.contents[file] if file in self.contents else read_bounded(Path(file))
+
+
+# The proof: the finding is gone, none is worse, and the robot differs in nothing else.
+
+
+def _facts(report: Report) -> Facts:
+    return Counter((finding.code, name) for finding in report.findings for name in elements_of(finding))
+
+
+def _judged(before: Report, after: Report, fixes: Sequence[Fix]) -> tuple[str, tuple[Difference, ...]]:
+    """Return why fixes do not hold, empty if they do, and what they change of the robot."""
+    broken = next((f for f in after.findings if f.code.startswith("MB9") and f.severity == "error"), None)
+    if broken is not None and before.scene is not None:
+        return f"the edited file cannot be used ({broken.code}: {broken.message})", ()
+    known, left = _facts(before), _facts(after)
+    for key, number in Counter((fix.code, fix.element) for fix in fixes).items():
+        if left[key] > max(known[key] - number, 0):
+            return f"{key[0]} is still reported for {key[1]!r}", ()
+    if before.scene is None and after.scene is None:
+        # the next error of an unusable file was there before
+        return "", ()
+    most = max(SEVERITIES.index(_severity(before, fix)) for fix in fixes)
+    for finding in after.findings:
+        new = [name for name in elements_of(finding) if not known[finding.code, name]]
+        worse = SEVERITIES.index(finding.severity) > most or finding.severity == "error"
+        if new and worse:
+            return f"{finding.code} appears ({finding.severity}: {finding.message})", ()
+    return _compared(before, after, fixes)
+
+
+def _severity(report: Report, fix: Fix) -> str:
+    own = (f.severity for f in report.findings if f.code == fix.code and fix.element in elements_of(f))
+    return max(own, key=SEVERITIES.index, default="note")
+
+
+def _compared(before: Report, after: Report, fixes: Sequence[Fix]) -> tuple[str, tuple[Difference, ...]]:
+    if before.scene is None:
+        return "", ()
+    assert after.scene is not None
+    tolerance = _ROUNDED if any(fix.rounding for fix in fixes) else _SAME
+    try:
+        compared = diff(before.scene, after.scene, tolerance=tolerance)
+    except MbPluginError as error:
+        return f"the models cannot be compared ({error.what})", ()
+    touched = {name for fix in fixes for name in fix.touches}
+    for change in compared.normalised:
+        # of two readings of one file nothing is normalised but what fixed links carry
+        if change.kind not in _OF_ANY and change.element not in touched:
+            return f"the robot changes: {change.text}", ()
+    differences = compared.differences
+    for difference in differences:
+        if not any(_is_about(difference, fix) for fix in fixes):
+            return (
+                f"the robot changes: {difference.kind} of {difference.element!r}, "
+                f"{difference.value_a or 'none'} → {difference.value_b or 'none'}"
+            ), ()
+    return "", differences
+
+
+def _is_about(difference: Difference, fix: Fix) -> bool:
+    """Return True if a fix is meant to make a difference."""
+    if difference.kind in _OF_WHOLE:
+        whole = {"redundancy": fix.redundancy, "mobility": fix.mobility}
+        return whole.get(difference.kind, bool(fix.touches) or fix.rounding)
+    stated = {difference.element_a, difference.element_b}
+    # the coupling of a mimic is named after its joint
+    stated |= {name.removeprefix("mimic ") for name in stated}
+    return bool((stated | {name.rpartition("/")[2] for name in stated}) & fix.touches)
+
+
+# Writing.
+
+
+def write(mending: Mending) -> None:
+    """Write the new contents of a mending, all or none.
+
+    Raises
+    ------
+    BadUsage
+        A file was changed in the meantime, or cannot be written; those written before are restored.
+    """
+    written: list[str] = []
+    try:
+        for file, data in mending.contents.items():
+            text_edits.write(file, mending.originals[file], data)
+            written.append(file)
+    except BadUsage:
+        for file in written:
+            text_edits.write(file, mending.contents[file], mending.originals[file])
+        raise
