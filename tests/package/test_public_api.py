@@ -116,7 +116,7 @@ def test_each_name_exists_and_is_documented(name: str) -> None:
 UNIT = re.compile(r"(?<![\w.])(m|s|rad|kg|N|J|m/s|rad/s|N·m|kg·m²)(?![\w(])")
 WITHOUT_NUMBERS = {"Rule", "rule", "rules", "Finding", "page"}
 #: Those that take and give names, files and other values, and no number with a unit.
-WITHOUT_UNIT = {"MbPluginError", "Report", "Scene", "load", "Pose", "WORLD", *WITHOUT_NUMBERS}
+WITHOUT_UNIT = {"MbPluginError", "Report", "fix", "Scene", "load", "Pose", "WORLD", *WITHOUT_NUMBERS}
 
 
 @pytest.mark.parametrize("name", sorted(NAMES - WITHOUT_UNIT))

@@ -21,6 +21,8 @@ from mbplugin.readers.xml import rounded_angle
 
 Fixes = Iterator[Fix]
 _OWNERS = ("link", "joint", "drake:joint", "loop_joint", "model", "body")
+#: Elements that close a loop, in URDF and MJCF.
+_CLOSURES = ("loop_joint", "drake:ball_constraint", "connect", "weld")
 _INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -417,21 +419,15 @@ def weaker_loop_joint(finding: Finding, sources: Sources, scene: Scene | None) -
 
 def removed_closure(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
     """Yield the fix that removes a closure that repeats another joint."""
-    for element, spans, joint in elements_at(
-        finding, sources, "loop_joint", "drake:ball_constraint", "joint"
-    ):
-        is_closure = joint.tag != "joint" or (joint.parent is not None and joint.parent.tag == "gazebo")
-        if not is_closure or joint.get("name") != element:
+    for element, spans, joint in elements_at(finding, sources, *_CLOSURES, "joint"):
+        of_gazebo = joint.parent if joint.parent is not None and joint.parent.tag == "gazebo" else None
+        is_closure = joint.tag != "joint" or of_gazebo or spans.root.tag == "sdf"
+        if not is_closure or joint.get("name") != element.rpartition("/")[2]:
             continue
-        whole = (
-            joint.parent
-            if joint.tag == "joint" and joint.parent and len(joint.parent.children) == 1
-            else joint
-        )
+        whole = of_gazebo if of_gazebo and len(of_gazebo.children) == 1 else joint
         title = f"closure {element!r} removed, the same as {finding.evidence.get('same_as')!r}"
-        yield Fix(
-            finding.code, element, title, (spans.removed(whole),), frozenset({element}), redundancy=True
-        )
+        touches = _touched(finding, element, spans)
+        yield Fix(finding.code, element, title, (spans.removed(whole),), touches, redundancy=True)
 
 
 # Words, numbers and names.

@@ -67,7 +67,7 @@ REMEDIES: dict[str, Remedy] = {
     "MB113": Remedy(
         "safe",
         "corrects a tag or an attribute with one near match; removes an element of which the first one counts",
-        f"{_XML}, SDF, MJCF",
+        f"{_XML}, SDF",
         (of_xml.spelling,),
     ),
     "MB114": Remedy("safe", "writes the number as it is read", _XML, (of_xml.repaired_numbers,)),
@@ -100,7 +100,7 @@ REMEDIES: dict[str, Remedy] = {
     "MB205": Remedy(
         "unsafe",
         "removes the closure that is stated twice",
-        f"URDF, {_TEXT}",
+        f"URDF, SDF, MJCF, {_TEXT}",
         (of_text.removed_table, of_xml.removed_closure),
     ),
     "MB501": Remedy(
