@@ -279,7 +279,10 @@ def _write_fixes(
         from mbplugin.report.text.lint import lint_lines
 
         emit_lines(
-            lambda width: [*lint_lines(reports, width, explain_dca, detail), *fix_lines(reports, width)],
+            lambda width: [
+                *lint_lines(reports, width, explain_dca, detail),
+                *fix_lines(reports, width, unsafe=fixing.unsafe),
+            ],
             output,
         )
         return

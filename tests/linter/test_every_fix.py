@@ -192,6 +192,20 @@ def test_a_loop_of_a_stage_is_excluded(tmp_path: Path) -> None:
     assert [line.strip() for line in added] == ["uniform bool physics:excludeFromArticulation = true"]
 
 
+def test_a_misspelt_word_that_takes_effect_is_said(tmp_path: Path) -> None:
+    shape = '<⟦colision⟧><geometry><box size="0.3 0.2 0.1"/></geometry></⟦colision⟧></link>\n  <joint'
+    text = (CASES / "mb108.urdf").read_text().replace("hingee", "hinge")
+    assert text.count("</link>\n  <joint") == 1
+    text = text.replace("</link>\n  <joint", shape)
+    file = tmp_path / "word.urdf"
+    file.write_text(text.replace("⟦colision⟧", "colision"))
+    report = mb.fix(file)
+    assert file.read_text() == text.replace("⟦colision⟧", "collision")
+    (finding,) = report.mended
+    assert finding.fix is not None
+    assert [change for change in finding.fix.changes if change.endswith("none → collision box")]
+
+
 # What could mean several things
 
 

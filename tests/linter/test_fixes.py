@@ -182,6 +182,7 @@ def test_an_unsafe_fix_needs_its_option(robot: Path) -> None:
         ('<parent link="base" />', '<parent link="base" /><origin xyz="0 0 0.1"/>', "the robot changes"),
         ('lower="-1"', 'lower="-0.9"', "the robot changes"),
         ('lower="-1"', 'lower="1"', "MB121 appears"),
+        ('<box size="0.3 0.3 0.3"/>', '<box size="0.3 0.3 0.4"/>', "shapes of arm"),
     ],
 )
 def test_a_wrong_fix_is_rolled_back(old: str, new: str, reason: str, robot: Path) -> None:
@@ -315,7 +316,7 @@ def test_the_text_says_what_was_mended_and_what_is_left(robot: Path, monkeypatch
     robot.write_text(ROBOT.replace('upper="1" lower="-1"', LIMITS))
     outcome = call("lint", "robot.urdf", "--fix", "--fail-on", "warning")
     assert outcome.code == 1
-    assert "1 finding mended in 1 file, 2 left" in outcome.out
+    assert "1 finding mended in 1 file, 2 left; --unsafe-fixes may mend MB122" in outcome.out
     assert "robot.urdf:10: MB125 hinge: axis 0 0 2 → 0 0 1" in outcome.out
     assert call("lint", "robot.urdf", "--fix", "--unsafe-fixes", "--fail-on", "error").code == 0
 

@@ -8,20 +8,18 @@ than the fix is for. What does not hold is rolled back.
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from mbplugin.arguments import checked
-from mbplugin.comparison.models.alignment import Difference
-from mbplugin.comparison.models.run import diff
-from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.errors import BadUsage
 from mbplugin.files import read_bounded, reading_instead, seen_from
-from mbplugin.linter.finding import SEVERITIES, Finding, FindingFix
+from mbplugin.linter.finding import Finding, FindingFix
 from mbplugin.linter.fixes import edits as text_edits
 from mbplugin.linter.fixes.edits import Fix, applied, overlapping, text_range, why_not_edited
+from mbplugin.linter.fixes.proof import Change, judged
 from mbplugin.linter.fixes.proposals import REMEDIES, proposed
 from mbplugin.linter.fixes.sources import Sources, elements_of
 from mbplugin.linter.run import Report, Unmended, lint
@@ -30,13 +28,6 @@ from mbplugin.readers.paths import lookups_kept
 
 #: Fixes may reveal others: a misspelt word hides what it states.
 _ROUNDS = 4
-#: Two models are the same to this relative tolerance; angles that were rounded, to that of ``mbplugin diff``.
-_SAME, _ROUNDED = 1e-7, 1e-3
-#: Differences of a whole model that follow from those of its parts.
-_OF_WHOLE = ("redundancy", "mobility", "dynamics", "reactions")
-#: What is normalised in a model that is compared with itself.
-_OF_ANY = ("fixed links", "gravity", "base")
-Facts = Counter[tuple[str, str]]
 Proposals = Callable[[Finding, Sources, Report], Iterable[Fix]]
 
 
@@ -300,7 +291,7 @@ class _Trial:
         overlay = {os.path.realpath(file): data for file, data in {**self.contents, **contents}.items()}
         with reading_instead(overlay):
             after = self.lint_all()
-            reason, changes = _judged(before, after, group)
+            reason, changes = judged(before, after, group)
         if reason:
             return reason
         for file in base:
@@ -311,16 +302,11 @@ class _Trial:
             self._note(fix, base, changes)
         return ""
 
-    def _note(self, fix: Fix, base: Mapping[str, bytes], changes: Sequence[Difference]) -> None:
+    def _note(self, fix: Fix, base: Mapping[str, bytes], changes: Sequence[Change]) -> None:
         ranges = tuple(
             text_range(text_edits.SourceText(edit.file, base[edit.file]), edit) for edit in fix.edits
         )
-        mine = [change for change in changes if _is_about(change, fix)]
-        said = tuple(
-            dict.fromkeys(
-                f"{c.kind} of {c.element}: {c.value_a or 'none'} → {c.value_b or 'none'}" for c in mine
-            )
-        )
+        said = tuple(dict.fromkeys(change.text for change in changes if change.is_by(fix)))
         applicability = REMEDIES[fix.code].applicability
         finding = replace(
             self.findings[fix],
@@ -333,74 +319,6 @@ class _Trial:
 
     def _now(self, file: str) -> bytes:
         return self.contents[file] if file in self.contents else read_bounded(Path(file))
-
-
-# The proof: the finding is gone, none is worse, and the robot differs in nothing else.
-
-
-def _facts(report: Report) -> Facts:
-    return Counter((finding.code, name) for finding in report.findings for name in elements_of(finding))
-
-
-def _judged(before: Report, after: Report, fixes: Sequence[Fix]) -> tuple[str, tuple[Difference, ...]]:
-    """Return why fixes do not hold, empty if they do, and what they change of the robot."""
-    broken = next((f for f in after.findings if f.code.startswith("MB9") and f.severity == "error"), None)
-    if broken is not None and before.scene is not None:
-        return f"the edited file cannot be used ({broken.code}: {broken.message})", ()
-    known, left = _facts(before), _facts(after)
-    for key, number in Counter((fix.code, fix.element) for fix in fixes).items():
-        if left[key] > max(known[key] - number, 0):
-            return f"{key[0]} is still reported for {key[1]!r}", ()
-    if before.scene is None and after.scene is None:
-        # the next error of an unusable file was there before
-        return "", ()
-    most = max(SEVERITIES.index(_severity(before, fix)) for fix in fixes)
-    for finding in after.findings:
-        new = [name for name in elements_of(finding) if not known[finding.code, name]]
-        worse = SEVERITIES.index(finding.severity) > most or finding.severity == "error"
-        if new and worse:
-            return f"{finding.code} appears ({finding.severity}: {finding.message})", ()
-    return _compared(before, after, fixes)
-
-
-def _severity(report: Report, fix: Fix) -> str:
-    own = (f.severity for f in report.findings if f.code == fix.code and fix.element in elements_of(f))
-    return max(own, key=SEVERITIES.index, default="note")
-
-
-def _compared(before: Report, after: Report, fixes: Sequence[Fix]) -> tuple[str, tuple[Difference, ...]]:
-    if before.scene is None:
-        return "", ()
-    assert after.scene is not None
-    tolerance = _ROUNDED if any(fix.rounding for fix in fixes) else _SAME
-    try:
-        compared = diff(before.scene, after.scene, tolerance=tolerance)
-    except MbPluginError as error:
-        return f"the models cannot be compared ({error.what})", ()
-    touched = {name for fix in fixes for name in fix.touches}
-    for change in compared.normalised:
-        # of two readings of one file nothing is normalised but what fixed links carry
-        if change.kind not in _OF_ANY and change.element not in touched:
-            return f"the robot changes: {change.text}", ()
-    differences = compared.differences
-    for difference in differences:
-        if not any(_is_about(difference, fix) for fix in fixes):
-            return (
-                f"the robot changes: {difference.kind} of {difference.element!r}, "
-                f"{difference.value_a or 'none'} → {difference.value_b or 'none'}"
-            ), ()
-    return "", differences
-
-
-def _is_about(difference: Difference, fix: Fix) -> bool:
-    """Return True if a fix is meant to make a difference."""
-    if difference.kind in _OF_WHOLE:
-        whole = {"redundancy": fix.redundancy, "mobility": fix.mobility}
-        return whole.get(difference.kind, bool(fix.touches) or fix.rounding)
-    stated = {difference.element_a, difference.element_b}
-    # the coupling of a mimic is named after its joint
-    stated |= {name.removeprefix("mimic ") for name in stated}
-    return bool((stated | {name.rpartition("/")[2] for name in stated}) & fix.touches)
 
 
 # Writing.
