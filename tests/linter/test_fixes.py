@@ -351,6 +351,19 @@ def test_a_waiver_that_matches_nothing_is_removed(robot: Path, monkeypatch: pyte
     assert "waiver of MB120 for 'gone' removed" in outcome.out
 
 
+def test_a_waiver_for_a_file_that_was_not_linted_stays(robot: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(robot.parent)
+    (robot.parent / "other.urdf").write_text(ROBOT.replace("hinge", "wrist"))
+    config = robot.parent / "mbplugin.toml"
+    text = '[[waive]]\nrule = "MB125"\nelement = "wrist"\nreason = "agreed"\n'
+    config.write_text(text)
+    outcome = call("lint", "robot.urdf", "--fix")
+    assert config.read_text() == text
+    assert "1 file that it applies to was not linted: other.urdf" in " ".join(outcome.out.split())
+    assert "MB913" not in call("lint", ".", "--fix").out
+    assert config.read_text() == text
+
+
 # The table of fixes
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from mbplugin.linter.fixes.proposals import proposed
 from mbplugin.linter.fixes.run import is_mendable, mended, patch_of, write
 from mbplugin.linter.fixes.sources import Sources
 from mbplugin.linter.run import Report, Unmended
-from mbplugin.linter.targets import Target, read_config
+from mbplugin.linter.targets import Target, read_config, targets
+from mbplugin.phrases import counted, listed
 from mbplugin.readers.paths import real_path
 
 
@@ -97,7 +99,15 @@ class Fixing:
             by_file.setdefault(finding.file, []).append(finding)
         results: dict[Finding | int, Finding | None] = {}
         unmended: dict[str, list[Unmended]] = {}
+        linted = {
+            real_path(name) for r in reports for name in (r.source, *(r.scene.files if r.scene else ()))
+        }
         for file, findings in by_file.items():
+            elsewhere = _not_linted(file, findings, linted)
+            for finding in findings:
+                if id(finding) in elsewhere:
+                    unmended.setdefault(file, []).append(Unmended(finding, elsewhere[id(finding)]))
+            findings = [finding for finding in findings if id(finding) not in elsewhere]
             mine, reason = self._configuration(file, findings)
             for finding in findings:
                 if id(finding) in mine:
@@ -159,6 +169,28 @@ def _without(
         mended=(*report.mended, *mine),
         unmended=(*report.unmended, *left),
     )
+
+
+def _not_linted(file: str, findings: Sequence[Finding], linted: Set[Path]) -> dict[int, str]:
+    """Return the waivers, by identity of their finding, that may be of use for files which this run did not lint."""
+    settings = read_config(Path(file))
+    if settings is None:
+        return {}
+    folder = str(real_path(file).parent)
+    below = [real_path(target.file) for target in targets([folder])]
+    found: dict[int, str] = {}
+    for finding in findings:
+        patterns = [waiver.files for waiver in settings.ignores if waiver.line == finding.line]
+        left = [
+            path
+            for path in below
+            if path not in linted and any(fnmatchcase(path.as_posix(), p) for p in patterns)
+        ]
+        if left:
+            what = f"{counted(len(left), 'file')} that it applies to"
+            names = listed([path.name for path in left], 3)
+            found[id(finding)] = f"{what} {'was' if len(left) == 1 else 'were'} not linted: {names}"
+    return found
 
 
 def _only_without(file: str, data: bytes, findings: Sequence[Finding]) -> bool:
