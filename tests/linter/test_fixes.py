@@ -203,6 +203,16 @@ def test_a_wrong_fix_is_rolled_back(old: str, new: str, reason: str, robot: Path
     assert "MB125" in codes(mending.after)
 
 
+def test_a_misspelt_axis_is_mended_though_frames_across_its_joint_align_otherwise(robot: Path) -> None:
+    """A quarter turn that is rounded, and the new axis, show as a turned frame of the base, which was read alike."""
+    text = ROBOT.replace("xyz =  '0\t 0   2'", 'xzy="0 0 1"')
+    text = text.replace("<axis\n", '<origin xyz="0 0 1" rpy="1.5708 0 0"/><axis\n')
+    robot.write_bytes(text.encode())
+    report = mb.fix(robot)
+    assert robot.read_text(encoding="utf-8") == text.replace("xzy", "xyz")
+    assert "MB113" not in codes(report)
+
+
 def test_what_holds_is_kept_beside_what_does_not(robot: Path) -> None:
     second = (
         ROBOT.replace('name="arm"', 'name="hand"').replace("'hinge'", "'wrist'").replace('"arm"', '"hand"')

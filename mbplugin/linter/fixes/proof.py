@@ -15,6 +15,7 @@ from mbplugin.linter.finding import SEVERITIES
 from mbplugin.linter.fixes.edits import Fix
 from mbplugin.linter.fixes.sources import elements_of
 from mbplugin.linter.run import Report
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Scene, Shape
 
 #: Two models are the same to this relative tolerance; angles that were rounded, to that of ``mbplugin diff``.
@@ -74,7 +75,7 @@ def judged(before: Report, after: Report, fixes: Sequence[Fix]) -> tuple[str, tu
     except MbPluginError as error:
         return f"the models cannot be compared ({error.what})", ()
     for change in changes:
-        if not any(change.is_by(fix) for fix in fixes):
+        if not any(change.is_by(fix) for fix in fixes) and not _read_alike(before.scene, after.scene, change):
             return f"the robot changes: {change.text}", ()
     return "", changes
 
@@ -86,6 +87,36 @@ def _facts(report: Report) -> Facts:
 def _severity(report: Report, fix: Fix) -> str:
     own = (f.severity for f in report.findings if f.code == fix.code and fix.element in elements_of(f))
     return max(own, key=SEVERITIES.index, default="note")
+
+
+def _read_alike(before: Scene, after: Scene, change: Change) -> bool:
+    """Return True if all elements of a change were read alike, so that only the alignment of the models differs.
+
+    Frames are aligned across joints, so that the changed axis of one joint may show as a turned frame of a neighbour.
+    """
+    if change.kind == "shapes":
+        return False
+    old, new = before.mechanism, after.mechanism
+    parts = [name for name in change.elements if name in old.body_index or name in old.pair_by_name]
+    return bool(parts) and all(_same_part(old, new, name) for name in parts)
+
+
+def _same_part(old: Mechanism, new: Mechanism, name: str) -> bool:
+    """Return True if a body or pair has the same numbers in two readings."""
+    if name in old.body_index and name in new.body_index:
+        a, b = old.bodies[old.body_index[name]], new.bodies[new.body_index[name]]
+        arrays = (([a.mass], [b.mass]), (a.p_LC, b.p_LC), (a.I_C, b.I_C))
+        return all(np.allclose(one, other, rtol=_SAME, atol=_SAME) for one, other in arrays)
+    if name not in old.pair_by_name or name not in new.pair_by_name:
+        return False
+    first, second = old.pair_by_name[name], new.pair_by_name[name]
+    frames = ((first.X_AP, second.X_AP), (first.X_BS, second.X_BS))
+    return (first.kind, first.body_a, first.body_b, first.freedoms) == (
+        second.kind,
+        second.body_a,
+        second.body_b,
+        second.freedoms,
+    ) and all(np.allclose(X.R, Y.R, atol=_SAME) and np.allclose(X.p, Y.p, atol=_SAME) for X, Y in frames)
 
 
 # The changes of the robot.
