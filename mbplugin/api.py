@@ -29,6 +29,7 @@ PUBLIC = {
     "Calibration": "mbplugin.stopping.calibration.values",
     "Closing": "mbplugin.closing.drift",
     "ConstraintMatrix": "mbplugin.constraints.rank",
+    "Contact": "mbplugin.model.mechanism.contact",
     "Coupling": "mbplugin.model.mechanism.mechanism",
     "Driver": "mbplugin.model.mechanism.mechanism",
     "Finding": "mbplugin.linter.finding",

@@ -46,6 +46,7 @@ _NAMED = {
     "NamedNumbers": "Mapping[str, float | str]",
     "LoadLike": "Load | Mapping[str, Any]",
     "PayloadLike": "Payload | Mapping[str, Any]",
+    "ContactLike": "Contact | Mapping[str, Any]",
     "PayloadValue": "float | PayloadLike | Iterable[PayloadLike] | None",
     "BrakeLike": "Brake | Mapping[str, Any]",
     "StiffnessLike": "Mapping[str, Any] | Iterable[Stiffness | Mapping[str, Any]]",

@@ -20,6 +20,7 @@ from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.lapack import pivot_order, pivoted_qr
 from mbplugin.model.enumerations import ConstraintKind, Uniqueness
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism, Pair
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.spatial import MOTION_WORDS, AnyArray, Array, shift_rows
@@ -177,6 +178,9 @@ _WORDS = {
     "side": "sideways slip",
     "roll": "rolling slip",
     "normal": "distance from the plane",
+    "cn": "approach along the normal",
+    "ct1": "slip along ct1",
+    "ct2": "slip along ct2",
 }
 Directions = tuple[tuple[float, float, float], ...]
 #: Number of decimals kept in coordinates of directions; the rest is rounding.
@@ -450,7 +454,7 @@ class ConstraintVerdict:
     Parameters
     ----------
     name, kind, type, body_a, body_b : str
-        ``kind`` is pair, closure, coupling, driver, pfaffian or lock.
+        ``kind`` is pair, closure, coupling, driver, pfaffian, lock or contact.
     reaction : str
         ``unique``, ``non-unique`` or ``undecided``.
     indeterminate_dim : int or None
@@ -609,10 +613,15 @@ def _components(labels: tuple[str, ...], flags: tuple[bool, ...]) -> tuple[Compo
 
 
 def kind_of(constraint: Constraint) -> ConstraintKind:
-    """Return the kind of a constraint: pair, closure, coupling, driver, lock or pfaffian."""
+    """Return the kind of a constraint: pair, closure, coupling, driver, lock, pfaffian or contact."""
     if isinstance(constraint, Pair):
         return "closure" if constraint.closure else "pair"
-    kinds: dict[type, ConstraintKind] = {Coupling: "coupling", Driver: "driver", Lock: "lock"}
+    kinds: dict[type, ConstraintKind] = {
+        Coupling: "coupling",
+        Driver: "driver",
+        Lock: "lock",
+        Contact: "contact",
+    }
     return kinds.get(type(constraint), "pfaffian")
 
 
@@ -632,6 +641,8 @@ def bodies_of(mech: Mechanism, constraint: Constraint) -> tuple[str, str]:
             pair = mech.pair_by_name[constraint.terms[0].joint]
         case Driver() | Lock():
             pair = mech.pair_by_name[constraint.joint]
+        case Contact():
+            return constraint.on, constraint.body
         case _:
             return WORLD, constraint.body
     return pair.bodies

@@ -19,8 +19,10 @@ import numpy as np
 
 from mbplugin.bullet.session import engine, quiet
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
+from mbplugin.model.contacts import named
 from mbplugin.model.enumerations import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism.contact import LARGEST_FRICTION, Contact
 from mbplugin.model.mechanism.kinematics import (
     FRAMES_MEET,
     BodyPoses,
@@ -30,6 +32,7 @@ from mbplugin.model.mechanism.kinematics import (
     free_pose,
     home,
     joint_axes,
+    rigid_groups,
 )
 from mbplugin.model.scene import Defect, Scene, Shape, State
 from mbplugin.model.spatial import (
@@ -45,6 +48,8 @@ from mbplugin.model.spatial import (
 _NO_FILE = ("", "unknown_file")
 _TYPES = {0: "revolute", 1: "prismatic", 2: "spherical", 4: "fixed"}
 _PLANAR = 3
+#: Points of PyBullet's contacts farther apart than this do not touch, m.
+_APART = 1e-3
 _PRISMATIC, _FIXED, _POINT, _GEAR = 1, 4, 5, 6
 _CONSTRAINTS_TYPES = {_PRISMATIC: "prismatic", _FIXED: "fixed", _POINT: "spherical"}
 
@@ -223,6 +228,50 @@ def read_client(client_id: int, *, base: Base | None = None) -> Scene:
     mech = Mechanism(name, bodies, (*pairs, *closures), tuple(couplings), gravity=gravity)
     state, defects = state_of(mech, parts)
     return Scene(mech, state, defects=defects, shapes=shapes)
+
+
+def read_contact_points(client_id: int) -> tuple[Contact, ...]:
+    """Return the points at which bodies of a connected client touch, as PyBullet found them in its last step.
+
+    Points that are apart by more than ``_APART`` are left out, as are those between bodies fixed to the ground. The
+    coefficient of friction is the product of those of both bodies, as in PyBullet.
+
+    Parameters
+    ----------
+    client_id : int
+        Client id from ``pybullet.connect``.
+
+    Raises
+    ------
+    UnknownName, BadUsage, BrokenModel
+        As for :func:`read_client`.
+    """
+    scene = read_client(client_id)
+    mech, poses = scene.mechanism, forward(scene.mechanism, scene.state.q)
+    bullet = engine()
+    links: Links = {}
+    friction: dict[tuple[int, int], float] = {}
+    with quiet():
+        for model in _models(bullet, client_id):
+            _read_model(bullet, client_id, model, None, links)
+        for own in links:
+            friction[own] = bullet.getDynamicsInfo(*own, physicsClientId=client_id)[1]
+        points = bullet.getContactPoints(physicsClientId=client_id) or ()
+    still = rigid_groups(mech)[WORLD]
+    found = []
+    for point in points:
+        # PyBullet's normal points from the second body to the first
+        sides, normal = [(point[1], point[3]), (point[2], point[4])], np.array(point[7], dtype=float)
+        place = 0.5 * (np.array(point[5], dtype=float) + np.array(point[6], dtype=float))
+        mu = min(friction[sides[0]] * friction[sides[1]], LARGEST_FRICTION)
+        pushed, other = (links[side].body for side in sides)
+        if pushed in still:
+            pushed, other, normal = other, pushed, -normal
+        if point[8] > _APART or pushed in still:
+            continue
+        local = poses.of(mech.body_index[pushed]).inverse().apply(place)
+        found.append(Contact("", pushed, local, normal, mu, WORLD if other in still else other))
+    return tuple(named(found, [constraint.name for constraint in mech.constraints()]))
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,17 @@ Hold = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME,…", help="Joints to hold; default: the actuated joints, as many as needed."),
 ]
+Stance = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LINK,…",
+        help="Links that touch the ground with their lowest points; default: a falling robot on legs or wheels"
+        " stands on its lowest ones.",
+    ),
+]
+Friction = Annotated[
+    float | None, typer.Option(metavar="MU", help="Coefficient of friction of the stance; default: 0.8.")
+]
 Actuated = Annotated[
     list[str] | None,
     typer.Option(
@@ -84,6 +95,8 @@ def reactions_command(
     payload: PayloadOption = None,
     hold: Hold = None,
     actuated: Actuated = None,
+    stance: Stance = None,
+    friction: Friction = None,
     misfit: Misfit = None,
     misfit_sigma: MisfitSigma = None,
     limit: Limit = None,
@@ -127,6 +140,8 @@ def reactions_command(
         loads=loads,
         payload=payloads,
         hold=motors if hold is None else given.joints(hold, "--hold"),
+        stance=None if stance is None else opt.split(stance),
+        friction=friction,
         misfit=given.misfits(misfit),
         misfit_sigma=given.misfits(misfit_sigma, "--misfit-sigma"),
         limits=given.limits(limit),

@@ -26,6 +26,7 @@ from mbplugin.model.mechanism import (
     Pair,
     Rolling,
 )
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, biconnected_components
 from mbplugin.model.mechanism.kinematics import BodyPoses, joint_axes
 from mbplugin.model.mechanism.mechanism import SpanningTree, TreeJoint, spanning_tree
@@ -429,7 +430,7 @@ class Block:
 
 def find_blocks(mech: Mechanism) -> tuple[Block, ...]:
     """Return the blocks with more than one bond, in file order."""
-    if not (mech.tree.cut or mech.couplings or mech.drivers or mech.locks or mech.pfaffians):
+    if not (mech.tree.cut or mech.couplings or mech.drivers or mech.locks or mech.pfaffians or mech.contacts):
         return ()
     bonds = {c.name: _bonds(mech, c) for c in mech.constraints()}
     block_of_bond = _merged_components(bonds)
@@ -455,6 +456,8 @@ def _bonds(mech: Mechanism, constraint: Constraint) -> list[_Bond]:
         case KnifeEdge() | Rolling():
             rows = len(constraint.holonomic) + len(constraint.nonholonomic)
             tied = [(WORLD, constraint.body)] * rows
+        case Contact():
+            tied = [(constraint.on, constraint.body)] * len(constraint.components)
     return [frozenset(ends) for ends in tied]
 
 

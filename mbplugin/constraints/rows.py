@@ -12,6 +12,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.lapack import pivots
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel, drive_component, lock_component
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.mechanism import (
@@ -82,6 +83,8 @@ def rows_of(
                 return lock_rows(mech, constraint, poses, twists)
             case KnifeEdge() | Rolling():
                 return pfaffian_rows(mech, constraint, poses, twists)
+            case Contact():
+                return contact_rows(mech, constraint, poses, twists)
 
     return [rows(constraint) for constraint in constraints]
 
@@ -478,6 +481,24 @@ def _rows(pfaffian: Pfaffian, body: _BodyMotion, E: Array, point: Array, Gamma: 
         np.ones(len(components), dtype=bool),
         np.array([c in pfaffian.holonomic for c in components], dtype=bool),
     )
+
+
+def contact_rows(mech: Mechanism, contact: Contact, poses: BodyPoses, twists: Array | None = None) -> Rows:
+    """Return the rows of a contact between the material points that touch; ``twists`` (N, 6) enter Γ only."""
+    E = contact.axes(mech.gravity)[: len(contact.components)]
+    E[0] = contact.pushes
+    index = mech.body_index
+    p_W = poses.of(index[contact.body]).apply(contact.point)
+    entries, Gamma = [], np.zeros(len(E))
+    for body, sign in ((index[contact.on], -1.0), (index[contact.body], 1.0)):
+        if body >= 0:
+            arm = p_W - poses.p_WC[body]
+            entries.append((body, sign * shift_rows(np.hstack((E, np.zeros_like(E))), arm)))
+            if twists is not None:
+                omega = twists[body, ROTATION]
+                Gamma -= sign * (E @ cross(omega, cross(omega, arm)))
+    zero, yes = np.zeros(len(E)), np.ones(len(E), dtype=bool)
+    return Rows(contact.name, contact.components, tuple(entries), zero, Gamma, zero, yes, yes)
 
 
 def plane_columns(planar: str | None) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.sparse import diags_array
 
 from mbplugin.analysis.uniqueness import (
     ConstraintVerdict,
@@ -19,7 +20,10 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.dynamics.newton_euler import newton_euler
-from mbplugin.errors import BadNumber
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.joint_reactions.bounds import Bounds
+from mbplugin.joint_reactions.contact_bounds import NOT_BOUNDED, Bounded, bounded
+from mbplugin.joint_reactions.contact_state import ContactState, contact_states
 from mbplugin.joint_reactions.flexible import (
     Flexible,
     Resolution,
@@ -61,7 +65,9 @@ from mbplugin.joint_reactions.stiffness import (
 )
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
 from mbplugin.model.brakes import implausible, warn_of
+from mbplugin.model.contacts import ContactLike, read_contacts
 from mbplugin.model.enumerations import ReactionSource
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
@@ -79,6 +85,7 @@ from mbplugin.model.scene import (
     Payload,
     PayloadLike,
     Scene,
+    as_scene,
     read_loads,
     read_misfit,
     read_payloads,
@@ -86,8 +93,9 @@ from mbplugin.model.scene import (
 )
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
-from mbplugin.readers.source import ModelSource
-from mbplugin.readers.standing import standing
+from mbplugin.readers.source import ModelSource, contacts_in, model_of
+from mbplugin.readers.stance import Stance, stance_of
+from mbplugin.readers.standing import standing, stands
 
 #: Multipliers below this fraction of the largest are 0; 1.570796327 rad in a file leaves up to 1e-11.
 _ROUNDING = 1e-11
@@ -108,6 +116,9 @@ def reactions(
     stiffness: StiffnessLike = (),
     payload: Iterable[PayloadLike] | None = None,
     hold: Iterable[str] | None = None,
+    contacts: Iterable[ContactLike] | bool = (),
+    stance: Iterable[str] | bool | None = None,
+    friction: float | None = None,
     misfit: NamedNumbers | None = None,
     misfit_sigma: NamedNumbers | None = None,
     limits: NamedNumbers | None = None,
@@ -138,6 +149,17 @@ def reactions(
         Joints (or ``joint.freedom``) held fixed in addition to drivers and locks. Default: those with an
         actuator, else those with a finite effort limit; of these, as many as are independent. If these do not
         balance the loads, the joints that the loads move are held as well, and ``assumed_held`` names them.
+    contacts : iterable or bool, optional
+        Contact, or mappings with the keys of the scene's tables: points that can only push, with dry friction. True
+        reads those of a live PyBullet client.
+        Components that are then not unique have the smallest and largest value that the contacts, and the effort
+        limits of held joints, allow. With contacts no stiffness is estimated by default.
+    stance : iterable of str or bool, optional
+        Links of a robot with a free base that touch the ground, or patterns: the lowest points of their collision
+        shapes become contacts. True selects all links that reach the lowest height. By default a robot with legs or
+        wheels that would fall is taken as standing like that; False keeps it free.
+    friction : float, optional
+        Coefficient of friction of the stance, by default 0.8.
     misfit : mapping, optional
         "constraint.component" to the gap, m or rad, by which the successor is offset before assembly.
     misfit_sigma : mapping, optional
@@ -164,19 +186,32 @@ def reactions(
     Raises
     ------
     BadUsage
-        A load moves the mechanism (the message names the motion), or a stiffness is not symmetric
-        positive semidefinite.
+        A load moves the mechanism (the message names the motion), the contacts tip or slip, or a stiffness is not
+        symmetric positive semidefinite.
     UnknownName
-        A load, payload, stiffness, held joint, misfit or limit names something unknown.
+        A load, payload, stiffness, held joint, contact, misfit or limit names something unknown.
     CannotClose
         A loop cannot be closed.
     """
-    model = standing(model, q, qd, qdd)
-    asked = StiffnessRequest(stiffness, estimate, material)
+    touched = contacts_in(model) if contacts is True else contacts or ()
+    model = model_of(model) if stance else standing(model, q, qd, qdd)
     state = noting_payloads(closed_state(model, q, qd, qdd, tolerance, planar), model, payload)
     applied = applied_to(state, model, loads, payload)
     warn_of(implausible(state.mech, state.qd, applied.payloads))
+    stated = contacts_of(state, model, touched)
+    ground = stance_under(state, model, stance, friction)
+    state, seen = touching(state, (*stated, *(ground.contacts if ground else ())))
     held, assumed, system, found = held_under(state, model, applied, hold)
+    falls = stance is None and not seen and found.share > state.tolerance
+    if falls and stands(model, qd, qdd):
+        ground = stance_under(state, model, True, friction)
+        state, seen = touching(state, ground.contacts if ground else ())
+        held, assumed, system, found = held_under(state, model, applied, hold)
+    if ground is None and friction is not None:
+        raise BadUsage(
+            "a coefficient of friction is given, but no stance", expected="stance (--stance) as well"
+        )
+    asked = StiffnessRequest(stiffness, False if seen and estimate is None else estimate, material)
     require_balance(system, found, state.tolerance, state.at_rest)
     gap_of, sigma_of = numbers(misfit, misfit_dimension), numbers(misfit_sigma, misfit_dimension)
     tolerances = stated_tolerances(model, gap_of, sigma_of, numbers(limits, limits_of(state.mech)))
@@ -184,9 +219,11 @@ def reactions(
     sigma = read_misfit(system.labels, tolerances.sigma, "standard deviation of the misfit")
     flexible = flexible_model(system, model, found.multipliers, applied, gaps, asked)
     clean = without_rounding(flexible.resolution.multipliers)
-    resolution = replace(flexible.resolution, multipliers=clean)
-    made = collect(state, system, (*held, *assumed), found, replace(flexible, resolution=resolution))
-    made = replace(made, assumed_held=tuple(map(_label, assumed)))
+    flexible = replace(flexible, resolution=replace(flexible.resolution, multipliers=clean))
+    limited = bounded(system, found.multipliers, applied, (*held, *assumed), applied.stated, state.tolerance)
+    made = collect(state, system, (*held, *assumed), found, flexible, limited)
+    notes = (*made.notes, *(ground.notes if ground else ()))
+    made = replace(made, assumed_held=tuple(map(_label, assumed)), contacts=seen, stance=ground, notes=notes)
     return with_tolerances(made, response_of(state, system, flexible), tolerances, sigma)
 
 
@@ -239,7 +276,45 @@ def applied_to(
     all_loads = (*own[0], *springs, *read_loads(state.mech, loads))
     all_payloads = tuple(own[1]) if payloads is None else read_payloads(state.mech, payloads)
     made = newton_euler(state.mech, state.q, state.qd, loads=all_loads, payloads=all_payloads)
-    return Applied(made, state.accelerations, all_loads, all_payloads)
+    return Applied(
+        made, state.accelerations, all_loads, all_payloads, (*own[0], *read_loads(state.mech, loads))
+    )
+
+
+def contacts_of(state: ClosedState, model: Model, contacts: Iterable[ContactLike]) -> tuple[Contact, ...]:
+    """Return the contacts of the scene and the call."""
+    own = model.contacts if isinstance(model, Scene) else ()
+    return read_contacts(state.mech, (*own, *contacts))
+
+
+def stance_under(
+    state: ClosedState, model: Model, stance: Iterable[str] | bool | None, friction: float | None
+) -> Stance | None:
+    """Return the stance of a robot with a free base at its closed pose; None if none is requested.
+
+    Raises
+    ------
+    BadUsage
+        The base is fixed.
+    """
+    if not stance:
+        return None
+    if all(joint.pair is not None for joint in state.mech.tree.joints):
+        raise BadUsage(
+            "a stance is given for a robot whose base is fixed",
+            expected="a robot with a free base",
+            remedy="free it (base='free' or --base free), or leave the stance out",
+        )
+    links = None if isinstance(stance, bool) else tuple(stance)
+    return stance_of(as_scene(model), state.mech, state.motion.poses, links, friction)
+
+
+def touching(
+    state: ClosedState, contacts: tuple[Contact, ...]
+) -> tuple[ClosedState, tuple[ContactState, ...]]:
+    """Return a state with the contacts that carry force, and the states of all contacts."""
+    carrying, seen = contact_states(state, contacts)
+    return replace(state, mech=replace(state.mech, contacts=carrying)), seen
 
 
 def _actuated(model: Model) -> tuple[str, ...]:
@@ -260,13 +335,14 @@ def collect(
     held: Sequence[Lock],
     found: Balance,
     flexible: Flexible,
+    limited: Bounded = NOT_BOUNDED,
 ) -> Reactions:
     """Return the reactions of all constraints, with the source of each value."""
-    resolution = flexible.resolution
-    source = row_sources(system, flexible)
+    bounds = limited.bounds
+    resolution, source = _decided(system, flexible.resolution, row_sources(system, flexible), bounds)
     labels = {lock.name: _label(lock) for lock in held}
     made = tuple(
-        _constraint(system, verdict, rows, resolution, source, verdict.name in labels)
+        _constraint(system, verdict, rows, resolution, source, bounds, verdict.name in labels)
         for verdict, rows in zip(system.verdicts, system.rows, strict=True)
     )
     notes = list(state.notes)
@@ -290,8 +366,23 @@ def collect(
         stated=tuple(e.name for e in flexible.stated),
         estimated=flexible.estimates,
         missing=missing_stiffness(system, flexible.covered, resolution.determined),
-        notes=(*notes, *flexible.notes),
+        notes=(*notes, *flexible.notes, *limited.notes),
+        standing=limited.standing,
     )
+
+
+def _decided(
+    system: System, resolution: Resolution, source: Sequence[ReactionSource | None], bounds: Bounds | None
+) -> tuple[Resolution, tuple[ReactionSource | None, ...]]:
+    """Return the values and sources of all rows, with those on which both bounds agree."""
+    if bounds is None:
+        return resolution, tuple(source)
+    decided = bounds.determined & np.array([s is None for s in source], dtype=bool)
+    values = resolution.multipliers.copy()
+    values[decided] = 0.5 * (bounds.lower[decided] + bounds.upper[decided]) / system.scale[decided]
+    still_open = diags_array(np.where(decided, 0.0, 1.0)) @ resolution.open
+    resolution = replace(resolution, multipliers=values, open=still_open.tocsr())
+    return resolution, tuple("inequalities" if d else s for d, s in zip(decided, source, strict=True))
 
 
 def _label(lock: Lock) -> str:
@@ -304,6 +395,7 @@ def _constraint(
     rows: Rows,
     resolution: Resolution,
     source: Sequence[ReactionSource | None],
+    bounds: Bounds | None,
     held: bool,
 ) -> ConstraintReaction:
     at = system.slices[verdict.name]
@@ -316,6 +408,8 @@ def _constraint(
             rows.components, system.units[at], system.unique[at], values, sources, strict=True
         )
     )
+    if bounds is not None:
+        components = tuple(_with_bounds(c, bounds, at.start + k) for k, c in enumerate(components))
     pair = system.mech.pair_by_name.get(verdict.name)
     known = np.where([s is None for s in sources], np.nan, values)
     constraint = system.constraint_by_name[verdict.name]
@@ -339,6 +433,15 @@ def _constraint(
         open_force=open_force,
         open_moment=open_moment,
     )
+
+
+def _with_bounds(component: ComponentReaction, bounds: Bounds, row: int) -> ComponentReaction:
+    if component.unique or not bounds.bounded_by.get(row):
+        return component
+    lower, upper = (
+        float(end) if np.isfinite(end) else None for end in (bounds.lower[row], bounds.upper[row])
+    )
+    return replace(component, lower=lower, upper=upper, bounded_by=bounds.bounded_by[row])
 
 
 def _wrench(L: Array, values: Array) -> Array:
@@ -369,7 +472,8 @@ def world_rows(system: System, constraint: Constraint, rows: Rows) -> tuple[str,
         (pair,) = joints
         point, _ = joint_place(system.mech, system.poses, pair)
         return pair.body_b, point, rows_in_world(system.mech, system.poses, pair, rows)
-    ((body, entry),) = ((body, entry) for body, entry in rows.entries if body >= 0)
+    # the last entry is that of the successor
+    body, entry = rows.entries[-1]
     point = acting_point(system, constraint, body)
     return system.mech.bodies[body].name, point, shift_rows(entry, system.poses.p_WC[body] - point)
 

@@ -94,7 +94,15 @@ def held_besides(
     mech = motion.mech
     order = {pair.name: (follows(mech, pair), k) for k, pair in enumerate(mech.pairs)}
     locks = sorted((named_lock(mech, name) for name in moved), key=lambda lock: order[lock.joint])
-    return _independent(motion, [*held, *locks], tolerance)[len(held) :]
+    return _one_each(_independent(motion, [*held, *locks], tolerance)[len(held) :])
+
+
+def _one_each(locks: Iterable[Lock]) -> tuple[Lock, ...]:
+    """Return one lock for each joint, since the freedoms of a ball joint are found one by one."""
+    freedoms: dict[str, list[str]] = {}
+    for lock in locks:
+        freedoms.setdefault(lock.joint, []).extend(lock.freedoms)
+    return tuple(Lock(joint, freedoms=tuple(names)) for joint, names in freedoms.items())
 
 
 def with_held(mech: Mechanism, held: Sequence[Lock]) -> Mechanism:

@@ -123,6 +123,12 @@ def require_balance(system: System, found: Balance, tolerance: float, at_rest: b
             expected="a load with no part along that freedom",
             remedy="model the loop as one body, or correct the dimensions",
         )
+    if system.mech.contacts and not (moving and not falling):
+        names = listed([contact.name for contact in system.mech.contacts], _NAMED)
+        raise BadUsage(
+            f"{names} alone cannot carry this load: nothing keeps the bodies from turning over the contacts",
+            expected="a pose (--q) and links that touch (--stance), such that the load presses between the contacts",
+        )
     if at_rest:
         said = f"the mechanism {'falls' if falling else 'moves'} under the load: {what}"
     else:
@@ -155,13 +161,13 @@ def _falling(system: System, twists: Array) -> bool:
 
 
 def _stance(system: System) -> str:
-    """Return a hint to hold the feet of a legged robot; empty for other mechanisms."""
+    """Return a hint to let a legged robot stand; empty for other mechanisms."""
     ends = feet(system.mech, system.poses)
     if not ends:
         return ""
     return (
-        "; a robot that stands is held at its feet: in a scene, a [[closure]] with type = 'spherical',"
-        f" body_a = 'world' and xyz_b = [0, 0, 0], for each body_b of {listed(ends, _NAMED)}"
+        "; a robot that stands has contacts: in a scene, a [[contact]] with point, normal = [0, 0, 1] and mu for each"
+        f" body_a of {listed(ends, _NAMED)}, or --stance (stance=[...]) where these have collision shapes"
     )
 
 

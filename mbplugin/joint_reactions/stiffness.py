@@ -19,6 +19,7 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     lay_out,
     move_wrench,
 )
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import BodyPoses, welded_bodies
 from mbplugin.model.mechanism.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism, Rolling
 from mbplugin.model.mechanism.pair import Pair, RowKind
@@ -182,12 +183,16 @@ class Applied:
     accelerations : (N, 6) array
         v̇, zero in statics.
     loads, payloads : tuple
+        Loads include the forces of springs.
+    stated : tuple of Load
+        The loads without springs.
     """
 
     equations: NewtonEuler
     accelerations: Array
     loads: tuple[Load, ...]
     payloads: tuple[Payload, ...]
+    stated: tuple[Load, ...] = ()
 
     def line_force(self, body: int) -> Array:
         """Return the weight and inertia force (3,) of the body's mass, distributed along its beams, N, world axes."""
@@ -295,6 +300,8 @@ def acting_point(system: System, constraint: Constraint, body: int) -> Array:
             return joint_point(system, next(p for p in touching if name in (p.body_a, p.body_b)))
         case Rolling():
             return system.poses.of(body).apply(constraint.center)
+        case Contact():
+            return system.poses.of(system.mech.body_index[constraint.body]).apply(constraint.point)
         case _:
             return system.poses.of(body).apply(constraint.point)
 

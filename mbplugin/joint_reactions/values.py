@@ -13,6 +13,8 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.constraints.sparse_qr import Strip, added
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.joint_reactions.bounds import Standing
+from mbplugin.joint_reactions.contact_state import ContactState
 from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitResponse
 from mbplugin.joint_reactions.state import closed_state, held_joints, with_held
 from mbplugin.joint_reactions.statics import Family, NullDirection, System, build_system
@@ -26,6 +28,7 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.readers.source import ModelSource
+from mbplugin.readers.stance import Stance
 from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 
@@ -338,11 +341,17 @@ class ComponentReaction:
         Whether the rigid model determines it.
     value : float or None
         None if undetermined.
-    source : "rigid", "stated", "estimated" or None
-        Source of the value: the rigid model, the stated stiffness, or an estimated one.
+    source : "rigid", "stated", "estimated", "inequalities" or None
+        Source of the value: the rigid model, the stated stiffness, an estimated one, or the inequalities of
+        contacts and limits, whose bounds agree.
     sigma : float or None
         Standard deviation for the stated tolerances, N or N·m; None if no tolerances are stated or the value is
         undetermined.
+    lower, upper : float or None
+        Smallest and largest value that contacts, friction and limits of drives allow, if the rigid model does not
+        determine it, N or N·m; None where nothing bounds it.
+    bounded_by : tuple of str or None
+        Inequalities that decide them: ``contact.cn``, ``contact.friction``, ``joint.effort``; None where none does.
     """
 
     name: str
@@ -351,6 +360,9 @@ class ComponentReaction:
     value: float | None
     source: ReactionSource | None
     sigma: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    bounded_by: tuple[str, ...] | None = None
 
 
 @one_line_repr
@@ -367,7 +379,7 @@ class WorldWrench:
     wrench : (6,) array
         [f; m] at that point, N and N·m; NaN where undetermined. A world component may be determined
         although no component in the joint's axes is, and vice versa.
-    sources : tuple of "rigid", "stated", "estimated" or None
+    sources : tuple of "rigid", "stated", "estimated", "inequalities" or None
         Source of each of the six values.
     """
 
@@ -492,6 +504,12 @@ class Reactions(Result):
         Loads due to a misfit of each component.
     actuation : ActuatorForces or None
         Actuator forces for this motion, if requested.
+    contacts : tuple of ContactState
+        The contacts, and which of them hold.
+    standing : Standing or None
+        Margins of the contacts; None without contacts.
+    stance : Stance or None
+        The links on which the robot stands, and what of it is assumed.
     """
 
     mechanism: Mechanism
@@ -516,6 +534,9 @@ class Reactions(Result):
     response: MisfitResponse | None = None
     actuation: ActuatorForces | None = None
     assumed_held: tuple[str, ...] = ()
+    contacts: tuple[ContactState, ...] = ()
+    standing: Standing | None = None
+    stance: Stance | None = None
 
     def __repr__(self) -> str:
         redundant = counted(self.degree_of_redundancy, "redundant constraint")

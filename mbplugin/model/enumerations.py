@@ -15,13 +15,14 @@ Base = Literal["fixed", "free"]
 #: Mass and inertia of a link without ``<inertial>``: none, or 1 kg and 1 kg·m² as in PyBullet.
 Massless = Literal["zero", "pybullet"]
 
-ConstraintKind = Literal["pair", "closure", "coupling", "driver", "pfaffian", "lock"]
+ConstraintKind = Literal["pair", "closure", "coupling", "driver", "pfaffian", "lock", "contact"]
 
 #: Whether the rigid model determines a reaction uniquely; some methods cannot decide.
 Uniqueness = Literal["unique", "non-unique", "undecided"]
 
-#: Source of a reaction component: the rigid model, a stated stiffness or an estimated one.
-ReactionSource = Literal["rigid", "stated", "estimated"]
+#: Source of a reaction component: the rigid model, a stated stiffness, an estimated one, or the inequalities of
+#: contacts and limits, which leave one value.
+ReactionSource = Literal["rigid", "stated", "estimated", "inequalities"]
 
 ReactionUnit = Literal["N", "N·m"]
 CoordinateUnit = Literal["rad", "m"]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import EXAMPLES, LARGEST, SI, Brake, Limit, Misfit, Ramp
 from mbplugin.model.enumerations import Base, Massless, Simulator
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel, pair_and_freedom
 from mbplugin.model.mechanism.mechanism import WORLD, Lock, Mechanism, TimedConstraint
 from mbplugin.model.mechanism.pair import Pair
@@ -486,6 +487,8 @@ class Scene:
         The actuators of an MJCF file, in file order.
     base_open : bool
         Whether neither the file format nor the caller states if the root is fixed.
+    contacts : tuple of Contact
+        Points at which bodies touch; they enter ``reactions`` only.
     """
 
     mechanism: Mechanism
@@ -511,6 +514,7 @@ class Scene:
     holds: tuple[TimedConstraint, ...] = ()
     actuator_laws: tuple[ActuatorLaw, ...] = ()
     base_open: bool = False
+    contacts: tuple[Contact, ...] = ()
 
     def __repr__(self) -> str:
         facts = (

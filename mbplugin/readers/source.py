@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import hash_when_read, read_bounded
 from mbplugin.model.enumerations import Base, library_model
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.readers.meshes import mesh_paths
@@ -116,6 +117,24 @@ def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) ->
         f"a {type(source).__name__} is no model",
         expected="a file, a PyBullet client, a scene, a mechanism, or a model of MuJoCo, Pinocchio, yourdfpy or urchin",
     )
+
+
+def contacts_in(source: ModelSource) -> tuple[Contact, ...]:
+    """Return the points at which bodies touch in a live PyBullet client, as it found them in its last step.
+
+    Raises
+    ------
+    BadUsage
+        The source is no client.
+    """
+    client = client_id(source)
+    if client is None:
+        raise BadUsage(
+            "contacts are to be read from a model that is no live PyBullet client",
+            expected="contacts as tables, or a stance",
+        )
+    found: tuple[Contact, ...] = import_module(_CLIENTS).read_contact_points(client)
+    return found
 
 
 def in_memory(source: object) -> str:

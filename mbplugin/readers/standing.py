@@ -39,6 +39,8 @@ _VEHICLE = {
     *("wheel", "wheels", "caster", "castor", "footprint", "propeller", "rotor", "thruster", "flying"),
     *("leg", "legs", "foot", "feet", "hip", "thigh", "calf", "shin", "knee", "ankle", "toe"),
 }
+#: Those of them in names of parts that do not stand on the ground.
+_FLIES = {"propeller", "rotor", "thruster", "flying"}
 #: Words in names of the first bodies of a hand, whose fingers may hang down like legs.
 _HAND = {"finger", "fingers", "fingertip", "thumb", "index", "pinky", "knuckle", "jaw", "gripper"}
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -105,6 +107,28 @@ def bolted_down(scene: Scene) -> Scene:
         origin["constraint", fixed.pairs[0].name, ""] = origin["body", root, ""]
     state = in_coordinates_of(fixed, mech, scene.state)
     return replace(scene, mechanism=fixed, state=state, origin=origin, base_open=False)
+
+
+def stands(model: Scene | Mechanism, *stated: JointValues) -> bool:
+    """Return True if a robot has legs or wheels on which it can stand: shapes, and one free root, tied to nothing.
+
+    False if a call states the motion of its base (``stated`` rates and accelerations).
+    """
+    if not isinstance(model, Scene) or any(_names_base(model.mechanism, values) for values in stated):
+        return False
+    mech = model.mechanism
+    roots = [joint.outer for joint in mech.tree.joints if joint.pair is None]
+    tied = mech.pfaffians or any(WORLD in pair.bodies for pair in mech.pairs)
+    if len(roots) != 1 or tied or not mech.gravity.any() or not any(model.shapes.values()):
+        return False
+    names = [*(body.name for body in mech.bodies), *(pair.name for pair in mech.pairs)]
+    if _speaks_of(_FLIES, names):
+        return False
+    return (
+        _speaks_of(_VEHICLE, names)
+        or len(likely_wheels(mech)) >= 2
+        or len(feet(mech, forward(mech, model.state.q))) >= 2
+    )
 
 
 def _is_vehicle(scene: Scene, root: str) -> bool:

@@ -19,9 +19,10 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
+from mbplugin.joint_reactions.bounds import SIDES
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.phrases import listed
+from mbplugin.phrases import listed, number
 from mbplugin.readers.source import Source
 from mbplugin.version import __version__
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.joint_reactions.misfit import LoopMisfits, LoopStiffness, MisfitCost, RemedyConsequences
     from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitEffect, MisfitResponse
-    from mbplugin.joint_reactions.values import ActuatorForces, Reactions
+    from mbplugin.joint_reactions.values import ActuatorForces, ComponentReaction, Reactions
     from mbplugin.linter.run import Report
     from mbplugin.model.scene import Scene
     from mbplugin.model.spatial import Array
@@ -248,6 +249,55 @@ def deviation_rows(result: Reactions) -> list[tuple[str, str]]:
         for one in c.components
         if one.sigma is None or one.sigma > 0
     ]
+
+
+def interval_words(component: ComponentReaction) -> str:
+    """Return the least and the greatest possible value of a component, as ``12.3 … 47.1``; empty if unbounded."""
+    lower, upper = component.lower, component.upper
+    if lower is None and upper is None:
+        return ""
+    if lower is None:
+        return f"≤ {number(upper or 0.0)}"
+    return f"≥ {number(lower)}" if upper is None else f"{number(lower)} … {number(upper)}"
+
+
+def bounds_legend(result: Reactions) -> Iterator[str]:
+    """Yield what intervals and equal bounds in a table of reactions mean."""
+    components = [component for c in result.constraints for component in c.components]
+    if any(component.source == "inequalities" for component in components):
+        yield "# not determined by the rigid model; contacts and limits leave one value"
+    if any(component.value is None and interval_words(component) for component in components):
+        circle = f"; friction as a polygon of {SIDES} sides around the circle" if result.contacts else ""
+        yield f"… not determined, but every value lies between these bounds{circle}"
+
+
+def standing_words(result: Reactions) -> Iterator[str]:
+    """Yield the states of the contacts, and the margins of those that hold."""
+    for state in ("holds", "slips", "opens"):
+        names = [contact.name for contact in result.contacts if contact.state == state]
+        if names:
+            yield f"{listed(names)}: {state if len(names) == 1 else state.removesuffix('s')}"
+    if (found := result.standing) is None:
+        return
+    if found.smallest_friction is not None:
+        yield f"smallest coefficient of friction that holds: {number(found.smallest_friction)}"
+    elif found.friction_factor is not None:
+        yield f"the contacts hold with {number(found.friction_factor)} times the stated friction"
+    if found.load_factor is not None:
+        what = listed(
+            [name.replace(".cn", " opens").replace(".friction", " slips") for name in found.load_limited_by]
+        )
+        yield f"the loads can grow to {number(found.load_factor)} times, until {what}"
+    # the load that slips is said only if it is smaller than that which tips
+    slips = found.tipping is None or (found.sideways or 0.0) < (1 - 1e-6) * found.tipping
+    for value, direction, what in (
+        (found.tipping, found.tipping_direction, "tips"),
+        (found.sideways if slips else None, found.sideways_direction, "slips"),
+    ):
+        if value is not None and direction is not None:
+            yield (
+                f"{what} under a sideways load of {number(value)} times the weight along {vector_words(direction)}"
+            )
 
 
 def effect_words(effect: MisfitEffect) -> str:

@@ -9,6 +9,7 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.model.mechanism import Coupling, Driver, Freedom, KnifeEdge, Mechanism, Pair, Pfaffian, Rolling
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
@@ -41,6 +42,7 @@ def scene_text(scene: Scene) -> Written:
         *(_coupling(coupling) for coupling in mech.couplings),
         *(_pfaffian(pfaffian) for pfaffian in mech.pfaffians),
         *(_driver(driver) for driver in mech.drivers),
+        *(_contact(contact) for contact in scene.contacts),
         *(_table("lock", {"joint": _text(lock.joint), **_freedoms(lock.freedoms)}) for lock in mech.locks),
         *_actuators(scene),
         *_lint(scene.options),
@@ -48,7 +50,7 @@ def scene_text(scene: Scene) -> Written:
     losses = [
         *_numbers_left_out(mech),
         *solids.losses,
-        *unwritten(scene, ("actuators", "actuated", "shapes")),
+        *unwritten(scene, ("actuators", "actuated", "shapes", "contacts")),
     ]
     text = "\n".join(tables)
     return Written("scene", text, tuple(solids.held), tuple(losses), names_from=solids.names_from(scene))
@@ -165,6 +167,18 @@ def _coupling(coupling: Coupling) -> str:
     )
     entries = {"name": _text(coupling.name), "type": _text(coupling.type), "terms": f"[{', '.join(terms)}]"}
     return _table("coupling", {**entries, "offset": toml_number(coupling.offset)})
+
+
+def _contact(contact: Contact) -> str:
+    entries = {
+        "name": _text(contact.name),
+        "body_a": _text(contact.body),
+        "body_b": _text(contact.on),
+        "point": _vector(contact.point),
+        "normal": _vector(contact.normal),
+        "mu": toml_number(contact.mu),
+    }
+    return _table("contact", entries)
 
 
 def _pfaffian(pfaffian: Pfaffian) -> str:

@@ -28,6 +28,7 @@ from mbplugin.phrases import counted, listed, one_line
 ENDINGS = {"mjcf": ".xml", "sdf": ".sdf", "urdf": ".urdf", "usd": ".usda", "scene": ".scene.toml"}
 #: Fields of a scene, with the kind of their loss and the noun for one entry.
 _NOUNS: dict[str, tuple[LossKind, str]] = {
+    "contacts": ("scene", "contact"),
     "loads": ("scene", "load"),
     "payloads": ("scene", "payload"),
     "brakes": ("scene", "brake"),

@@ -62,6 +62,7 @@ NAMES = {
     "protective_distance",
     "separation_distance",
     "Body",
+    "Contact",
     "Coupling",
     "Driver",
     "Freedom",

@@ -65,6 +65,7 @@ HOME = mb.Pose(np.eye(3), ZERO)
 TAKEN = (
     mb.Body(LONG),
     mb.Brake(LONG, 3.0),
+    mb.Contact(LONG, LONG, ZERO, X, 0.5),
     mb.Coupling(LONG, "gear", (mb.Term(LONG, "rz", 1.0), mb.Term(LONG, "rz", -2.0))),
     mb.Driver(LONG, LONG, rate=1.0),
     mb.Freedom(lower=-1.0, upper=1.0, effort=30.0, velocity=2.0, damping=0.1, friction=0.2),

@@ -42,7 +42,7 @@ _OPTIONS = {
     "State and motion": (
         *("--q", "--qd", "--qdd", "--duration", "--to", "--at", "--trajectory", "--profile", "--lock"),
         "--rest-speed",
-        *("--hold", "--limits", "--category", "--stop", "--speed", "--signal", "--motion"),
+        *("--hold", "--stance", "--limits", "--category", "--stop", "--speed", "--signal", "--motion"),
     ),
     "Loads, brakes and payload": (
         *("--load", "--torque", "--payload", "--payload-share", "--brake", "--require-brakes"),

@@ -66,6 +66,7 @@ WORDS: Mapping[StatedKind, str] = {
 }
 #: Fields of scenes and mechanisms that are not compared, and what one entry is called.
 _NOT_COMPARED = {
+    "contacts": "contact",
     "loads": "load",
     "payloads": "payload",
     "brakes": "brake",

@@ -20,7 +20,9 @@ from mbplugin.dynamics.kernels.composite_bodies import (
     point_position,
     point_velocity,
 )
+from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import Constraint, Coupling, Driver, KnifeEdge, Lock, Mechanism, Pair, Rolling
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import Holder, RowLabel, drive_component, lock_component
 from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.mechanism.pair import RowKind, travel_per_radian
@@ -559,6 +561,11 @@ def _add(build: _Builder, constraint: Constraint) -> None:
                 build.place(constraint.name, lock_component(freedom), build.freedom(pair, freedom))
         case KnifeEdge() | Rolling():
             _add_pfaffian(build, constraint)
+        case Contact():
+            raise BadUsage(
+                f"contact {constraint.name!r} holds at one instant, not along a motion",
+                expected="a mechanism without contacts",
+            )
 
 
 def _add_pair(build: _Builder, pair: Pair) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName, suggestion
 from mbplugin.model.brake_law import SI
+from mbplugin.model.mechanism.contact import Contact, require_few
 from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, breadth_first, freedom_name
 from mbplugin.model.mechanism.pair import PAIR_TYPES, MotionProfile, Pair
 from mbplugin.model.spatial import Array
@@ -434,7 +435,7 @@ class Body:
         return self.mass == 0.0 and not self.I_C.any()
 
 
-Constraint = Pair | Coupling | Driver | Lock | Pfaffian
+Constraint = Pair | Coupling | Driver | Lock | Pfaffian | Contact
 
 
 def base_sentence(assumed_fixed: Sequence[str]) -> tuple[str, ...]:
@@ -473,6 +474,8 @@ class Mechanism:
         m/s², world axes.
     assumed_fixed : tuple of str
         Roots that a command assumes to be fixed to the ground because the model does not say.
+    contacts : tuple of Contact
+        Contact points that hold at the analysed instant; only analyses of one instant add them.
 
     Raises
     ------
@@ -491,6 +494,7 @@ class Mechanism:
     pfaffians: tuple[Pfaffian, ...] = ()
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     assumed_fixed: tuple[str, ...] = ()
+    contacts: tuple[Contact, ...] = ()
 
     def __post_init__(self) -> None:
         _require_unique("body", [WORLD, *(body.name for body in self.bodies)])
@@ -503,6 +507,9 @@ class Mechanism:
             self._require_bodies(pfaffian.name, pfaffian.body)
             if pfaffian.body == WORLD:
                 raise BrokenModel(f"constraint {pfaffian.name!r} is on {WORLD!r}, which does not move")
+        require_few(self.contacts)
+        for contact in self.contacts:
+            self._require_bodies(contact.name, contact.body, contact.on)
         for coupling in self.couplings:
             if not any(term.coefficient for term in coupling.terms):
                 raise BrokenModel(
@@ -523,6 +530,7 @@ class Mechanism:
         yield from self.drivers
         yield from self.locks
         yield from self.pfaffians
+        yield from self.contacts
 
     @cached_property
     def body_index(self) -> dict[str, int]:

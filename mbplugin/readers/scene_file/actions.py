@@ -9,6 +9,7 @@ import numpy as np
 
 from mbplugin.errors import BadScene, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import Brake, Ramp, contradiction
+from mbplugin.model.contacts import named
 from mbplugin.model.mechanism import (
     PAIR_TYPES,
     WORLD,
@@ -20,11 +21,12 @@ from mbplugin.model.mechanism import (
     Rolling,
     Term,
 )
+from mbplugin.model.mechanism.contact import MOST_CONTACTS, Contact
 from mbplugin.model.mechanism.mechanism import Mechanism, TimedConstraint
 from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
 from mbplugin.model.spatial import Array, Pose, align_z, units_of
 from mbplugin.phrases import counted
-from mbplugin.readers.scene_file.schema import SceneFile, SceneSource, stated_with_origin
+from mbplugin.readers.scene_file.schema import SceneFile, SceneSource, located, stated_with_origin
 from mbplugin.readers.scene_file.tables import (
     BrakeTable,
     ClosureTable,
@@ -485,6 +487,48 @@ def holds(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Time
                 expected="a later time",
             )
     return tuple(TimedConstraint(table.constraint, table.at, table.until) for table in tables.hold)
+
+
+def contacts(source: SceneSource, tables: SceneFile, mech: Mechanism) -> tuple[Contact, ...]:
+    """Return the ``[[contact]]`` tables.
+
+    Raises
+    ------
+    BadScene, BadUsage, BadNumber
+        A contact is impossible, there are too many, or a name is taken.
+    UnknownName
+        A body does not exist.
+    """
+    if len(tables.contact) > MOST_CONTACTS:
+        raise BadScene(
+            f"there are {len(tables.contact)} [[contact]] tables",
+            where=source.where("contact", MOST_CONTACTS),
+            expected=f"{MOST_CONTACTS} at most",
+        )
+    taken = {constraint.name for constraint in mech.constraints()}
+    found = []
+    for i, table in enumerate(tables.contact):
+        for key in ("body_a", "body_b"):
+            require_known(getattr(table, key), mech.body_index, "body", source.where("contact", i, key))
+        if table.name in taken:
+            raise BadScene(
+                f"two constraints are called {table.name!r}",
+                where=source.where("contact", i, "name"),
+                remedy="rename one",
+            )
+        taken.update([table.name] if table.name else [])
+        with located(source.where("contact", i)):
+            found.append(
+                Contact(
+                    table.name or "",
+                    table.body_a,
+                    np.array(table.point),
+                    np.array(table.normal),
+                    table.mu,
+                    table.body_b,
+                )
+            )
+    return tuple(named(found, taken))
 
 
 def loads(source: SceneSource, tables: SceneFile, bodies: Bodies) -> tuple[Load, ...]:

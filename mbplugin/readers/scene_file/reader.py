@@ -186,6 +186,7 @@ def _with_actions(scene: Scene, source: SceneSource, tables: SceneFile) -> Scene
     later = tuple(lock for lock in actions.locks(source, tables, pairs) if not lock.for_good)
     return replace(
         scene,
+        contacts=actions.contacts(source, tables, scene.mechanism),
         loads=(*scene.loads, *actions.loads(source, tables, bodies)),
         stiffness=(*scene.stiffness, *actions.stiffness(source, tables, pairs, bodies)),
         brakes=with_brakes,

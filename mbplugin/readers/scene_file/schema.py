@@ -22,6 +22,7 @@ from mbplugin.readers.scene_file.tables import (
     BodyTable,
     BrakeTable,
     ClosureTable,
+    ContactTable,
     CouplingTable,
     DriverTable,
     HoldTable,
@@ -240,6 +241,7 @@ class SceneFile(Table):
     driver: list[DriverTable] = Field(default=[])
     lock: list[LockTable] = Field(default=[])
     hold: list[HoldTable] = Field(default=[])
+    contact: list[ContactTable] = Field(default=[])
     load: list[LoadTable] = Field(default=[])
     stiffness: list[StiffnessTable] = Field(default=[])
     misfit: list[MisfitTable] = Field(default=[])

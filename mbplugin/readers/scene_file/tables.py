@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.enumerations import Base, NamedPlane, PairTypeName, Simulator
+from mbplugin.model.mechanism.contact import LARGEST_FRICTION
 from mbplugin.model.mechanism.pair import Between
 from mbplugin.model.scene import Request
 from mbplugin.readers.paths import resolve
@@ -326,7 +327,20 @@ class HoldTable(Table):
     until: Positive | None = Field(default=None, description="when it opens, s; default: never")
 
 
-# Tables of loads on a mechanism and of its stiffness: loads, springs, payloads, stiffness, misfits.
+# Tables of loads on a mechanism and of its stiffness: contacts, loads, springs, payloads, stiffness, misfits.
+
+
+class ContactTable(Table):
+    """``[[contact]]``: a point at which a body is pushed, with dry friction; it enters ``reactions`` only."""
+
+    body_a: Name = Field(description="that is pushed")
+    body_b: Name = Field(default="world", description="that pushes; default: the ground")
+    point: Vector = Field(description="in the link frame of body_a, m")
+    normal: Vector = Field(description="a unit vector in world axes, into body_a")
+    mu: Annotated[float, Field(ge=0, le=LARGEST_FRICTION)] = Field(description="coefficient of friction")
+    name: Name | None = Field(
+        default=None, description="default: 'contact' and body_a, numbered if it has several"
+    )
 
 
 class LoadTable(Table):

@@ -300,10 +300,19 @@ class _ComponentReaction(Part):
     unit: ReactionUnit
     unique: bool = key("whether the rigid model determines it")
     value: float | None = key("on the successor; null where nothing determines it")
-    source: ReactionSource | None = key("what determines the value: model or stiffness")
+    source: ReactionSource | None = key("what determines the value: model, stiffness or inequalities")
     sigma: Size | None = key(
         "standard deviation for the stated tolerances; left out where none is stated or nothing determines it",
         optional=True,
+    )
+    lower: float | None = key(
+        "smallest value that contacts, friction and limits of drives allow, where the rigid model determines none; left"
+        " out where nothing bounds it",
+        optional=True,
+    )
+    upper: float | None = key("largest such value", optional=True)
+    bounded_by: list[str] = key(
+        "what decides these bounds: CONTACT.cn, CONTACT.friction or JOINT.effort", optional=True
     )
 
 
@@ -416,6 +425,35 @@ class _Actuation(Part):
     )
 
 
+class _Contact(Part):
+    name: str
+    body: str = key("that is pushed")
+    on: str = key("that pushes; world is the ground")
+    point: Three = key("world, m")
+    normal: Three = key("into the body, world axes")
+    mu: Size = key("coefficient of friction")
+    state: Literal["holds", "slips", "opens"]
+
+
+class _Stance(Part):
+    links: list[str] = key("whose lowest points touch the ground")
+    friction: Size = key("coefficient of friction of these contacts")
+    assumed: bool = key("whether the links are assumed, not named")
+    assumed_friction: bool = key("whether the coefficient is assumed, not stated")
+
+
+class _Standing(Part):
+    sides: Count = key("of the polygon around the circle of friction")
+    friction_factor: Size | None = key("on all coefficients of friction, with which the contacts just hold")
+    smallest_friction: Size | None = key("that holds, if all contacts state the same coefficient")
+    load_factor: Size | None = key("to which the stated loads can grow; null without loads or without limit")
+    load_limited_by: list[str] = key("what is met there: CONTACT.cn or CONTACT.friction")
+    tipping: Size | None = key("smallest sideways load, relative to the weight, at which a contact must open")
+    tipping_direction: Three | None = key("of that load, world axes")
+    sideways: Size | None = key("the smallest at which a contact opens or slips")
+    sideways_direction: Three | None
+
+
 class ReactionsOutput(Recorded):
     """Joint reactions at a state."""
 
@@ -457,6 +495,9 @@ class ReactionsOutput(Recorded):
     actuation: _Actuation | None = key(
         "forces of the actuators for this motion, with rotor inertia, damping and friction", optional=True
     )
+    contacts: list[_Contact] = key("points at which bodies touch, and how they behave", optional=True)
+    standing: _Standing | None = key("margins of the contacts", optional=True)
+    stance: _Stance | None = key("links on which the robot stands", optional=True)
     notes: list[str]
 
 

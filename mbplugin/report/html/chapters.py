@@ -11,6 +11,7 @@ from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.readers.source import sources_of
+from mbplugin.readers.stance import stance_sentence
 from mbplugin.report.record import judged, reactions_at_rest, record_of
 from mbplugin.stopping.scenario.scenario import (
     NO_EFFORT_LIMITS,
@@ -259,7 +260,12 @@ class Chapter:
         if self.motion is not None:
             return brakes_of_effort(self.motion.actions.brakes)
         if (standing := self.reactions or self.side_by_side) is not None:
-            taken = (*base_sentence(standing.mechanism.assumed_fixed), *held_sentence(standing.assumed_held))
+            stance = stance_sentence(getattr(standing, "stance", None))
+            taken = (
+                *base_sentence(standing.mechanism.assumed_fixed),
+                *stance,
+                *held_sentence(standing.assumed_held),
+            )
             return NO_EFFORT_LIMITS._replace(taken=taken)
         own = self.table or self.worst or self.agreement
         return NO_EFFORT_LIMITS if own is None else own.of_effort

@@ -91,7 +91,19 @@ def _agreement_chapter(found: Agreement) -> Chapter:
 _FORCES = 3
 
 
-_WRENCH = ("constraint", "kind", "type", "component", "unit", "value", "unique", "source", "sigma")
+_WRENCH = (
+    "constraint",
+    "kind",
+    "type",
+    "component",
+    "unit",
+    "value",
+    "unique",
+    "source",
+    "sigma",
+    "lower",
+    "upper",
+)
 
 
 def _wrenches(reactions: Reactions) -> list[dict[str, Any]]:

@@ -13,16 +13,20 @@ from mbplugin.model.mechanism.kinematics import coordinate_units
 from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.model.spatial import COMPONENTS, units_of
 from mbplugin.phrases import counted, joined_by_words, listed
+from mbplugin.readers.stance import stance_sentence
 from mbplugin.report.formats import largest_of, shown
 from mbplugin.report.record import (
     ACTUATOR_TITLE,
     BUDGET_TITLE,
     DEVIATIONS_TITLE,
     SHARED,
+    bounds_legend,
     budget_words,
     deviation_rows,
+    interval_words,
     open_words,
     share_words,
+    standing_words,
     vector_words,
 )
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
@@ -51,7 +55,7 @@ ENERGIES = {
     "driven": "work of drivers",
 }
 #: Mark after a value, by its source.
-MARKS = {"rigid": " ", "stated": "*", "estimated": "~", None: " "}
+MARKS = {"rigid": " ", "stated": "*", "estimated": "~", "inequalities": "#", None: " "}
 OPEN = "?"
 COLUMN = 11
 _WORLD = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
@@ -71,13 +75,18 @@ def reactions_lines(
     frames : bool
         Whether to print the point and the axes of every joint frame.
     """
-    assumed = (*base_sentence(result.mechanism.assumed_fixed), *held_sentence(result.assumed_held))
+    assumed = (
+        *base_sentence(result.mechanism.assumed_fixed),
+        *stance_sentence(result.stance),
+        *held_sentence(result.assumed_held),
+    )
     yield from warning_lines(assumed, width)
     yield from (Line(text, "bold") for text in wrapped(_headline(result), width, "", "  "))
     yield from world_table(result, width) if axes == "world" else _table(result, width)
     yield from _others(result, width)
     legend = _legend(result, axes)
     yield from (Line(text) for sentence in legend for text in wrapped(sentence, width, "  ", "    "))
+    yield from sentences_under("Contacts", [*standing_words(result)], width)
     yield from open_lines(result, width)
     if frames:
         yield from frame_lines(result, width)
@@ -111,7 +120,7 @@ def _cell(constraint: ConstraintReaction, name: str) -> str:
 
 def _value(component: ComponentReaction) -> str:
     if component.value is None:
-        return OPEN + " "
+        return (interval_words(component) or OPEN) + " "
     return f"{component.value:.6g}{MARKS[component.source]}"
 
 
@@ -141,11 +150,16 @@ def _legend(result: Reactions, axes: str) -> Iterator[str]:
     axes_name = "the world" if axes == "world" else "the predecessor's joint frame"
     yield ""
     yield f"on the successor, at the origin of its joint frame, in axes of {axes_name}"
+    if result.contacts:
+        yield "at a contact cn along its normal, ct1 downhill (along x on a level plane), ct2 = cn × ct1"
     if "stated" in sources:
         yield f"{MARKS['stated']} not determined by the rigid model; by the stated stiffness"
     if "estimated" in sources:
         yield f"{MARKS['estimated']} not determined by the rigid model; by an estimate of stiffness (below)"
-    if None in sources:
+    yield from bounds_legend(result)
+    if any(
+        c.value is None and not interval_words(c) for one in result.constraints for c in one.components
+    ) or (axes == "world" and None in sources):
         yield f"{OPEN} {undetermined(result)}"
 
 
@@ -169,7 +183,7 @@ def _kinds(missing: MissingStiffness) -> tuple[tuple[str, tuple[str, ...]], ...]
 def _families(result: Reactions, width: int) -> Iterator[Line]:
     for family in result.families:
         yield Line()
-        yield from (Line(text, TITLE) for text in wrapped(family_title(family), width))
+        yield from (Line(text, TITLE) for text in wrapped(family_title(family, bool(result.contacts)), width))
         for relation in family.relations[:MOST]:
             yield from (Line(text) for text in wrapped(relation_words(relation), width, "  ", "      "))
         yield from more_lines(len(family.relations), MOST)
@@ -213,10 +227,11 @@ def _budget(result: Reactions, width: int) -> Iterator[Line]:
     yield from more_lines(len(result.budget), MOST)
 
 
-def family_title(family: Family) -> str:
+def family_title(family: Family, bounded: bool = False) -> str:
     """Return a title with the components that may have any value in a rigid model."""
     free = listed([f"{name} {component}" for name, component, _ in family.parameters], MOST_NAMES)
-    return f"Undetermined in a rigid model: any {free}; the others follow"
+    within = " within the bounds" if bounded else ""
+    return f"Undetermined in a rigid model: any {free}{within}; the others follow"
 
 
 def relation_words(relation: Relation) -> str:

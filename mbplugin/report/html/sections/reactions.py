@@ -19,22 +19,25 @@ from mbplugin.report.record import (
     ACTUATOR_TITLE,
     BUDGET_TITLE,
     DEVIATIONS_TITLE,
+    bounds_legend,
     budget_words,
     consequence_words,
     deviation_rows,
+    interval_words,
     lacking_words,
     load_words,
     open_words,
     rounding_words,
     share_words,
     source_words,
+    standing_words,
 )
 from mbplugin.report.text.reactions import family_title, relation_words, undetermined
 from mbplugin.stopping.scenario.scenario import assumed_brakes
 
 #: Maximum number of rows shown; all are in the JSON.
 _MOST = 500
-_MARKS = {"rigid": "", "stated": " *", "estimated": " ~"}
+_MARKS = {"rigid": "", "stated": " *", "estimated": " ~", "inequalities": " #"}
 _WORDS = {
     "stated": "* not determined by the rigid model; by the stated stiffness",
     "estimated": "~ not determined by the rigid model; by an estimate of stiffness",
@@ -96,7 +99,10 @@ def reactions_section(chapter: Chapter) -> Html | None:
         "Joint reactions",
         table(heads, [_row(c) for c in pairs[:_MOST]], numbers=range(2, 8)),
         unshown(len(pairs), _MOST),
-        table(("drive, wheel or coupling", "component", "value"), others[:_MOST]) if others else None,
+        table(("drive, wheel, coupling or contact", "component", "value"), others[:_MOST])
+        if others
+        else None,
+        [element("p", f"Contacts: {words}.") for words in standing_words(result)],
         list(_tolerances(result)),
         list(_actuation(result)),
         list(_families(result)),
@@ -143,7 +149,9 @@ def _families(result: Reactions) -> Iterator[Html]:
     """Yield for each family the undetermined components, with the equations of the others folded."""
     for family in result.families:
         follow = [element("li", relation_words(one)) for one in family.relations[:_MOST]]
-        yield element("details", element("summary", family_title(family)), element("ul", follow))
+        yield element(
+            "details", element("summary", family_title(family, bool(result.contacts))), element("ul", follow)
+        )
 
 
 def _row(constraint: ConstraintReaction) -> Html:
@@ -164,7 +172,7 @@ def _row(constraint: ConstraintReaction) -> Html:
 
 def _value(component: ComponentReaction) -> Html | str:
     if component.value is None:
-        return element("span", "?", class_="open")
+        return element("span", interval_words(component) or "?", class_="open")
     text = f"{component.value:.4g}{_MARKS.get(component.source or '', '')}"
     return text if component.unique else element("span", text, class_="open")
 
@@ -186,7 +194,8 @@ def _others(result: Reactions) -> Iterator[list[Child]]:
 def _legend(result: Reactions) -> Iterator[str]:
     sources = {component.source for c in result.constraints for component in c.components}
     yield from (words for source, words in _WORDS.items() if source in sources)
-    if None in sources:
+    yield from bounds_legend(result)
+    if any(c.value is None and not interval_words(c) for one in result.constraints for c in one.components):
         yield f"? {undetermined(result)}"
     if result.estimated:
         bodies = counted(len({e.body for e in result.estimated}), "body", "bodies")

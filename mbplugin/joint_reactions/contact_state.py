@@ -1,0 +1,112 @@
+"""State of contacts in a motion: those that hold, slip or open at this instant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.rows import contact_rows
+from mbplugin.errors import BadUsage
+from mbplugin.joint_reactions.state import ClosedState
+from mbplugin.model.mechanism.contact import Contact
+from mbplugin.model.spatial import Array
+from mbplugin.phrases import one_line_repr
+
+#: A contact does not move below this fraction of √(g ℓ) (velocity) and of g (acceleration):
+#: simulators let bodies creep.
+_STILL = 1e-3
+#: The same relative to the largest motion of a body, for rounding.
+_ROUNDING = 1e-7
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class ContactState:
+    """A contact at an instant.
+
+    Parameters
+    ----------
+    name, body, on : str
+        The contact, the body that is pushed, and the body that pushes.
+    point : (3,) array
+        In the world, m.
+    normal : (3,) array
+        Into ``body``, world axes.
+    mu : float
+        Coefficient of friction.
+    state : "holds", "slips" or "opens"
+        A contact that opens carries no force; one that slips carries the friction of its normal force.
+    """
+
+    name: str
+    body: str
+    on: str
+    point: Array
+    normal: Array
+    mu: float
+    state: Literal["holds", "slips", "opens"]
+
+
+def contact_states(
+    state: ClosedState, contacts: Sequence[Contact]
+) -> tuple[tuple[Contact, ...], tuple[ContactState, ...]]:
+    """Return the contacts that carry force in a motion, and the states of all.
+
+    A contact whose points separate opens; one whose points move along the plane slips. Where the velocities vanish, the
+    accelerations decide.
+
+    Raises
+    ------
+    BadUsage
+        The points of a contact move into each other.
+    """
+    carrying: list[Contact] = []
+    found: list[ContactState] = []
+    poses = state.motion.poses
+    twists = body_twists(state.mech, poses, state.qd)
+    g = float(np.linalg.norm(state.mech.gravity))
+    limits = [
+        max(_STILL * usual, _ROUNDING * float(np.abs(motion).max(initial=0.0)))
+        for usual, motion in ((np.sqrt(g * state.motion.length), twists), (g, state.accelerations))
+    ]
+    for contact in contacts:
+        axes = contact.axes(state.mech.gravity)
+        stuck = replace(contact, mu=contact.mu or 1.0)
+        rows = contact_rows(state.mech, stuck, poses, twists)
+        relative = [
+            sum((e @ motion[body] for body, e in rows.entries), np.zeros(3)) - rest
+            for motion, rest in ((twists, np.zeros(3)), (state.accelerations, rows.Gamma))
+        ]
+        how, direction = _how(contact, axes, relative, limits)
+        if how == "holds" or (how == "slips" and contact.mu == 0):
+            carrying.append(contact)
+        elif how == "slips":
+            carrying.append(replace(contact, slip=direction))
+        point = poses.of(state.mech.body_index[contact.body]).apply(contact.point)
+        found.append(
+            ContactState(contact.name, contact.body, contact.on, point, contact.normal, contact.mu, how)
+        )
+    return tuple(carrying), tuple(found)
+
+
+def _how(
+    contact: Contact, axes: Array, relative: Sequence[Array], limits: Sequence[float]
+) -> tuple[Literal["holds", "slips", "opens"], Array | None]:
+    """Return the state of a contact from its relative velocity and acceleration (3,) in its axes (3, 3), and limits."""
+    slip: Array | None = None
+    for motion, limit in zip(relative, limits, strict=True):
+        if motion[0] < -limit:
+            raise BadUsage(
+                f"the motion presses the bodies of contact {contact.name!r} into each other",
+                expected="rates and accelerations with which the points stay together or separate",
+            )
+        if motion[0] > limit:
+            return "opens", None
+        sideways = float(np.linalg.norm(motion[1:]))
+        if slip is None and sideways > limit:
+            slip = np.asarray(motion[1:] @ axes[1:] / sideways)
+    return ("holds", None) if slip is None else ("slips", slip)
