@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mbplugin.model.brake_law import Brake as Brake
     from mbplugin.model.mechanism import Lock as Lock
     from mbplugin.model.mechanism import Mechanism as Mechanism
+    from mbplugin.model.mechanism.contact import Contact as Contact
     from mbplugin.model.mechanism.mechanism import WORLD as WORLD
     from mbplugin.model.mechanism.mechanism import Body as Body
     from mbplugin.model.mechanism.mechanism import Coupling as Coupling

@@ -12,42 +12,35 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, linprog
-from scipy.sparse import block_diag, csr_array, diags_array, eye_array, hstack, kron, vstack
+from scipy.optimize import linprog
+from scipy.sparse import block_diag, csr_array, diags_array, vstack
 from scipy.sparse.csgraph import connected_components
 
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.statics import System
-from mbplugin.model.mechanism.contact import LARGEST_FRICTION, NORMAL, TANGENTS
+from mbplugin.model.mechanism.contact import NORMAL, SIDES, TANGENTS
 from mbplugin.model.mechanism.mechanism import Driver, Lock
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.phrases import listed
 
-#: Sides of the regular polygon around the circle of friction; it exceeds the circle by up to 2 %.
-SIDES = 16
-#: Directions of the sideways load whose reserve is computed.
-DIRECTIONS = 16
 #: Violation of an inequality below this fraction of the largest reaction is rounding.
-_FEASIBLE = 1e-9
+FEASIBLE = 1e-9
 #: Feasibility tolerance of the linear programs; with smaller ones HiGHS fails now and then.
 _TOLERANCE = 1e-9
+_OPTIONS = {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
+#: Status of a linear program that is solved.
+_SOLVED = 0
 #: A value that stands for infinity, relative to the largest reaction.
 _HUGE = 1e6
 #: Digits in which two directions are the same.
 _DIGITS = 12
 #: Largest number of inequalities in programs that are solved together.
-_MOST_ROWS = 1500
+_MOST_LIMITS = 4000
 #: Bounds closer than this fraction of the largest reaction are equal.
 _EQUAL = 1e-8
 #: Shadow prices below this fraction of the largest are zero.
-_PRICED = 1e-7
-#: Relative accuracy of the smallest coefficient of friction.
-_ACCURATE = 1e-10
-#: Relative difference of friction coefficients that counts as none.
-_SAME = 1e-12
+PRICED = 1e-7
 #: Components of a direction below this are zero.
 _NOTHING = 1e-15
-_NAMED = 6
 Kind = Literal["normal", "friction", "limit"]
 
 
@@ -172,7 +165,7 @@ class Phase:
     @property
     def feasible(self) -> bool:
         """Whether some reactions satisfy all inequalities."""
-        return self.violation <= _FEASIBLE
+        return self.violation <= FEASIBLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,18 +195,43 @@ class Possible:
         A = wanted.with_friction(factor)
         return (A @ self.basis).tocsr(), (wanted.h - A @ self.origin) / self.size
 
+    def parts(self, wanted: Inequalities) -> list[Part]:
+        """Return the independent parts of the self-stresses and inequalities, those without self-stresses alone."""
+        A = abs(wanted.A) + abs(wanted.B)
+        G = (A @ abs(self.basis)).tocsr()
+        alone = np.flatnonzero(np.diff(G.indptr) == 0)
+        found = [Part(np.zeros(0, dtype=int), alone)] if alone.size else []
+        touched = vstack([abs(self.basis), G]).tocsr()
+        part = connected_components(touched.T @ touched, directed=False)[1]
+        limited = np.flatnonzero(np.diff(G.indptr))
+        part_of_limit = part[G.indices[G.indptr[limited]]]
+        order = np.argsort(part, kind="stable")
+        starts = np.searchsorted(part[order], np.arange(part.max(initial=-1) + 2))
+        by_part = np.argsort(part_of_limit, kind="stable")
+        limits = np.searchsorted(part_of_limit[by_part], np.arange(len(starts)))
+        for k in range(len(starts) - 1):
+            own = limited[by_part[limits[k] : limits[k + 1]]]
+            if own.size:
+                found.append(Part(order[starts[k] : starts[k + 1]], own))
+        return found
+
     def phase(self, wanted: Inequalities, factor: float = 1.0) -> Phase:
         """Return the smallest violation of the inequalities, friction coefficients multiplied by ``factor``."""
         G, b = self.inside(wanted, factor)
-        if not len(b):
-            return Phase(-1.0, np.zeros(0))
-        if not G.nnz:
-            worst = int(np.argmin(b))
-            return Phase(float(-b[worst]), np.eye(1, len(b), worst)[0])
-        p = G.shape[1]
-        G = hstack([G, csr_array(-np.ones((len(b), 1)))]).tocsr()
-        x, prices = _solved(np.eye(1, p + 1, p)[0], G, b, [(None, None)] * p + [(-1.0, None)])
-        return Phase(float(x[p]), prices)
+        parts = self.parts(wanted)
+        programs = []
+        for part in parts:
+            p, k = len(part.columns), len(part.limits)
+            own = np.zeros((k + 1, p + 1))
+            own[:k, :p] = _block(G, part.limits, part.columns)
+            own[:, p] = -1.0
+            programs.append(_Program(np.eye(1, p + 1, p)[0], own, np.append(b[part.limits], 1.0)))
+        worst, prices = -1.0, np.zeros(len(b))
+        for part, (x, found) in zip(parts, _solved(programs), strict=True):
+            if x[-1] > worst:
+                worst, prices = float(x[-1]), np.zeros(len(b))
+                prices[part.limits] = found[:-1]
+        return Phase(worst, prices)
 
     def furthest(self, wanted: Inequalities, loads: Array) -> tuple[Array, Array]:
         """Return the largest factor (n,) on each of ``loads`` (n, m), scaled multipliers, and prices (n, k) there.
@@ -221,38 +239,107 @@ class Possible:
         Infinite for a load that can grow without limit.
         """
         G, b = self.inside(wanted)
-        n, p = len(loads), G.shape[1]
-        along = (wanted.with_friction(1.0) @ loads.T / self.size).T
-        together = hstack([kron(eye_array(n), G), block_diag([one[:, None] for one in along])]).tocsr()
-        c = np.concatenate((np.zeros(n * p), -np.ones(n)))
-        x, prices = _solved(c, together, np.tile(b, n), [(None, None)] * (n * p) + [(None, _HUGE)] * n)
-        factors = x[n * p :]
-        return np.where(factors > 0.5 * _HUGE, np.inf, factors), prices.reshape(n, -1)
+        along = wanted.with_friction(1.0) @ loads.T / self.size
+        parts = self.parts(wanted)
+        programs = []
+        for part in parts:
+            p, k = len(part.columns), len(part.limits)
+            for load in along[part.limits].T:
+                own = np.zeros((k + 1, p + 1))
+                own[:k, :p], own[:k, p], own[k, p] = _block(G, part.limits, part.columns), load, 1.0
+                programs.append(_Program(-np.eye(1, p + 1, p)[0], own, np.append(b[part.limits], _HUGE)))
+        factors, prices = np.full(len(loads), np.inf), np.zeros((len(loads), len(b)))
+        for n, (x, found) in enumerate(_solved(programs)):
+            part, load = parts[n // len(loads)], n % len(loads)
+            if x[-1] < min(factors[load], 0.5 * _HUGE):
+                factors[load], prices[load] = x[-1], 0.0
+                prices[load, part.limits] = found[:-1]
+        return factors, prices
 
 
-def _solved(
-    c: Array, G: csr_array, b: Array, ranges: Sequence[tuple[float | None, float | None]]
-) -> tuple[Array, Array]:
-    """Return the x (n,) of least c·x with G x ≤ b, and the shadow prices (k,); c (n,), G (k, n), b (k,).
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Self-stresses and inequalities that are independent of all others.
 
-    The program must have a solution.
+    Parameters
+    ----------
+    columns : (p,) array of int
+        Columns of the basis.
+    limits : (k,) array of int
+    """
+
+    columns: AnyArray
+    limits: AnyArray
+
+
+class _Program(NamedTuple):
+    """The linear program: least c·x with G x ≤ b, which has a finite solution; c (n,), G (k, n), b (k,)."""
+
+    c: Array
+    G: Array
+    b: Array
+
+
+def _solved(programs: Sequence[_Program]) -> Iterator[tuple[Array, Array]]:
+    """Yield the solution x (n,) and the shadow prices (k,) of each program; several are solved as one."""
+    start = 0
+    while start < len(programs):
+        stop, size = start + 1, len(programs[start].b)
+        while stop < len(programs) and size + len(programs[stop].b) <= _MOST_LIMITS:
+            size += len(programs[stop].b)
+            stop += 1
+        yield from _solved_together(programs[start:stop])
+        start = stop
+
+
+def _solved_together(programs: Sequence[_Program]) -> Iterator[tuple[Array, Array]]:
+    """Yield as :func:`_solved`, from the dual program: least b·w with Gᵀ w = −c, w ≥ 0, which has fewer rows."""
+    G = block_diag([program.G.T for program in programs], format="csr")
+    c, b = (np.concatenate([program[k] for program in programs]) for k in (0, 2))
+    found = linprog(
+        b, A_eq=G, b_eq=-c, bounds=(0, None), method="highs-ds", options={**_OPTIONS, "presolve": False}
+    )
+    if found.status != _SOLVED:
+        # one of them is badly conditioned
+        yield from map(_solved_alone, programs)
+        return
+    n = k = 0
+    for program in programs:
+        rows, columns = program.G.shape
+        yield found.eqlin.marginals[n : n + columns], found.x[k : k + rows]
+        n, k = n + columns, k + rows
+
+
+def _solved_alone(program: _Program) -> tuple[Array, Array]:
+    """Return the solution (n,) and the shadow prices (k,) of one program.
 
     Raises
     ------
     BadUsage
         HiGHS finds no solution.
     """
-    options = {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
-    for method, presolve in (("highs-ds", True), ("highs-ds", False), ("highs-ipm", True)):
-        found = linprog(
-            c, A_ub=G, b_ub=b, bounds=ranges, method=method, options={**options, "presolve": presolve}
-        )
-        if found.status == 0:
-            return np.asarray(found.x), -np.asarray(found.ineqlin.marginals)
+    for method in ("highs-ds", "highs-ipm"):
+        for options in (_OPTIONS, {**_OPTIONS, "presolve": False}, {}):
+            found = linprog(
+                program.c, A_ub=program.G, b_ub=program.b, bounds=(None, None), method=method, options=options
+            )
+            if found.status == _SOLVED:
+                return np.asarray(found.x), -np.asarray(found.ineqlin.marginals)
     raise BadUsage(
         f"the bounds of the reactions cannot be computed: {found.message.splitlines()[0]}",
         expected="contacts and constraints that are well conditioned",
     )
+
+
+def _block(G: csr_array, rows: AnyArray, columns: AnyArray) -> Array:
+    """Return some rows (k,) of G (m, p), whose entries are all in sorted ``columns`` (n,), as a dense array (k, n)."""
+    out = np.zeros((len(rows), len(columns)))
+    counts = G.indptr[rows + 1] - G.indptr[rows]
+    entries = np.repeat(G.indptr[rows] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    out[np.repeat(np.arange(len(rows)), counts), np.searchsorted(columns, G.indices[entries])] = G.data[
+        entries
+    ]
+    return out
 
 
 # Smallest and largest value of each reaction.
@@ -278,6 +365,14 @@ class Bounds:
     determined: AnyArray
 
 
+class _Extreme(NamedTuple):
+    """The least and the greatest value of a combination of y, and the inequalities that decide them."""
+
+    low: float
+    high: float
+    active: tuple[int, ...]
+
+
 def bounds_of(system: System, possible: Possible, wanted: Inequalities) -> Bounds:
     """Return the bounds of all multipliers under inequalities that some reactions satisfy."""
     m = len(system.scale)
@@ -287,36 +382,33 @@ def bounds_of(system: System, possible: Possible, wanted: Inequalities) -> Bound
     # rounding must not make a single possible value impossible
     b = b + max(possible.phase(wanted).violation, 0.0)
     normal_of = _normals(wanted)
-    for columns, own, rows in _parts(system, possible.basis, G):
-        C = possible.basis[rows][:, columns].toarray()
-        found = _extremes(C, G[own][:, columns], b[own], np.searchsorted(own, normal_of[own]))
-        for row, (low, high, active) in zip(rows.tolist(), found, strict=True):
-            lower[row], upper[row] = (possible.origin[row] + possible.size * end for end in (low, high))
-            bounded_by[row] = tuple(dict.fromkeys(wanted.owners[own[k]] for k in active))
+    chosen = list(_with_rows(system, possible, wanted))
+    blocks = []
+    for part, rows in chosen:
+        C = _block(possible.basis, rows, part.columns)
+        inside = _block(G, part.limits, part.columns)
+        own_normals = np.searchsorted(part.limits, normal_of[part.limits])
+        blocks.append(_Block(C, inside, b[part.limits], own_normals))
+    for (part, rows), found in zip(chosen, _extremes(blocks), strict=True):
+        for row, extreme in zip(rows.tolist(), found, strict=True):
+            ends = (possible.origin[row] + possible.size * end for end in extreme[:2])
+            lower[row], upper[row] = ends
+            bounded_by[row] = tuple(dict.fromkeys(wanted.owners[part.limits[k]] for k in extreme.active))
     determined = ~system.unique & (upper - lower <= _EQUAL * possible.size)
-    for ends in (lower, upper):
-        ends[np.abs(ends) <= _FEASIBLE * possible.size] = 0.0
-        ends *= system.scale
+    for ends_of_all in (lower, upper):
+        ends_of_all[np.abs(ends_of_all) <= FEASIBLE * possible.size] = 0.0
+        ends_of_all *= system.scale
     return Bounds(lower, upper, bounded_by, determined)
 
 
-def _parts(system: System, basis: csr_array, G: csr_array) -> Iterator[tuple[AnyArray, AnyArray, AnyArray]]:
-    """Yield columns of the basis (m, p) that belong together, and the inequalities and open rows that they enter."""
-    p = basis.shape[1]
-    touched = abs(vstack([basis, G])).tocsr()
-    part = connected_components(touched.T @ touched, directed=False)[1]
-    limited, open_rows = np.flatnonzero(np.diff(G.indptr)), np.flatnonzero(~system.unique)
-    if not p or not limited.size or not open_rows.size:
-        return
-    first = basis.tocsr()
-    part_of_row = np.full(basis.shape[0], -1)
-    held = np.diff(first.indptr) > 0
-    part_of_row[held] = part[first.indices[first.indptr[:-1][held]]]
-    part_of_limit = part[G.indices[G.indptr[limited]]]
-    for k in np.unique(part_of_limit).tolist():
-        rows = open_rows[part_of_row[open_rows] == k]
+def _with_rows(system: System, possible: Possible, wanted: Inequalities) -> Iterator[tuple[Part, AnyArray]]:
+    """Yield the parts with self-stresses, each with the rows (n,) that these load."""
+    by_column = possible.basis.tocsc()
+    for part in possible.parts(wanted):
+        rows = np.unique(by_column[:, part.columns].indices) if part.columns.size else np.zeros(0, dtype=int)
+        rows = rows[~system.unique[rows]]
         if rows.size:
-            yield np.flatnonzero(part == k), limited[part_of_limit == k], rows
+            yield part, rows
 
 
 def _normals(wanted: Inequalities) -> AnyArray:
@@ -332,35 +424,74 @@ def _normals(wanted: Inequalities) -> AnyArray:
     )
 
 
-def _extremes(
-    C: Array, G: csr_array, b: Array, normal_of: AnyArray
-) -> list[tuple[float, float, tuple[int, ...]]]:
-    """Return the least and the greatest value of each row of C (n, p) times y with G y ≤ b.
+class _Block(NamedTuple):
+    """Combinations C (n, p) of y with G y ≤ b, G (k, p) and b (k,).
 
-    With G (k, p) and b (k,); the third value gives the indices of the inequalities that decide them.
     An unloaded contact is named by its normal force, of index ``normal_of`` (k,), and not by its friction.
     """
+
+    C: Array
+    G: Array
+    b: Array
+    normal_of: AnyArray
+
+
+def _extremes(blocks: Sequence[_Block]) -> Iterator[list[_Extreme]]:
+    """Yield the extremes of each combination of each block."""
+    together = [_directions(block.C) for block in blocks]
+    programs = [_programs(block, units) for block, (units, _, _) in zip(blocks, together, strict=True)]
+    solved = _solved([program for own in programs for program in own])
+    for block, (units, kind, size) in zip(blocks, together, strict=True):
+        if block.C.shape[1] == 1:
+            yield _on_a_line(block.C[:, 0], block.G[:, 0], block.b)
+            continue
+        found = [_between(block, unit, solved) for unit in units]
+        out = []
+        for k, sign in zip(kind.tolist(), size.tolist(), strict=True):
+            low, high, active = found[k]
+            ends = sorted((sign * low, sign * high))
+            out.append(_Extreme(ends[0], ends[1], active))
+        yield out
+
+
+def _directions(C: Array) -> tuple[Array, AnyArray, Array]:
+    """Return the directions (d, p) of C (n, p), the direction (n,) of each row and its signed length (n,)."""
     if C.shape[1] == 1:
-        return _on_a_line(C[:, 0], G.toarray()[:, 0], b)
-    # rows along one direction share their programs
-    length = np.linalg.norm(C, axis=1)
+        return np.zeros((0, 1)), np.zeros(0, dtype=int), np.zeros(0)
     first = np.take_along_axis(C, np.argmax(np.abs(C), axis=1)[:, None], axis=1)[:, 0]
-    size = length * np.where(first < 0, -1.0, 1.0)
+    size = np.linalg.norm(C, axis=1) * np.where(first < 0, -1.0, 1.0)
     units, kind = np.unique(np.round(C / size[:, None], _DIGITS), axis=0, return_inverse=True)
-    found: list[tuple[float, float, tuple[int, ...]]] = []
-    together = max(1, _MOST_ROWS // (2 * len(b)))
-    for start in range(0, len(units), together):
-        found += _between(units[start : start + together], G, b, normal_of)
-    out = []
-    for k, sign in zip(kind.ravel().tolist(), size.tolist(), strict=True):
-        low, high, active = found[k]
-        ends = sorted((sign * low, sign * high))
-        out.append((ends[0], ends[1], active))
-    return out
+    return units, kind.ravel(), size
 
 
-def _on_a_line(c: Array, g: Array, b: Array) -> list[tuple[float, float, tuple[int, ...]]]:
-    """Return :func:`_extremes` for one unknown, with c (n,), g (k,) and b (k,)."""
+def _programs(block: _Block, units: Array) -> Iterator[_Program]:
+    """Yield the two programs of each direction, units (d, p)."""
+    # values below −_HUGE stand for −∞, so that every program has a solution
+    limits = np.append(block.b, _HUGE)
+    for unit in units:
+        for sign in (1.0, -1.0):
+            yield _Program(sign * unit, np.vstack((block.G, -sign * unit)), limits)
+
+
+def _between(block: _Block, unit: Array, solved: Iterator[tuple[Array, Array]]) -> _Extreme:
+    """Return the extremes of a direction, unit (p,), from the next two of the solutions solved, (p,) and (k,)."""
+    ends: list[float] = []
+    active: list[int] = []
+    for sign in (1.0, -1.0):
+        y, prices = next(solved)
+        value, prices = sign * float(unit @ y), prices[:-1]
+        if value < -0.5 * _HUGE:
+            ends.append(-sign * np.inf)
+            continue
+        ends.append(sign * value)
+        decisive = np.flatnonzero(prices > PRICED * prices.max(initial=0.0))
+        unloaded = (block.b - block.G @ y)[block.normal_of[decisive]] <= FEASIBLE
+        active += np.where(unloaded, block.normal_of[decisive], decisive).tolist()
+    return _Extreme(ends[0], ends[1], tuple(active))
+
+
+def _on_a_line(c: Array, g: Array, b: Array) -> list[_Extreme]:
+    """Return the extremes of c (n,) times one unknown y with g y ≤ b, with g (k,) and b (k,)."""
     ends: list[tuple[float, tuple[int, ...]]] = []
     for sign in (-1.0, 1.0):
         limiting = np.flatnonzero(sign * g > _TOLERANCE)
@@ -372,225 +503,5 @@ def _on_a_line(c: Array, g: Array, b: Array) -> list[tuple[float, float, tuple[i
     for value in c.tolist():
         # zero times an infinite end is no number
         first, last = sorted((value * low, value * high)) if value else (0.0, 0.0)
-        out.append((float(first), float(last), below + above))
+        out.append(_Extreme(float(first), float(last), below + above))
     return out
-
-
-def _between(
-    units: Array, G: csr_array, b: Array, normal_of: AnyArray
-) -> list[tuple[float, float, tuple[int, ...]]]:
-    """Return :func:`_extremes` for combinations ``units`` (n, p) of length one; G (k, p), b (k,), normal_of (k,).
-
-    All programs are solved as one, which is several times faster.
-    """
-    n, p = units.shape
-    signed = np.stack((units, -units), axis=1).reshape(2 * n, p)
-    # values below −_HUGE stand for −∞, so that every program has a solution
-    floors = block_diag([-one[None] for one in signed])
-    together = vstack([kron(eye_array(2 * n), G), floors]).tocsr()
-    limits = np.concatenate((np.tile(b, 2 * n), np.full(2 * n, _HUGE)))
-    x, prices = _solved(signed.ravel(), together, limits, [(None, None)] * (2 * n * p))
-    y, prices = x.reshape(2 * n, p), prices[: 2 * n * len(b)].reshape(2 * n, -1)
-    values = np.einsum("ij,ij->i", signed, y)
-    out = []
-    for k in range(n):
-        active: list[int] = []
-        for j in (2 * k, 2 * k + 1):
-            if values[j] < -0.5 * _HUGE:
-                values[j] = -np.inf
-                continue
-            decisive = np.flatnonzero(prices[j] > _PRICED * prices[j].max(initial=0.0))
-            unloaded = (b - G @ y[j])[normal_of[decisive]] <= _FEASIBLE
-            active += np.where(unloaded, normal_of[decisive], decisive).tolist()
-        out.append((float(values[2 * k]), float(-values[2 * k + 1]), tuple(active)))
-    return out
-
-
-# Whether the contacts hold, with which friction, and up to which load.
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Margins of contacts that hold.
-
-    Parameters
-    ----------
-    sides : int
-        Sides of the polygon around the circle of friction.
-    friction_factor : float or None
-        Factor on all coefficients of friction with which the contacts just hold; None without friction.
-    smallest_friction : float or None
-        The smallest coefficient of friction that holds, if all contacts have the same.
-    load_factor : float or None
-        Factor up to which the stated loads can grow before a contact opens or slips; None without loads or if
-        they can grow without limit.
-    load_limited_by : tuple of str
-        Inequalities that are met there.
-    tipping : float or None
-        Smallest sideways load, relative to the weight and in proportion to it on every body, at which a contact
-        must open; None if there is none.
-    tipping_direction : (x, y, z) or None
-        Its direction, world axes, the weakest of ``DIRECTIONS``.
-    sideways : float or None
-        Smallest sideways load at which a contact opens or slips.
-    sideways_direction : (x, y, z) or None
-    """
-
-    sides: int = SIDES
-    friction_factor: float | None = None
-    smallest_friction: float | None = None
-    load_factor: float | None = None
-    load_limited_by: tuple[str, ...] = ()
-    tipping: float | None = None
-    tipping_direction: tuple[float, float, float] | None = None
-    sideways: float | None = None
-    sideways_direction: tuple[float, float, float] | None = None
-
-
-def require_standing(system: System, possible: Possible, wanted: Inequalities) -> None:
-    """Raise if no admissible forces hold all contacts.
-
-    Raises
-    ------
-    BadUsage
-        A contact must open or slip; the message names the line about which the bodies tip, or the friction needed.
-    """
-    ours = wanted.of("normal", "friction")
-    if possible.phase(ours).feasible:
-        return
-    normals = ours.of("normal")
-    tipping = possible.phase(normals)
-    if not tipping.feasible:
-        opening = _priced(normals.owners, tipping.prices)
-        raise BadUsage(
-            f"the contacts cannot hold like this: {_tips(system, opening)}",
-            expected="a load that presses on every contact, or leaves it unloaded",
-            remedy="leave out the contacts that open, or move the load",
-        )
-    sliding = listed(
-        [name.rpartition(".")[0] for name in _priced(ours.owners, possible.phase(ours).prices)], _NAMED
-    )
-    factor = _smallest_factor(possible, ours, _largest_factor(system))
-    if factor is None:
-        raise BadUsage(
-            f"the contacts cannot hold like this: no friction keeps {sliding} from slipping",
-            expected="contacts whose forces can balance the load",
-        )
-    friction = _same_friction(system)
-    needed = f"{factor:.4g} times the stated coefficients" if friction is None else f"{factor * friction:.4g}"
-    raise BadUsage(
-        f"the contacts cannot hold like this: they slip at {sliding}",
-        expected=f"a coefficient of friction of at least {needed}",
-        remedy="hold fewer contacts, or state more friction (--friction, mu)",
-    )
-
-
-def _tips(system: System, opening: Sequence[str]) -> str:
-    """Return a clause on the contacts that open, and the line through the others, about which the bodies tip."""
-    lifted = [name.rpartition(".")[0] for name in opening]
-    left = [contact for contact in system.mech.contacts if contact.name not in lifted]
-    opens = f"{listed(lifted, _NAMED)} {'opens' if len(lifted) == 1 else 'open'}"
-    points = np.array([system.poses.of(system.mech.body_index[c.body]).apply(c.point) for c in left]).reshape(
-        -1, 3
-    )
-    if len(points) == 1:
-        return f"the load tips it over {left[0].name}; {opens}"
-    if len(points) >= 2:
-        apart = points - points.mean(axis=0)
-        sizes = np.linalg.svd(apart, compute_uv=False)
-        if sizes[1] <= 1e-6 * sizes[0]:
-            along = apart @ np.linalg.svd(apart)[2][0]
-            ends = left[int(np.argmin(along))].name, left[int(np.argmax(along))].name
-            return f"the load tips it about the line through {ends[0]} and {ends[1]}; {opens}"
-    return f"the load lifts or tips it; {opens}"
-
-
-def _priced(owners: Sequence[str], prices: Array) -> list[str]:
-    """Return the labels of the inequalities with a shadow price among ``prices`` (k,)."""
-    return list(dict.fromkeys(owners[k] for k in np.flatnonzero(prices > _PRICED * prices.max()).tolist()))
-
-
-def _same_friction(system: System) -> float | None:
-    """Return the friction coefficient of all contacts; None if they differ or are without friction."""
-    values = [contact.mu for contact in system.mech.contacts]
-    same = bool(values) and values[0] > 0 and np.ptp(values) <= _SAME * values[0]
-    return values[0] if same else None
-
-
-def _largest_factor(system: System) -> float:
-    return LARGEST_FRICTION / max((c.mu for c in system.mech.contacts), default=LARGEST_FRICTION)
-
-
-def _smallest_factor(possible: Possible, wanted: Inequalities, largest: float) -> float | None:
-    """Return the smallest factor on all friction coefficients that holds, up to ``largest``; None if none does."""
-    if not (wanted.kinds == "friction").any():
-        return None
-    high = 1.0
-    while not possible.phase(wanted, high).feasible:
-        if high >= largest:
-            return None
-        high = min(2.0 * high, largest)
-    low = 0.0
-    if possible.phase(wanted, low).feasible:
-        return 0.0
-    # the violation falls to zero at the smallest factor, and may stay there
-    return float(
-        brentq(
-            lambda factor: possible.phase(wanted, factor).violation - 0.5 * _FEASIBLE,
-            low,
-            high,
-            xtol=_ACCURATE * high,
-            rtol=_ACCURATE,
-        )
-    )
-
-
-def standing_of(
-    system: System,
-    possible: Possible,
-    wanted: Inequalities,
-    loads: Array | None,
-    sideways: Sequence[tuple[tuple[float, float, float], Array]],
-) -> Standing:
-    """Return the margins of contacts that hold.
-
-    Parameters
-    ----------
-    loads : (m,) array or None
-        Scaled multipliers of the stated loads alone.
-    sideways : sequence of (direction, (m,) array)
-        Scaled multipliers of a load of one weight in some directions.
-    """
-    ours = wanted.of("normal", "friction")
-    factor = _smallest_factor(possible, ours, 1.0)
-    friction = _same_friction(system)
-    grown: float | None = None
-    limited_by: tuple[str, ...] = ()
-    if loads is not None:
-        more, prices = possible.furthest(ours, loads[None])
-        if np.isfinite(more[0]):
-            grown, limited_by = 1.0 + float(more[0]), tuple(_priced(ours.owners, prices[0]))
-    tipping, tipping_direction = _weakest(possible, ours.of("normal"), sideways)
-    least, direction = _weakest(possible, ours, sideways)
-    return Standing(
-        friction_factor=factor,
-        smallest_friction=None if factor is None or friction is None else factor * friction,
-        load_factor=grown,
-        load_limited_by=limited_by,
-        tipping=tipping,
-        tipping_direction=tipping_direction,
-        sideways=least,
-        sideways_direction=direction,
-    )
-
-
-def _weakest(
-    possible: Possible, wanted: Inequalities, sideways: Sequence[tuple[tuple[float, float, float], Array]]
-) -> tuple[float | None, tuple[float, float, float] | None]:
-    """Return the smallest sideways load that is no longer held, relative to the weight, and its direction."""
-    if not sideways:
-        return None, None
-    found = possible.furthest(wanted, np.array([load for _, load in sideways]))[0]
-    # of directions that are equally weak, the first
-    k = int(np.argmin(np.round(found, 9)))
-    return (max(float(found[k]), 0.0), sideways[k][0]) if np.isfinite(found[k]) else (None, None)

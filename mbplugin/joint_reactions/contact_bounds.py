@@ -8,16 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.dynamics.newton_euler import load_wrench
-from mbplugin.joint_reactions.bounds import (
-    DIRECTIONS,
-    Bounds,
-    Possible,
-    Standing,
-    bounds_of,
-    inequalities,
-    require_standing,
-    standing_of,
-)
+from mbplugin.joint_reactions.bounds import Bounds, Possible, bounds_of, inequalities
+from mbplugin.joint_reactions.margins import DIRECTIONS, Standing, require_standing, standing_of
 from mbplugin.joint_reactions.statics import System, balances
 from mbplugin.joint_reactions.stiffness import Applied
 from mbplugin.model.mechanism.identity import RowLabel, lock_component

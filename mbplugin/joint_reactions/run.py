@@ -94,7 +94,7 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, contacts_in, model_of
-from mbplugin.readers.stance import Stance, stance_of
+from mbplugin.readers.stance import Stance, require_on_shapes, stance_of
 from mbplugin.readers.standing import standing, stands
 
 #: Multipliers below this fraction of the largest are 0; 1.570796327 rad in a file leaves up to 1e-11.
@@ -198,7 +198,7 @@ def reactions(
     state = noting_payloads(closed_state(model, q, qd, qdd, tolerance, planar), model, payload)
     applied = applied_to(state, model, loads, payload)
     warn_of(implausible(state.mech, state.qd, applied.payloads))
-    stated = contacts_of(state, model, touched)
+    stated = contacts_of(state, model, touched, contacts is not True)
     ground = stance_under(state, model, stance, friction)
     state, seen = touching(state, (*stated, *(ground.contacts if ground else ())))
     held, assumed, system, found = held_under(state, model, applied, hold)
@@ -281,10 +281,21 @@ def applied_to(
     )
 
 
-def contacts_of(state: ClosedState, model: Model, contacts: Iterable[ContactLike]) -> tuple[Contact, ...]:
-    """Return the contacts of the scene and the call."""
+def contacts_of(
+    state: ClosedState, model: Model, contacts: Iterable[ContactLike], compared: bool
+) -> tuple[Contact, ...]:
+    """Return the contacts of the scene and the call, whose points are ``compared`` with the shapes of the scene.
+
+    Raises
+    ------
+    BadUsage
+        A point is not on the surface of a body.
+    """
     own = model.contacts if isinstance(model, Scene) else ()
-    return read_contacts(state.mech, (*own, *contacts))
+    found = read_contacts(state.mech, (*own, *contacts))
+    if compared and isinstance(model, Scene):
+        require_on_shapes(model, state.mech, state.motion.poses, found)
+    return found
 
 
 def stance_under(

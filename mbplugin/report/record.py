@@ -19,8 +19,8 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.joint_reactions.bounds import SIDES
 from mbplugin.model.enumerations import CoordinateUnit
+from mbplugin.model.mechanism.contact import SIDES
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.phrases import listed, number
 from mbplugin.readers.source import Source

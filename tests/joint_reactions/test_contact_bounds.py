@@ -12,9 +12,8 @@ from scipy.linalg import null_space
 import mbplugin as mb
 from mbplugin.constraints.rows import rows_of
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, UnknownName
-from mbplugin.joint_reactions.bounds import SIDES
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
-from mbplugin.model.mechanism.contact import MOST_CONTACTS
+from mbplugin.model.mechanism.contact import MOST_CONTACTS, SIDES
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Pose
 

@@ -19,6 +19,8 @@ LARGEST_FRICTION = 100.0
 _UNIT = 1e-3
 #: Sine of the angle between gravity and normal below which the plane is level.
 _LEVEL = 1e-9
+#: Sides of the regular polygon that stands for the circle of friction, which it exceeds by up to 2 %.
+SIDES = 16
 #: Components of the force at a contact: along the normal, and along two tangents.
 NORMAL, TANGENTS = "cn", ("ct1", "ct2")
 

@@ -1,0 +1,211 @@
+"""Whether contacts hold: the line about which they tip, the friction that they need, and the loads that they bear."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mbplugin.errors import BadUsage
+from mbplugin.joint_reactions.bounds import FEASIBLE, PRICED, Inequalities, Possible
+from mbplugin.joint_reactions.statics import System
+from mbplugin.model.mechanism.contact import LARGEST_FRICTION, SIDES
+from mbplugin.model.spatial import Array
+from mbplugin.phrases import listed
+
+#: Directions of the sideways load whose reserve is computed.
+DIRECTIONS = 16
+#: Relative accuracy of the smallest coefficient of friction.
+_ACCURATE = 1e-10
+#: Relative difference of friction coefficients that counts as none.
+_SAME = 1e-12
+_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Margins of contacts that hold.
+
+    Parameters
+    ----------
+    sides : int
+        Sides of the polygon around the circle of friction.
+    friction_factor : float or None
+        Factor on all coefficients of friction with which the contacts just hold; None without friction.
+    smallest_friction : float or None
+        The smallest coefficient of friction that holds, if all contacts have the same.
+    load_factor : float or None
+        Factor up to which the stated loads can grow before a contact opens or slips; None without loads or if
+        they can grow without limit.
+    load_limited_by : tuple of str
+        Inequalities that are met there.
+    tipping : float or None
+        Smallest sideways load, relative to the weight and in proportion to it on every body, at which a contact
+        must open; None if there is none.
+    tipping_direction : (x, y, z) or None
+        Its direction, world axes, the weakest of ``DIRECTIONS``.
+    sideways : float or None
+        Smallest sideways load at which a contact opens or slips.
+    sideways_direction : (x, y, z) or None
+    """
+
+    sides: int = SIDES
+    friction_factor: float | None = None
+    smallest_friction: float | None = None
+    load_factor: float | None = None
+    load_limited_by: tuple[str, ...] = ()
+    tipping: float | None = None
+    tipping_direction: tuple[float, float, float] | None = None
+    sideways: float | None = None
+    sideways_direction: tuple[float, float, float] | None = None
+
+
+def require_standing(system: System, possible: Possible, wanted: Inequalities) -> None:
+    """Raise if no admissible forces hold all contacts.
+
+    Raises
+    ------
+    BadUsage
+        A contact must open or slip; the message names the line about which the bodies tip, or the friction needed.
+    """
+    ours = wanted.of("normal", "friction")
+    if possible.phase(ours).feasible:
+        return
+    normals = ours.of("normal")
+    tipping = possible.phase(normals)
+    if not tipping.feasible:
+        opening = _priced(normals.owners, tipping.prices)
+        raise BadUsage(
+            f"the contacts cannot hold like this: {_tips(system, opening)}",
+            expected="a load that presses on every contact, or leaves it unloaded",
+            remedy="leave out the contacts that open, or move the load",
+        )
+    sliding = listed(
+        [name.rpartition(".")[0] for name in _priced(ours.owners, possible.phase(ours).prices)], _NAMED
+    )
+    factor = _smallest_factor(possible, ours, _largest_factor(system))
+    if factor is None:
+        raise BadUsage(
+            f"the contacts cannot hold like this: no friction keeps {sliding} from slipping",
+            expected="contacts whose forces can balance the load",
+        )
+    friction = _same_friction(system)
+    needed = f"{factor:.4g} times the stated coefficients" if friction is None else f"{factor * friction:.4g}"
+    raise BadUsage(
+        f"the contacts cannot hold like this: they slip at {sliding}",
+        expected=f"a coefficient of friction of at least {needed}",
+        remedy="hold fewer contacts, or state more friction (--friction, mu)",
+    )
+
+
+def _tips(system: System, opening: Sequence[str]) -> str:
+    """Return a clause on the contacts that open, and the line through the others, about which the bodies tip."""
+    lifted = [name.rpartition(".")[0] for name in opening]
+    left = [contact for contact in system.mech.contacts if contact.name not in lifted]
+    opens = f"{listed(lifted, _NAMED)} {'opens' if len(lifted) == 1 else 'open'}"
+    points = np.array([system.poses.of(system.mech.body_index[c.body]).apply(c.point) for c in left]).reshape(
+        -1, 3
+    )
+    if len(points) == 1:
+        return f"the load tips it over {left[0].name}; {opens}"
+    if len(points) >= 2:
+        apart = points - points.mean(axis=0)
+        sizes = np.linalg.svd(apart, compute_uv=False)
+        if sizes[1] <= 1e-6 * sizes[0]:
+            along = apart @ np.linalg.svd(apart)[2][0]
+            ends = left[int(np.argmin(along))].name, left[int(np.argmax(along))].name
+            return f"the load tips it about the line through {ends[0]} and {ends[1]}; {opens}"
+    return f"the load lifts or tips it; {opens}"
+
+
+def _priced(owners: Sequence[str], prices: Array) -> list[str]:
+    """Return the labels of the inequalities with a shadow price among ``prices`` (k,)."""
+    return list(dict.fromkeys(owners[k] for k in np.flatnonzero(prices > PRICED * prices.max()).tolist()))
+
+
+def _same_friction(system: System) -> float | None:
+    """Return the friction coefficient of all contacts; None if they differ or are without friction."""
+    values = [contact.mu for contact in system.mech.contacts]
+    same = bool(values) and values[0] > 0 and np.ptp(values) <= _SAME * values[0]
+    return values[0] if same else None
+
+
+def _largest_factor(system: System) -> float:
+    return LARGEST_FRICTION / max((c.mu for c in system.mech.contacts), default=LARGEST_FRICTION)
+
+
+def _smallest_factor(possible: Possible, wanted: Inequalities, largest: float) -> float | None:
+    """Return the smallest factor on all friction coefficients that holds, up to ``largest``; None if none does."""
+    if not (wanted.kinds == "friction").any():
+        return None
+    high = 1.0
+    while not possible.phase(wanted, high).feasible:
+        if high >= largest:
+            return None
+        high = min(2.0 * high, largest)
+    low = 0.0
+    if possible.phase(wanted, low).feasible:
+        return 0.0
+    # the violation falls to zero at the smallest factor, and may stay there
+    return float(
+        brentq(
+            lambda factor: possible.phase(wanted, factor).violation - 0.5 * FEASIBLE,
+            low,
+            high,
+            xtol=_ACCURATE * high,
+            rtol=_ACCURATE,
+        )
+    )
+
+
+def standing_of(
+    system: System,
+    possible: Possible,
+    wanted: Inequalities,
+    loads: Array | None,
+    sideways: Sequence[tuple[tuple[float, float, float], Array]],
+) -> Standing:
+    """Return the margins of contacts that hold.
+
+    Parameters
+    ----------
+    loads : (m,) array or None
+        Scaled multipliers of the stated loads alone.
+    sideways : sequence of (direction, (m,) array)
+        Scaled multipliers of a load of one weight in some directions.
+    """
+    ours = wanted.of("normal", "friction")
+    factor = _smallest_factor(possible, ours, 1.0)
+    friction = _same_friction(system)
+    grown: float | None = None
+    limited_by: tuple[str, ...] = ()
+    if loads is not None:
+        more, prices = possible.furthest(ours, loads[None])
+        if np.isfinite(more[0]):
+            grown, limited_by = 1.0 + float(more[0]), tuple(_priced(ours.owners, prices[0]))
+    tipping, tipping_direction = _weakest(possible, ours.of("normal"), sideways)
+    least, direction = _weakest(possible, ours, sideways)
+    return Standing(
+        friction_factor=factor,
+        smallest_friction=None if factor is None or friction is None else factor * friction,
+        load_factor=grown,
+        load_limited_by=limited_by,
+        tipping=tipping,
+        tipping_direction=tipping_direction,
+        sideways=least,
+        sideways_direction=direction,
+    )
+
+
+def _weakest(
+    possible: Possible, wanted: Inequalities, sideways: Sequence[tuple[tuple[float, float, float], Array]]
+) -> tuple[float | None, tuple[float, float, float] | None]:
+    """Return the smallest sideways load that is no longer held, relative to the weight, and its direction."""
+    if not sideways:
+        return None, None
+    found = possible.furthest(wanted, np.array([load for _, load in sideways]))[0]
+    # of directions that are equally weak, the first
+    k = int(np.argmin(np.round(found, 9)))
+    return (max(float(found[k]), 0.0), sideways[k][0]) if np.isfinite(found[k]) else (None, None)
