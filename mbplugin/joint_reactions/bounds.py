@@ -233,14 +233,14 @@ class Possible:
                 prices[part.limits] = found[:-1]
         return Phase(worst, prices)
 
-    def furthest(self, wanted: Inequalities, loads: Array) -> tuple[Array, Array]:
-        """Return the largest factor (n,) on each of ``loads`` (n, m), scaled multipliers, and prices (n, k) there.
+    def furthest(self, wanted: Inequalities, loads: Array) -> list[tuple[float, tuple[str, ...]]]:
+        """Return the largest factor on each of ``loads`` (n, m), scaled multipliers, and what limits it.
 
-        Infinite for a load that can grow without limit.
+        Infinite for a load that can grow without limit. A contact without normal force is named by ``cn``.
         """
         G, b = self.inside(wanted)
         along = wanted.with_friction(1.0) @ loads.T / self.size
-        parts = self.parts(wanted)
+        parts, normal_of = self.parts(wanted), _normals(wanted)
         programs = []
         for part in parts:
             p, k = len(part.columns), len(part.limits)
@@ -248,13 +248,15 @@ class Possible:
                 own = np.zeros((k + 1, p + 1))
                 own[:k, :p], own[:k, p], own[k, p] = _block(G, part.limits, part.columns), load, 1.0
                 programs.append(_Program(-np.eye(1, p + 1, p)[0], own, np.append(b[part.limits], _HUGE)))
-        factors, prices = np.full(len(loads), np.inf), np.zeros((len(loads), len(b)))
-        for n, (x, found) in enumerate(_solved(programs)):
+        found: list[tuple[float, tuple[str, ...]]] = [(np.inf, ())] * len(loads)
+        for n, (x, prices) in enumerate(_solved(programs)):
             part, load = parts[n // len(loads)], n % len(loads)
-            if x[-1] < min(factors[load], 0.5 * _HUGE):
-                factors[load], prices[load] = x[-1], 0.0
-                prices[load, part.limits] = found[:-1]
-        return factors, prices
+            if x[-1] < min(found[load][0], 0.5 * _HUGE):
+                slack = programs[n].b - programs[n].G @ x
+                own_normals = np.searchsorted(part.limits, normal_of[part.limits])
+                limiting = part.limits[_decisive(prices[:-1], slack[:-1], own_normals)]
+                found[load] = float(x[-1]), tuple(dict.fromkeys(wanted.owners[k] for k in limiting.tolist()))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,11 +426,17 @@ def _normals(wanted: Inequalities) -> AnyArray:
     )
 
 
-class _Block(NamedTuple):
-    """Combinations C (n, p) of y with G y ≤ b, G (k, p) and b (k,).
+def _decisive(prices: Array, slack: Array, normal_of: AnyArray) -> AnyArray:
+    """Return the indices (n,) of the inequalities with a shadow price, from prices (k,) and slack (k,).
 
     An unloaded contact is named by its normal force, of index ``normal_of`` (k,), and not by its friction.
     """
+    found = np.flatnonzero(prices > PRICED * prices.max(initial=0.0))
+    return np.where(slack[normal_of[found]] <= FEASIBLE, normal_of[found], found)
+
+
+class _Block(NamedTuple):
+    """Combinations C (n, p) of y with G y ≤ b, G (k, p) and b (k,); normal_of (k,) as for :func:`_decisive`."""
 
     C: Array
     G: Array
@@ -484,9 +492,7 @@ def _between(block: _Block, unit: Array, solved: Iterator[tuple[Array, Array]]) 
             ends.append(-sign * np.inf)
             continue
         ends.append(sign * value)
-        decisive = np.flatnonzero(prices > PRICED * prices.max(initial=0.0))
-        unloaded = (block.b - block.G @ y)[block.normal_of[decisive]] <= FEASIBLE
-        active += np.where(unloaded, block.normal_of[decisive], decisive).tolist()
+        active += _decisive(prices, block.b - block.G @ y, block.normal_of).tolist()
     return _Extreme(ends[0], ends[1], tuple(active))
 
 

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.bounds import FEASIBLE, PRICED, Inequalities, Possible
 from mbplugin.joint_reactions.statics import System
-from mbplugin.model.mechanism.contact import LARGEST_FRICTION, SIDES
+from mbplugin.model.mechanism.contact import LARGEST_FRICTION, NORMAL, SIDES
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
 
@@ -41,14 +41,13 @@ class Standing:
         they can grow without limit.
     load_limited_by : tuple of str
         Inequalities that are met there.
-    tipping : float or None
-        Smallest sideways load, relative to the weight and in proportion to it on every body, at which a contact
-        must open; None if there is none.
-    tipping_direction : (x, y, z) or None
-        Its direction, world axes, the weakest of ``DIRECTIONS``.
     sideways : float or None
-        Smallest sideways load at which a contact opens or slips.
+        Smallest sideways load, relative to the weight and in proportion to it on every body, at which a contact
+        opens or slips; None if there is none.
     sideways_direction : (x, y, z) or None
+        Its direction, world axes, the weakest of ``DIRECTIONS``.
+    sideways_limited_by : tuple of str
+        Inequalities that are met there: ``contact.cn`` if it tips, ``contact.friction`` if it slips.
     """
 
     sides: int = SIDES
@@ -56,10 +55,16 @@ class Standing:
     smallest_friction: float | None = None
     load_factor: float | None = None
     load_limited_by: tuple[str, ...] = ()
-    tipping: float | None = None
-    tipping_direction: tuple[float, float, float] | None = None
     sideways: float | None = None
     sideways_direction: tuple[float, float, float] | None = None
+    sideways_limited_by: tuple[str, ...] = ()
+
+    @property
+    def tips(self) -> bool:
+        """Whether the smallest sideways load tips it: a contact opens and none slips."""
+        return bool(self.sideways_limited_by) and all(
+            name.endswith(f".{NORMAL}") for name in self.sideways_limited_by
+        )
 
 
 def require_standing(system: System, possible: Possible, wanted: Inequalities) -> None:
@@ -182,30 +187,29 @@ def standing_of(
     grown: float | None = None
     limited_by: tuple[str, ...] = ()
     if loads is not None:
-        more, prices = possible.furthest(ours, loads[None])
-        if np.isfinite(more[0]):
-            grown, limited_by = 1.0 + float(more[0]), tuple(_priced(ours.owners, prices[0]))
-    tipping, tipping_direction = _weakest(possible, ours.of("normal"), sideways)
-    least, direction = _weakest(possible, ours, sideways)
+        ((more, limited),) = possible.furthest(ours, loads[None])
+        if np.isfinite(more):
+            grown, limited_by = 1.0 + more, limited
+    least, direction, first = _weakest(possible, ours, sideways)
     return Standing(
         friction_factor=factor,
         smallest_friction=None if factor is None or friction is None else factor * friction,
         load_factor=grown,
         load_limited_by=limited_by,
-        tipping=tipping,
-        tipping_direction=tipping_direction,
         sideways=least,
         sideways_direction=direction,
+        sideways_limited_by=first,
     )
 
 
 def _weakest(
     possible: Possible, wanted: Inequalities, sideways: Sequence[tuple[tuple[float, float, float], Array]]
-) -> tuple[float | None, tuple[float, float, float] | None]:
-    """Return the smallest sideways load that is no longer held, relative to the weight, and its direction."""
+) -> tuple[float | None, tuple[float, float, float] | None, tuple[str, ...]]:
+    """Return the smallest sideways load that is no longer held, relative to the weight, its direction and its limit."""
     if not sideways:
-        return None, None
-    found = possible.furthest(wanted, np.array([load for _, load in sideways]))[0]
+        return None, None, ()
+    found = possible.furthest(wanted, np.array([load for _, load in sideways]))
     # of directions that are equally weak, the first
-    k = int(np.argmin(np.round(found, 9)))
-    return (max(float(found[k]), 0.0), sideways[k][0]) if np.isfinite(found[k]) else (None, None)
+    k = int(np.argmin(np.round([factor for factor, _ in found], 9)))
+    factor, limited_by = found[k]
+    return (max(factor, 0.0), sideways[k][0], limited_by) if np.isfinite(factor) else (None, None, ())

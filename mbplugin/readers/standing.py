@@ -39,7 +39,7 @@ _VEHICLE = {
     *("wheel", "wheels", "caster", "castor", "footprint", "propeller", "rotor", "thruster", "flying"),
     *("leg", "legs", "foot", "feet", "hip", "thigh", "calf", "shin", "knee", "ankle", "toe"),
 }
-#: Those of them in names of parts that do not stand on the ground.
+#: Those of them in names of parts that do not stand on the ground; motors have rotors as well.
 _FLIES = {"propeller", "rotor", "thruster", "flying"}
 #: Words in names of the first bodies of a hand, whose fingers may hang down like legs.
 _HAND = {"finger", "fingers", "fingertip", "thumb", "index", "pinky", "knuckle", "jaw", "gripper"}
@@ -122,13 +122,11 @@ def stands(model: Scene | Mechanism, *stated: JointValues) -> bool:
     if len(roots) != 1 or tied or not mech.gravity.any() or not any(model.shapes.values()):
         return False
     names = [*(body.name for body in mech.bodies), *(pair.name for pair in mech.pairs)]
+    if _speaks_of(_VEHICLE - _FLIES, names):
+        return True
     if _speaks_of(_FLIES, names):
         return False
-    return (
-        _speaks_of(_VEHICLE, names)
-        or len(likely_wheels(mech)) >= 2
-        or len(feet(mech, forward(mech, model.state.q))) >= 2
-    )
+    return len(likely_wheels(mech)) >= 2 or len(feet(mech, forward(mech, model.state.q))) >= 2
 
 
 def _is_vehicle(scene: Scene, root: str) -> bool:

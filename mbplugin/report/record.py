@@ -284,20 +284,22 @@ def standing_words(result: Reactions) -> Iterator[str]:
     elif found.friction_factor is not None:
         yield f"the contacts hold with {number(found.friction_factor)} times the stated friction"
     if found.load_factor is not None:
-        what = listed(
-            [name.replace(".cn", " opens").replace(".friction", " slips") for name in found.load_limited_by]
+        yield f"the loads can grow to {number(found.load_factor)} times, until {_limit_words(found.load_limited_by)}"
+    if found.sideways is not None and found.sideways_direction is not None:
+        yield (
+            f"{'tips' if found.tips else 'slips'} under a sideways load of {number(found.sideways)} times the weight"
+            f" along {vector_words(found.sideways_direction)}: {_limit_words(found.sideways_limited_by)}"
         )
-        yield f"the loads can grow to {number(found.load_factor)} times, until {what}"
-    # the load that slips is said only if it is smaller than that which tips
-    slips = found.tipping is None or (found.sideways or 0.0) < (1 - 1e-6) * found.tipping
-    for value, direction, what in (
-        (found.tipping, found.tipping_direction, "tips"),
-        (found.sideways if slips else None, found.sideways_direction, "slips"),
-    ):
-        if value is not None and direction is not None:
-            yield (
-                f"{what} under a sideways load of {number(value)} times the weight along {vector_words(direction)}"
-            )
+
+
+def _limit_words(names: Sequence[str]) -> str:
+    """Return a clause on the contacts that open or slip, from the labels of inequalities."""
+    clauses = []
+    for kind, word in (("cn", "open"), ("friction", "slip")):
+        own = [name.rpartition(".")[0] for name in names if name.endswith(f".{kind}")]
+        if own:
+            clauses.append(f"{listed(own)} {word}{'s' if len(own) == 1 else ''}")
+    return " and ".join(clauses)
 
 
 def effect_words(effect: MisfitEffect) -> str:

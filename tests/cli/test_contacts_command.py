@@ -101,7 +101,13 @@ def test_a_scene_with_contacts_prints_its_bounds_and_margins():
     found = document(TABLE)
     assert "stance" not in found or found["stance"] is None
     assert found["standing"]["smallest_friction"] == pytest.approx(0.0, abs=1e-9)
-    assert found["standing"]["sideways"] <= found["standing"]["tipping"]
+    assert found["standing"]["sideways"] == pytest.approx(0.554, abs=1e-3)
+    assert set(found["standing"]["sideways_limited_by"]) <= {
+        f"{side} {end}.{kind}"
+        for side in ("left", "right")
+        for end in ("front", "rear")
+        for kind in ("cn", "friction")
+    }
 
 
 def test_a_page_shows_the_bounds(tmp_path):

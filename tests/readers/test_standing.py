@@ -13,7 +13,7 @@ from command_line import call
 from mbplugin import readers
 from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import home
-from mbplugin.readers.standing import bolted_down, standing
+from mbplugin.readers.standing import bolted_down, standing, stands
 from mbplugin.stopping.scenario.start import Recorded, read_recording
 from mbplugin.stopping.sweep.swept import sweep_plan
 
@@ -366,3 +366,15 @@ def test_freedoms_of_joints_are_not_counted_where_they_are_false() -> None:
     assert (report.analysis.dof, report.analysis.mobility.finite) == (7, 6)
     said = " ".join(str(report).split())
     assert "mobility 7 to first order, 6 in fact" in said and "of the joints" not in said
+
+
+@pytest.mark.parametrize(("rotor", "leg", "expected"), [("rotor", "arm", False), ("hip_rotor", "leg", True)])
+def test_rotors_fly_unless_they_are_those_of_legs(
+    rotor: str, leg: str, expected: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "r.urdf"
+    joints = [(f"{leg}{k}", "continuous", "body", f"{leg}{k}_{rotor}", f"{k} 0 0", "0 0 1") for k in range(2)]
+    text = robot(*joints)
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    file.write_text(text.replace("</link>", f"{ball}</link>"))
+    assert stands(mb.load(file)) is expected

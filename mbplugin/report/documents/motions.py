@@ -448,10 +448,13 @@ class _Standing(Part):
     smallest_friction: Size | None = key("that holds, if all contacts state the same coefficient")
     load_factor: Size | None = key("to which the stated loads can grow; null without loads or without limit")
     load_limited_by: list[str] = key("what is met there: CONTACT.cn or CONTACT.friction")
-    tipping: Size | None = key("smallest sideways load, relative to the weight, at which a contact must open")
-    tipping_direction: Three | None = key("of that load, world axes")
-    sideways: Size | None = key("the smallest at which a contact opens or slips")
-    sideways_direction: Three | None
+    sideways: Size | None = key(
+        "smallest load, in proportion to the masses and relative to the weight, at which a contact opens or slips"
+    )
+    sideways_direction: Three | None = key("of that load, world axes, the weakest of sixteen")
+    sideways_limited_by: list[str] = key(
+        "what is met there: CONTACT.cn where it tips, CONTACT.friction where it slips"
+    )
 
 
 class ReactionsOutput(Recorded):
