@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from mbplugin.constraints.reduction.scaling import body_twists
+from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import contact_rows
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.state import ClosedState
