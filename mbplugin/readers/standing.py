@@ -2,7 +2,8 @@
 
 A URDF cannot state the base: the same file describes an arm on a table and one in space. PyBullet lets it fall
 unless its caller says otherwise. Stopping and reactions of a falling arm are of no interest, so these analyses
-assume an arm to be bolted down, and say so. An arm satisfies these conditions:
+assume an arm to be bolted down, and say so. Analyses of joints one by one (stopping tables, worst stops, engines
+side by side) hold any other robot's base as well, as on a stand. An arm satisfies these conditions:
 
 1. Neither the file nor the call states the base, and nothing ties the robot to the ground.
 2. It is connected and has one root. Its limbs are the parts that move on the bodies rigidly connected to the root.
@@ -56,10 +57,15 @@ _LEVEL = 0.5
 _MOST_JOINTS = 3
 
 
-def standing(source: ModelSource, *stated: JointValues) -> Scene | Mechanism:
+def standing(source: ModelSource, *stated: JointValues, on_stand: bool = False) -> Scene | Mechanism:
     """Return the model for an analysis of a standing robot: an arm whose base is not stated is bolted down.
 
     The base stays free if a call states its coordinates, rates or accelerations (``stated``).
+
+    Parameters
+    ----------
+    on_stand : bool
+        As for :func:`bolted_down`.
 
     Raises
     ------
@@ -69,7 +75,7 @@ def standing(source: ModelSource, *stated: JointValues) -> Scene | Mechanism:
     model = model_of(source)
     if not isinstance(model, Scene) or any(_names_base(model.mechanism, values) for values in stated):
         return model
-    return bolted_down(model)
+    return bolted_down(model, on_stand=on_stand)
 
 
 def _names_base(mech: Mechanism, values: JointValues) -> bool:
@@ -86,10 +92,16 @@ def taken_in(scene: Scene, mech: Mechanism) -> Scene:
     return bolted_down(scene) if mech.assumed_fixed else scene
 
 
-def bolted_down(scene: Scene) -> Scene:
+def bolted_down(scene: Scene, *, on_stand: bool = False) -> Scene:
     """Return the scene with its root fixed to the ground if it is an arm and its base is not stated.
 
     The mechanism states this in ``assumed_fixed``. Any other scene is returned unchanged.
+
+    Parameters
+    ----------
+    on_stand : bool
+        Whether the base of a robot on wheels or legs is held as well, as on a stand: for analyses of its joints one
+        by one, which mean nothing while it falls.
     """
     mech = scene.mechanism
     roots = [joint for joint in mech.tree.joints if joint.pair is None]
@@ -97,7 +109,9 @@ def bolted_down(scene: Scene) -> Scene:
     if not scene.base_open or len(roots) != 1 or tied:
         return scene
     stated = scene.state.given & {*mech.q_names[roots[0].q]}
-    if stated or scene.state.qd[roots[0].qd].any() or _is_vehicle(scene, roots[0].outer):
+    if stated or scene.state.qd[roots[0].qd].any():
+        return scene
+    if not on_stand and _is_vehicle(scene, roots[0].outer):
         return scene
     root = roots[0].outer
     pose = forward(mech, scene.state.q).of(mech.body_index[root])

@@ -197,7 +197,7 @@ def worst_stop(
         A number is out of range.
     """
     require_bound(share, confidence)
-    mech = with_coordinates(as_scene(standing(mech, q)), q or {})
+    mech = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {})
     brakes, failures = tuple(brakes or ()), tuple(failures)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)

@@ -94,9 +94,36 @@ def test_what_states_its_base_or_rolls_walks_and_flies_is_left_alone(name: str) 
     assert bolted_down(scene) is scene
 
 
+@pytest.mark.parametrize("name", [name for name in LEFT if name not in ("fixed by the file", "floating")])
+def test_what_rolls_walks_and_flies_is_held_where_joints_are_looked_at_one_by_one(name: str) -> None:
+    scene = load(LEFT[name])
+    held = bolted_down(scene, on_stand=True)
+    assert held.mechanism.assumed_fixed == (scene.mechanism.tree.joints[0].outer,)
+
+
 def test_a_free_base_that_is_stated_stays_free() -> None:
     scene = load(ARM, base="free")
-    assert bolted_down(scene) is scene
+    assert bolted_down(scene) is scene and bolted_down(scene, on_stand=True) is scene
+    tied = load(LEFT["floating"])
+    assert bolted_down(tied, on_stand=True) is tied
+
+
+@pytest.mark.parametrize(
+    "command", [("stop-table",), ("worst-stop", "--samples", "1", "--max-seconds", "1"), ("engines",)]
+)
+def test_a_robot_on_wheels_is_held_in_tables_searches_and_engines(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The arm of a robot that stands on its wheels has a table; while the robot falls it would have none."""
+    file = tmp_path / "r.urdf"
+    file.write_text(robot(*ARM[:2], LEFT["wheels by name"][-1]))
+    taken, fixed, free = (
+        call(command[0], str(file), *command[1:], *more)
+        for more in ((), ("--base", "fixed"), ("--base", "free"))
+    )
+    assert taken.code == fixed.code == 0 and free.code == 2
+    said = "bottom is taken as fixed to the ground: --base free (base='free') changes that."
+    assert said in " ".join(taken.out.replace("!", " ").split()) and said not in " ".join(fixed.out.split())
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def worst_stop_command(
     share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
     from mbplugin.readers.standing import bolted_down
 
-    scene = bolted_down(read_scene(file, (output,), reading, also=(against,)))
+    scene = bolted_down(read_scene(file, (output,), reading, also=(against,)), on_stand=True)
     given = quantities_of(scene, file, reading)
     speeds = given.rates(speed, "--speed")
     from mbplugin.stopping.worst import worst_stop

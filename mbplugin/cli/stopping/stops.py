@@ -268,7 +268,8 @@ def stop_table_command(
     share, confidence = (SHARE, CONFIDENCE) if bound is None else parse_bound(bound)
     from mbplugin.readers.standing import bolted_down
 
-    scene = bolted_down(read_scene(file, (output, *(zone or ())), reading, also=(against, measured)))
+    scene = read_scene(file, (output, *(zone or ())), reading, also=(against, measured))
+    scene = bolted_down(scene, on_stand=True)
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.stopping.table.run import stopping_table

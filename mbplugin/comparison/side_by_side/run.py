@@ -134,7 +134,7 @@ def engines(
     CannotClose
         A loop that cannot be closed.
     """
-    model = standing(model, q, qd)
+    model = standing(model, q, qd, on_stand=True)
     chosen = _chosen(only)
     instant, system, state = instant_of(model, q, qd, loads, payload, hold, tolerance)
     answers = [_ours(model, instant, system), *(_ask(name, instant) for name in chosen)]

@@ -139,7 +139,7 @@ def stopping_table(
     require_positive("time to compute", max_seconds, "s", LONGEST)
     require_bound(share, confidence)
     budget = (monotonic() + max_seconds, max_seconds)
-    mech, brakes = with_coordinates(as_scene(standing(mech, q)), q or {}), tuple(brakes or ())
+    mech, brakes = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {}), tuple(brakes or ())
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
     mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
