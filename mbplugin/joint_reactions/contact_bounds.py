@@ -12,7 +12,7 @@ from mbplugin.joint_reactions.bounds import Bounds, Possible, bounds_of, inequal
 from mbplugin.joint_reactions.margins import DIRECTIONS, Standing, require_standing, standing_of
 from mbplugin.joint_reactions.statics import System, balances
 from mbplugin.joint_reactions.stiffness import Applied
-from mbplugin.model.mechanism.identity import RowLabel, lock_component
+from mbplugin.model.mechanism.identity import RowLabel, drive_component, lock_component
 from mbplugin.model.mechanism.mechanism import Driver, Lock
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import Array
@@ -104,7 +104,7 @@ def _efforts(system: System, held: Sequence[Lock]) -> dict[str, float]:
         pair = pairs[holder.joint]
         for name, freedom in zip(pair.kind.free, pair.freedoms, strict=True):
             if 0 < freedom.effort < np.inf and name in (holder.freedoms or pair.kind.free):
-                component = f"{name}_drive" if isinstance(holder, Driver) else lock_component(name)
+                component = drive_component(name) if isinstance(holder, Driver) else lock_component(name)
                 efforts[RowLabel(holder.name, component).dotted] = freedom.effort
     return efforts
 

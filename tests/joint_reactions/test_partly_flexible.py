@@ -203,7 +203,7 @@ def test_the_report_names_the_bodies_and_never_the_ground(tmp_path: Path) -> Non
         encoding="utf-8",
     )
     assert "?" not in call("reactions", str(path)).out
-    lint = call("lint", str(path)).out
+    lint = call("lint", str(path), "-v").out
     assert "must be flexible for correct reactions (3 of 4) crank, coupler, rocker" in " ".join(lint.split())
 
 

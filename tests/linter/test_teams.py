@@ -173,7 +173,7 @@ def test_rule_of_the_guide(repository: Path) -> None:
     (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
     done = process("mbplugin lint robots/arm.urdf", repository, PYTHONPATH=str(repository))
     assert done.returncode == 1
-    assert "warning ACME101 too-heavy\n  robots/arm.urdf:5: upper_arm is too heavy" in done.stdout
+    assert "1 warning ACME101 too-heavy, robots/arm.urdf:5: upper_arm is too heavy" in done.stdout
 
 
 # Other people's programs

@@ -24,7 +24,7 @@ from mbplugin.stopping import evaluation as impact
 from mbplugin.stopping.run import estop
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration
 from mbplugin.stopping.scenario.start import Move, Recorded
-from places import BULLET_DATA, ORACLES
+from places import BULLET_DATA, ORACLES, ROOT
 from rod_arms import G, arm, two_rods
 
 IIWA = BULLET_DATA / "kuka_iiwa" / "model.urdf"
@@ -291,8 +291,9 @@ def test_a_robot_with_a_free_base_is_said_to_fall() -> None:
     assert stop.notes[-1].endswith("base is free (base='fixed' or --base fixed bolts it down)")
 
 
-def test_a_payload_that_is_a_text_is_named() -> None:
-    with pytest.raises(
-        BadUsage, match=r"payload is '5kg'; expected a number or a Payload .*; write 5 \(SI units\)"
-    ):
-        mb.estop(ORACLES / "four_bar_4R.sdf", payload="5kg")  # type: ignore[arg-type]
+def test_a_payload_that_is_a_text_is_read_if_it_is_a_mass() -> None:
+    arm = ROOT / "assets" / "arm_6r.scene.toml"
+    times = [mb.estop(arm, payload=mass).time for mass in ("5kg", 5.0, 0.0)]  # type: ignore[arg-type]
+    assert times[0] == times[1] != times[2]
+    with pytest.raises(BadUsage, match="payload is 'five'; expected a number or a Payload"):
+        mb.estop(arm, payload="five")  # type: ignore[arg-type]
