@@ -95,7 +95,10 @@ def rule_page(rule: Any) -> str:
     """Return the page of a rule: what ``mbplugin rule CODE`` prints; its underlined titles are Markdown."""
     summary, _, rest = rule.documentation.partition("\n\n")
     severity = f"Usual severity: **{rule.severity}**. On the command line: `mbplugin rule {rule.code}`."
-    return f"# {rule.code} {rule.name}\n\n{summary}\n\n{severity}\n\n{rest}\n\n[All rules](../rules.md)\n"
+    from mbplugin.linter.fixes.proposals import fix_of
+
+    parts = (f"# {rule.code} {rule.name}", summary, severity, rest, "## Fix", fix_of(rule.code))
+    return "\n\n".join((*parts, "[All rules](../rules.md)\n"))
 
 
 def api_page() -> str:

@@ -93,7 +93,7 @@ def held_besides(
     """
     mech = motion.mech
     order = {pair.name: (follows(mech, pair), k) for k, pair in enumerate(mech.pairs)}
-    locks = sorted((named_lock(mech, name) for name in moved), key=lambda lock: order[lock.joint])
+    locks = sorted((named_lock(mech, name) for name in sorted(moved)), key=lambda lock: order[lock.joint])
     return _one_each(_independent(motion, [*held, *locks], tolerance)[len(held) :])
 
 

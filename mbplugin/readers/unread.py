@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -247,17 +247,17 @@ def _scan(root: Element, vocabulary: Vocabulary, key: str) -> Iterator[_Seen]:
             yield from _written_text(element, text, known, owner)
         inner: list[tuple[Element, Entry, str]] = []
         seen: set[str] = set()
-        for child in element:
-            if not isinstance(child.tag, str):
-                continue
-            name = local_name(child)
+        children = [child for child in element if isinstance(child.tag, str)]
+        names = [local_name(child) for child in children]
+        stated = set(names)
+        for child, name in zip(children, names, strict=True):
             use = known.children.get(name, known.foreign)
             repeated = name in seen and name not in known.many
             seen.add(name)
             if isinstance(use, str) and not repeated:
                 inner.append((child, vocabulary[use], owner))
             else:
-                yield from _child(element, child, use, known, owner, parents, repeated=repeated)
+                yield from _child(element, child, use, known, owner, parents, stated, repeated=repeated)
         todo += reversed(inner)
 
 
@@ -319,10 +319,11 @@ def _child(
     known: Entry,
     owner: str,
     parents: Parents,
+    stated: Collection[str],
     *,
     repeated: bool,
 ) -> Iterator[_Seen]:
-    """Yield an element whose content is not scanned, if it is not read."""
+    """Yield an element whose content is not scanned, if it is not read; ``stated`` are the names of all children."""
     name = local_name(child)
     what, own = f"<{name}> in <{local_name(element)}>", _name(child) or owner
     if use is None and _all_zero(_values(child)):
@@ -330,10 +331,8 @@ def _child(
     if use is None:
         misplaced = parents.hint(name)
         instead = misplaced or suggestion(name, tuple(known.children))
-        stated = {local_name(other) for other in element if isinstance(other.tag, str)} - known.many
-        meant = (
-            {} if misplaced else _spelling([name], [word for word in known.children if word not in stated])
-        )
+        free = [word for word in known.children if word in known.many or word not in stated]
+        meant = {} if misplaced else _spelling([name], free)
         yield _Seen(what, Unread(), child, own, content(child), instead, meant)
     elif isinstance(use, Unread):
         if not _says_nothing(content(child), use):

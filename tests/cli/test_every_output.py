@@ -75,6 +75,9 @@ def robot(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def marks(name: str) -> list[pytest.MarkDecorator]:
     slow = [pytest.mark.long] if name in SLOW else []
+    if name == "worst-stop":
+        why = "a four-bar with a dead brake turns back at rates near zero, whose impulses are rounding"
+        slow.append(pytest.mark.no_invariants(why))
     return slow + ([pytest.mark.bullet] if name in NEEDS_BULLET else [])
 
 
@@ -90,10 +93,6 @@ def test_a_text_fits_and_no_zero_has_a_sign(
     places = {"MODEL": robot, "OUT": str(tmp_path / "stops")}
     typed = [places.get(word, word) for word in COMMANDS[name]]
     done = call(name, *typed)
-    if "four_bar" in robot and name in ("stop-table", "worst-stop"):
-        # its loop is no arm
-        assert done.code == 2
-        return
     assert done.code == 0, done.err
     wide = [line for line in done.out.splitlines() if len(line) > 80 and not COPIED.search(line)]
     assert done.out and not wide

@@ -27,7 +27,7 @@ def refuse(*_, **__):
     raise OSError("no network while the documentation is built")
 socket.socket.connect = socket.getaddrinfo = refuse
 """
-TITLES = ["What it does", "Why it matters", "Example", "Remedy", "References"]
+TITLES = ["What it does", "Why it matters", "Example", "Remedy", "References", "Fix"]
 #: What a page loads by itself.
 LOADED = "//script/@src | //img/@src | //link[@rel='stylesheet' or @rel='icon' or @rel='preconnect']/@href"
 #: Drawings, whose texts are legible at 500 px and more.
