@@ -84,6 +84,10 @@ def section(nav: list[dict[str, Any]], title: str) -> list[Any]:
     return pages
 
 
+#: A tag of a file format, which Markdown would take for one of its own.
+TAG = re.compile(r"(<[^<>]+>)")
+
+
 def _files_of(nav: Any) -> list[str]:
     if isinstance(nav, str):
         return [nav]
@@ -97,7 +101,14 @@ def rule_page(rule: Any) -> str:
     severity = f"Usual severity: **{rule.severity}**. On the command line: `mbplugin rule {rule.code}`."
     from mbplugin.linter.fixes.proposals import fix_of
 
-    parts = (f"# {rule.code} {rule.name}", summary, severity, rest, "## Fix", fix_of(rule.code))
+    parts = (
+        f"# {rule.code} {rule.name}",
+        summary,
+        severity,
+        rest,
+        "## Fix",
+        TAG.sub(r"`\1`", fix_of(rule.code)),
+    )
     return "\n\n".join((*parts, "[All rules](../rules.md)\n"))
 
 
