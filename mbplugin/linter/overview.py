@@ -227,7 +227,7 @@ def _kind(findings: Sequence[Finding]) -> Kind:
 
 
 def _what_is_equal(finding: Finding) -> tuple[object, ...]:
-    """Return what equal findings about equal parts have in common: the pattern, the remedy and the numbers."""
+    """Return the key that equal findings about equal parts share: the pattern, the remedy and the numbers."""
     pattern = pattern_of(finding.element)
     numbers = (
         (key, f"{value:.3g}" if isinstance(value, float) else str(value))

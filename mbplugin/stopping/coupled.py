@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mbplugin.constraints.closure import Closure
+from mbplugin.constraints.rank import sample_poses
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.tree_model import joint_equations, tree_model
 from mbplugin.errors import BadUsage
@@ -47,6 +48,8 @@ _HALVINGS = 12
 _LOOSE = 1e-3
 #: The followers are determined if the smallest singular value of their Jacobian is this share of the largest.
 _DETERMINED = 1e-2
+#: Number of poses nearby at which the freedoms of a singular pose are compared.
+_NEARBY = 4
 #: Rates below this share of the largest are rounding.
 _ROUNDING = 1e-12
 #: Step of a numerical derivative, rad and m.
@@ -54,7 +57,7 @@ _SMALL = 1e-6
 
 
 def arm_stops(scenario: Scenario, *tolerances: float) -> ArmStops:
-    """Return what computes the stops of an arm: the compiled loop if it can, else one run of the integrator each.
+    """Return the computer of an arm's stops: the compiled loop if it can, else one run of the integrator each.
 
     Parameters
     ----------
@@ -255,10 +258,12 @@ def _obstacles(scenario: Scenario) -> Iterator[str]:
     yield from (f"{row.name!r} ties {row.body!r} to the ground" for row in mech.pfaffians)
     if scenario.actions.controller is not None or scenario.qdd.any():
         yield "it is controlled or accelerates at the signal"
-    loose = Independent.of(scenario).loose
-    if loose:
-        verb = "has" if len(loose) == 1 else "have"
-        yield f"{listed([repr(name) for name in loose])} {verb} no brake"
+    arm = Independent.of(scenario)
+    names = listed([repr(name) for name in arm.loose])
+    if arm.loose and arm.is_singular():
+        yield f"at its pose, a singular one, the loops do not determine how {names} follow; state another (--q)"
+    elif arm.loose:
+        yield f"{names} {'has' if len(arm.loose) == 1 else 'have'} no brake"
 
 
 # The joints that determine the pose of the arm; the others follow through couplings and loops.
@@ -311,6 +316,12 @@ class Independent:
         joints = tuple(sorted(chosen, key=lambda joint: order[id(joint)]))
         partial = cls(scenario, closure, joints, (), loose)
         return replace(partial, chain=() if loose else partial._moving_the_tool())
+
+    def is_singular(self) -> bool:
+        """Return True if the loops leave more freedoms at the pose of the scenario than at one of those nearby."""
+        freedoms = _free_motions(self.closure, self.scenario.q).shape[1]
+        nearby = sample_poses(self.scenario.mech, self.scenario.q, _NEARBY)
+        return any(_free_motions(self.closure, q).shape[1] < freedoms for q in nearby)
 
     @cached_property
     def rates(self) -> AnyArray:
@@ -427,7 +438,7 @@ class Independent:
         return tuple(joint for joint, speed in zip(self.joints, speeds, strict=True) if speed > least)
 
     def _tool_moves(self, q: Array, motion: Array) -> float:
-        """Return how much a motion (nv,) from q (nq,) moves the tool: its speed plus its angular speed, m and rad."""
+        """Return the speed plus the angular speed, m and rad, of the tool per unit of a motion (nv,) from q (nq,)."""
         mech, i = self.scenario.mech, self.scenario.mech.body_index[self.scenario.tool]
         ahead, behind = (forward(mech, displace(mech, q, sign * _SMALL * motion)) for sign in (1.0, -1.0))
         moved = ahead.p_WL[i] - behind.p_WL[i], ahead.R_WL[i] - behind.R_WL[i]

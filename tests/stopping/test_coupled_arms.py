@@ -309,3 +309,16 @@ def test_an_arm_that_its_brakes_do_not_hold_is_refused(tmp_path: Path) -> None:
         mb.stopping_table(scene)
     outcome = call("stop-table", str(scene))
     assert outcome.code == 2 and "need arms that their brakes hold" in outcome.err
+
+
+def test_a_parallelogram_that_is_drawn_flat_is_told_to_move(tmp_path: Path) -> None:
+    """At a flat pose nothing determines how its joints follow, though their motor has a brake."""
+    scene = palletiser(tmp_path, loop=True)
+    for file in (scene, tmp_path / "arm.urdf"):
+        text = file.read_text(encoding="utf-8")
+        text = text.replace(f"[{-CRANK}, 0, {CRANK}]", f"[0, 0, {-CRANK}]")
+        file.write_text(text.replace(f"{-CRANK} 0 {CRANK}", f"0 0 {-CRANK}"), encoding="utf-8")
+    refused = call("stop-table", str(scene))
+    assert refused.code == 2 and "do not determine how" in refused.err and "no brake" not in refused.err
+    bent = call("stop-table", str(scene), "--category", "0", "--q", "shoulder=0.8,drive=0")
+    assert bent.code == 0, bent.err

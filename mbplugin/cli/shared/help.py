@@ -208,7 +208,7 @@ def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
 
 
 def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
-    """Return what a word of another program means here; empty if it is unknown."""
+    """Return our words for a word of another program; empty if it is unknown."""
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", ())
     of_group = not error.ctx or error.ctx.parent is None
     if of_group and first in _INTENDED and ("no such command" in message or "no such option" in message):

@@ -208,7 +208,7 @@ def _only_without(file: str, data: bytes, findings: Sequence[Finding]) -> bool:
 
 
 def _settings(settings: Settings | None, without: set[int]) -> object:
-    """Return what a configuration states, without places, and without the waivers in some lines."""
+    """Return the values of a configuration, without places, and without the waivers in some lines."""
     if settings is None:
         return Settings().values
     kept = [(w.rule, w.element, w.reason, w.files) for w in settings.ignores if w.line not in without]

@@ -115,7 +115,7 @@ REMEDIES: dict[str, Remedy] = {
 
 
 def fix_of(code: str) -> str:
-    """Return what ``--fix`` does for a rule, in one phrase: "safe: …", "unsafe: …" or "none"."""
+    """Return the fix of a rule in one phrase: "safe: …", "unsafe: …" or "none"."""
     remedy = REMEDIES.get(code)
     return f"{remedy.applicability}: {remedy.summary} ({remedy.formats})" if remedy else "none"
 

@@ -139,7 +139,7 @@ def mended(
     unsafe: bool,
     propose: Proposals | None = None,
 ) -> Mending:
-    """Return what mends the findings of a model, tried and proved; nothing is written.
+    """Return the tried and proved fixes of a model's findings; nothing is written.
 
     Parameters
     ----------
