@@ -311,13 +311,48 @@ def test_an_arm_that_its_brakes_do_not_hold_is_refused(tmp_path: Path) -> None:
     assert outcome.code == 2 and "need arms that their brakes hold" in outcome.err
 
 
+def test_axes_move_downwards_and_their_assumed_ramps_carry_what_follows(tmp_path: Path) -> None:
+    """Effort over inertia, with the inertias of all parts that an axis moves; the second and third axis go down."""
+    scene = palletiser(tmp_path, loop=True)
+    table = mb.stopping_table(
+        scene, payload=5.0, categories=[1], grid={"speed": [5], "extension": [100], "payload": [100]}
+    )
+    efforts = {"yaw": 300.0, "shoulder": 400.0, "drive": 300.0}
+    assert {row["joint"] for row in table.rows} == set(efforts)
+    for row in table.rows:
+        hand = OneAxis(row["q"], row["payload"])
+        axis = row["joint"]
+        assert row["deceleration"] == pytest.approx(efforts[axis] / hand.inertia(axis), rel=1e-6)
+        assert row["sense"] * hand.pull(axis, row["q"][axis]) >= 0.0
+
+
+def with_crank(folder: Path, place: str, at: str) -> Path:
+    """Write the palletiser with the end of its crank at another place, as text of the URDF and of the scene."""
+    scene = palletiser(folder, loop=True)
+    for file, old, new in (
+        (scene, f"[{-CRANK}, 0, {CRANK}]", at),
+        (folder / "arm.urdf", f"{-CRANK} 0 {CRANK}", place),
+    ):
+        file.write_text(file.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    return scene
+
+
+def test_poses_keep_the_limits_of_followers_and_stay_off_singular_ones(tmp_path: Path) -> None:
+    """With the crank level, the parallelogram is flat where the arm reaches farthest; the elbow ends before."""
+    scene = with_crank(tmp_path, f"{-CRANK} 0 0", f"[{-CRANK}, 0, 0]")
+    grid = {"speed": [5], "payload": [100]}
+    near = [row["q"] for row in mb.stopping_table(scene, categories=[0], grid=grid).rows]
+    assert all(abs(q["shoulder"] - q["drive"] - np.pi / 2) > 5e-3 for q in near)
+    urdf = tmp_path / "arm.urdf"
+    text = urdf.read_text(encoding="utf-8")
+    urdf.write_text(text.replace('lower="-3.5" upper="3.5"', 'lower="-1.1" upper="1.1"'), encoding="utf-8")
+    for row in mb.stopping_table(scene, categories=[0], grid=grid).rows:
+        assert abs(row["q"]["elbow"]) <= 1.1 + 1e-9 and abs(row["q"]["rod_low"]) <= 1.1 + 1e-9
+
+
 def test_a_parallelogram_that_is_drawn_flat_is_told_to_move(tmp_path: Path) -> None:
     """At a flat pose nothing determines how its joints follow, though their motor has a brake."""
-    scene = palletiser(tmp_path, loop=True)
-    for file in (scene, tmp_path / "arm.urdf"):
-        text = file.read_text(encoding="utf-8")
-        text = text.replace(f"[{-CRANK}, 0, {CRANK}]", f"[0, 0, {-CRANK}]")
-        file.write_text(text.replace(f"{-CRANK} 0 {CRANK}", f"0 0 {-CRANK}"), encoding="utf-8")
+    scene = with_crank(tmp_path, f"0 0 {-CRANK}", f"[0, 0, {-CRANK}]")
     refused = call("stop-table", str(scene))
     assert refused.code == 2 and "do not determine how" in refused.err and "no brake" not in refused.err
     bent = call("stop-table", str(scene), "--category", "0", "--q", "shoulder=0.8,drive=0")
