@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import os
 import sys
+import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
@@ -52,6 +55,8 @@ _SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 #: Address at which the processes of a local cluster listen: only this machine can reach it.
 LOOPBACK = "127.0.0.1"
+#: Interval at which a worker checks that its parent is alive, s.
+_INTERVAL = 0.5
 #: Module that a cluster backend needs.
 _MODULE = {"dask": "distributed", "ray": "ray"}
 
@@ -364,7 +369,11 @@ def working(joblib: Any, backend: str, jobs: int) -> Iterator[None]:
         register_ray()
     elif jobs == 1:
         backend = "sequential"
-    with isolated_starts(), joblib.parallel_config(backend, n_jobs=jobs):
+    settings = {}
+    if backend == "loky":
+        # a worker watches its parent from its start, since it may never get a task; clusters manage their own
+        settings = {"initializer": end_with, "initargs": (os.getpid(),)}
+    with isolated_starts(), joblib.parallel_config(backend, n_jobs=jobs, **settings):
         yield
 
 
@@ -390,6 +399,31 @@ def end_workers() -> None:
     from joblib.externals.loky import get_reusable_executor
 
     get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+
+
+# Worker processes of a sweep end when the process that started them is gone.
+#
+# Workers of joblib wait some minutes for more work. A killed sweep would leave them behind, with their memory and
+# with its output open, while a caller waits for the end of that output.
+
+
+def end_with(parent: int) -> None:
+    """End this process when its parent has ended.
+
+    Windows does not report the end of a parent: there the worker ends when joblib's timeout is over.
+
+    Parameters
+    ----------
+    parent : int
+        Its process id.
+    """
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_INTERVAL)
+    os._exit(1)
 
 
 def _start_trackers() -> None:

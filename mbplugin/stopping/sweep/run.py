@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 import stat
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -28,9 +26,6 @@ QUANTILES = (0.5, 0.9, 0.99, 1.0)
 #: Called with (stops done, stops in total).
 Progress = Callable[[int, int], None]
 _STOPPERS: dict[str, Stopper] = {}
-#: Interval at which a worker checks that its parent is alive, s.
-_INTERVAL = 0.5
-_watched: set[int] = set()
 _NOTE = "sweep.json"
 _LONGEST_NOTE = 4096
 _PARTS = "part-*.parquet"
@@ -140,13 +135,11 @@ def _computed(
     joblib: Any, backend: str, jobs: int, plan: SweepPlan, parts: Sequence[int], folder: Path
 ) -> Iterator[int]:
     """Compute parts, and yield their numbers as they finish."""
-    # a cluster manages its own processes
-    parent = os.getpid() if backend == "loky" else None
     try:
         with working(joblib, backend, jobs):
             # a process may have another working folder
             where = str(folder.absolute())
-            work = [joblib.delayed(run_part)(plan, part, where, parent) for part in parts]
+            work = [joblib.delayed(run_part)(plan, part, where) for part in parts]
             yield from finished(joblib, backend, work)
     except OSError as error:
         reason = (error.strerror or visible_one_line(error) or "no reason given").lower()
@@ -227,16 +220,8 @@ def _unfit_parts(plan: SweepPlan, folder: Path) -> dict[int, str]:
 # One part of a sweep: some hundred stops in one file.
 
 
-def run_part(plan: SweepPlan, part: int, folder: str, parent: int | None = None) -> int:
-    """Compute a part and write its file; return its number.
-
-    Parameters
-    ----------
-    parent : int, optional
-        Id of the process that started this one; this one ends with it.
-    """
-    if parent is not None:
-        end_with(parent)
+def run_part(plan: SweepPlan, part: int, folder: str) -> int:
+    """Compute a part and write its file; return its number."""
     content = part_content(plan, part, part_columns(plan, part))
     temporary = temporary_beside(part_file(Path(folder), part))
     try:
@@ -276,34 +261,6 @@ def _stopper(plan: SweepPlan) -> Stopper:
         _STOPPERS.clear()
         _STOPPERS[plan.fingerprint] = stopper_of(plan.scenario)
     return _STOPPERS[plan.fingerprint]
-
-
-# Worker processes of a sweep end when the process that started them is gone.
-#
-# Workers of joblib wait some minutes for more work. A killed sweep would leave them behind, with their memory and
-# with its output open, while a caller waits for the end of that output.
-
-
-def end_with(parent: int) -> None:
-    """End this process when its parent has ended.
-
-    Windows does not report the end of a parent: there the worker ends when joblib's timeout is over.
-
-    Parameters
-    ----------
-    parent : int
-        Its process id; nothing is done if it is the id of this process.
-    """
-    if parent == os.getpid() or parent in _watched:
-        return
-    _watched.add(parent)
-    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-
-
-def _watch(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_INTERVAL)
-    os._exit(1)
 
 
 # The folder of a sweep: its plan, and the validity of its part files.
