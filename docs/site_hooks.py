@@ -252,10 +252,10 @@ def _picture_of(example: Path) -> str:
 
 def commands_page() -> str:
     """Return the page with the help of every command."""
-    from mbplugin.cli.app import FILES
+    from mbplugin.cli.commands import COMMANDS
 
     intro = "# Commands\n\nWhat `mbplugin COMMAND --help` prints; exit codes are in [Formats](formats.md).\n"
-    return intro + "".join(f"\n## {name}\n\n```text\n{_help(name)}```\n" for name in sorted(FILES))
+    return intro + "".join(f"\n## {name}\n\n```text\n{_help(name)}```\n" for name in sorted(COMMANDS))
 
 
 def _help(command: str) -> str:

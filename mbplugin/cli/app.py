@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
+from mbplugin.cli.commands import COMMANDS
 from mbplugin.cli.shared.help import (
-    EXAMPLES,
     Command,
     make_app,
     named_command,
@@ -36,30 +36,8 @@ from mbplugin.processes.supervised import INTERRUPTED
 #: The usage errors of typer, whichever click they come from (newer typers carry their own).
 UsageError: Any = typer.BadParameter.__base__
 
-#: Module of each command in this folder; the function is named after the command, such as ``stop_table_command``.
-FILES = {
-    "lint": "lint",
-    "config": "lookup",
-    "rule": "lookup",
-    "schema": "lookup",
-    "matrix": "lookup",
-    "reactions": "reactions",
-    "simulate": "simulate",
-    "estop": "stopping.stops",
-    "stop-table": "stopping.stops",
-    "calibrate": "stopping.figures",
-    "worst-stop": "stopping.searches",
-    "sweep": "stopping.searches",
-    "distance": "stopping.figures",
-    "crosscheck": "compare",
-    "diff": "compare",
-    "engines": "compare",
-    "close": "compare",
-    "view": "view",
-    "warmup": "lookup",
-}
-
-
+#: Variable by which a shell asks for completions.
+_COMPLETION = "_MBPLUGIN_COMPLETE"
 #: Remedies for errors of the operating system.
 _ROOM = "free some space, also for temporary files, or name another folder for them by TMPDIR"
 _REMEDIES = {
@@ -77,17 +55,29 @@ _LONGEST_NAME = 200
 
 def application(names: Iterable[str]) -> typer.Typer:
     """Return the application with the named commands; only their modules are imported."""
-    app = make_app(mbplugin.__doc__)
-    app.callback()(_options)
+    app = _empty_application()
     for name in names:
         app.command(name, cls=Command)(with_format(with_force(_function(name))))
     return app
 
 
+def _outline() -> typer.Typer:
+    """Return the application with commands that do nothing, for the list of all commands and for wrong names."""
+    app = _empty_application()
+    for name in COMMANDS:
+        app.command(name)(lambda: None)
+    return app
+
+
+def _empty_application() -> typer.Typer:
+    app = make_app(mbplugin.__doc__)
+    app.callback()(_options)
+    return app
+
+
 def _function(name: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = getattr(
-        import_module(f"mbplugin.cli.{FILES[name]}"), f"{name.replace('-', '_')}_command"
-    )
+    module = import_module(f"mbplugin.cli.{COMMANDS[name].module}")
+    function: Callable[..., Any] = getattr(module, f"{name.replace('-', '_')}_command")
     return function
 
 
@@ -111,7 +101,11 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with working(_shown_name(arguments)), warnings_as_sentences():
             name = named_command(arguments)
-            app = application((name,)) if name in FILES else application(FILES)
+            if name in COMMANDS:
+                app = application((name,))
+            else:
+                # the completion of a shell needs the options of all commands
+                app = application(COMMANDS) if _COMPLETION in os.environ else _outline()
             code = app(list(arguments), prog_name="mbplugin", standalone_mode=False)
     except UsageError as error:
         complain(usage_sentence(error, arguments))
@@ -140,9 +134,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def _shown_name(arguments: Sequence[str]) -> str:
     """Return the command name for the progress line; empty if input may be typed, or for shell completion."""
-    if "-" in arguments or "_MBPLUGIN_COMPLETE" in os.environ:
+    if "-" in arguments or _COMPLETION in os.environ:
         return ""
-    return f"mbplugin {arguments[0]}" if arguments and arguments[0] in EXAMPLES else "mbplugin"
+    return f"mbplugin {arguments[0]}" if arguments and arguments[0] in COMMANDS else "mbplugin"
 
 
 def _of_the_machine(error: BaseException | None) -> str:

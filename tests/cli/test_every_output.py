@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import call
-from mbplugin.cli.app import FILES
+from mbplugin.cli.commands import COMMANDS as ALL
 from mbplugin.report.text.layout import grid_lines
 from places import ASSETS, BULLET_DATA, ROOT
 
@@ -82,7 +82,7 @@ def marks(name: str) -> list[pytest.MarkDecorator]:
 
 
 def test_every_command_is_here() -> None:
-    assert {*COMMANDS, *OTHERS} == set(FILES)
+    assert {*COMMANDS, *OTHERS} == set(ALL)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in COMMANDS])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from command_line import call
-from mbplugin.cli.shared.help import EXAMPLES
+from mbplugin.cli.commands import COMMANDS
 from places import ASSETS, ROOT
 
 PUBLISHED = ROOT / "examples" / "published_stops"
@@ -45,16 +45,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=MARKS.get(name, ())) for name in EXAMPLES],
+    [pytest.param(name, marks=MARKS.get(name, ())) for name in COMMANDS],
 )
 def test_an_example_of_the_help_runs(name: str, folder: Path) -> None:
     if name == "calibrate":
         shutil.copy(PUBLISHED / "tm5_700.urdf", folder / "robot.urdf")
         shutil.copy(PUBLISHED / "tm5_700.csv", folder / "measured.csv")
     if name == "distance":
-        stop = shlex.split(EXAMPLES["estop"])[1:]
+        stop = shlex.split(COMMANDS["estop"].example)[1:]
         assert call(*stop, "--output-format", "json", "--output", "stop.json").code == 0
-    words = shlex.split(EXAMPLES[name])[1:]
+    words = shlex.split(COMMANDS[name].example)[1:]
     done = call(*words)
     assert done.code == CODES.get(name, 0), done.err
     written = [word for word in words if word.endswith((".html", ".npz", ".png", ".xml"))]

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from command_line import ASSETS, FOUR_BAR, call, unstamped
-from mbplugin.cli.app import FILES, application
+from mbplugin.cli.app import application
+from mbplugin.cli.commands import COMMANDS as ALL
 from mbplugin.errors import BadUsage
 from mbplugin.rendering import ENDINGS, endings_of
 
@@ -21,7 +22,7 @@ FORMATS = dict.fromkeys(ENDINGS.values())
 BEGINS = {"json": "{", "html": "<!doctype html>", "csv": "# ASSUMED", "toml": "# fitted", "text": ""}
 
 
-COMMANDS: dict[str, Any] = {str(one.name): one.callback for one in application(FILES).registered_commands}
+COMMANDS: dict[str, Any] = {str(one.name): one.callback for one in application(ALL).registered_commands}
 
 
 def offered(command: str) -> set[str]:

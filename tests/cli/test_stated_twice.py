@@ -6,7 +6,8 @@ import pytest
 import typer
 
 from command_line import ROOT, call
-from mbplugin.cli.app import FILES, application
+from mbplugin.cli.app import application
+from mbplugin.cli.commands import COMMANDS
 from places import ASSETS
 
 ARM, BAR = str(ASSETS / "arm_6r.scene.toml"), str(ASSETS / "four_bar.scene.toml")
@@ -42,7 +43,7 @@ ENTRIES = {
 def repeatable() -> list[tuple[str, str]]:
     """Return the commands and options that take NAME=VALUE more than once."""
     found = []
-    for name in FILES:
+    for name in COMMANDS:
         command = typer.main.get_command(application((name,)))
         command = getattr(command, "commands", {name: command})[name]
         for parameter in command.params:

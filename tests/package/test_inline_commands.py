@@ -8,10 +8,11 @@ import shlex
 import pytest
 import typer
 
-from mbplugin.cli.app import FILES, application
+from mbplugin.cli.app import application
+from mbplugin.cli.commands import COMMANDS as ALL
 from places import ROOT
 
-COMMANDS = typer.main.get_command(application(FILES)).commands  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(application(ALL)).commands  # type: ignore[attr-defined]
 NAMED = sorted(
     {
         (str(file.relative_to(ROOT)), command)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import DOOR_2, call
-from mbplugin.cli.app import FILES
+from mbplugin.cli.commands import COMMANDS
 
 LONG = "a" * 5000
 #: Without it there is nothing to stop, which is said first.
@@ -43,7 +43,7 @@ def test_a_name_that_is_too_long_is_one_sentence(arguments: tuple[str, ...]) -> 
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
-@pytest.mark.parametrize("command", ["", *(pytest.param(name, marks=pytest.mark.long) for name in FILES)])
+@pytest.mark.parametrize("command", ["", *(pytest.param(name, marks=pytest.mark.long) for name in COMMANDS)])
 def test_help_on_a_full_disk_is_one_sentence(command: str) -> None:
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         words = [sys.executable, "-m", "mbplugin", *command.split(), "--help"]

@@ -14,7 +14,8 @@ import pytest
 import tomllib
 
 from command_line import ASSETS, DOOR_2, FOUR_BAR, call
-from mbplugin.cli.app import FILES, _function, application
+from mbplugin.cli.app import _function, application
+from mbplugin.cli.commands import COMMANDS
 from mbplugin.cli.shared.help import WRITTEN
 from mbplugin.files import replacing
 from mbplugin.stamps import is_own
@@ -60,7 +61,7 @@ def parameters() -> list[tuple[str, Any]]:
     """Return every option of every command."""
     import typer.main
 
-    group: Any = typer.main.get_command(application(FILES))
+    group: Any = typer.main.get_command(application(COMMANDS))
     return [(name, one) for name, command in group.commands.items() for one in command.params]
 
 
@@ -85,7 +86,7 @@ def writing() -> list[tuple[str, str, str]]:
 def test_every_option_with_a_path_is_read_or_protected() -> None:
     """One that a command adds is in the one list or in the other."""
     known = {*READ, *WRITTEN}
-    for command in FILES:
+    for command in COMMANDS:
         for name, one in inspect.signature(_function(command), eval_str=True).parameters.items():
             assert name in known or "Path" not in str(one.annotation), (command, name)
         assert any(name == command and one.name == "force" for name, one in parameters()), command

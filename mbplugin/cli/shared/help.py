@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from mbplugin.cli.commands import ALIASES, COMMANDS
 from mbplugin.errors import BadUsage
 from mbplugin.phrases import ended
 from mbplugin.rendering import BINARY, format_of, require_agreement
@@ -78,52 +79,6 @@ _OPTIONS = {
 #: Longest argument with its choices, characters.
 _LONGEST = 60
 _GROUP = {option: group for group, options in _OPTIONS.items() for option in options}
-#: Commands by purpose, in the order of use, with an example of each.
-COMMANDS = {
-    "Look for defects": {
-        "lint": "mbplugin lint robot.urdf",
-        "rule": "mbplugin rule MB201",
-        "view": "mbplugin view robot.urdf --picture robot.png",
-        "close": "mbplugin close robot.scene.toml --to mjcf --allow-loss all --write robot.xml",
-    },
-    "Compute forces and motions": {
-        "reactions": "mbplugin reactions robot.urdf --load tool:0,0,-100",
-        "simulate": "mbplugin simulate robot.urdf --duration 2 --save motion.npz",
-        "matrix": "mbplugin matrix robot.urdf --save C.npz",
-    },
-    "Compute stops": {
-        "estop": "mbplugin estop robot.urdf --qd j1=90deg/s --payload 5",
-        "stop-table": "mbplugin stop-table robot.urdf --payload 5 --output stops.html",
-        "worst-stop": "mbplugin worst-stop robot.urdf --payload 5",
-        "sweep": "mbplugin sweep robot.urdf --out stops --number 99 --qd j1=1",
-        "calibrate": "mbplugin calibrate robot.urdf measured.csv",
-        "distance": "mbplugin distance stop.json --term K=1.6,t1=0.1,D_DS=0.1,Z=0.1",
-    },
-    "Compare": {
-        "crosscheck": "mbplugin crosscheck robot.urdf",
-        "engines": "mbplugin engines robot.urdf --load tool:0,0,-100",
-        "diff": "mbplugin diff before.urdf after.urdf",
-    },
-    "Set up": {
-        "config": "mbplugin config robot.urdf",
-        "schema": "mbplugin schema lint",
-        "warmup": "mbplugin warmup",
-    },
-}
-EXAMPLES = {name: example for group in COMMANDS.values() for name, example in group.items()}
-#: Other names of commands, among them those of the Python functions, and that of other linters for a rule's text.
-ALIASES = {
-    "analyze": "lint",
-    "explain": "rule",
-    "rules": "rule",
-    "show": "view",
-    "stopping-table": "stop-table",
-    "stop_table": "stop-table",
-    "stopping_table": "stop-table",
-    "worst_stop": "worst-stop",
-    "constraint-matrix": "matrix",
-    "constraint_matrix": "matrix",
-}
 #: What words of other programs in the place of a command mean here.
 _INTENDED = {
     "help": "--help",
@@ -240,14 +195,13 @@ def _with_value(word: str, value: str, context: Any) -> str:
 
 def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
     name = command.partition(" ")[2]
-    if ": missing " in message and name in EXAMPLES:
-        return f"for example {EXAMPLES[name]}"
+    if ": missing " in message and name in COMMANDS:
+        return f"for example {COMMANDS[name].example}"
     first = arguments[0].lstrip("-") if arguments else ""
-    if not name and first in EXAMPLES:
+    if not name and first in COMMANDS:
         return f"write mbplugin {' '.join((first, *arguments[1:]))}"
     if "no such command" in message:
-        known = ", ".join(command for group in COMMANDS.values() for command in group)
-        return f"the commands are {known}"
+        return f"the commands are {', '.join(COMMANDS)}"
     for word in arguments:
         # a long name with a single dash
         if f"no such option: {word[:2]}" in message and _has_one_dash(word):
@@ -313,9 +267,7 @@ class Command(TyperCommand):
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the example of the command."""
-        example = EXAMPLES.get(str(ctx.info_name))
-        if example:
-            formatter.write(f"\nExample:\n  {example}\n")
+        formatter.write(f"\nExample:\n  {COMMANDS[str(ctx.info_name)].example}\n")
 
 
 def _processed(parameter: Any, process: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
@@ -334,10 +286,11 @@ class Commands(TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the commands grouped by purpose, then the common options."""
-        others = [name for name in self.commands if name not in EXAMPLES]
-        for title, commands in {**COMMANDS, **({"Others": others} if others else {})}.items():
-            with formatter.section(title):
-                formatter.write_dl([(name, self.commands[name].get_short_help_str(90)) for name in commands])
+        for purpose in dict.fromkeys(entry.purpose for entry in COMMANDS.values()):
+            with formatter.section(purpose):
+                formatter.write_dl(
+                    [(name, entry.summary) for name, entry in COMMANDS.items() if entry.purpose == purpose]
+                )
         records = [r for p in self.get_params(ctx) if (r := p.get_help_record(ctx)) is not None]
         with formatter.section("Options"):
             formatter.write_dl(records)
