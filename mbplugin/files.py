@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,26 @@ _MOST_VALUES = 5_000_000
 _TEMPORARY, _LEFT_BEHIND = ".mbplugin-", 3600.0
 
 
+@dataclass(eq=False)
+class Reads:
+    """The files on which a result depends.
+
+    Parameters
+    ----------
+    files : dict of str to str
+        SHA-256 of each file by its real path; empty for a file whose content was not read again.
+    complete : bool
+        False if an engine read files by itself.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    complete: bool = True
+
+
 #: SHA-256 of the files read, by real path; None if hashes are not recorded.
 _READ: ContextVar[dict[str, str] | None] = ContextVar("read", default=None)
+#: The files that are read in a block of :func:`recording_reads`; None outside of one.
+_RECORDED: ContextVar[Reads | None] = ContextVar("recorded", default=None)
 #: Contents that are read in place of those of files, by real path.
 _REPLACED: ContextVar[Mapping[str, bytes] | None] = ContextVar("replaced", default=None)
 
@@ -79,9 +98,53 @@ def remember_reads() -> None:
 
 def note_read(path: str | Path, data: bytes) -> None:
     """Record the hash of a file that was read, if hashes are recorded."""
-    read = _READ.get()
+    read, recorded = _READ.get(), _RECORDED.get()
+    if read is None and recorded is None:
+        return
+    real, digest = os.path.realpath(path), hashlib.sha256(data).hexdigest()
     if read is not None:
-        read[os.path.realpath(path)] = hashlib.sha256(data).hexdigest()
+        read[real] = digest
+    if recorded is not None:
+        recorded.files[real] = digest
+
+
+@contextlib.contextmanager
+def recording_reads() -> Iterator[Reads]:
+    """Record in a block the files that are read."""
+    reads = Reads()
+    token = _RECORDED.set(reads)
+    try:
+        yield reads
+    finally:
+        _RECORDED.reset(token)
+
+
+def note_dependency(path: str | Path) -> None:
+    """Record a file on which a result depends, though its content is not read now."""
+    if recorded := _RECORDED.get():
+        recorded.files.setdefault(os.path.realpath(path), "")
+
+
+def note_reads(reads: Reads) -> None:
+    """Record the reads of another process."""
+    if recorded := _RECORDED.get():
+        recorded.files.update(reads.files)
+        recorded.complete &= reads.complete
+
+
+def note_foreign_reads() -> None:
+    """Record that an engine reads files by itself."""
+    if recorded := _RECORDED.get():
+        recorded.complete = False
+
+
+def version_of(path: str) -> tuple[int, ...]:
+    """Return size, times and number of a file, which change with its content; empty if there is no such file."""
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except (OSError, ValueError):
+        return ()
+    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def hash_when_read(path: str | Path) -> str | None:

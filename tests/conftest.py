@@ -24,6 +24,8 @@ from places import BULLET_SCENES, TESTS
 
 # the record of a report has a date, and texts of equal commands are compared
 os.environ.setdefault("SOURCE_DATE_EPOCH", "1700000000")
+# reports of earlier runs must not stand in for what a test computes
+os.environ.setdefault("MBPLUGIN_NO_CACHE", "1")
 # workers of pytest have a width of their own, and texts in a pipe follow it
 os.environ.pop("COLUMNS", None)
 # a shell starts what runs in the background with interrupts ignored, and the programs that tests start

@@ -131,6 +131,9 @@ Verbose = Annotated[
 NoMeshCache = Annotated[
     bool, typer.Option("--no-mesh-cache", help="Read every mesh again, and store nothing about it.")
 ]
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Lint every file again, and keep no report of it for the next run.")
+]
 #: The same as in ``mbplugin.linter.checks.meshes``, which must not be imported for the help.
 NO_MESH_CACHE = "MBPLUGIN_NO_MESH_CACHE"
 #: Longest time for a rule and for a run, s.
@@ -193,6 +196,7 @@ def lint_command(
     quiet: Quiet = False,
     verbose: Verbose = 0,
     no_mesh_cache: NoMeshCache = False,
+    no_cache: NoCache = False,
     fix: FixOption = False,
     diff: DiffOption = False,
     unsafe_fixes: UnsafeFixes = False,
@@ -240,7 +244,8 @@ def lint_command(
     for model in files:
         refuse_overwriting(outputs, model, None)
     fixing = _fixing(fix, diff, unsafe_fixes)
-    reports = _lint(files, settings, options, jobs, baseline, config, max_seconds, fixing)
+    keep = not (no_cache or no_mesh_cache or fixing)
+    reports = _lint(files, settings, options, jobs, baseline, config, max_seconds, keep, fixing)
     for one in reports:
         refuse_overwriting(outputs, one.source, one.scene)
     for kind, file in also:
@@ -340,7 +345,8 @@ def _lint(
     baseline: Path | None,
     config: Path | None,
     max_seconds: float,
-    fixing: Fixing | None = None,
+    keep: bool,
+    fixing: Fixing | None,
 ) -> list[Report]:
     from mbplugin.linter.batch import lint_targets, with_skipped, with_unused_ignores
     from mbplugin.linter.targets import read_baseline, skipped_line, targets, without_known
@@ -354,7 +360,12 @@ def _lint(
     chosen = [_with_text(target) for target in targets(files, settings, config, skipped)]
     if line := skipped_line(skipped):
         complain(f"mbplugin lint: {line}")
-    reports = list(_with_progress(lint_targets(chosen, options, jobs, max_seconds), len(chosen)))
+    kept = None
+    if keep and len(chosen) > 1:
+        from mbplugin.linter.cache import kept_reports
+
+        kept = kept_reports(chosen, options)
+    reports = list(_with_progress(lint_targets(chosen, options, jobs, max_seconds, kept), len(chosen)))
     if fixing is not None:
         reports = fixing.models(
             chosen, reports, options, lambda one: one if known is None else without_known([one], known)[0]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.files import recording_reads
+from mbplugin.linter.cache import Kept, store, trim
 from mbplugin.linter.deadline import Deadline
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import find_rule
@@ -19,6 +23,9 @@ from mbplugin.linter.targets import BY_CONTENT, ENDINGS, Target
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import require_possible
 from mbplugin.readers.paths import real_path
+
+if TYPE_CHECKING:
+    from mbplugin.linter.side_by_side import Work
 
 UNUSABLE, UNREADABLE, CRASHED, UNUSED, NOT_LINTED = "MB900", "MB901", "MB912", "MB913", "MB915"
 #: Windows can wait for at most this many processes at once.
@@ -172,6 +179,7 @@ def lint_targets(
     options: Mapping[str, Any],
     jobs: int | None = None,
     max_seconds: float | None = None,
+    kept: Kept | None = None,
 ) -> Iterator[Report]:
     """Yield the reports of files in order.
 
@@ -185,33 +193,56 @@ def lint_targets(
     max_seconds : float, optional
         Time limit for all files together, s. Files being linted at that time are aborted; these, and those not yet
         started, are reported as not linted (MB915).
+    kept : Kept, optional
+        Reports of earlier runs, which are used where nothing has changed; new ones are added.
 
     Raises
     ------
     BadUsage
         More processes than can be started, or an invalid request with a single file.
     """
+    deadline = Deadline(max_seconds)
+    if kept is None:
+        one = lint_target if len(targets) == 1 else lint_one_of_many
+        yield from _linted(targets, options, jobs, deadline, one, lint_and_send)
+        return
+    known = [kept.report(key) for key in kept.keys]
+    left = [k for k, report in enumerate(known) if report is None]
+    work = partial(lint_and_keep, kept.folder, {targets[k].file: kept.keys[k] for k in left})
+    new = _linted([targets[k] for k in left], options, jobs, deadline, work, work)
+    for report in known:
+        yield report or next(new)
+    if left:
+        trim(kept.folder)
+
+
+def _linted(
+    targets: Sequence[Target],
+    options: Mapping[str, Any],
+    jobs: int | None,
+    deadline: Deadline,
+    here: Work,
+    elsewhere: Work,
+) -> Iterator[Report]:
+    """Yield the reports of files in order, each linted ``here`` or, with several processes, ``elsewhere``."""
     workers = require_possible(jobs) if jobs else min(cores(), len(targets) // _FILES_PER_PROCESS)
     if sys.platform == "win32":
         workers = min(workers, _MOST_ON_WINDOWS)
-    deadline = Deadline(max_seconds)
     if workers >= 2 and len(targets) > 1:
-        yield from _in_parallel(targets, options, min(workers, len(targets)), deadline)
+        yield from _in_parallel(targets, options, min(workers, len(targets)), deadline, elsewhere)
         return
-
-    lint = lint_target if len(targets) == 1 else lint_one_of_many
     with deadline.watched():
         for target in targets:
-            report = deadline.run(target.file, partial(lint, target, options))
+            report = deadline.run(target.file, partial(here, target, options))
             yield report if report is not None else not_linted(target, deadline.seconds or 0.0)
 
 
 def _in_parallel(
-    targets: Sequence[Target], options: Mapping[str, Any], workers: int, deadline: Deadline
+    targets: Sequence[Target], options: Mapping[str, Any], workers: int, deadline: Deadline, work: Work
 ) -> Iterator[Report]:
     from mbplugin.linter.side_by_side import NoReport, side_by_side
 
-    results = side_by_side(targets, options, lint_and_send, workers, deadline)
+    results = side_by_side(targets, options, work, workers, deadline)
     for target, result in zip(targets, results, strict=True):
         if not isinstance(result, NoReport):
             yield result
@@ -228,3 +259,14 @@ def lint_and_send(target: Target, options: Mapping[str, Any]) -> Report:
     """
     report = lint_one_of_many(target, options)
     return replace(report, scene=report.scene and replace(report.scene, documents=()))
+
+
+def lint_and_keep(
+    folder: Path, keys: Mapping[str, str], target: Target, options: Mapping[str, Any]
+) -> Report:
+    """Return the report of :func:`lint_and_send`, kept in a folder under the key of its file."""
+    start = time.time()
+    with recording_reads() as reads:
+        report = lint_and_send(target, options)
+    store(folder, keys[target.file], report, reads, start)
+    return report

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError
+from mbplugin.files import note_reads
 from mbplugin.processes.isolation import LIBRARY, isolated_command, python_path
 from mbplugin.processes.walls import Raised, Walls
 
@@ -151,7 +152,7 @@ def in_engine(engine: str, limits: Limits, where: str, function: Callable[..., T
         if child is None or not child.usable:
             child = _KEPT[engine] = Child(engine)
         try:
-            answer: T = _value(child.ask(limits, where, os.environ, function, args), engine)
+            answer: T = _result(child.ask(limits, where, os.environ, function, args), engine)
         except MbPluginError:
             raise
         except BaseException:
@@ -190,7 +191,7 @@ def in_own_child(
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mbplugin-"))
                 walls = replace(walls, writable=os.path.realpath(folder))
                 environment = {**environment, "TMPDIR": walls.writable}
-            answer: T = _value(child.ask(limits, where, environment, function, args, walls, served), engine)
+            answer: T = _result(child.ask(limits, where, environment, function, args, walls, served), engine)
             # ended before the folder into which it writes is removed
             child.end()
     finally:
@@ -203,7 +204,7 @@ def walls_here() -> Raised:
     """Return the sandbox mechanisms that this system provides for a process that only computes, as for xacro files."""
     child = Child("a test of walls")
     try:
-        answer: Raised = _value(child.ask(Limits(), "", {}, Raised, (), Walls(reads=False)), child.engine)
+        answer: Raised = _result(child.ask(Limits(), "", {}, Raised, (), Walls(reads=False)), child.engine)
     finally:
         child.end()
     return answer
@@ -299,7 +300,7 @@ class Child:
         if message is None:
             return None
         try:
-            kind, value = _Answer(io.BytesIO(message)).load()
+            kind, value = _Answer(message).load()
         # a process that a malicious file controls may send any bytes
         except Exception as error:
             return "odd", str(error)
@@ -327,11 +328,21 @@ def _end_all() -> None:
 
 
 class _Answer(pickle.Unpickler):
-    """Unpickles an answer, which may contain only numbers, texts, arrays, and data classes of this package."""
+    """Unpickles an answer, which may contain only numbers, texts, arrays, and data classes of this package.
+
+    Parameters
+    ----------
+    also : set of (str, str)
+        Module and name of what it may contain besides.
+    """
+
+    def __init__(self, message: bytes, also: frozenset[tuple[str, str]] = frozenset()) -> None:
+        super().__init__(io.BytesIO(message))
+        self._allowed = also | _PLAIN_CLASSES
 
     def find_class(self, module: str, name: str) -> Any:
         """Return a class that is allowed in an answer."""
-        if (module, name) in _PLAIN_CLASSES:
+        if (module, name) in self._allowed:
             return super().find_class(module, name)
         if module.startswith("mbplugin."):
             found = super().find_class(module, name)
@@ -339,6 +350,22 @@ class _Answer(pickle.Unpickler):
             if own and (is_dataclass(found) or issubclass(found, (Enum, MbPluginError, tuple))):
                 return found
         raise pickle.UnpicklingError(f"{module}.{name} is no data")
+
+
+def load_data(content: bytes, also: frozenset[tuple[str, str]]) -> Any:
+    """Return pickled numbers, texts, arrays, and data classes of this package.
+
+    Parameters
+    ----------
+    also : set of (str, str)
+        Module and name of other classes and functions that the data may name.
+
+    Raises
+    ------
+    Exception
+        The content is no such data; which error it is depends on the content.
+    """
+    return _Answer(content, also).load()
 
 
 def _served(served: object, asked: Any) -> tuple[str, Any]:
@@ -408,6 +435,13 @@ def _value(answer: tuple[str, Any], engine: str) -> Any:
     if kind == "bug":
         raise RuntimeError(f"in the process of {engine}:\n{value}")
     return value
+
+
+def _result(answer: tuple[str, Any], engine: str) -> Any:
+    """Return the result of a call; the files that the process read for it count as read here."""
+    result, reads = _value(answer, engine)
+    note_reads(reads)
+    return result
 
 
 def _without_answer(engine: str, limits: Limits, where: str, late: bool, code: int) -> BrokenModel:

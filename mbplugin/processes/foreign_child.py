@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.errors import BrokenModel, MbPluginError
+from mbplugin.files import Reads, recording_reads
 from mbplugin.processes.foreign import LAST, PARENT, EngineFailed, Limits, fields_of, received, send
 from mbplugin.processes.isolation import LIBRARY
 from mbplugin.processes.local_settings import ignore_local_settings
@@ -53,7 +54,10 @@ def _answer(call: bytes) -> tuple[str, Any]:
         if walls is not None:
             _raise(walls, limits)
         # the function ``Raised`` requests the state of the sandbox
-        return "value", _raised if function is Raised else function(*args)
+        if function is Raised:
+            return "value", (_raised, Reads())
+        with recording_reads() as reads:
+            return "value", (function(*args), reads)
     except EngineFailed as error:
         return "failed", (BrokenModel, fields_of(error))
     except MbPluginError as error:

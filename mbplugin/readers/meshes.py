@@ -23,7 +23,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from mbplugin.files import LFS_POINTER, note_read
+from mbplugin.files import LFS_POINTER, note_dependency, note_read, version_of
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import Array
@@ -115,6 +115,7 @@ def mesh_problem(path: str) -> str:
     Empty if no problem is detected; the text completes "the file …".
     """
     try:
+        note_dependency(path)
         if not stat.S_ISREG(Path(path).stat().st_mode):
             return "is not a file"
         with Path(path).open("rb") as stream:
@@ -455,12 +456,15 @@ def mesh_bounds(shape: Shape, request: Request | None) -> Array | None:
         corners = shape.triangles[0] * shape.size
         return np.array([corners.min(axis=0), corners.max(axis=0)])
     path = mesh_file(shape, request)
-    return None if path is None else _bounds(path, tuple(shape.size))
+    if path is None:
+        return None
+    note_dependency(path)
+    return _bounds(path, version_of(path), tuple(shape.size))
 
 
 @lru_cache(maxsize=256)
-def _bounds(path: str, scale: tuple[float, ...]) -> Array | None:
-    """Return the lowest and highest corner of a mesh (2, 3), m; None if it is unreadable."""
+def _bounds(path: str, version: tuple[int, ...], scale: tuple[float, ...]) -> Array | None:
+    """Return the lowest and highest corner of a mesh (2, 3), m, in a version of its file; None if it is unreadable."""
     try:
         bounds = np.array(read_mesh(path, scale).bounds, dtype=float)
     except UnusableMesh:

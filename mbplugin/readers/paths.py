@@ -324,12 +324,12 @@ def gazebo_caches() -> list[Path]:
 
 
 def _named_roots(request: Request) -> Sequence[Path]:
-    """Return the folders given by the user, those of ROS and Gazebo, and that of pybullet_data."""
-    return looked_up(("roots", request.package_dirs), lambda: tuple(_folders_named(request)))
+    return looked_up(("roots", request.package_dirs), lambda: tuple(search_folders(request.package_dirs)))
 
 
-def _folders_named(request: Request) -> Iterator[Path]:
-    yield from (Path(folder) for folder in request.package_dirs)
+def search_folders(package_dirs: Sequence[str | Path]) -> Iterator[Path]:
+    """Yield the folders given by the user, those of ROS and Gazebo, and that of pybullet_data."""
+    yield from (Path(folder) for folder in package_dirs)
     for variable in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"):
         for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
             yield Path(entry)

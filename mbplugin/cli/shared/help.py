@@ -38,7 +38,7 @@ _OPTIONS = {
     "Model": (
         *("--base", "--package-dir", "--xacro-unsafe", "--xacro-arg", "--units", "--planar", "--tolerance"),
         "--massless",
-        *("--snap-angles", "--config", "--no-mesh-cache"),
+        *("--snap-angles", "--config", "--no-mesh-cache", "--no-cache"),
     ),
     "State and motion": (
         *("--q", "--qd", "--qdd", "--duration", "--to", "--at", "--trajectory", "--profile", "--lock"),

@@ -37,10 +37,10 @@ def cache_root() -> Path | None:
         return None
 
 
-def private_folder(folder: Path) -> bool:
+def private_folder(folder: Path, content: str = "machine code is") -> bool:
     """Create a folder for this user alone, and return True if it is one.
 
-    Its contents are executed: a folder that belongs to somebody else, or that others can write into, is not
+    Its contents are trusted: a folder that belongs to somebody else, or that others can write into, is not
     used, and a line is printed on stderr.
     """
     try:
@@ -48,11 +48,11 @@ def private_folder(folder: Path) -> bool:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
-        say(f"machine code is not kept: {folder}: {(error.strerror or 'no reason given').lower()}")
+        say(f"{content} not kept: {folder}: {(error.strerror or 'no reason given').lower()}")
         return False
     reason = _objection(status)
     if reason:
-        say(f"machine code is not kept: {folder} {reason}; remove it, or set XDG_CACHE_HOME")
+        say(f"{content} not kept: {folder} {reason}; remove it, or set XDG_CACHE_HOME")
     return not reason
 
 

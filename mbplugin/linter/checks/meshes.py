@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mbplugin.dynamics.compiler import cache_root
 from mbplugin.errors import UnreadableFile
-from mbplugin.files import read_bounded
+from mbplugin.files import note_dependency, read_bounded, version_of
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Array
@@ -28,7 +28,7 @@ from mbplugin.readers.paths import looked_up
 #: Environment variable that disables the cache, for this process and its child processes.
 OFF = "MBPLUGIN_NO_MESH_CACHE"
 #: Version of the cached numbers; changing it invalidates all of them.
-_VERSION = 2
+_VERSION = 3
 #: Maximum size of a cache file, bytes.
 _LONGEST_KEPT = 100_000
 #: Vertices closer to each other than this fraction of the mesh's size are merged.
@@ -144,7 +144,7 @@ def _mesh(shape: Shape, request: Request | None) -> Solid | None:
     return Solid(own.volume, own.center, own.inertia, own.lower, own.upper)
 
 
-# Solids and sizes of mesh files, cached between runs; a file is identified by path, size and time.
+# Solids and sizes of mesh files, cached between runs; a file is identified by path, size, times and number.
 
 
 def solid_of_file(path: str) -> MeshSolid | None:
@@ -163,26 +163,24 @@ def extent_of_file(path: str) -> Array | None:
 
 def _of_file(kind: str, path: str) -> Array | None:
     """Return the numbers computed from a mesh file, (19,) for a solid and (3,) for an extent, cached during a run."""
+    note_dependency(path)
     return looked_up((kind, path), lambda: _current(kind, path))
 
 
 def _current(kind: str, path: str) -> Array | None:
     """Return the numbers computed from the present state of a file, (19,) or (3,)."""
-    try:
-        status = Path(path).stat()
-    except OSError:
-        return None
-    return _numbers(kind, os.path.realpath(path), status.st_size, status.st_mtime_ns)
+    version = version_of(path)
+    return _numbers(kind, os.path.realpath(path), version) if version else None
 
 
 @lru_cache(maxsize=4096)
-def _numbers(kind: str, path: str, size: int, time: int) -> Array | None:
-    """Return the numbers of a file of this size and time, (19,) or (3,), from the cache or newly computed."""
+def _numbers(kind: str, path: str, version: tuple[int, ...]) -> Array | None:
+    """Return the numbers of a version of a file, (19,) or (3,), from the cache or newly computed."""
     count, compute = _COMPUTED[kind]
     folder = None if os.environ.get(OFF) else _folder()
     if folder is None:
         return compute(path)
-    key = f"{_VERSION} {kind} {path} {size} {time}"
+    key = f"{_VERSION} {kind} {path} {version}"
     file = folder / f"{hashlib.sha256(key.encode(errors='replace')).hexdigest()}.json"
     if (kept := _read(file, key, count)) is not None:
         return kept[0]

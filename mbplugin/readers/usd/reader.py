@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel
+from mbplugin.files import note_foreign_reads
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, frames_apart
@@ -69,6 +70,8 @@ def read_usd_apart(text: str, request: Request) -> Scene:
     MbPluginError
         Any error of the reader; or USD ended its process or exceeded a limit.
     """
+    # its layers and packages are opened by OpenUSD
+    note_foreign_reads()
     scene = in_engine("OpenUSD", LIMITS, request.path, read_usd, text, request)
     return replace(scene, request=request)
 
