@@ -171,6 +171,40 @@ def test_a_change_is_seen(change: str, robots: Path, linted: list[str]) -> None:
         assert after != before
 
 
+def test_a_change_of_a_file_that_an_engine_included_is_seen(robots: Path, linted: list[str]) -> None:
+    pytest.importorskip("mujoco")
+    (robots / "mjcf").mkdir()
+    (robots / "mjcf/door.xml").write_text(
+        '<mujoco model="door"><worldbody><include file="leaf.xml"/></worldbody></mujoco>'
+    )
+    (robots / "mjcf/leaf.xml").write_text(
+        '<mujocoinclude><body name="leaf"><joint name="h" axis="0 0 1"/>'
+        '<geom type="box" size=".4 .02 1" mass="3"/></body></mujocoinclude>'
+    )
+    before = printed()
+    linted.clear()
+    assert printed() == before and "door.xml" not in linted
+    _rewrite(
+        "mjcf/leaf.xml", "</body>", '<body><joint axis="0 0 1"/><geom size=".1" mass="1"/></body></body>'
+    )(robots)
+    after = printed()
+    assert "door.xml" in linted
+    assert printed("--no-cache") == after
+
+
+def test_a_mesh_whose_numbers_are_known_is_a_dependency_too(robots: Path, linted: list[str]) -> None:
+    """Without the rules that open the file, nothing reads it in a second run."""
+    rules = ("--select", "MB140,MB141,MB142")
+    before = printed(*rules)
+    shutil.rmtree(robots.parent / "caches/mbplugin/reports")
+    assert printed(*rules) == before
+    linted.clear()
+    _another_mesh(robots)
+    after = printed(*rules)
+    assert "plain.urdf" in linted
+    assert printed("--no-cache", *rules) == after
+
+
 def test_only_what_changed_is_linted_again(robots: Path, linted: list[str]) -> None:
     printed()
     linted.clear()
