@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from mbplugin.comparison.side_by_side.run import SideBySide as SideBySide
     from mbplugin.comparison.side_by_side.run import engines as engines
     from mbplugin.constraints.rank import ConstraintMatrix as ConstraintMatrix
+    from mbplugin.dynamics.joint_space import bias_forces as bias_forces
+    from mbplugin.dynamics.joint_space import forward_kinematics as forward_kinematics
+    from mbplugin.dynamics.joint_space import jacobian as jacobian
+    from mbplugin.dynamics.joint_space import mass_matrix as mass_matrix
     from mbplugin.errors import MbPluginError as MbPluginError
     from mbplugin.joint_reactions.actuation import inverse_dynamics as inverse_dynamics
     from mbplugin.joint_reactions.misfit import misfit_response as misfit_response

@@ -108,6 +108,36 @@ class MovingTree:
             X[:, level] = X_in[:, level] @ X_joint[:, level]
         return Frames(X, *self._axes(X_in, X))
 
+    def axis_rates(self, frames: Frames, rates: Array) -> tuple[Array, Array]:
+        """Return the time derivatives of ``v0`` and ``omega`` (K, C, 3) at rates (K, C) of the moving joints."""
+        K, n = len(frames.X), len(self.joints)
+        # twists of the outer sides at the world's origin; the last one is the ground
+        v, omega = np.zeros((K, n + 1, 3)), np.zeros((K, n + 1, 3))
+        for level in self._levels:
+            for k in level:
+                own = slice(self.first[k], self.first[k + 1])
+                parent, step = self._parent[k], rates[:, own, None]
+                v[:, k] = v[:, parent] + (frames.v0[:, own] * step).sum(axis=1)
+                omega[:, k] = omega[:, parent] + (frames.omega[:, own] * step).sum(axis=1)
+        v0_dot, omega_dot = np.zeros_like(frames.v0), np.zeros_like(frames.omega)
+        p_in = (frames.X[:, self._parent] @ self._X_in)[..., :3, 3]
+        for kind in self._kinds:
+            inner, outer, back = self._parent[kind.nodes], kind.nodes, kind.reversed
+            on_P, on_S = np.where(back, outer, inner), np.where(back, inner, outer)
+            p_S = np.where(back[:, None], p_in[:, outer], frames.X[..., :3, 3][:, outer])
+            p_S_dot = v[:, on_S] + cross(omega[:, on_S], p_S)
+            for k, component in enumerate(kind.free):
+                carried = PAIR_TYPES[kind.name].row_kind(component) is RowKind.CARRIED
+                turn = omega[:, on_S if carried else on_P]
+                columns = kind.columns[:, k]
+                w = frames.omega[:, columns]
+                along = frames.v0[:, columns] - cross(p_S, w)
+                omega_dot[:, columns] = cross(turn, w)
+                v0_dot[:, columns] = (
+                    cross(turn, along) + cross(p_S_dot, w) + cross(p_S, omega_dot[:, columns])
+                )
+        return v0_dot, omega_dot
+
     def advanced(self, Q: Array, step: Array) -> Array:
         """Return poses Q (K, nq) after a step (K, C) in the moving rates, rad and m."""
         out = np.array(Q)

@@ -60,6 +60,7 @@ def unique_of_first_joint(scene: Any) -> int:
 #: What takes a model, and one number of its answer; the folder is for what writes and what else is read.
 FUNCTIONS: dict[str, Callable[[Any, Path], float]] = {
     "analyze": lambda m, _: mb.analyze(m).dof,
+    "bias_forces": lambda m, _: mb.bias_forces(m, {"j1": 0.3})[0],
     "calibrate": lambda m, folder: mb.calibrate(m, folder / "stops.csv").rows[0].time_deviation,
     "close": lambda m, _: mb.close(m, "sdf", measure_drift=False).after.dof,
     "constraint_matrix": lambda m, _: nullity(mb.constraint_matrix(m)),
@@ -67,9 +68,12 @@ FUNCTIONS: dict[str, Callable[[Any, Path], float]] = {
     "diff": lambda m, folder: mb.diff(m, folder / "arm.urdf").a.mass + mb.diff(folder / "arm.urdf", m).b.mass,
     "engines": lambda m, _: mb.engines(m, only=["mujoco"]).joints[-1].wrenches["MuJoCo"][2],
     "estop": lambda m, _: stop_of(m).time,
+    "forward_kinematics": lambda m, _: mb.forward_kinematics(m, {"j1": 0.3}, links=["l2"])[0, 0, 3],
     "inverse_dynamics": lambda m, _: mb.inverse_dynamics(m).values[0],
+    "jacobian": lambda m, _: mb.jacobian(m, "l2", {"j1": 0.3})[1, 0],
     "lint": lambda m, _: mb.lint(m).analysis.dof,
     "load": lambda m, _: sum(body.mass for body in mb.load(m).mechanism.bodies),
+    "mass_matrix": lambda m, _: mb.mass_matrix(m, {"j1": 0.3})[0, 0],
     "misfit_response": lambda m, _: mb.misfit_response(m).degree_of_redundancy,
     "reaction_mask": lambda m, _: unique_of_first_joint(m),
     "reactions": lambda m, _: mb.reactions(m, {"j1": 0.3}, hold=["j1", "j2"])["j1"]["tz"].value,

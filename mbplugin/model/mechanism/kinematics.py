@@ -15,6 +15,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import (
     Pair,
     advance,
+    has_quaternion,
     measure,
     motion_subspace,
     pair_transform,
@@ -99,6 +100,68 @@ def rate_vector(mech: Mechanism, values: JointValues, base: Array | None = None)
 def acceleration_vector(mech: Mechanism, values: JointValues) -> Array:
     """Return q̈ (nv,), zero for rates that are not named."""
     return _vector(mech, mech.qd_names, acceleration_units, values, np.zeros(len(mech.qd_names)))
+
+
+def joint_vectors(mech: Mechanism, values: JointValues, base: Array | None = None) -> tuple[Array, bool]:
+    """Return poses Q (n, nq), and whether ``values`` is a batch (n, nq) of them; else as :func:`joint_vector`, n = 1.
+
+    Coordinates that a mapping leaves out keep their values in ``base`` (nq,), by default :func:`home`.
+
+    Raises
+    ------
+    UnknownName, BadNumber
+        As for :func:`joint_vector`; a batch of another shape, or with a quaternion of norm zero.
+    """
+    if values is None or isinstance(values, Mapping) or np.ndim(values) < 2:
+        Q, many = joint_vector(mech, values, base)[None], False
+    else:
+        Q, many = _rows(values, mech.q_names, coordinate_units(mech), "poses", "q_names"), True
+    for joint in mech.tree.joints:
+        if has_quaternion("floating" if joint.pair is None else joint.pair.type):
+            empty = np.flatnonzero(~Q[:, joint.q][:, -4:].any(axis=1))
+            if empty.size:
+                name = mech.q_names[joint.q.stop - 4].rpartition(".")[0] or joint.outer
+                raise BadNumber(
+                    f"the quaternion of {name!r} in pose {empty[0]} is zero", expected="a quaternion x y z w"
+                )
+    return Q, many
+
+
+def rate_vectors(
+    mech: Mechanism, values: JointValues, count: int, base: Array | None = None
+) -> tuple[Array, bool]:
+    """Return rates (n, nv), and whether ``values`` is a batch of them; a single one is repeated for ``count`` poses.
+
+    ``base`` (nv,) is zero by default.
+
+    Raises
+    ------
+    UnknownName, BadNumber
+        As for :func:`joint_vector`; a batch of another shape.
+    """
+    if values is None or isinstance(values, Mapping) or np.ndim(values) < 2:
+        return np.repeat(rate_vector(mech, values, base)[None], count, axis=0), False
+    rates = _rows(values, mech.qd_names, rate_units(mech), "states", "qd_names")
+    if count not in (1, len(rates)):
+        raise BadNumber(f"the batch has {len(rates)} rows of rates", expected=f"{count}, one for each pose")
+    return rates, True
+
+
+def _rows(values: Array, names: tuple[str, ...], units: tuple[str, ...], what: str, order: str) -> Array:
+    """Return ``values`` (n, k) as a batch of finite numbers, k of them for the ``names``."""
+    out = np.array(values, dtype=float)
+    if out.ndim != 2 or out.shape[1] != len(names):
+        shape = " × ".join(map(str, out.shape))
+        raise BadNumber(
+            f"the batch of {what} has the shape {shape}", expected=f"n × {len(names)}, columns as in {order}"
+        )
+    if (wrong := np.argwhere(~np.isfinite(out))).size:
+        row, k = (int(i) for i in wrong[0])
+        raise BadNumber(
+            f"{names[k]!r} has the value {out[row, k]:g} in row {row}",
+            expected=f"a finite number, {units[k]}",
+        )
+    return out
 
 
 def _vector(

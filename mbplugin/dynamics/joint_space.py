@@ -1,0 +1,299 @@
+"""Forward kinematics, Jacobians, mass matrix and bias forces of a tree, at one pose or many at once.
+
+Loops are not closed: a closure adds no coordinate, and its constraint is a row of
+:func:`mbplugin.constraint_matrix`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mbplugin.arguments import checked
+from mbplugin.constraints.moving import Frames, MovingTree
+from mbplugin.errors import BadNumber, UnknownName, suggestion
+from mbplugin.model.brakes import rate_values
+from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vectors, rate_vectors
+from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
+from mbplugin.model.scene import Payload, Scene, state_of
+from mbplugin.model.spatial import AnyArray, Array, cross
+from mbplugin.readers.source import ModelSource, model_of
+
+
+@checked
+def forward_kinematics(
+    model: ModelSource, q: JointValues = None, *, links: Iterable[str] | None = None
+) -> Array:
+    """Compute the poses of links in the world, homogeneous transforms (k, 4, 4), or (n, k, 4, 4) at n poses.
+
+    Parameters
+    ----------
+    model : path, PyBullet client, Scene or Mechanism
+    q : mapping, (nq,) or (n, nq) array, optional
+        Joint coordinates in the order of ``q_names``, rad and m; quaternions x y z w. Coordinates that a mapping does
+        not name, and all without ``q``, keep the scene's value. Loops are not closed first.
+    links : iterable of str, optional
+        Names of links; all bodies in file order by default.
+
+    Returns
+    -------
+    (k, 4, 4) or (n, k, 4, 4) array
+        X_WL of each link: maps points of its link frame (the frame of its URDF joint) into the world, m.
+
+    Raises
+    ------
+    UnknownName
+        A coordinate or link does not exist.
+    BadNumber
+        A vector or batch has another shape, or a value is not finite.
+    """
+    chain = _Chain.of(model, q)
+    names = [body.name for body in chain.mech.bodies] if links is None else _names(links)
+    indices = [_body(chain.mech, name) for name in names]
+    return chain.shaped(chain.X_WL[:, indices])
+
+
+@checked
+def jacobian(
+    model: ModelSource, link: str, q: JointValues = None, *, point: Iterable[float] = (0.0, 0.0, 0.0)
+) -> Array:
+    """Compute the geometric Jacobian (6, nv) of a point of a link: [v; ω] = J q̇, in world axes; (n, 6, nv) at n poses.
+
+    Parameters
+    ----------
+    model : path, PyBullet client, Scene or Mechanism
+    link : str
+        Name of the link.
+    q : mapping, (nq,) or (n, nq) array, optional
+        As for :func:`forward_kinematics`, rad and m.
+    point : (3,) array
+        A point of its link frame, m; the origin by default.
+
+    Returns
+    -------
+    (6, nv) or (n, 6, nv) array
+        Velocity of the point (m/s) over angular velocity (rad/s), per rate in the order of ``qd_names``. Rates of a
+        free base are the velocity of its centre of mass and its angular velocity, world axes.
+
+    Raises
+    ------
+    UnknownName
+        The link or a coordinate does not exist.
+    BadNumber
+        ``point`` is not three numbers, or as for :func:`forward_kinematics`.
+    """
+    chain = _Chain.of(model, q)
+    body = _body(chain.mech, link)
+    local = np.array(list(point), dtype=float)
+    if local.shape != (3,) or not np.isfinite(local).all():
+        raise BadNumber(f"the point has {local.size} numbers", expected="x, y and z in the link frame, m")
+    p_W = chain.X_WL[:, body, :3, :3] @ local + chain.X_WL[:, body, :3, 3]
+    moved = chain.moves[body]
+    v = chain.frames.v0 + cross(chain.frames.omega, p_W[:, None, :])
+    J = np.concatenate((v, chain.frames.omega), axis=2) * moved[:, None]
+    return chain.shaped(np.swapaxes(J, 1, 2))
+
+
+@checked
+def mass_matrix(model: ModelSource, q: JointValues = None) -> Array:
+    """Compute the joint-space mass matrix of the open tree, M(q) in M q̈ + h(q, q̇) = τ.
+
+    Payloads and rotor inertias of a scene are included.
+
+    Parameters
+    ----------
+    model : path, PyBullet client, Scene or Mechanism
+    q : mapping, (nq,) or (n, nq) array, optional
+        As for :func:`forward_kinematics`, rad and m.
+
+    Returns
+    -------
+    (nv, nv) or (n, nv, nv) array
+        Symmetric, rows and columns in the order of ``qd_names``: kg·m² between turns, kg between travels.
+
+    Raises
+    ------
+    UnknownName, BadNumber
+        As for :func:`forward_kinematics`.
+    """
+    chain = _Chain.of(model, q)
+    M = np.zeros((len(chain.Q), len(chain.mech.qd_names), len(chain.mech.qd_names)))
+    for solid in chain.solids:
+        columns = np.flatnonzero(chain.moves[solid.body])
+        v = chain.frames.v0[:, columns] + cross(chain.frames.omega[:, columns], solid.p_WC[:, None, :])
+        omega = chain.frames.omega[:, columns]
+        own = solid.mass * v @ np.swapaxes(v, 1, 2) + omega @ solid.J @ np.swapaxes(omega, 1, 2)
+        M[:, columns[:, None], columns] += own
+    diagonal = np.arange(M.shape[1])
+    M[:, diagonal, diagonal] += chain.rotors
+    return chain.shaped(M)
+
+
+@checked
+def bias_forces(model: ModelSource, q: JointValues = None, qd: JointValues = None) -> Array:
+    """Compute the forces of gravity and of velocities of the open tree, h(q, q̇) in M q̈ + h = τ.
+
+    At rest these are the forces that hold the robot against gravity. Payloads of a scene are included; springs,
+    damping, friction and loads are not. :func:`inverse_dynamics` has these, and closes loops.
+
+    Parameters
+    ----------
+    model : path, PyBullet client, Scene or Mechanism
+    q : mapping, (nq,) or (n, nq) array, optional
+        As for :func:`forward_kinematics`, rad and m.
+    qd : mapping, (nv,) or (n, nv) array, optional
+        Rates in the order of ``qd_names``, rad/s and m/s; the scene's by default.
+
+    Returns
+    -------
+    (nv,) or (n, nv) array
+        N·m for turns, N for travels.
+
+    Raises
+    ------
+    UnknownName, BadNumber
+        As for :func:`forward_kinematics`; another number of poses and rates.
+    """
+    chain = _Chain.of(model, q)
+    Qd, many = rate_vectors(chain.mech, qd, len(chain.Q), chain.scene_qd)
+    if many and len(chain.Q) == 1 and len(Qd) != 1:
+        chain = _Chain(
+            chain.mech, np.repeat(chain.Q, len(Qd), axis=0), True, chain.payloads, chain.rotors, None
+        )
+    nu, a = chain.motion(Qd)
+    h = np.zeros_like(Qd)
+    for solid in chain.solids:
+        columns = np.flatnonzero(chain.moves[solid.body])
+        twist, bias = nu[:, solid.body], a[:, solid.body]
+        omega = twist[:, 1]
+        # acceleration of the centre of mass, from quantities at the world's origin
+        v = twist[:, 0] + cross(omega, solid.p_WC)
+        a_C = bias[:, 0] + cross(bias[:, 1], solid.p_WC) + cross(omega, v)
+        force = solid.mass * (a_C - chain.mech.gravity)
+        J_omega = (solid.J @ omega[:, :, None])[:, :, 0]
+        moment = (solid.J @ bias[:, 1][:, :, None])[:, :, 0] + cross(omega, J_omega)
+        about_origin = moment + cross(solid.p_WC, force)
+        v0, own = chain.frames.v0[:, columns], chain.frames.omega[:, columns]
+        h[:, columns] += (v0 @ force[:, :, None] + own @ about_origin[:, :, None])[:, :, 0]
+    return np.asarray(h if many or chain.many else h[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Solid:
+    """A mass that moves with a body, at n poses: centre of mass (n, 3), m, and inertia about it (n, 3, 3), kg·m²."""
+
+    body: int
+    mass: float
+    p_WC: Array
+    J: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Chain:
+    """A tree at poses Q (n, nq), all joints moving; ``rotors`` (nv,) are inertias of drives, kg·m² and kg."""
+
+    mech: Mechanism
+    Q: Array
+    many: bool
+    payloads: tuple[Payload, ...]
+    rotors: Array
+    scene_qd: Array | None
+
+    @classmethod
+    def of(cls, source: ModelSource, q: JointValues) -> _Chain:
+        model = model_of(source)
+        mech, base_q, base_qd = state_of(model)
+        Q, many = joint_vectors(mech, q, base_q)
+        scene = model if isinstance(model, Scene) else None
+        armatures = (
+            {a.joint: a.armature * a.gear_ratio**2 for a in scene.actuators if a.armature} if scene else {}
+        )
+        rotors = rate_values(mech, armatures, "an armature")
+        return cls(mech, Q, many, scene.payloads if scene else (), rotors, base_qd)
+
+    @cached_property
+    def tree(self) -> MovingTree:
+        return MovingTree(self.mech, range(len(self.mech.tree.joints)), forward(self.mech, self.Q[0]))
+
+    @cached_property
+    def moving(self) -> Frames:
+        """Frames and axes with the columns of the moving joints."""
+        return self.tree.frames(self.Q)
+
+    @cached_property
+    def frames(self) -> Frames:
+        """Frames and axes with columns in the order of ``qd_names``."""
+        order = np.argsort(self.tree.rates)
+        return Frames(self.moving.X, self.moving.v0[:, order], self.moving.omega[:, order])
+
+    @cached_property
+    def X_WL(self) -> Array:
+        """Transforms of all link frames, (n, N, 4, 4)."""
+        anchors = [self.tree.anchor(body.name) for body in self.mech.bodies]
+        X_AL = np.zeros((len(anchors), 4, 4))
+        for k, (_, X) in enumerate(anchors):
+            X_AL[k, :3, :3], X_AL[k, :3, 3], X_AL[k, 3, 3] = X.R, X.p, 1.0
+        return np.asarray(self.frames.X[:, [node for node, _ in anchors]] @ X_AL)
+
+    @cached_property
+    def moves(self) -> AnyArray:
+        """Mask (N, nv) of the rates that move each body."""
+        out = np.zeros((len(self.mech.bodies), len(self.mech.qd_names)), dtype=bool)
+        index = self.mech.body_index
+        for joint in self.mech.tree.joints:
+            outer = index[joint.outer]
+            if joint.inner != WORLD:
+                out[outer] = out[index[joint.inner]]
+            out[outer, joint.qd] = True
+        return out
+
+    @cached_property
+    def solids(self) -> list[_Solid]:
+        """Bodies and payloads with mass or inertia."""
+        items = [(k, b.mass, b.p_LC, b.I_C) for k, b in enumerate(self.mech.bodies)]
+        items += [(self.mech.body_index[p.body], p.mass, p.com, p.inertia) for p in self.payloads]
+        found = []
+        for body, mass, com, inertia in items:
+            if mass or np.any(inertia):
+                R, p = self.X_WL[:, body, :3, :3], self.X_WL[:, body, :3, 3]
+                found.append(_Solid(body, mass, p + R @ com, R @ inertia @ np.swapaxes(R, 1, 2)))
+        return found
+
+    def motion(self, Qd: Array) -> tuple[Array, Array]:
+        """Return twists and accelerations without q̈ of all bodies, (n, N, 2, 3), at the world's origin, for Qd (n, nv).
+
+        The second half of each is the angular part; the first belongs to the body's point at the origin.
+        """
+        order = np.argsort(self.tree.rates)
+        v0_dot, omega_dot = self.tree.axis_rates(self.moving, Qd[:, self.tree.rates])
+        v0_dot, omega_dot = v0_dot[:, order], omega_dot[:, order]
+        nu, a = (np.zeros((len(self.Q), len(self.mech.bodies), 2, 3)) for _ in range(2))
+        index = self.mech.body_index
+        for joint in self.mech.tree.joints:
+            outer, own = index[joint.outer], joint.qd
+            rates = Qd[:, own, None]
+            parts = (self.frames.v0, self.frames.omega), (v0_dot, omega_dot)
+            for out, (v, w) in zip((nu, a), parts, strict=True):
+                out[:, outer, 0] = (v[:, own] * rates).sum(axis=1)
+                out[:, outer, 1] = (w[:, own] * rates).sum(axis=1)
+                if joint.inner != WORLD:
+                    out[:, outer] += out[:, index[joint.inner]]
+        return nu, a
+
+    def shaped(self, values: Array) -> Array:
+        """Return values (n, …), or those of the one pose."""
+        return np.asarray(values if self.many else values[0])
+
+
+def _names(links: Iterable[str]) -> list[str]:
+    return [links] if isinstance(links, str) else list(links)
+
+
+def _body(mech: Mechanism, name: str) -> int:
+    known = [body.name for body in mech.bodies]
+    if name not in known:
+        raise UnknownName(f"there is no link {name!r}", remedy=suggestion(name, known))
+    return known.index(name)
