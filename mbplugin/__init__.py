@@ -10,6 +10,7 @@ from mbplugin.version import __version__ as __version__
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis as Analysis
     from mbplugin.analysis.analysis import analyze as analyze
+    from mbplugin.analysis.many_poses import PoseAnalyses as PoseAnalyses
     from mbplugin.api import constraint_matrix as constraint_matrix
     from mbplugin.api import load as load
     from mbplugin.api import matrix as matrix
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.run import crosscheck as crosscheck
     from mbplugin.comparison.side_by_side.run import SideBySide as SideBySide
     from mbplugin.comparison.side_by_side.run import engines as engines
+    from mbplugin.constraints.many_poses import ConstraintMatrices as ConstraintMatrices
     from mbplugin.constraints.rank import ConstraintMatrix as ConstraintMatrix
     from mbplugin.dynamics.joint_space import bias_forces as bias_forces
     from mbplugin.dynamics.joint_space import forward_kinematics as forward_kinematics

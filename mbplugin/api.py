@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from mbplugin.arguments import checked
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from mbplugin.constraints.many_poses import ConstraintMatrices
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule
     from mbplugin.model.enumerations import Base, Massless
-    from mbplugin.model.mechanism.kinematics import JointValues
+    from mbplugin.model.mechanism.kinematics import JointValues, Poses
     from mbplugin.model.scene import Scene
     from mbplugin.readers.source import ModelSource
     from mbplugin.rendering import Result
@@ -28,6 +29,7 @@ PUBLIC = {
     "Brake": "mbplugin.model.brake_law",
     "Calibration": "mbplugin.stopping.calibration.values",
     "Closing": "mbplugin.closing.drift",
+    "ConstraintMatrices": "mbplugin.constraints.many_poses",
     "ConstraintMatrix": "mbplugin.constraints.rank",
     "Contact": "mbplugin.model.mechanism.contact",
     "Coupling": "mbplugin.model.mechanism.mechanism",
@@ -46,6 +48,7 @@ PUBLIC = {
     "Pair": "mbplugin.model.mechanism.pair",
     "Payload": "mbplugin.model.scene",
     "Pose": "mbplugin.model.spatial",
+    "PoseAnalyses": "mbplugin.analysis.many_poses",
     "ReactionMask": "mbplugin.joint_reactions.values",
     "Report": "mbplugin.linter.run",
     "Rolling": "mbplugin.model.mechanism.mechanism",
@@ -154,27 +157,63 @@ def load(
     )
 
 
+@overload
+def constraint_matrix(
+    mech: ModelSource,
+    q: Mapping[str, float | str] | None = None,
+    qd: JointValues = None,
+    *,
+    planar: str | None = None,
+) -> ConstraintMatrix: ...
+@overload
+def constraint_matrix(
+    mech: ModelSource, q: Poses, qd: JointValues = None, *, planar: str | None = None
+) -> Any: ...
 @checked
 def constraint_matrix(
     mech: ModelSource, q: JointValues = None, qd: JointValues = None, *, planar: str | None = None
-) -> ConstraintMatrix:
-    """Return the labelled constraint matrix of a model at a pose (m, rad, s).
+) -> ConstraintMatrix | ConstraintMatrices:
+    """Return the labelled constraint matrix of a model at a pose, or those of n poses (m, rad, s).
 
-    Loops are not closed first. Coordinates and rates that are not named keep their values in the scene.
+    Loops are not closed first.
+
+    Parameters
+    ----------
+    mech : path, PyBullet client, Scene or Mechanism
+    q : mapping, (nq,) or (n, nq) array, optional
+        Joint coordinates in the order of ``q_names``; those that a mapping does not name keep the scene's value.
+    qd : mapping, (nv,) or (n, nv) array, optional
+        Joint rates in the order of ``qd_names``; they enter Γ only.
+    planar : "xy", "yz" or "zx", optional
+        Project to three coordinates per body and drop the rows that vanish there.
+
+    Returns
+    -------
+    ConstraintMatrix or ConstraintMatrices
+        For a batch of poses or rates its arrays have a first axis over the n poses.
+
+    Raises
+    ------
+    UnknownName, BadNumber
+        A coordinate does not exist or is not finite; a vector or batch has another shape.
     """
+    from mbplugin.constraints.many_poses import constraint_matrices
     from mbplugin.constraints.rank import constraint_matrix as build
     from mbplugin.model.brakes import stated_coordinates
-    from mbplugin.model.mechanism.kinematics import rate_vector
+    from mbplugin.model.mechanism.kinematics import is_batch, rate_vector, states
     from mbplugin.model.scene import option_of, state_of
     from mbplugin.readers.source import model_of
 
     mech = model_of(mech)
     mechanism, base_q, base_qd = state_of(mech)
+    planar = planar or option_of(mech, "planar", None)
+    if is_batch(q) or is_batch(qd):
+        return constraint_matrices(mechanism, *states(mechanism, q, qd, base_q, base_qd), planar)
     return build(
         mechanism,
         stated_coordinates(mechanism, q, base_q),
         rate_vector(mechanism, qd, base_qd),
-        planar=planar or option_of(mech, "planar", None),
+        planar=planar,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -38,7 +38,14 @@ from mbplugin.constraints.tolerance import (
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.brakes import masses_below_zero, warn_of
 from mbplugin.model.enumerations import Uniqueness
-from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, welded_bodies
+from mbplugin.model.mechanism.kinematics import (
+    BodyPoses,
+    JointValues,
+    Poses,
+    is_batch,
+    joint_vectors,
+    welded_bodies,
+)
 from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
 from mbplugin.model.scene import Scene, State, duties, mechanism_of, option_of
 from mbplugin.model.spatial import Array
@@ -50,6 +57,7 @@ from mbplugin.rendering import Result
 
 if TYPE_CHECKING:
     from mbplugin.analysis.dca import DcaResult
+    from mbplugin.analysis.many_poses import PoseAnalyses
 
 
 # Different uniqueness tests for the reactions of a group of constraints.
@@ -369,6 +377,30 @@ METHODS = (*TOOLS, *DCA_METHODS)
 # ``analyze``: the constraints of a scene or mechanism, at the scene's pose unless another one is given.
 
 
+@overload
+def analyze(
+    mech: ModelSource,
+    q: Mapping[str, float | str] | None = None,
+    *,
+    tolerance: float | None = None,
+    method: str = "qr",
+    planar: str | None = None,
+    samples: int | None = None,
+    snap_angles: bool = False,
+    groups: Sequence[Sequence[str]] = (),
+) -> Analysis: ...
+@overload
+def analyze(
+    mech: ModelSource,
+    q: Poses,
+    *,
+    tolerance: float | None = None,
+    method: str = "qr",
+    planar: str | None = None,
+    samples: int | None = None,
+    snap_angles: bool = False,
+    groups: Sequence[Sequence[str]] = (),
+) -> Any: ...
 @checked
 def analyze(
     mech: ModelSource,
@@ -380,8 +412,8 @@ def analyze(
     samples: int | None = None,
     snap_angles: bool = False,
     groups: Sequence[Sequence[str]] = (),
-) -> Analysis:
-    """Close the pose of a scene or mechanism and analyze its constraints there.
+) -> Analysis | PoseAnalyses:
+    """Close the pose of a scene or mechanism and analyze its constraints there; or those of n poses, as arrays.
 
     Parameters
     ----------
@@ -389,7 +421,7 @@ def analyze(
     q : mapping or vector, optional
         Joint coordinates, rad and m; coordinates not named keep the scene's value. Coordinates named here or stated
         in the scene are held exactly while the loops are closed; contradictory values are an error. A vector
-        only sets the initial guess for the closed pose.
+        only sets the initial guess for the closed pose. A batch (n, nq) has one such vector in each row.
     tolerance : float, optional
         Relative rank tolerance; default: the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
     method : "qr", "svd", "rank", "nullspace", "dca" or "dca-extended"
@@ -401,10 +433,17 @@ def analyze(
         Read rounded angle literals as fractions of π.
     groups : sequence of sequences of constraint names
 
+    Returns
+    -------
+    Analysis or PoseAnalyses
+        For a batch: ranks, singular values and unique components, an array each with a first axis over the n poses.
+        It takes no samples and no groups, and no method of divide and conquer.
+
     Raises
     ------
     BadUsage
-        Invalid method, plane, tolerance or number of samples; ``snap_angles`` without a scene.
+        Invalid method, plane, tolerance or number of samples; ``snap_angles`` without a scene; an option that a batch
+        does not take.
     UnknownName
         Unknown coordinate, or unknown constraint in a group.
     CannotClose
@@ -425,12 +464,21 @@ def analyze(
     mechanism = mechanism_of(mech)
     if not isinstance(mech, Scene):  # for a file, the lint rules report it with its line
         warn_of(masses_below_zero(mechanism))
+    tolerance = rank_tolerance(mech if isinstance(mech, Scene) else None, tolerance)
+    planar = planar or option_of(mech, "planar", None)
+    if is_batch(q):
+        # most callers, a lint among them, never need it
+        from mbplugin.analysis.many_poses import analyze_poses
+
+        _check(tolerance, samples or 0, method)
+        _check_batch(samples, groups, method)
+        return analyze_poses(mechanism, joint_vectors(mechanism, q), tolerance, planar)
     return analyze_mechanism(
         mechanism,
         stated=stated_state(mech, q, closing=True),
-        tolerance=rank_tolerance(mech if isinstance(mech, Scene) else None, tolerance),
+        tolerance=tolerance,
         method=method,
-        planar=planar or option_of(mech, "planar", None),
+        planar=planar,
         samples=option_of(mech, "samples", DEFAULT_SAMPLES) if samples is None else samples,
         groups=groups,
         kept={name: tuple(duty.text for duty in own) for name, own in duties(mech).items()},
@@ -581,6 +629,22 @@ def _check(tolerance: float, samples: int, method: str) -> None:
         raise BadUsage(f"the number of samples is {samples}", expected="zero or more")
     if method not in METHODS:
         raise BadUsage(f"the method is {method!r}", expected=f"one of {', '.join(METHODS)}")
+
+
+def _check_batch(samples: int | None, groups: Sequence[Sequence[str]], method: str) -> None:
+    """Raise for an option that a batch of poses does not take.
+
+    Raises
+    ------
+    BadUsage
+        Samples, groups, or a method that judges a whole mechanism.
+    """
+    given = f"method {method!r}" if method in DCA_METHODS else "groups" if groups else ""
+    given = given or (f"samples = {samples}" if samples else "")
+    if given:
+        raise BadUsage(
+            f"a batch of poses takes no {given}", remedy="leave it out, or pass the poses one by one"
+        )
 
 
 def _holonomic(view: View, labels: dict[str, tuple[str, ...]], p: int) -> tuple[int, int]:

@@ -125,20 +125,20 @@ def _close(
     own[closure.system(component).rates] = True
     found = Found(q, np.inf, 1, component.constraints)
     for held in (stated, caller) if (caller & own).any() and (stated & ~caller & own).any() else (stated,):
-        found, holds = close_component(closure, component, q, _movable_sets(closure.mech, held), seed)
+        found, holds = close_component(closure, component, q, movable_sets_of(closure.mech, held), seed)
         if holds:
             return found
         if (rounded := _within_rounding(closure, component, found.q, q, held & own)) is not None:
             return replace(found, q=rounded)
     if (stated & own).any():
         free = np.zeros_like(stated)
-        found, holds = close_component(closure, component, q, _movable_sets(closure.mech, free), seed)
+        found, holds = close_component(closure, component, q, movable_sets_of(closure.mech, free), seed)
         if holds:
             raise _contradicted(closure, component, q, own, names, named)
     raise _not_closed(closure, found, seed)
 
 
-def _movable_sets(mech: Mechanism, held: AnyArray) -> list[Movable]:
+def movable_sets_of(mech: Mechanism, held: AnyArray) -> list[Movable]:
     """Return sets of rates that may change while ``held`` (nv,) are fixed, in the order to try.
 
     First the followers of couplings; then all but leaders of couplings and free bases; then all but free bases;
@@ -274,7 +274,7 @@ def close_component(
         return replace(best, starts=0), True
     is_open = best.gap > CLOSED * closure.length
     rng = np.random.default_rng(seed)
-    sets = _distinct(movable_sets, part.system.rates)
+    sets = distinct(movable_sets, part.system.rates)
     for movable in sets:
         # fixed rates may be what keeps the loops open, so only the last set is searched thoroughly
         search = GroupSearch(closure, movable.rates, rng, _ROUNDS if movable is sets[-1] else 1)
@@ -330,7 +330,7 @@ def open_alone(closure: Closure, found: Found, seed: int) -> list[tuple[str, flo
     return sorted(alone, key=lambda item: -item[1])
 
 
-def _distinct(movable_sets: Sequence[Movable], rates: AnyArray) -> list[Movable]:
+def distinct(movable_sets: Sequence[Movable], rates: AnyArray) -> list[Movable]:
     """Return the sets that differ in the ``rates`` (C,) of the component and are not empty there."""
     distinct: list[Movable] = []
     for movable in reversed(movable_sets):

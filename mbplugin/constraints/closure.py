@@ -157,6 +157,19 @@ class System(Equations):
             make_read_only(self._last[0], values, self._last[2])
         return self._last[1:]
 
+    def in_lengths(self, Q: Array, metres: Array, units: Array) -> tuple[Array, Array]:
+        """Return J (K, r, C) and Φ (K, r) at poses Q (K, nq), with metres (K, r) and units (K, C) of each pose."""
+        values, Phi = self._residuals.at(Q)
+        pattern = self._residuals.pattern
+        scale = np.where(self._residuals.holonomic, metres, 0.0)
+        J = np.zeros((len(Q), *pattern.shape))
+        J[:, pattern.rows, pattern.columns] = values * (scale[:, pattern.rows] * units[:, pattern.columns])
+        return J, Phi * scale
+
+    def advanced(self, Q: Array, step: Array) -> Array:
+        """Return the poses Q (K, nq) after a step (K, C), rad and m."""
+        return self._residuals.tree.advanced(Q, step)
+
     def stepped(self, Q: Array, step: Array) -> Array:
         """Return the poses Q (K, nq) after dimensionless steps, step (K, C)."""
         return self._residuals.tree.advanced(Q, step * self.units)
@@ -491,7 +504,7 @@ def connected(members: Sequence[frozenset[int]], names: Sequence[int]) -> list[G
 _REACH = 2.0
 _TURN = 2 * np.pi
 #: Rounding tolerance of limits: rad or lengths of the mechanism, and as a fraction of the value.
-_LIMIT_SLACK = 1e-9
+LIMIT_SLACK = 1e-9
 
 
 def drawn(closure: Closure, Q: Array, joints: Iterable[int], rng: np.random.Generator) -> Array:
@@ -627,7 +640,7 @@ def beyond_limits(closure: Closure, q: Array) -> dict[str, float]:
         if joint.pair is None or len(joint.pair.freedoms) != 1:
             continue
         freedom, value = joint.pair.freedoms[0], float(q[joint.q][0])
-        slack = _LIMIT_SLACK * (float(closure.units[joint.qd][0]) + abs(value))
+        slack = LIMIT_SLACK * (float(closure.units[joint.qd][0]) + abs(value))
         if freedom.lower <= freedom.upper and not freedom.lower - slack <= value <= freedom.upper + slack:
             beyond[joint.pair.name] = freedom.lower if value < freedom.lower else freedom.upper
     return beyond

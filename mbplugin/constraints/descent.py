@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -30,7 +30,7 @@ _NOTHING = 1e-14
 #: Singular values below this are zero: a step divided by them would overflow, m/rad and m/m.
 _NO_SLOPE = 1e-100
 #: Smallest number of columns for which splitting J into independent parts pays.
-_WORTH_PARTING = 60
+WORTH_PARTING = 60
 #: Largest step of one iteration: rad, and travels in characteristic lengths.
 LARGEST_STEP = 0.5
 #: Smallest damping that keeps the equations solvable, relative to the sum of squares of the entries of J.
@@ -92,6 +92,48 @@ def gauss_newton(equations: Equations, q: Array, movable: AnyArray, converged: f
         if float(np.abs(step).max(initial=0.0)) < converged:
             break
         q = equations.stepped(q[None], step[None])[0]
+    return best, gap
+
+
+def gauss_newton_at_poses(
+    linearised: Callable[[AnyArray, Array], tuple[Array, Array]],
+    stepped: Callable[[AnyArray, Array, Array], Array],
+    Q: Array,
+    converged: float,
+) -> tuple[Array, Array]:
+    """Return the ends (K, nq) of :func:`gauss_newton` from poses Q (K, nq), and their largest residuals (K,), m.
+
+    Parameters
+    ----------
+    linearised : callable
+        J (n, r, C) and Φ (n, r) for the numbers (n,) of some poses and their q (n, nq).
+    stepped : callable
+        Their q (n, nq) after dimensionless steps (n, C).
+    converged : float
+        A dimensionless step below which a descent ends.
+    """
+    best, here = np.array(Q), np.array(Q)
+    gap, size, since = np.full(len(Q), np.inf), np.full(len(Q), np.inf), np.zeros(len(Q), dtype=int)
+    active = np.arange(len(Q))
+    for _ in range(_ITERATIONS):
+        J, Phi = linearised(active, here[active])
+        squares = np.einsum("kr,kr->k", Phi, Phi)
+        since[active] = np.where(squares < _PROGRESS * size[active], 0, since[active] + 1)
+        nearer = squares < size[active]
+        there = active[nearer]
+        best[there], size[there] = here[there], squares[nearer]
+        gap[there] = np.abs(Phi[nearer]).max(axis=1, initial=0.0)
+        U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
+        kept = sigma > np.maximum(DEFAULT_TOLERANCE * sigma[:, :1], _NO_SLOPE)
+        along = np.einsum("krs,kr->ks", U, -Phi)
+        step = np.einsum("ksc,ks->kc", Vt, np.where(kept, along / np.where(kept, sigma, 1.0), 0.0))
+        largest = np.abs(step).max(axis=1, initial=0.0)
+        step *= np.minimum(1.0, LARGEST_STEP / np.maximum(largest, 1e-300))[:, None]
+        going = (since[active] <= _PATIENCE) & (largest >= converged)
+        active, step = active[going], step[going]
+        if not active.size:
+            break
+        here[active] = stepped(active, here[active], step)
     return best, gap
 
 
@@ -184,7 +226,7 @@ def independent_parts(J: Array) -> list[tuple[AnyArray, AnyArray]]:
     used = np.abs(J) > _NOTHING * np.abs(J).max(initial=0.0)
     if not used.any():
         return []
-    if J.shape[1] < _WORTH_PARTING:
+    if J.shape[1] < WORTH_PARTING:
         return [(np.flatnonzero(used.any(axis=1)), np.flatnonzero(used.any(axis=0)))]
     rows, columns = np.nonzero(used)
     part = _parts(rows, columns, (J.shape[0], J.shape[1]))

@@ -44,9 +44,9 @@ from mbplugin.model.spatial import (
 from mbplugin.phrases import median, one_line_repr
 
 #: A lever arm counts as zero below this fraction of the longest one.
-_LEVER_ARM_FLOOR = 1e-9
+LEVER_ARM_FLOOR = 1e-9
 #: A length counts as zero below this fraction of the largest coordinate it is computed from (rounding noise).
-_NOISE = 1e-12
+NOISE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,9 +110,9 @@ def characteristic_length(rows: Sequence[Rows], points: Array, mech: Mechanism) 
     stacked = np.concatenate(entries) if entries else np.zeros((0, 6))
     force, moment = (np.linalg.norm(stacked[:, half], axis=1) for half in (TRANSLATION, ROTATION))
     lever_arms = moment[force > 0] / force[force > 0]
-    noise = _NOISE * max(float(np.abs(points).max(initial=0.0)), mech.largest_place)
+    noise = NOISE * max(float(np.abs(points).max(initial=0.0)), mech.largest_place)
     if lever_arms.size and lever_arms.max() > noise:
-        return median(lever_arms[lever_arms > _LEVER_ARM_FLOOR * lever_arms.max()].tolist())
+        return median(lever_arms[lever_arms > LEVER_ARM_FLOOR * lever_arms.max()].tolist())
     extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
     if extent > noise:
         return extent
@@ -138,13 +138,14 @@ def row_scale(rows: Rows, length: float) -> Array:
     # the scale of a coupling's coefficients is arbitrary, so it is normalised by its largest term before summation
     size = np.array([length] * 3 + [1.0] * 3)
     entries = (*rows.entries, *rows.parts)
-    return np.array([1.0 / max(float(np.linalg.norm(_pure_part(e) * size)) for _, e in entries)])
+    return np.array([1.0 / max(float(np.linalg.norm(pure_parts(e) * size)) for _, e in entries)])
 
 
-def _pure_part(entry: Array) -> Array:
-    """Return a coupling's ``entry`` (1, 6) as (6,), without the lever arm of translations."""
-    e = entry[0]
-    return np.concatenate((e[:3], np.zeros(3))) if e[:3].any() else e
+def pure_parts(entries: Array) -> Array:
+    """Return rows of couplings, entries (n, 6), without the lever arm of translations."""
+    out = np.array(entries)
+    out[out[:, :3].any(axis=1), 3:] = 0.0
+    return out
 
 
 # The tree velocity transformation v = S q̇, as a whole or applied to some rows.
@@ -245,9 +246,9 @@ _Bond = frozenset[str]
 #: In a large loop distant joints have long lever arms and many joints add up; both would dominate the scale
 #: of the other rows. A rate or row beyond ten times the ordinary size is therefore measured in larger units.
 #: The bound of the entries counts, not their actual size, so rounding is not amplified.
-_LARGE = 10.0
+LARGE = 10.0
 #: Rows on two bodies cancel on a common carrier if the sum is below this.
-_CANCELLED = 1e-12
+CANCELLED = 1e-12
 
 
 # The tree of a block: freedoms of each tree joint, and the wrench that its pair transmits.
@@ -297,7 +298,8 @@ def block_links(
     """Return the tree joints of a block, outwards; their axes span the twists that their rows leave free."""
     at = [_place(mech, poses, joint) for joint in tree.joints]
     W = _own_rows(mech, poses, tree, rows, frame, at)
-    free = _free_twists(W, frame.mask)
+    inside = frame.mask > 0
+    free = _by_shape(W, lambda stack: free_twists(stack, inside))
     arms = [(frame.point - point) / frame.length for point in at]
     links: list[TreeJointRows] = []
     depth: dict[str, int] = {}
@@ -322,19 +324,22 @@ def balancing(links: Sequence[TreeJointRows]) -> list[Array]:
 
     These multipliers of the joint's rows balance the wrench.
     """
-    own = [link.own for link in links]
-    carries = _by_shape(own, lambda stack: np.asarray(-np.linalg.pinv(np.swapaxes(stack, 1, 2)), dtype=float))
-    arms = np.array([link.arm for link in links]).reshape(-1, 1, 3)
-    shifts = shift_rows(np.broadcast_to(np.eye(6), (len(links), 6, 6)), arms)
     groups: dict[int, list[int]] = defaultdict(list)
-    for k, matrix in enumerate(carries):
-        groups[len(matrix)].append(k)
-    out = list(carries)
+    for k, link in enumerate(links):
+        groups[len(link.own)].append(k)
+    out: list[Array] = [np.zeros((0, 6))] * len(links)
     for members in groups.values():
-        stack = np.array([carries[k] for k in members]) @ np.swapaxes(shifts[members], 1, 2)
-        for k, matrix in zip(members, stack, strict=True):
+        own, arms = (np.array([getattr(links[k], name) for k in members]) for name in ("own", "arm"))
+        for k, matrix in zip(members, balancing_of(own, arms), strict=True):
             out[k] = matrix
     return out
+
+
+def balancing_of(own: Array, arms: Array) -> Array:
+    """Return the matrices (n, k, 6) of :func:`balancing` for joints with rows own (n, k, 6) and arms (n, 3)."""
+    carries = -np.linalg.pinv(np.swapaxes(own, 1, 2))
+    shifts = shift_rows(np.broadcast_to(np.eye(6), (len(own), 6, 6)), arms[:, None, :])
+    return np.asarray(carries @ np.swapaxes(shifts, 1, 2))
 
 
 def _place(mech: Mechanism, poses: BodyPoses, joint: TreeJoint) -> Array:
@@ -366,26 +371,21 @@ def _own_rows(
     return out
 
 
-def _free_twists(W: list[Array], mask: Array) -> list[Array]:
-    """Return orthonormal bases (6, f) of the twists that independent rows leave free; ``mask`` (6,).
+def free_twists(stack: Array, inside: AnyArray) -> Array:
+    """Return orthonormal bases (n, 6, f) of the twists that independent rows, stack (n, k, 6), leave free.
 
-    Columns are pure translations or pure rotations where possible.
+    Columns are pure translations or pure rotations where possible; ``inside`` (6,) marks the components of the view.
     """
-    inside = mask > 0
-
-    def null_space(stack: Array) -> Array:
-        rank = stack.shape[1]
-        if rank:
-            Vt = np.linalg.svd(stack[:, :, inside])[2]
-        else:
-            Vt = np.broadcast_to(np.eye(int(inside.sum())), (len(stack), *[int(inside.sum())] * 2))
-        free = np.zeros((len(stack), 6, Vt.shape[1] - rank))
-        free[:, inside] = np.swapaxes(Vt[:, rank:], 1, 2)
-        if free.shape[2] < 2:
-            return free
-        return np.asarray(free @ np.swapaxes(np.linalg.svd(free[:, ROTATION])[2], 1, 2), dtype=float)
-
-    return _by_shape(W, null_space)
+    rank = stack.shape[1]
+    if rank:
+        Vt = np.linalg.svd(stack[:, :, inside])[2]
+    else:
+        Vt = np.broadcast_to(np.eye(int(inside.sum())), (len(stack), *[int(inside.sum())] * 2))
+    free = np.zeros((len(stack), 6, Vt.shape[1] - rank))
+    free[:, inside] = np.swapaxes(Vt[:, rank:], 1, 2)
+    if free.shape[2] < 2:
+        return free
+    return np.asarray(free @ np.swapaxes(np.linalg.svd(free[:, ROTATION])[2], 1, 2), dtype=float)
 
 
 def _by_shape(matrices: list[Array], function: Callable[[Array], Array]) -> list[Array]:
@@ -706,7 +706,7 @@ def _entries(
             if link.inner != WORLD:
                 total = acting[link.inner] + W if link.inner in acting else W
                 acting[link.inner] = total
-                if np.abs(total).max(initial=0.0) <= _CANCELLED:
+                if np.abs(total).max(initial=0.0) <= CANCELLED:
                     del acting[link.inner]
     return out
 
@@ -718,10 +718,10 @@ def _in_ordinary_units(
     largest, squares = np.zeros(shape[1]), np.zeros(shape[0])
     for entry, size in pieces:
         largest[entry.rates] = np.maximum(largest[entry.rates], size.max(axis=0, initial=0.0))
-    rates = 1.0 / np.maximum(1.0, largest / _LARGE)
+    rates = 1.0 / np.maximum(1.0, largest / LARGE)
     for entry, size in pieces:
         squares[entry.rows] += ((size * rates[entry.rates]) ** 2).sum(axis=1)
-    units = 1.0 / np.maximum(1.0, np.sqrt(squares) / _LARGE)
+    units = 1.0 / np.maximum(1.0, np.sqrt(squares) / LARGE)
     return tuple(
         Entry(e.rows, e.rates, units[e.rows, None] * e.values * rates[e.rates]) for e, _ in pieces
     ), units

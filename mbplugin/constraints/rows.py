@@ -40,6 +40,7 @@ from mbplugin.model.spatial import (
     skew,
     unit,
     vector_from_rotation,
+    vectors_from_rotations,
 )
 from mbplugin.phrases import one_line_repr
 
@@ -145,15 +146,29 @@ def position_rows(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) ->
     return L, Phi
 
 
-def _rows_of_type(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> dict[str, Rows]:
-    components = PAIR_TYPES[pair_type].constrained
+def pair_arrays(
+    pair_type: str, pairs: Sequence[Pair], frames: JointFrames
+) -> tuple[Array, Array, Array, Array]:
+    """Return the rows of n pairs of one type, each at its own frames.
+
+    Returns
+    -------
+    on_a, on_b : (n, k, 6) array
+        Coefficients on the twists of both bodies.
+    Gamma, Phi : (n, k) array
+        Acceleration right-hand sides, and position residuals, m and rad.
+    """
     if PAIR_TYPES[pair_type].row_kind("d") is RowKind.DISTANCE:
         L, Gamma = _distance_directions(frames)
     else:
         L, L_dot = _directions(pair_type, pairs, frames)
         Gamma = frames.gamma(L, L_dot)
-    on_a, on_b = frames.entries(L)
-    Phi = _residuals(pair_type, pairs, frames)[0]
+    return *frames.entries(L), Gamma, _residuals(pair_type, pairs, frames)[0]
+
+
+def _rows_of_type(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> dict[str, Rows]:
+    components = PAIR_TYPES[pair_type].constrained
+    on_a, on_b, Gamma, Phi = pair_arrays(pair_type, pairs, frames)
     zero = np.zeros(len(components))
     translation = np.array([c[0] in "td" for c in components], dtype=bool)
     holonomic = np.ones(len(components), dtype=bool)
@@ -230,7 +245,7 @@ def _residuals(pair_type: str, pairs: Sequence[Pair], frames: JointFrames) -> tu
         if kind.row_kind("rz") is RowKind.CROSSED:
             theta[:, 2] = -R_PS[:, 0, 1]
         elif len(rotations) == 3:
-            theta = np.array([vector_from_rotation(R) for R in R_PS])
+            theta = vectors_from_rotations(R_PS)
             per_turn = _per_turn(theta)
         else:
             theta, per_turn = _tilts(R_PS[:, :, 2])
@@ -372,25 +387,39 @@ def _rate_rows(
 ) -> Rows:
     """Return the rows that measure the rates of a pair's freedoms from the body ``twists`` (N, 6)."""
     frames = joint_frames(mech, (pair,), poses, twists)
-    L, L_dot = np.zeros((1, len(freedoms), 6)), np.zeros((1, len(freedoms), 6))
-    for k, freedom in enumerate(freedoms):
-        axis = axis_of(freedom)
-        carried_by_b = pair.kind.row_kind(freedom) is RowKind.CARRIED
-        e = (frames.R_WS if carried_by_b else frames.R_WP)[0, :, axis]
-        half = half_of(freedom)
-        L[0, k, half] = e
-        L_dot[0, k, half] = cross((frames.omega_b if carried_by_b else frames.omega_a)[0], e)
-    on_a, on_b = frames.entries(L)
+    on_a, on_b, Gamma = rate_arrays(pair, freedoms, frames)
     return Rows(
         pair.name,
         freedoms,
         tuple((i, e) for i, e in ((frames.a[0], on_a[0]), (frames.b[0], on_b[0])) if i >= 0),
         np.zeros(len(freedoms)),
-        frames.gamma(L, L_dot)[0],
+        Gamma[0],
         np.zeros(len(freedoms)),
         np.array([not is_turn(f) for f in freedoms], dtype=bool),
         np.ones(len(freedoms), dtype=bool),
     )
+
+
+def rate_arrays(pair: Pair, freedoms: tuple[str, ...], frames: JointFrames) -> tuple[Array, Array, Array]:
+    """Return the rows that measure the rates of a pair's freedoms, at each of n frames of that pair.
+
+    Returns
+    -------
+    on_a, on_b : (n, k, 6) array
+        Coefficients on the twists of both bodies.
+    Gamma : (n, k) array
+        Acceleration right-hand sides.
+    """
+    L = np.zeros((len(frames.R_WP), len(freedoms), 6))
+    L_dot = np.zeros_like(L)
+    for k, freedom in enumerate(freedoms):
+        axis = axis_of(freedom)
+        carried_by_b = pair.kind.row_kind(freedom) is RowKind.CARRIED
+        e = (frames.R_WS if carried_by_b else frames.R_WP)[:, :, axis]
+        half = half_of(freedom)
+        L[:, k, half] = e
+        L_dot[:, k, half] = cross(frames.omega_b if carried_by_b else frames.omega_a, e)
+    return *frames.entries(L), frames.gamma(L, L_dot)
 
 
 # Rows between a body and the ground: knife edges (wojtyra2013 (30), (31)) and rolling wheels.

@@ -13,13 +13,13 @@ from functools import cached_property
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.constraints.moving import Frames, MovingTree
+from mbplugin.constraints.many_poses import WholeTree
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.model.brakes import rate_values
-from mbplugin.model.mechanism.kinematics import JointValues, forward, joint_vectors, rate_vectors
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.kinematics import JointValues, is_batch, states
+from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, state_of
-from mbplugin.model.spatial import AnyArray, Array, cross
+from mbplugin.model.spatial import Array, cross
 from mbplugin.readers.source import ModelSource, model_of
 
 
@@ -53,7 +53,7 @@ def forward_kinematics(
     chain = _Chain.of(model, q)
     names = [body.name for body in chain.mech.bodies] if links is None else _names(links)
     indices = [_body(chain.mech, name) for name in names]
-    return chain.shaped(chain.X_WL[:, indices])
+    return chain.shaped(chain.whole.X_WL[:, indices])
 
 
 @checked
@@ -90,10 +90,10 @@ def jacobian(
     local = np.array(list(point), dtype=float)
     if local.shape != (3,) or not np.isfinite(local).all():
         raise BadNumber(f"the point has {local.size} numbers", expected="x, y and z in the link frame, m")
-    p_W = chain.X_WL[:, body, :3, :3] @ local + chain.X_WL[:, body, :3, 3]
-    moved = chain.moves[body]
-    v = chain.frames.v0 + cross(chain.frames.omega, p_W[:, None, :])
-    J = np.concatenate((v, chain.frames.omega), axis=2) * moved[:, None]
+    p_W = chain.whole.X_WL[:, body, :3, :3] @ local + chain.whole.X_WL[:, body, :3, 3]
+    moved = chain.whole.moves[body]
+    v0, omega = chain.whole.axes
+    J = np.concatenate((v0 + cross(omega, p_W[:, None, :]), omega), axis=2) * moved[:, None]
     return chain.shaped(np.swapaxes(J, 1, 2))
 
 
@@ -122,9 +122,9 @@ def mass_matrix(model: ModelSource, q: JointValues = None) -> Array:
     chain = _Chain.of(model, q)
     M = np.zeros((len(chain.Q), len(chain.mech.qd_names), len(chain.mech.qd_names)))
     for solid in chain.solids:
-        columns = np.flatnonzero(chain.moves[solid.body])
-        v = chain.frames.v0[:, columns] + cross(chain.frames.omega[:, columns], solid.p_WC[:, None, :])
-        omega = chain.frames.omega[:, columns]
+        columns = np.flatnonzero(chain.whole.moves[solid.body])
+        v0, omega = (axes[:, columns] for axes in chain.whole.axes)
+        v = v0 + cross(omega, solid.p_WC[:, None, :])
         own = solid.mass * v @ np.swapaxes(v, 1, 2) + omega @ solid.J @ np.swapaxes(omega, 1, 2)
         M[:, columns[:, None], columns] += own
     diagonal = np.arange(M.shape[1])
@@ -157,16 +157,12 @@ def bias_forces(model: ModelSource, q: JointValues = None, qd: JointValues = Non
     UnknownName, BadNumber
         As for :func:`forward_kinematics`; another number of poses and rates.
     """
-    chain = _Chain.of(model, q)
-    Qd, many = rate_vectors(chain.mech, qd, len(chain.Q), chain.scene_qd)
-    if many and len(chain.Q) == 1 and len(Qd) != 1:
-        chain = _Chain(
-            chain.mech, np.repeat(chain.Q, len(Qd), axis=0), True, chain.payloads, chain.rotors, None
-        )
-    nu, a = chain.motion(Qd)
+    chain = _Chain.of(model, q, qd)
+    Qd = chain.Qd
+    nu, a = chain.whole.motion(Qd)
     h = np.zeros_like(Qd)
     for solid in chain.solids:
-        columns = np.flatnonzero(chain.moves[solid.body])
+        columns = np.flatnonzero(chain.whole.moves[solid.body])
         twist, bias = nu[:, solid.body], a[:, solid.body]
         omega = twist[:, 1]
         # acceleration of the centre of mass, from quantities at the world's origin
@@ -176,9 +172,9 @@ def bias_forces(model: ModelSource, q: JointValues = None, qd: JointValues = Non
         J_omega = (solid.J @ omega[:, :, None])[:, :, 0]
         moment = (solid.J @ bias[:, 1][:, :, None])[:, :, 0] + cross(omega, J_omega)
         about_origin = moment + cross(solid.p_WC, force)
-        v0, own = chain.frames.v0[:, columns], chain.frames.omega[:, columns]
+        v0, own = (axes[:, columns] for axes in chain.whole.axes)
         h[:, columns] += (v0 @ force[:, :, None] + own @ about_origin[:, :, None])[:, :, 0]
-    return np.asarray(h if many or chain.many else h[0])
+    return chain.shaped(h)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,62 +189,32 @@ class _Solid:
 
 @dataclass(frozen=True, eq=False)
 class _Chain:
-    """A tree at poses Q (n, nq), all joints moving; ``rotors`` (nv,) are inertias of drives, kg·m² and kg."""
+    """A tree at poses Q (n, nq) and rates Qd (n, nv); ``rotors`` (nv,) are inertias of drives, kg·m² and kg."""
 
     mech: Mechanism
     Q: Array
     many: bool
     payloads: tuple[Payload, ...]
     rotors: Array
-    scene_qd: Array | None
+    Qd: Array
 
     @classmethod
-    def of(cls, source: ModelSource, q: JointValues) -> _Chain:
+    def of(cls, source: ModelSource, q: JointValues, qd: JointValues = None) -> _Chain:
         model = model_of(source)
         mech, base_q, base_qd = state_of(model)
-        Q, many = joint_vectors(mech, q, base_q)
+        Q, Qd = states(mech, q, qd, base_q, base_qd)
         scene = model if isinstance(model, Scene) else None
         armatures = (
             {a.joint: a.armature * a.gear_ratio**2 for a in scene.actuators if a.armature} if scene else {}
         )
         rotors = rate_values(mech, armatures, "an armature")
-        return cls(mech, Q, many, scene.payloads if scene else (), rotors, base_qd)
+        many = is_batch(q) or is_batch(qd)
+        return cls(mech, Q, many, scene.payloads if scene else (), rotors, Qd)
 
     @cached_property
-    def tree(self) -> MovingTree:
-        return MovingTree(self.mech, range(len(self.mech.tree.joints)), forward(self.mech, self.Q[0]))
-
-    @cached_property
-    def moving(self) -> Frames:
-        """Frames and axes with the columns of the moving joints."""
-        return self.tree.frames(self.Q)
-
-    @cached_property
-    def frames(self) -> Frames:
-        """Frames and axes with columns in the order of ``qd_names``."""
-        order = np.argsort(self.tree.rates)
-        return Frames(self.moving.X, self.moving.v0[:, order], self.moving.omega[:, order])
-
-    @cached_property
-    def X_WL(self) -> Array:
-        """Transforms of all link frames, (n, N, 4, 4)."""
-        anchors = [self.tree.anchor(body.name) for body in self.mech.bodies]
-        X_AL = np.zeros((len(anchors), 4, 4))
-        for k, (_, X) in enumerate(anchors):
-            X_AL[k, :3, :3], X_AL[k, :3, 3], X_AL[k, 3, 3] = X.R, X.p, 1.0
-        return np.asarray(self.frames.X[:, [node for node, _ in anchors]] @ X_AL)
-
-    @cached_property
-    def moves(self) -> AnyArray:
-        """Mask (N, nv) of the rates that move each body."""
-        out = np.zeros((len(self.mech.bodies), len(self.mech.qd_names)), dtype=bool)
-        index = self.mech.body_index
-        for joint in self.mech.tree.joints:
-            outer = index[joint.outer]
-            if joint.inner != WORLD:
-                out[outer] = out[index[joint.inner]]
-            out[outer, joint.qd] = True
-        return out
+    def whole(self) -> WholeTree:
+        """All bodies at all poses."""
+        return WholeTree(self.mech, self.Q)
 
     @cached_property
     def solids(self) -> list[_Solid]:
@@ -258,30 +224,9 @@ class _Chain:
         found = []
         for body, mass, com, inertia in items:
             if mass or np.any(inertia):
-                R, p = self.X_WL[:, body, :3, :3], self.X_WL[:, body, :3, 3]
+                R, p = self.whole.X_WL[:, body, :3, :3], self.whole.X_WL[:, body, :3, 3]
                 found.append(_Solid(body, mass, p + R @ com, R @ inertia @ np.swapaxes(R, 1, 2)))
         return found
-
-    def motion(self, Qd: Array) -> tuple[Array, Array]:
-        """Return twists and accelerations without q̈ of all bodies, (n, N, 2, 3), at the world's origin, for Qd (n, nv).
-
-        The second half of each is the angular part; the first belongs to the body's point at the origin.
-        """
-        order = np.argsort(self.tree.rates)
-        v0_dot, omega_dot = self.tree.axis_rates(self.moving, Qd[:, self.tree.rates])
-        v0_dot, omega_dot = v0_dot[:, order], omega_dot[:, order]
-        nu, a = (np.zeros((len(self.Q), len(self.mech.bodies), 2, 3)) for _ in range(2))
-        index = self.mech.body_index
-        for joint in self.mech.tree.joints:
-            outer, own = index[joint.outer], joint.qd
-            rates = Qd[:, own, None]
-            parts = (self.frames.v0, self.frames.omega), (v0_dot, omega_dot)
-            for out, (v, w) in zip((nu, a), parts, strict=True):
-                out[:, outer, 0] = (v[:, own] * rates).sum(axis=1)
-                out[:, outer, 1] = (w[:, own] * rates).sum(axis=1)
-                if joint.inner != WORLD:
-                    out[:, outer] += out[:, index[joint.inner]]
-        return nu, a
 
     def shaped(self, values: Array) -> Array:
         """Return values (n, …), or those of the one pose."""

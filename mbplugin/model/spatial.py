@@ -187,6 +187,27 @@ def vector_from_rotation(R: Array) -> Array:
     return factor * np.array([x, y, z])
 
 
+def vectors_from_rotations(R: Array) -> Array:
+    """Return the rotation vectors (n, 3), lengths in [0, π], of rotations R (n, 3, 3)."""
+    trace = np.trace(R, axis1=1, axis2=2)
+    diagonal = np.diagonal(R, axis1=1, axis2=2)
+    four_squares = np.column_stack((1 + 2 * diagonal - trace[:, None], 1 + trace))
+    largest = np.argmax(four_squares, axis=1)
+    symmetric = np.column_stack((R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]))
+    quaternion = np.column_stack((symmetric, four_squares[:, 3]))
+    if (turned := np.flatnonzero(largest < 3)).size:
+        axis = largest[turned]
+        quaternion[turned, :3] = R[turned, :, axis] + R[turned, axis, :]
+        quaternion[turned, axis] = four_squares[turned, axis]
+        quaternion[turned, 3] = symmetric[turned, axis]
+    quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
+    quaternion *= np.where(quaternion[:, 3:] < 0, -1.0, 1.0)
+    sine = np.linalg.norm(quaternion[:, :3], axis=1)
+    small = sine < 1e-12
+    factor = np.where(small, 2.0, 2.0 * np.arctan2(sine, quaternion[:, 3]) / np.where(small, 1.0, sine))
+    return np.asarray(factor[:, None] * quaternion[:, :3])
+
+
 def align_z(axis: Array) -> Array:
     """Return the smallest rotation that takes z to ``axis`` (3,) of any length, shape (3, 3)."""
     x, y, z = unit(axis)

@@ -57,6 +57,8 @@ NAMES = {
     "stopping_table",
     "tolerance_bound",
     "worst_stop",
+    "ConstraintMatrices",
+    "PoseAnalyses",
     "bias_forces",
     "forward_kinematics",
     "jacobian",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
+from typing import TypeAlias
 
 import numpy as np
 
@@ -33,6 +34,8 @@ from mbplugin.model.spatial import (
 
 #: Values by name, in rad and m or as texts with a unit such as ``90deg``; or a vector.
 JointValues = Mapping[str, float | str] | Array | None
+#: A vector (nq,) or a batch (n, nq), where other functions have an overload of their own for it.
+Poses: TypeAlias = Array
 #: Frames of a constraint coincide within this, m and rad; it covers rounding in files and the drift of simulators.
 FRAMES_MEET = 1e-3
 #: Values by name, in SI units or as texts with a unit such as ``90deg/s``.
@@ -102,49 +105,60 @@ def acceleration_vector(mech: Mechanism, values: JointValues) -> Array:
     return _vector(mech, mech.qd_names, acceleration_units, values, np.zeros(len(mech.qd_names)))
 
 
-def joint_vectors(mech: Mechanism, values: JointValues, base: Array | None = None) -> tuple[Array, bool]:
-    """Return poses Q (n, nq), and whether ``values`` is a batch (n, nq) of them; else as :func:`joint_vector`, n = 1.
+def is_batch(values: JointValues) -> bool:
+    """Return True for values of many poses, a row each."""
+    return values is not None and not isinstance(values, Mapping) and np.ndim(values) > 1
 
-    Coordinates that a mapping leaves out keep their values in ``base`` (nq,), by default :func:`home`.
+
+def joint_vectors(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
+    """Return poses Q (n, nq) from a batch of them, or as :func:`joint_vector`, with ``base`` (nq,), for n = 1.
 
     Raises
     ------
     UnknownName, BadNumber
         As for :func:`joint_vector`; a batch of another shape, or with a quaternion of norm zero.
     """
-    if values is None or isinstance(values, Mapping) or np.ndim(values) < 2:
-        Q, many = joint_vector(mech, values, base)[None], False
+    if is_batch(values):
+        Q = _rows(np.asarray(values), mech.q_names, coordinate_units(mech), "poses", "q_names")
     else:
-        Q, many = _rows(values, mech.q_names, coordinate_units(mech), "poses", "q_names"), True
+        Q = joint_vector(mech, values, base)[None]
     for joint in mech.tree.joints:
         if has_quaternion("floating" if joint.pair is None else joint.pair.type):
             empty = np.flatnonzero(~Q[:, joint.q][:, -4:].any(axis=1))
             if empty.size:
-                name = mech.q_names[joint.q.stop - 4].rpartition(".")[0] or joint.outer
+                name = joint.outer if joint.pair is None else joint.pair.name
                 raise BadNumber(
                     f"the quaternion of {name!r} in pose {empty[0]} is zero", expected="a quaternion x y z w"
                 )
-    return Q, many
+    return Q
 
 
-def rate_vectors(
-    mech: Mechanism, values: JointValues, count: int, base: Array | None = None
-) -> tuple[Array, bool]:
-    """Return rates (n, nv), and whether ``values`` is a batch of them; a single one is repeated for ``count`` poses.
+def states(
+    mech: Mechanism,
+    q: JointValues,
+    qd: JointValues,
+    base_q: Array | None = None,
+    base_qd: Array | None = None,
+) -> tuple[Array, Array]:
+    """Return n poses (n, nq) and rates (n, nv); a single pose or vector of rates is repeated.
 
-    ``base`` (nv,) is zero by default.
+    Values that mappings leave out are those of base_q (nq,) and base_qd (nv,), by default home and zero.
 
     Raises
     ------
     UnknownName, BadNumber
-        As for :func:`joint_vector`; a batch of another shape.
+        As for :func:`joint_vectors`; another number of poses and rates.
     """
-    if values is None or isinstance(values, Mapping) or np.ndim(values) < 2:
-        return np.repeat(rate_vector(mech, values, base)[None], count, axis=0), False
-    rates = _rows(values, mech.qd_names, rate_units(mech), "states", "qd_names")
-    if count not in (1, len(rates)):
-        raise BadNumber(f"the batch has {len(rates)} rows of rates", expected=f"{count}, one for each pose")
-    return rates, True
+    Q = joint_vectors(mech, q, base_q)
+    if is_batch(qd):
+        Qd = _rows(np.asarray(qd), mech.qd_names, rate_units(mech), "states", "qd_names")
+    else:
+        Qd = rate_vector(mech, qd, base_qd)[None]
+    if is_batch(q) and is_batch(qd) and len(Q) != len(Qd):
+        raise BadNumber(f"the batch has {len(Qd)} rows of rates", expected=f"{len(Q)}, one for each pose")
+    count = len(Q) if is_batch(q) else len(Qd)
+    Q, Qd = (np.repeat(x, count, axis=0) if len(x) != count else x for x in (Q, Qd))
+    return Q, Qd
 
 
 def _rows(values: Array, names: tuple[str, ...], units: tuple[str, ...], what: str, order: str) -> Array:
@@ -155,6 +169,8 @@ def _rows(values: Array, names: tuple[str, ...], units: tuple[str, ...], what: s
         raise BadNumber(
             f"the batch of {what} has the shape {shape}", expected=f"n × {len(names)}, columns as in {order}"
         )
+    if not len(out):
+        raise BadNumber(f"the batch of {what} is empty", expected="at least one row")
     if (wrong := np.argwhere(~np.isfinite(out))).size:
         row, k = (int(i) for i in wrong[0])
         raise BadNumber(

@@ -1,0 +1,599 @@
+"""Constraint rows and scaled closure Jacobians of one mechanism at many poses at once.
+
+Names and topology (labels, blocks, their trees) are those of the first pose, from
+:mod:`mbplugin.constraints.reduction`; the numbers follow the same formulas with a leading axis over K poses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from mbplugin.constraints.moving import Frames, MovingTree
+from mbplugin.constraints.rank import ConstraintMatrix
+from mbplugin.constraints.reduction import (
+    CANCELLED,
+    LARGE,
+    LEVER_ARM_FLOOR,
+    NOISE,
+    ReducedBlock,
+    balancing_of,
+    characteristic_length,
+    free_twists,
+    pure_parts,
+)
+from mbplugin.constraints.rows import (
+    JointFrames,
+    Rows,
+    pair_arrays,
+    planar_rows,
+    plane_columns,
+    rate_arrays,
+    rows_of,
+)
+from mbplugin.errors import BadUsage
+from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.mechanism.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
+from mbplugin.model.mechanism.pair import Pair, has_quaternion
+from mbplugin.model.spatial import AnyArray, Array, cross, make_read_only, shift_rows
+from mbplugin.phrases import one_line_repr
+
+_SPACE = (0, 1, 2, 3, 4, 5)
+_COLUMN_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
+
+
+# The constraint matrices of all poses.
+
+
+@one_line_repr
+@dataclass(frozen=True, eq=False)
+class ConstraintMatrices:
+    """Velocity constraints  C v + b = 0  and acceleration constraints  C v̇ = Γ at n poses, with labelled rows.
+
+    ``matrices[k]`` is the :class:`ConstraintMatrix` of one pose.
+
+    Parameters
+    ----------
+    C : (n, m, c) array
+        c = 6N (3N when planar); twists [v; ω] in world axes at the centres of mass, m/s and rad/s.
+    b, Gamma : (n, m) array
+    Phi : (n, m) array
+        Position residual of the holonomic rows, m and rad; zero in Pfaffian rows.
+    rows : tuple of (constraint, component)
+        Holonomic rows first.
+    columns : tuple of (body, component)
+    holonomic_rows : int
+        Number of holonomic rows.
+    q : (n, nq) array
+        The poses, rad and m.
+    """
+
+    C: Array
+    b: Array
+    Gamma: Array
+    Phi: Array
+    rows: tuple[RowLabel, ...]
+    columns: tuple[tuple[str, str], ...]
+    holonomic_rows: int
+    mechanism: Mechanism
+    q: Array
+    planar: str | None
+
+    def __len__(self) -> int:
+        return len(self.C)
+
+    def __getitem__(self, pose: int) -> ConstraintMatrix:
+        """Return the matrix of one pose."""
+        from scipy.sparse import csr_array
+
+        values = (csr_array(self.C[pose]), self.b[pose], self.Gamma[pose], self.Phi[pose])
+        names = (self.rows, self.columns, self.holonomic_rows)
+        return ConstraintMatrix(*values, *names, self.mechanism, self.q[pose], self.planar)
+
+    def save(self, path: str | Path) -> None:
+        """Write arrays and labels to an ``.npz`` file.
+
+        Raises
+        ------
+        BadUsage
+            The ending is another one.
+        """
+        if Path(path).suffix != ".npz":
+            raise BadUsage(f"cannot write matrices to {str(path)!r}", expected="a name that ends in .npz")
+        labels = [f"{constraint}.{component}" for constraint, component in self.rows]
+        columns = [f"{body}.{component}" for body, component in self.columns]
+        np.savez_compressed(
+            path, C=self.C, b=self.b, Gamma=self.Gamma, Phi=self.Phi, q=self.q, rows=labels, columns=columns
+        )
+
+
+def constraint_matrices(
+    mech: Mechanism, Q: Array, Qd: Array, planar: str | None = None
+) -> ConstraintMatrices:
+    """Return the constraint matrices at poses Q (n, nq) and rates Qd (n, nv); loops are not closed first.
+
+    Raises
+    ------
+    BadUsage
+        In a plane, other rows vanish at one pose than at the first.
+    """
+    columns = plane_columns(planar)
+    whole = WholeTree(mech, Q)
+    found = [_in_plane(r, columns) for r in rows_at_poses(whole, tuple(mech.constraints()), Qd)]
+    labels = [label for r in found for label in r.rows.labels]
+    flags = [np.zeros(0, dtype=bool), *(r.rows.holonomic for r in found)]
+    order = np.argsort(~np.concatenate(flags), kind="stable")
+    width = len(columns)
+    C = np.zeros((len(Q), len(labels), width * len(mech.bodies)))
+    start = 0
+    for r in found:
+        stop = start + len(r.rows.components)
+        for body, entry in r.entries:
+            C[:, start:stop, width * body : width * (body + 1)] += entry[:, :, columns]
+        start = stop
+
+    def stacked(parts: list[Array]) -> Array:
+        return np.concatenate([np.zeros((len(Q), 0)), *parts], axis=1)[:, order]
+
+    b = stacked([np.broadcast_to(r.rows.b, r.Phi.shape) for r in found])
+    Gamma, Phi, C = stacked([r.Gamma for r in found]), stacked([r.Phi for r in found]), C[:, order]
+    make_read_only(C, b, Gamma, Phi)
+    names = tuple((body.name, _COLUMN_NAMES[c]) for body in mech.bodies for c in columns)
+    count = int(np.concatenate(flags).sum())
+    rows = tuple(labels[k] for k in order)
+    return ConstraintMatrices(C, b, Gamma, Phi, rows, names, count, mech, np.array(Q), planar)
+
+
+def _in_plane(rows: RowsAtPoses, columns: tuple[int, ...]) -> RowsAtPoses:
+    """Return rows without those that vanish in a plane.
+
+    Raises
+    ------
+    BadUsage
+        Other rows vanish at one pose than at the first.
+    """
+    if len(columns) == 6:
+        return rows
+    each = [planar_rows(rows.at(k), columns) for k in range(len(rows.Phi))]
+    for k, one in enumerate(each):
+        if one.components != each[0].components:
+            raise BadUsage(
+                f"the rows of {rows.rows.constraint!r} in the plane at pose {k} are not those at pose 0",
+                remedy="pass these poses one by one",
+            )
+    return _stacked(each)
+
+
+# All bodies of a tree at many poses.
+
+
+class WholeTree:
+    """All joints of a tree at poses Q (K, nq), with columns in the order of ``qd_names``."""
+
+    def __init__(self, mech: Mechanism, Q: Array) -> None:
+        self.mech, self.Q = mech, Q
+        self._tree = MovingTree(mech, range(len(mech.tree.joints)), forward(mech, Q[0]))
+        self._order = np.argsort(self._tree.rates)
+
+    @cached_property
+    def _moving(self) -> Frames:
+        return self._tree.frames(self.Q)
+
+    @cached_property
+    def axes(self) -> tuple[Array, Array]:
+        """Velocities at the world's origin, and angular velocities, per unit rate, (K, nv, 3) each."""
+        return self._moving.v0[:, self._order], self._moving.omega[:, self._order]
+
+    @cached_property
+    def X_WL(self) -> Array:
+        """Transforms of all link frames, (K, N, 4, 4)."""
+        anchors = [self._tree.anchor(body.name) for body in self.mech.bodies]
+        X_AL = np.zeros((len(anchors), 4, 4))
+        for k, (_, X) in enumerate(anchors):
+            X_AL[k, :3, :3], X_AL[k, :3, 3], X_AL[k, 3, 3] = X.R, X.p, 1.0
+        return np.asarray(self._moving.X[:, [node for node, _ in anchors]] @ X_AL)
+
+    @cached_property
+    def p_WC(self) -> Array:
+        """Centres of mass, (K, N, 3), m."""
+        p_LC = np.array([body.p_LC for body in self.mech.bodies]).reshape(-1, 3)
+        return np.asarray(self.X_WL[..., :3, 3] + (self.X_WL[..., :3, :3] @ p_LC[:, :, None])[..., 0])
+
+    def at(self, pose: int) -> BodyPoses:
+        """Return the poses of all bodies at one pose."""
+        X = self.X_WL[pose]
+        return BodyPoses(X[:, :3, :3], X[:, :3, 3], self.p_WC[pose])
+
+    @cached_property
+    def moves(self) -> AnyArray:
+        """Mask (N, nv) of the rates that move each body."""
+        out = np.zeros((len(self.mech.bodies), len(self.mech.qd_names)), dtype=bool)
+        index = self.mech.body_index
+        for joint in self.mech.tree.joints:
+            outer = index[joint.outer]
+            if joint.inner != WORLD:
+                out[outer] = out[index[joint.inner]]
+            out[outer, joint.qd] = True
+        return out
+
+    def motion(self, Qd: Array) -> tuple[Array, Array]:
+        """Return twists and accelerations without q̈ of all bodies, (K, N, 2, 3), at the world's origin, for Qd (K, nv).
+
+        The second half of each is the angular part; the first belongs to the body's point at the origin.
+        """
+        v0_dot, omega_dot = self._tree.axis_rates(self._moving, Qd[:, self._tree.rates])
+        nu, a = (np.zeros((len(self.Q), len(self.mech.bodies), 2, 3)) for _ in range(2))
+        index = self.mech.body_index
+        for joint in self.mech.tree.joints:
+            outer, own = index[joint.outer], joint.qd
+            rates = Qd[:, own, None]
+            parts = self.axes, (v0_dot[:, self._order], omega_dot[:, self._order])
+            for out, (v, w) in zip((nu, a), parts, strict=True):
+                out[:, outer, 0] = (v[:, own] * rates).sum(axis=1)
+                out[:, outer, 1] = (w[:, own] * rates).sum(axis=1)
+                if joint.inner != WORLD:
+                    out[:, outer] += out[:, index[joint.inner]]
+        return nu, a
+
+    def twists(self, Qd: Array) -> Array:
+        """Return twists [v; ω] of all bodies at their centres of mass, (K, N, 6), for rates Qd (K, nv)."""
+        nu, _ = self.motion(Qd)
+        return np.concatenate((nu[:, :, 0] + cross(nu[:, :, 1], self.p_WC), nu[:, :, 1]), axis=2)
+
+
+# Rows of constraints at many poses.
+
+
+@dataclass(frozen=True, eq=False)
+class RowsAtPoses:
+    """Rows of one constraint at K poses.
+
+    Parameters
+    ----------
+    rows : Rows
+        Names and flags, with the numbers of the first pose.
+    entries, parts : tuple of (int, (K, k, 6) array)
+        As in :class:`Rows`.
+    Gamma, Phi : (K, k) array
+    """
+
+    rows: Rows
+    entries: tuple[tuple[int, Array], ...]
+    parts: tuple[tuple[int, Array], ...]
+    Gamma: Array
+    Phi: Array
+
+    def scale(self, length: Array) -> Array:
+        """Return the factors (K, k) that make each row dimensionless, for lengths (K,), m."""
+        if self.rows.components != ("c",):
+            return np.where(self.rows.translation, 1.0 / length[:, None], 1.0)
+        size = _sizes(length)
+        pure = [pure_parts(e[:, 0]) * size for _, e in (*self.entries, *self.parts)]
+        return np.asarray(1.0 / np.max([np.linalg.norm(p, axis=1) for p in pure], axis=0)[:, None])
+
+    def scaled(self, entry: Array, length: Array) -> Array:
+        """Return an ``entry`` (K, k, 6) on the twist [v/ℓ, ω], dimensionless, for lengths ℓ (K,), m."""
+        return np.asarray(entry * self.scale(length)[:, :, None] * _sizes(length)[:, None, :])
+
+    def at(self, pose: int) -> Rows:
+        """Return the rows at one pose."""
+        r = self.rows
+        entries = tuple((body, entry[pose]) for body, entry in self.entries)
+        parts = tuple((body, entry[pose]) for body, entry in self.parts)
+        values = (r.b, self.Gamma[pose], self.Phi[pose], r.translation, r.holonomic)
+        return Rows(r.constraint, r.components, entries, *values, parts)
+
+
+def _sizes(length: Array) -> Array:
+    """Return the units (K, 6) of the components of a twist for characteristic lengths (K,), m."""
+    out = np.ones((len(length), 6))
+    out[:, :3] = length[:, None]
+    return out
+
+
+def _stacked(each: Sequence[Rows]) -> RowsAtPoses:
+    """Return the rows of one constraint, computed pose by pose."""
+
+    def over(name: str) -> tuple[tuple[int, Array], ...]:
+        first = getattr(each[0], name)
+        return tuple(
+            (body, np.array([getattr(r, name)[k][1] for r in each])) for k, (body, _) in enumerate(first)
+        )
+
+    Gamma, Phi = np.array([r.Gamma for r in each]), np.array([r.Phi for r in each])
+    return RowsAtPoses(each[0], over("entries"), over("parts"), Gamma, Phi)
+
+
+def rows_at_poses(
+    whole: WholeTree, constraints: Sequence[Constraint], Qd: Array | None = None
+) -> list[RowsAtPoses]:
+    """Return the rows of some constraints at all poses, in their order; rates Qd (K, nv) enter Γ only."""
+    mech = whole.mech
+    twists = whole.twists(Qd) if Qd is not None and Qd.any() else None
+    first = rows_of(mech, constraints, whole.at(0), whole.Q[0], None if twists is None else twists[0])
+    found: dict[str, RowsAtPoses] = {}
+    templates = {r.constraint: r for r in first}
+    pairs = [c for c in constraints if isinstance(c, Pair)]
+    for kind in dict.fromkeys(pair.type for pair in pairs):
+        alike = [pair for pair in pairs if pair.type == kind]
+        found |= _of_pairs(whole, kind, alike, templates, twists)
+    for constraint in constraints:
+        if not isinstance(constraint, Pair):
+            found[constraint.name] = _of_rates(
+                whole, constraint, templates[constraint.name], twists
+            ) or _stacked(list(_one_by_one(whole, constraint, twists)))
+    return [found[c.name] for c in constraints]
+
+
+def _one_by_one(whole: WholeTree, constraint: Constraint, twists: Array | None) -> Iterator[Rows]:
+    """Yield the rows of a wheel, a contact or a measured closure at each pose, with twists (K, N, 6)."""
+    for k, q in enumerate(whole.Q):
+        yield rows_of(whole.mech, [constraint], whole.at(k), q, None if twists is None else twists[k])[0]
+
+
+def _of_pairs(
+    whole: WholeTree, kind: str, pairs: Sequence[Pair], templates: Mapping[str, Rows], twists: Array | None
+) -> dict[str, RowsAtPoses]:
+    K, n = len(whole.Q), len(pairs)
+    frames = _frames(whole, pairs, twists)
+    on_a, on_b, Gamma, Phi = (x.reshape(K, n, *x.shape[1:]) for x in pair_arrays(kind, [*pairs] * K, frames))
+    index, out = whole.mech.body_index, {}
+    for k, pair in enumerate(pairs):
+        sides = (index[pair.body_a], on_a), (index[pair.body_b], on_b)
+        entries = tuple((i, e[:, k]) for i, e in sides if i >= 0)
+        out[pair.name] = RowsAtPoses(templates[pair.name], entries, (), Gamma[:, k], Phi[:, k])
+    return out
+
+
+def _of_rates(
+    whole: WholeTree, constraint: Constraint, template: Rows, twists: Array | None
+) -> RowsAtPoses | None:
+    """Return the rows of a coupling, driver or lock of tree joints with angles and travels, None for others."""
+    mech = whole.mech
+    terms: list[tuple[str, tuple[str, ...], float]]
+    match constraint:
+        case Coupling():
+            terms = [(t.joint, (t.freedom,), t.coefficient) for t in constraint.terms]
+        case Driver() | Lock():
+            pair = mech.pair_by_name[constraint.joint]
+            terms = [(constraint.joint, constraint.freedoms or pair.kind.free, 1.0)]
+        case _:
+            return None
+    if isinstance(constraint, Coupling | Driver) and any(
+        name not in mech.tree.joint_of_pair or has_quaternion(mech.pair_by_name[name].type)
+        for name, _, _ in terms
+    ):
+        return None
+    parts: list[tuple[int, Array]] = []
+    Gamma = np.zeros((len(whole.Q), len(template.components)))
+    Phi = np.zeros_like(Gamma)
+    for name, freedoms, factor in terms:
+        pair = mech.pair_by_name[name]
+        on_a, on_b, own = rate_arrays(pair, freedoms, _frames(whole, [pair], twists))
+        sides = (mech.body_index[pair.body_a], on_a), (mech.body_index[pair.body_b], on_b)
+        parts += [(i, factor * e) for i, e in sides if i >= 0]
+        Gamma += factor * own
+        if not isinstance(constraint, Lock):
+            start = mech.tree.joint_of_pair[name].q.start
+            Phi += factor * whole.Q[:, [start + pair.kind.free.index(f) for f in freedoms]]
+    if isinstance(constraint, Driver):
+        Gamma = Gamma + constraint.acceleration
+        Phi = Phi - constraint.value if constraint.value is not None else np.zeros_like(Phi)
+        return RowsAtPoses(template, tuple(parts), (), Gamma, Phi)
+    if isinstance(constraint, Lock):
+        return RowsAtPoses(template, tuple(parts), (), Gamma, Phi)
+    sums: dict[int, Array] = {}
+    for body, entry in parts:
+        sums[body] = sums[body] + entry if body in sums else entry
+    return RowsAtPoses(template, tuple(sums.items()), tuple(parts), Gamma, Phi - constraint.offset)
+
+
+def _frames(whole: WholeTree, pairs: Sequence[Pair], twists: Array | None) -> JointFrames:
+    """Return the frames of n pairs at K poses, pose by pose, (K · n) of them; ``twists`` (K, N, 6)."""
+    K, n = len(whole.Q), len(pairs)
+    index = whole.mech.body_index
+    a, b = [index[p.body_a] for p in pairs], [index[p.body_b] for p in pairs]
+    # the ground follows the last body, so index −1 selects it
+    X = np.concatenate((whole.X_WL, np.broadcast_to(np.eye(4), (K, 1, 4, 4))), axis=1)
+    p_WC = np.concatenate((whole.p_WC, np.zeros((K, 1, 3))), axis=1)
+    V = np.zeros((K, X.shape[1], 6))
+    if twists is not None:
+        V[:, :-1] = twists
+    R_AP, R_BS = np.array([p.X_AP.R for p in pairs]), np.array([p.X_BS.R for p in pairs])
+    p_AP, p_BS = np.array([p.X_AP.p for p in pairs]), np.array([p.X_BS.p for p in pairs])
+
+    def flat(values: Array) -> Array:
+        return values.reshape(K * n, *values.shape[2:])
+
+    X_a, X_b = X[:, a], X[:, b]
+    return JointFrames(
+        [],
+        [],
+        flat(X_a[..., :3, :3] @ R_AP),
+        flat(X_b[..., :3, :3] @ R_BS),
+        flat(X_a[..., :3, 3] + (X_a[..., :3, :3] @ p_AP[:, :, None])[..., 0]),
+        flat(X_b[..., :3, 3] + (X_b[..., :3, :3] @ p_BS[:, :, None])[..., 0]),
+        flat(p_WC[:, a]),
+        flat(p_WC[:, b]),
+        flat(V[:, a, :3]),
+        flat(V[:, b, :3]),
+        flat(V[:, a, 3:]),
+        flat(V[:, b, 3:]),
+        twists is not None,
+    )
+
+
+# The scaled closure Jacobian of one block at many poses.
+
+
+def characteristic_lengths(rows: Sequence[RowsAtPoses], points: Array, mech: Mechanism) -> Array:
+    """Return :func:`characteristic_length` of rows at K poses, (K,), m, with points (K, n, 3), m."""
+    parts = [e[:, r.rows.translation] for r in rows for _, e in r.entries]
+    stacked = np.concatenate([np.zeros((len(points), 0, 6)), *parts], axis=1)
+    force, moment = (np.linalg.norm(stacked[..., half], axis=2) for half in (slice(0, 3), slice(3, 6)))
+    acts = force > 0
+    arms = np.where(acts, moment / np.where(acts, force, 1.0), -1.0)
+    longest = arms.max(axis=1, initial=-1.0)
+    largest = np.abs(points).max(axis=(1, 2), initial=0.0)
+    usual = longest > NOISE * np.maximum(largest, mech.largest_place)
+    kept = np.sort(np.where(arms > LEVER_ARM_FLOOR * longest[:, None], arms, np.inf), axis=1)
+    count = np.isfinite(kept).sum(axis=1)
+    out = np.ones(len(points))
+    for k in np.flatnonzero(~usual):
+        out[k] = characteristic_length([r.at(int(k)) for r in rows], points[k], mech)
+    some = np.flatnonzero(usual)
+    low, high = kept[some, (count[some] - 1) // 2], kept[some, count[some] // 2]
+    out[some] = (low + high) / 2
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedAtPoses:
+    """A block's dimensionless closure Jacobian at K poses; see :class:`ReducedBlock`.
+
+    Parameters
+    ----------
+    template : ReducedBlock
+        The block at the first pose: names, tree and slices.
+    J : (K, k, f) array
+    length, misfit : (K,) array
+        Characteristic length, m; largest residual of its pairs, rad or lengths.
+    row_units : (K, k) array
+    own : tuple of (K, r, 6) array
+        Rows of each tree joint on its outer body, about the joint's point.
+    arms : tuple of (K, 3) array
+        From the joint's point to the block's, in characteristic lengths.
+    wrenches : tuple of (K, r, 6) array
+        Rows of the closing constraints on each body, about the block's point.
+    """
+
+    template: ReducedBlock
+    J: Array
+    length: Array
+    misfit: Array
+    row_units: Array
+    own: tuple[Array, ...]
+    arms: tuple[Array, ...]
+    wrenches: tuple[Array, ...]
+
+    def self_stresses(self, mu: Array, poses: AnyArray) -> Array:
+        """Return the self-stresses (n, m, p) of all rows from left null vectors mu (n, k, p) of J at ``poses`` (n,)."""
+        mu = mu * self.row_units[poses][:, :, None]
+        nothing = np.zeros((len(poses), 6, mu.shape[2]))
+        on_body: dict[str, Array] = {}
+        for (body, rows, _), W in zip(self.template.wrenches, self.wrenches, strict=True):
+            on_body[body] = on_body.get(body, nothing) + np.swapaxes(W[poses], 1, 2) @ mu[:, rows]
+        in_tree: dict[str, Array] = {}
+        links = zip(self.template.links, self.own, self.arms, strict=True)
+        for link, own, arm in reversed(list(links)):
+            F = on_body.pop(link.outer, None)
+            if link.rows is not None:
+                carried = balancing_of(own[poses], arm[poses])
+                in_tree[link.rows.constraint] = carried @ (nothing if F is None else F)
+            if F is not None and link.inner != WORLD:
+                on_body[link.inner] = on_body.get(link.inner, nothing) + F
+        return np.concatenate([*(in_tree[r.constraint] for r in self.template.tree_rows), mu], axis=1)
+
+
+def reduced_at_poses(
+    whole: WholeTree, rows: Mapping[str, RowsAtPoses], template: ReducedBlock
+) -> ReducedAtPoses:
+    """Return the scaled closure Jacobian of a block, in space, at all poses; ``rows`` are those of its constraints."""
+    mech, block, index = whole.mech, template.block, whole.mech.body_index
+    points = whole.p_WC[:, [index[name] for name in block.bodies]]
+    own_rows = [rows[name] for name in block.constraints]
+    length, point = characteristic_lengths(own_rows, points, mech), points.mean(axis=1)
+    inside = np.ones(6, dtype=bool)
+    own, local, arms = [], [], []
+    for link in template.links:
+        body = index[link.outer]
+        if link.rows is None:
+            at, W = whole.p_WC[:, body], np.zeros((len(whole.Q), 0, 6))
+        else:
+            pair, r = mech.pair_by_name[link.rows.constraint], rows[link.rows.constraint]
+            X_B = whole.X_WL[:, index[pair.body_b]]
+            at = (
+                X_B[:, :3, 3] + X_B[:, :3, :3] @ pair.X_BS.p
+                if index[pair.body_b] >= 0
+                else _ground(whole, pair)
+            )
+            entry = next(e for b, e in r.entries if b == body)
+            W = _about(r.scaled(entry, length), whole.p_WC[:, body] - at, length)
+        own.append(W)
+        arms.append((point - at) / length[:, None])
+        free = free_twists(W, inside)
+        local.append(free[:, :, : link.local.shape[1]])
+    rest = [rows[r.constraint] for r in template.rest]
+    wrenches = []
+    for r in rest:
+        for body, entry in r.entries if r.rows.components else ():
+            wrenches.append(_about(r.scaled(entry, length), whole.p_WC[:, body] - point, length))
+    J, units = _jacobian(template, wrenches, local, arms)
+    gaps = [
+        np.abs(r.Phi / np.where(r.rows.translation, length[:, None], 1.0)).max(axis=1, initial=0.0)
+        for r in rest
+        if r.rows.constraint in mech.pair_by_name
+    ]
+    misfit = np.max([np.zeros(len(whole.Q)), *gaps], axis=0)
+    return ReducedAtPoses(template, J, length, misfit, units, tuple(own), tuple(arms), tuple(wrenches))
+
+
+def _ground(whole: WholeTree, pair: Pair) -> Array:
+    """Return the point (K, 3) of a pair whose second body is the ground, m."""
+    return np.broadcast_to(pair.X_BS.p, (len(whole.Q), 3))
+
+
+def _about(W: Array, arm: Array, length: Array) -> Array:
+    """Return rows W (K, r, 6) about a point at ``arm`` (K, 3), m, before the old one, in lengths (K,), m."""
+    return shift_rows(W, (arm / length[:, None])[:, None, :])
+
+
+def _jacobian(
+    template: ReducedBlock, wrenches: Sequence[Array], local: Sequence[Array], arms: Sequence[Array]
+) -> tuple[Array, Array]:
+    """Return J (K, k, f) in ordinary units and the units of its rows (K, k).
+
+    From rows on the bodies about the block's point, (K, r, 6), the free twists of each joint (K, 6, f) and its arm
+    (K, 3), as ``reduction`` does for one pose.
+    """
+    K, (k, f) = len(arms[0]) if arms else len(wrenches[0]), template.shape
+    inward = {link.outer: n for n, link in enumerate(template.links)}
+    J, size = np.zeros((K, k, f)), np.zeros((K, k, f))
+    by_rows: dict[int, list[tuple[str, slice, Array]]] = {}
+    for (body, rows, _), W in zip(template.wrenches, wrenches, strict=True):
+        by_rows.setdefault(rows.start, []).append((body, rows, W))
+    for together in by_rows.values():
+        rows, acting = together[0][1], dict[str, Array]()
+        for body, _, W in together:
+            acting[body] = acting[body] + W if body in acting else W
+        while acting:
+            body = max(acting, key=lambda name: template.links[inward[name]].depth)
+            W, n = acting.pop(body), inward[body]
+            link = template.links[n]
+            if link.local.shape[1]:
+                own = shift_rows(W, arms[n][:, None, :])
+                J[:, rows, link.rates] = own @ local[n]
+                (force, moment), (v, omega) = _halves(own, 2), _halves(local[n], 1)
+                size[:, rows, link.rates] = (
+                    force[:, :, None] * v[:, None] + moment[:, :, None] * omega[:, None]
+                )
+            if link.inner != WORLD:
+                total = acting[link.inner] + W if link.inner in acting else W
+                acting[link.inner] = total
+                if np.abs(total).max(initial=0.0) <= CANCELLED:
+                    del acting[link.inner]
+    rates = 1.0 / np.maximum(1.0, size.max(axis=1, initial=0.0) / LARGE)
+    squares = ((size * rates[:, None]) ** 2).sum(axis=2)
+    units = 1.0 / np.maximum(1.0, np.sqrt(squares) / LARGE)
+    return units[:, :, None] * J * rates[:, None], units
+
+
+def _halves(values: Array, axis: int) -> tuple[Array, Array]:
+    """Return the norms of both halves of six components along an ``axis`` of values (K, r, 6) or (K, 6, f)."""
+    first, last = np.split(values, 2, axis=axis)
+    return np.linalg.norm(first, axis=axis), np.linalg.norm(last, axis=axis)
