@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mbplugin.dynamics.joint_space import mass_matrix as mass_matrix
     from mbplugin.errors import MbPluginError as MbPluginError
     from mbplugin.joint_reactions.actuation import inverse_dynamics as inverse_dynamics
+    from mbplugin.joint_reactions.many_poses import PoseReactions as PoseReactions
     from mbplugin.joint_reactions.misfit import misfit_response as misfit_response
     from mbplugin.joint_reactions.misfit_response import MisfitResponse as MisfitResponse
     from mbplugin.joint_reactions.run import reactions as reactions

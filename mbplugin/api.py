@@ -49,6 +49,7 @@ PUBLIC = {
     "Payload": "mbplugin.model.scene",
     "Pose": "mbplugin.model.spatial",
     "PoseAnalyses": "mbplugin.analysis.many_poses",
+    "PoseReactions": "mbplugin.joint_reactions.many_poses",
     "ReactionMask": "mbplugin.joint_reactions.values",
     "Report": "mbplugin.linter.run",
     "Rolling": "mbplugin.model.mechanism.mechanism",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mbplugin.constraints.assembly import distinct, movable_sets_of
@@ -43,10 +45,7 @@ def closed_poses(mech: Mechanism, Q: Array) -> tuple[Array, Array]:
     rows = rows_at_poses(whole, constraints)
     length = characteristic_lengths(rows, whole.p_WC, mech)
     metres = [_metres(constraint, r, length) for constraint, r in zip(constraints, rows, strict=True)]
-    gaps = np.zeros(len(Q))
-    for r, unit in zip(rows, metres, strict=True):
-        gaps = np.maximum(gaps, np.abs(r.Phi * unit).max(axis=1, initial=0.0))
-    out = np.array(Q)
+    gaps, out = _largest(rows, metres), np.array(Q)
     is_open = gaps > CONVERGED * length
     near = np.flatnonzero(is_open & (gaps <= _NEARLY * CLOSED * length))
     if near.size:
@@ -66,6 +65,25 @@ def closed_poses(mech: Mechanism, Q: Array) -> tuple[Array, Array]:
             where = f"pose {k} of {len(Q)}"
             raise CannotClose(error.what, where=where, expected=error.expected, remedy=error.remedy) from None
     return out, gaps
+
+
+def gaps_at_poses(mech: Mechanism, Q: Array) -> tuple[Array, Array]:
+    """Return the largest residuals of the constraints at poses Q (n, nq), and characteristic lengths, (n,), m."""
+    constraints = constraints_to_close(mech)
+    if not constraints:
+        return np.zeros(len(Q)), np.ones(len(Q))
+    whole = WholeTree(mech, Q)
+    rows = rows_at_poses(whole, constraints)
+    length = characteristic_lengths(rows, whole.p_WC, mech)
+    return _largest(rows, [_metres(c, r, length) for c, r in zip(constraints, rows, strict=True)]), length
+
+
+def _largest(rows: Sequence[RowsAtPoses], metres: Sequence[Array]) -> Array:
+    """Return the largest residuals (n,), m, for ``metres`` (n, k) per unit of each."""
+    gaps = np.zeros(len(rows[0].Phi))
+    for r, unit in zip(rows, metres, strict=True):
+        gaps = np.maximum(gaps, np.abs(r.Phi * unit).max(axis=1, initial=0.0))
+    return gaps
 
 
 def _closed_together(

@@ -227,18 +227,23 @@ class WholeTree:
         The second half of each is the angular part; the first belongs to the body's point at the origin.
         """
         v0_dot, omega_dot = self._tree.axis_rates(self._moving, Qd[:, self._tree.rates])
-        nu, a = (np.zeros((len(self.Q), len(self.mech.bodies), 2, 3)) for _ in range(2))
+        return self.spread(Qd), self._spread((v0_dot[:, self._order], omega_dot[:, self._order]), Qd)
+
+    def spread(self, Qd: Array) -> Array:
+        """Return the twists of all bodies, (K, N, 2, 3), at the world's origin, for Qd (K, nv), or v̇ due to q̈."""
+        return self._spread(self.axes, Qd)
+
+    def _spread(self, axes: tuple[Array, Array], Qd: Array) -> Array:
+        """Return the sums (K, N, 2, 3) of ``axes`` times Qd (K, nv) over the joints that carry each body."""
+        out = np.zeros((len(self.Q), len(self.mech.bodies), 2, 3))
         index = self.mech.body_index
         for joint in self.mech.tree.joints:
             outer, own = index[joint.outer], joint.qd
-            rates = Qd[:, own, None]
-            parts = self.axes, (v0_dot[:, self._order], omega_dot[:, self._order])
-            for out, (v, w) in zip((nu, a), parts, strict=True):
-                out[:, outer, 0] = (v[:, own] * rates).sum(axis=1)
-                out[:, outer, 1] = (w[:, own] * rates).sum(axis=1)
-                if joint.inner != WORLD:
-                    out[:, outer] += out[:, index[joint.inner]]
-        return nu, a
+            for half, values in enumerate(axes):
+                out[:, outer, half] = (values[:, own] * Qd[:, own, None]).sum(axis=1)
+            if joint.inner != WORLD:
+                out[:, outer] += out[:, index[joint.inner]]
+        return out
 
     def twists(self, Qd: Array) -> Array:
         """Return twists [v; ω] of all bodies at their centres of mass, (K, N, 6), for rates Qd (K, nv)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from scipy.sparse import diags_array
@@ -72,7 +73,9 @@ from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
     NamedNumbers,
+    first_of,
     forward,
+    is_batch,
     limits_of,
     misfit_dimension,
     numbers,
@@ -86,6 +89,7 @@ from mbplugin.model.scene import (
     PayloadLike,
     Scene,
     as_scene,
+    option_of,
     read_loads,
     read_misfit,
     read_payloads,
@@ -97,6 +101,9 @@ from mbplugin.readers.source import ModelSource, contacts_in, model_of
 from mbplugin.readers.stance import Stance, require_on_shapes, stance_of
 from mbplugin.readers.standing import standing, stands
 
+if TYPE_CHECKING:
+    from mbplugin.joint_reactions.many_poses import PoseReactions
+
 #: Multipliers below this fraction of the largest are 0; 1.570796327 rad in a file leaves up to 1e-11.
 _ROUNDING = 1e-11
 #: Smallest unbalanced share of the load that is noted.
@@ -105,6 +112,50 @@ _NOTED = 1e-9
 _SUMS = 10.0
 
 
+@overload
+def reactions(
+    model: ModelSource,
+    q: Mapping[str, float | str] | None = None,
+    qd: Mapping[str, float | str] | None = None,
+    qdd: Mapping[str, float | str] | None = None,
+    *,
+    loads: Iterable[LoadLike] = (),
+    stiffness: StiffnessLike = (),
+    payload: Iterable[PayloadLike] | None = None,
+    hold: Iterable[str] | None = None,
+    contacts: Iterable[ContactLike] | bool = (),
+    stance: Iterable[str] | bool | None = None,
+    friction: float | None = None,
+    misfit: NamedNumbers | None = None,
+    misfit_sigma: NamedNumbers | None = None,
+    limits: NamedNumbers | None = None,
+    estimate: bool | None = None,
+    material: str = "steel",
+    tolerance: float | None = None,
+    planar: str | None = None,
+) -> Reactions: ...
+@overload
+def reactions(
+    model: ModelSource,
+    q: JointValues = None,
+    qd: JointValues = None,
+    qdd: JointValues = None,
+    *,
+    loads: Iterable[LoadLike] = (),
+    stiffness: StiffnessLike = (),
+    payload: Iterable[PayloadLike] | None = None,
+    hold: Iterable[str] | None = None,
+    contacts: Iterable[ContactLike] | bool = (),
+    stance: Iterable[str] | bool | None = None,
+    friction: float | None = None,
+    misfit: NamedNumbers | None = None,
+    misfit_sigma: NamedNumbers | None = None,
+    limits: NamedNumbers | None = None,
+    estimate: bool | None = None,
+    material: str = "steel",
+    tolerance: float | None = None,
+    planar: str | None = None,
+) -> Any: ...
 @checked
 def reactions(
     model: ModelSource,
@@ -126,8 +177,8 @@ def reactions(
     material: str = "steel",
     tolerance: float | None = None,
     planar: str | None = None,
-) -> Reactions:
-    """Compute the force and moment in every joint, and the source of each component.
+) -> Reactions | PoseReactions:
+    """Compute the force and moment in every joint, and the source of each component; or those at n states, as arrays.
 
     The state, loads, payloads, springs, actuators and stiffness of a scene are included, in addition to the
     arguments. Loops are closed first. Without rates and accelerations this is statics (drivers only lock
@@ -139,7 +190,7 @@ def reactions(
     model : Scene or Mechanism
     q, qd, qdd : mapping or vector, optional
         Joint coordinates, rates and accelerations, rad and m; unnamed ones keep the scene's value,
-        accelerations zero.
+        accelerations zero. A batch (n, nq) or (n, nv) has one vector in each row.
     loads, payload : iterable, optional
         Load and Payload, or mappings with the keys of the scene's tables.
     stiffness : iterable of Stiffness or mapping, optional
@@ -179,7 +230,9 @@ def reactions(
 
     Returns
     -------
-    Reactions
+    Reactions or PoseReactions
+        For a batch: the components that the rigid model determines, arrays with a first axis over the n states. The
+        joints held at the first state are held at all. A batch takes loads, payload, hold and tolerance only.
         Wrenches act on the successor, in axes of P at the origin of S, and in world axes there. In
         M v̇ = F + Cᵀλ; the λ of wojtyra2013 (11) and mueller2026 (5) is minus this one.
 
@@ -193,6 +246,17 @@ def reactions(
     CannotClose
         A loop cannot be closed.
     """
+    if is_batch(q) or is_batch(qd) or is_batch(qdd):
+        # few callers need it
+        from mbplugin.joint_reactions.many_poses import reactions_at_poses
+
+        source = standing(model, *(first_of(values) for values in (q, qd, qdd)))
+        options = {"stiffness": stiffness, "contacts": contacts, "stance": stance, "friction": friction}
+        options |= {"misfit": misfit, "misfit_sigma": misfit_sigma, "limits": limits, "estimate": estimate}
+        require_rigid(source, {**options, "planar": planar or option_of(source, "planar", None)})
+        return reactions_at_poses(
+            source, q, qd, qdd, loads=loads, payload=payload, hold=hold, tolerance=tolerance
+        )
     touched = contacts_in(model) if contacts is True else contacts or ()
     model = model_of(model) if stance else standing(model, q, qd, qdd)
     state = noting_payloads(closed_state(model, q, qd, qdd, tolerance, planar), model, payload)
@@ -225,6 +289,25 @@ def reactions(
     notes = (*made.notes, *(ground.notes if ground else ()))
     made = replace(made, assumed_held=tuple(map(_label, assumed)), contacts=seen, stance=ground, notes=notes)
     return with_tolerances(made, response_of(state, system, flexible), tolerances, sigma)
+
+
+def require_rigid(model: Model, options: Mapping[str, object]) -> None:
+    """Raise for what a batch of states does not take.
+
+    Raises
+    ------
+    BadUsage
+        An option is given, or the scene has contacts.
+    """
+    given = [name for name, value in options.items() if value]
+    if isinstance(model, Scene) and model.contacts:
+        given.append("[[contact]] tables")
+    if given:
+        raise BadUsage(
+            f"a batch of states takes no {given[0]}",
+            expected="loads, payload, hold and tolerance: it computes what the rigid model determines",
+            remedy="pass the states one by one",
+        )
 
 
 def held_under(

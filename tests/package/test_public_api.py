@@ -59,6 +59,7 @@ NAMES = {
     "worst_stop",
     "ConstraintMatrices",
     "PoseAnalyses",
+    "PoseReactions",
     "bias_forces",
     "forward_kinematics",
     "jacobian",

@@ -110,6 +110,11 @@ def is_batch(values: JointValues) -> bool:
     return values is not None and not isinstance(values, Mapping) and np.ndim(values) > 1
 
 
+def first_of(values: JointValues) -> JointValues:
+    """Return the first row of a batch, and other values as they are."""
+    return next(iter(np.asarray(values)), values) if is_batch(values) else values
+
+
 def joint_vectors(mech: Mechanism, values: JointValues, base: Array | None = None) -> Array:
     """Return poses Q (n, nq) from a batch of them, or as :func:`joint_vector`, with ``base`` (nq,), for n = 1.
 
