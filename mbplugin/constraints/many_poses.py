@@ -274,7 +274,7 @@ class RowsAtPoses:
     Phi: Array
 
     def scale(self, length: Array) -> Array:
-        """Return the factors (K, k) that make each row dimensionless, for lengths (K,), m."""
+        """Return the factors (K, k) that make each row dimensionless, for length (K,), m."""
         if self.rows.components != ("c",):
             return np.where(self.rows.translation, 1.0 / length[:, None], 1.0)
         size = _sizes(length)
@@ -282,7 +282,7 @@ class RowsAtPoses:
         return np.asarray(1.0 / np.max([np.linalg.norm(p, axis=1) for p in pure], axis=0)[:, None])
 
     def scaled(self, entry: Array, length: Array) -> Array:
-        """Return an ``entry`` (K, k, 6) on the twist [v/ℓ, ω], dimensionless, for lengths ℓ (K,), m."""
+        """Return an ``entry`` (K, k, 6) on the twist [v/ℓ, ω], dimensionless, for length (K,), m."""
         return np.asarray(entry * self.scale(length)[:, :, None] * _sizes(length)[:, None, :])
 
     def at(self, pose: int) -> Rows:
@@ -295,7 +295,7 @@ class RowsAtPoses:
 
 
 def _sizes(length: Array) -> Array:
-    """Return the units (K, 6) of the components of a twist for characteristic lengths (K,), m."""
+    """Return the units (K, 6) of the components of a twist for a characteristic ``length`` (K,), m."""
     out = np.ones((len(length), 6))
     out[:, :3] = length[:, None]
     return out
@@ -344,6 +344,7 @@ def _one_by_one(whole: WholeTree, constraint: Constraint, twists: Array | None) 
 def _of_pairs(
     whole: WholeTree, kind: str, pairs: Sequence[Pair], templates: Mapping[str, Rows], twists: Array | None
 ) -> dict[str, RowsAtPoses]:
+    """Return the rows of pairs of one type by name, with ``twists`` (K, N, 6) or at rest."""
     K, n = len(whole.Q), len(pairs)
     frames = _frames(whole, pairs, twists)
     on_a, on_b, Gamma, Phi = (x.reshape(K, n, *x.shape[1:]) for x in pair_arrays(kind, [*pairs] * K, frames))
@@ -358,7 +359,10 @@ def _of_pairs(
 def _of_rates(
     whole: WholeTree, constraint: Constraint, template: Rows, twists: Array | None
 ) -> RowsAtPoses | None:
-    """Return the rows of a coupling, driver or lock of tree joints with angles and travels, None for others."""
+    """Return the rows of a coupling, driver or lock of tree joints with angles and travels, None for others.
+
+    With ``twists`` (K, N, 6), or at rest.
+    """
     mech = whole.mech
     terms: list[tuple[str, tuple[str, ...], float]]
     match constraint:
@@ -554,7 +558,7 @@ def _ground(whole: WholeTree, pair: Pair) -> Array:
 
 
 def _about(W: Array, arm: Array, length: Array) -> Array:
-    """Return rows W (K, r, 6) about a point at ``arm`` (K, 3), m, before the old one, in lengths (K,), m."""
+    """Return rows W (K, r, 6) about a point at ``arm`` (K, 3), m, before the old one; ``length`` (K,), m."""
     return shift_rows(W, (arm / length[:, None])[:, None, :])
 
 

@@ -12,7 +12,8 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import tree_motion, velocity_transformation
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.joint_reactions.run import applied_to, noting_payloads, without_rounding
+from mbplugin.joint_reactions.loaded import applied_to, without_rounding
+from mbplugin.joint_reactions.run import noting_payloads
 from mbplugin.joint_reactions.state import (
     ClosedState,
     JointMotion,

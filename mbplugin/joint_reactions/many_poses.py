@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +15,10 @@ from mbplugin.constraints.closure import CONVERGED
 from mbplugin.constraints.many_poses import RowsAtPoses, WholeTree, characteristic_lengths, rows_at_poses
 from mbplugin.dynamics.newton_euler import load_wrench
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.joint_reactions.run import applied_to, held_under, without_rounding
+from mbplugin.joint_reactions.loaded import applied_to, held_under, lock_label, without_rounding
 from mbplugin.joint_reactions.state import ClosedState, Model, closed_state, spring_loads, with_held
-from mbplugin.joint_reactions.statics import balance, build_system, require_balance
+from mbplugin.joint_reactions.statics import require_balance
+from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues, acceleration_vector, is_batch, states
 from mbplugin.model.mechanism.mechanism import Lock, Mechanism
@@ -162,10 +163,11 @@ def reactions_at_poses(
     payload: Iterable[PayloadLike] | None,
     hold: Iterable[str] | None,
     tolerance: float | None,
+    alone: Callable[..., Reactions],
 ) -> PoseReactions:
     """Return the reactions at n states; the joints that are held at the first one are held at all.
 
-    Parameters are those of :func:`mbplugin.reactions`; at least one of q, qd and qdd is a batch.
+    Parameters are those of :func:`mbplugin.reactions`, which is ``alone``; one of q, qd and qdd at least is a batch.
 
     Raises
     ------
@@ -188,6 +190,7 @@ def reactions_at_poses(
     held, assumed, system, found = held_under(first, model, applied_to(first, model, loads, payload), hold)
     require_balance(system, found, first.tolerance, first.at_rest)
     locks = (*held, *assumed)
+    names = tuple(map(lock_label, locks))
     Q, Qd, Qdd = _consistent(model, Q, Qd, Qdd, first.tolerance, still)
 
     held_mech = with_held(mech, locks)
@@ -201,18 +204,10 @@ def reactions_at_poses(
         _refuse(model, int(moving[0]), Q, Qd, Qdd, still, loads, payload, locks, first.tolerance)
     # which of nearly dependent rows is dropped changes the values, so one method decides
     for k in np.flatnonzero(verdict.sigma_r_plus_1 > _DEPENDENT):
-        values[k] = _alone(
-            held_mech,
-            model,
-            _state(model, Q, Qd, Qdd, int(k), still, tolerance),
-            loads,
-            payload,
-            first.tolerance,
-        )
+        motion = () if still else (Qd[k], Qdd[k])
+        options = {"loads": loads, "payload": payload, "hold": names, "tolerance": first.tolerance}
+        values[k] = _values(alone(model, Q[k], *motion, estimate=False, **options))
     make_read_only(values, Q, Qd, Qdd)
-    names = tuple(
-        lock.joint if not lock.freedoms else f"{lock.joint}.{'.'.join(lock.freedoms)}" for lock in locks
-    )
     return PoseReactions(
         held_mech,
         Q,
@@ -228,19 +223,10 @@ def reactions_at_poses(
     )
 
 
-def _alone(
-    held_mech: Mechanism,
-    model: Model,
-    state: ClosedState,
-    loads: Sequence[LoadLike],
-    payload: Sequence[PayloadLike] | None,
-    tolerance: float,
-) -> Array:
-    """Return the multipliers (m,) at one state, by the equations of one state."""
-    applied = applied_to(state, model, loads, payload)
-    system = build_system(held_mech, state.q, state.motion.poses, state.motion.columns, tolerance)
-    found = balance(system, applied.equations.missing(applied.accelerations))
-    return np.where(system.unique, system.scale * without_rounding(found.multipliers), np.nan)
+def _values(result: Reactions) -> list[float]:
+    """Return what the rigid model determines at one state, row by row, NaN elsewhere."""
+    parts = (part for constraint in result.constraints for part in constraint.components)
+    return [part.value if part.unique and part.value is not None else np.nan for part in parts]
 
 
 def _state(
@@ -282,7 +268,7 @@ def _refuse(
         The message names the motion and the number of the state.
     """
     state = _state(model, Q, Qd, Qdd, pose, still, tolerance)
-    names = [lock.name.removeprefix("lock ") for lock in locks]
+    names = tuple(map(lock_label, locks))
     _, _, system, found = held_under(state, model, applied_to(state, model, loads, payload), names)
     try:
         require_balance(system, found, tolerance, state.at_rest)

@@ -15,6 +15,7 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.rank import gaps_of_rounding
 from mbplugin.errors import MbPluginError
 from mbplugin.joint_reactions.flexible import StiffnessLike, StiffnessRequest, flexible_model
+from mbplugin.joint_reactions.loaded import applied_to
 from mbplugin.joint_reactions.misfit_response import (
     MisfitEffect,
     MisfitLoad,
@@ -22,7 +23,6 @@ from mbplugin.joint_reactions.misfit_response import (
     MisfitStep,
     response_of,
 )
-from mbplugin.joint_reactions.run import applied_to
 from mbplugin.joint_reactions.state import closed_state
 from mbplugin.joint_reactions.statics import build_system
 from mbplugin.model.enumerations import CoordinateUnit, ReactionUnit

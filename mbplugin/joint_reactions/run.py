@@ -20,7 +20,6 @@ from mbplugin.analysis.uniqueness import (
 from mbplugin.arguments import checked
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.sparse_qr import strip_of
-from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.joint_reactions.bounds import Bounds
 from mbplugin.joint_reactions.contact_bounds import NOT_BOUNDED, Bounded, bounded
@@ -33,31 +32,24 @@ from mbplugin.joint_reactions.flexible import (
     flexible_model,
     row_sources,
 )
+from mbplugin.joint_reactions.loaded import applied_to, held_under, lock_label, without_rounding
 from mbplugin.joint_reactions.misfit_response import MisfitResponse, budget, deviations, response_of
 from mbplugin.joint_reactions.state import (
     ClosedState,
     Model,
     closed_state,
-    held_besides,
-    held_joints,
-    spring_loads,
-    with_held,
 )
 from mbplugin.joint_reactions.statics import (
     Balance,
     System,
-    balance,
     balances,
     build_system,
     families,
-    joint_motion,
     null_directions,
     require_balance,
     sharing,
-    yielding_rates,
 )
 from mbplugin.joint_reactions.stiffness import (
-    Applied,
     acting_point,
     joint_point,
     joint_rows,
@@ -83,16 +75,12 @@ from mbplugin.model.mechanism.kinematics import (
 from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Lock
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import (
-    Load,
     LoadLike,
-    Payload,
     PayloadLike,
     Scene,
     as_scene,
     option_of,
-    read_loads,
     read_misfit,
-    read_payloads,
     replaced_payloads,
 )
 from mbplugin.model.spatial import Array, shift_rows
@@ -104,8 +92,6 @@ from mbplugin.readers.standing import standing, stands
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.many_poses import PoseReactions
 
-#: Multipliers below this fraction of the largest are 0; 1.570796327 rad in a file leaves up to 1e-11.
-_ROUNDING = 1e-11
 #: Smallest unbalanced share of the load that is noted.
 _NOTED = 1e-9
 #: Factor on the zero threshold of one self-stress, for sums of several.
@@ -255,7 +241,7 @@ def reactions(
         options |= {"misfit": misfit, "misfit_sigma": misfit_sigma, "limits": limits, "estimate": estimate}
         require_rigid(source, {**options, "planar": planar or option_of(source, "planar", None)})
         return reactions_at_poses(
-            source, q, qd, qdd, loads=loads, payload=payload, hold=hold, tolerance=tolerance
+            source, q, qd, qdd, loads=loads, payload=payload, hold=hold, tolerance=tolerance, alone=reactions
         )
     touched = contacts_in(model) if contacts is True else contacts or ()
     model = model_of(model) if stance else standing(model, q, qd, qdd)
@@ -287,7 +273,9 @@ def reactions(
     limited = bounded(system, found.multipliers, applied, (*held, *assumed), applied.stated, state.tolerance)
     made = collect(state, system, (*held, *assumed), found, flexible, limited)
     notes = (*made.notes, *(ground.notes if ground else ()))
-    made = replace(made, assumed_held=tuple(map(_label, assumed)), contacts=seen, stance=ground, notes=notes)
+    made = replace(
+        made, assumed_held=tuple(map(lock_label, assumed)), contacts=seen, stance=ground, notes=notes
+    )
     return with_tolerances(made, response_of(state, system, flexible), tolerances, sigma)
 
 
@@ -310,58 +298,10 @@ def require_rigid(model: Model, options: Mapping[str, object]) -> None:
         )
 
 
-def held_under(
-    state: ClosedState, model: Model, applied: Applied, hold: Iterable[str] | None
-) -> tuple[tuple[Lock, ...], tuple[Lock, ...], System, Balance]:
-    """Return the held joints, those assumed to be held, the system with both, and the balance of the loads.
-
-    If the caller does not specify held joints, joints without a drive that the loads move are assumed to be held,
-    since files omit the effort of wheels and fingers. Nothing is assumed if that does not balance the loads.
-    """
-    missing = applied.equations.missing(applied.accelerations)
-
-    def with_locks(locks: Sequence[Lock]) -> tuple[System, Balance]:
-        mech = with_held(state.mech, locks)
-        system = build_system(mech, state.q, state.motion.poses, state.motion.columns, state.tolerance)
-        return system, balance(system, missing)
-
-    held = held_joints(state.motion, hold, _actuated(model), state.tolerance)
-    system, found = with_locks(held)
-    assumed: tuple[Lock, ...] = ()
-    trial = system, found
-    while hold is None and trial[1].share > state.tolerance:
-        moving = {name for name, _, _ in joint_motion(trial[0].mech, trial[0], trial[1].rest)}
-        yielding = yielding_rates(trial[0])
-        # a loop that is free to first order only has no finite reactions, even if further joints are held
-        moved = set() if yielding and yielding >= moving & {*state.mech.qd_names} else moving - yielding
-        more = held_besides(state.motion, (*held, *assumed), moved, state.tolerance)
-        if not more:
-            return held, (), system, found
-        assumed = (*assumed, *more)
-        trial = with_locks((*held, *assumed))
-    return held, assumed, *trial
-
-
 def noting_payloads(state: ClosedState, model: Model, payloads: Iterable[PayloadLike] | None) -> ClosedState:
     """Return the state with a note on payloads of a scene that the call replaces."""
     own = model.payloads if isinstance(model, Scene) and payloads is not None else ()
     return replace(state, notes=(*state.notes, *replaced_payloads(own)))
-
-
-def applied_to(
-    state: ClosedState, model: Model, loads: Iterable[LoadLike], payloads: Iterable[PayloadLike] | None
-) -> Applied:
-    """Return loads, springs and payloads of the scene and the call, with the equations they enter."""
-    own: tuple[Sequence[Load], Sequence[Payload]] = ((), ())
-    if isinstance(model, Scene):
-        own = model.loads, model.payloads
-    springs = spring_loads(state.mech, model.springs if isinstance(model, Scene) else (), state.q, state.qd)
-    all_loads = (*own[0], *springs, *read_loads(state.mech, loads))
-    all_payloads = tuple(own[1]) if payloads is None else read_payloads(state.mech, payloads)
-    made = newton_euler(state.mech, state.q, state.qd, loads=all_loads, payloads=all_payloads)
-    return Applied(
-        made, state.accelerations, all_loads, all_payloads, (*own[0], *read_loads(state.mech, loads))
-    )
 
 
 def contacts_of(
@@ -411,15 +351,6 @@ def touching(
     return replace(state, mech=replace(state.mech, contacts=carrying)), seen
 
 
-def _actuated(model: Model) -> tuple[str, ...]:
-    return tuple(a.joint for a in model.actuators) if isinstance(model, Scene) else ()
-
-
-def without_rounding(values: Array) -> Array:
-    """Return values (n,) with those of rounding size set to zero, including the rounding of ten-digit angles."""
-    return np.where(np.abs(values) < _ROUNDING * np.abs(values).max(initial=0.0), 0.0, values)
-
-
 # Assembly of the result.
 
 
@@ -434,7 +365,7 @@ def collect(
     """Return the reactions of all constraints, with the source of each value."""
     bounds = limited.bounds
     resolution, source = _decided(system, flexible.resolution, row_sources(system, flexible), bounds)
-    labels = {lock.name: _label(lock) for lock in held}
+    labels = {lock.name: lock_label(lock) for lock in held}
     made = tuple(
         _constraint(system, verdict, rows, resolution, source, bounds, verdict.name in labels)
         for verdict, rows in zip(system.verdicts, system.rows, strict=True)
@@ -477,10 +408,6 @@ def _decided(
     still_open = diags_array(np.where(decided, 0.0, 1.0)) @ resolution.open
     resolution = replace(resolution, multipliers=values, open=still_open.tocsr())
     return resolution, tuple("inequalities" if d else s for d, s in zip(decided, source, strict=True))
-
-
-def _label(lock: Lock) -> str:
-    return lock.joint if not lock.freedoms else f"{lock.joint}.{'.'.join(lock.freedoms)}"
 
 
 def _constraint(

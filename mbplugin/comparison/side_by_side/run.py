@@ -17,7 +17,8 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.joint_reactions.run import applied_to, held_under, noting_payloads, reactions
+from mbplugin.joint_reactions.loaded import applied_to, held_under
+from mbplugin.joint_reactions.run import noting_payloads, reactions
 from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
