@@ -1,46 +1,42 @@
 """Bounds of reactions: contacts only push, friction is limited, and held joints have a largest force.
 
 A reaction that the rigid model does not determine is λ = λ₀ + Z y, and every y that satisfies the inequalities is
-possible. The smallest and the largest value of each component are linear programs in y, solved block by block. The
-circle of friction is replaced by the regular polygon around it, so that the true values lie within the bounds.
+possible. The smallest and the largest value of each component are linear programs, solved block by block on the rays of
+the contacts. The circle of friction is replaced by the regular polygon around it, so that the true values lie within
+the bounds.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import block_diag, csr_array, diags_array, vstack
+from scipy.sparse import block_diag, csc_array, csr_array, diags_array, vstack
 from scipy.sparse.csgraph import connected_components
 
 from mbplugin.errors import BadUsage
+from mbplugin.joint_reactions.cones import FEASIBLE, OPTIONS, SOLVED, Cone, Part, Stack, is_large, stacks
 from mbplugin.joint_reactions.statics import System
 from mbplugin.model.mechanism.contact import NORMAL, SIDES, TANGENTS
 from mbplugin.model.mechanism.mechanism import Driver, Lock
 from mbplugin.model.spatial import AnyArray, Array
 
-#: Violation of an inequality below this fraction of the largest reaction is rounding.
-FEASIBLE = 1e-9
-#: Feasibility tolerance of the linear programs; with smaller ones HiGHS fails now and then.
-_TOLERANCE = 1e-9
-_OPTIONS = {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
-#: Status of a linear program that is solved.
-_SOLVED = 0
-#: A value that stands for infinity, relative to the largest reaction.
-_HUGE = 1e6
 #: Digits in which two directions are the same.
 _DIGITS = 12
 #: Largest number of inequalities in programs that are solved together.
 _MOST_LIMITS = 4000
 #: Bounds closer than this fraction of the largest reaction are equal.
 _EQUAL = 1e-8
-#: Shadow prices below this fraction of the largest are zero.
-PRICED = 1e-7
-#: Components of a direction below this are zero.
-_NOTHING = 1e-15
+#: Products of equilibrium and self-stresses below this are rounding.
+_EXACT = 1e-10
+#: Directions of the sides of the polygon of friction.
+_SIDES = np.round([(np.cos(a), np.sin(a)) for a in 2 * np.pi * np.arange(SIDES) / SIDES], 15)
 Kind = Literal["normal", "friction", "limit"]
 
 
@@ -59,6 +55,10 @@ class Inequalities:
         Label of each: ``contact.cn``, ``contact.friction`` or ``joint.effort``.
     kinds : (k,) array of str
         ``normal``, ``friction`` or ``limit``.
+    cones : tuple of Cone
+        The same as rays, by contact and drive.
+    cone_of : (k,) array of int
+        The cone of each.
     """
 
     A: csr_array
@@ -66,6 +66,8 @@ class Inequalities:
     h: Array
     owners: tuple[str, ...]
     kinds: AnyArray
+    cones: tuple[Cone, ...]
+    cone_of: AnyArray
 
     def __len__(self) -> int:
         return len(self.owners)
@@ -78,18 +80,16 @@ class Inequalities:
     def of(self, *kinds: Kind) -> Inequalities:
         """Return those of some kinds."""
         kept = np.flatnonzero(np.isin(self.kinds, kinds))
+        if len(kept) == len(self):
+            return self
         owners = tuple(self.owners[k] for k in kept.tolist())
-        return Inequalities(self.A[kept], self.B[kept], self.h[kept], owners, self.kinds[kept])
-
-
-class _Inequality(NamedTuple):
-    """Σ own · λ + s Σ friction · λ ≤ largest, entries by row."""
-
-    own: Mapping[int, float]
-    friction: Mapping[int, float]
-    largest: float
-    owner: str
-    kind: Kind
+        used, cone_of = np.unique(self.cone_of[kept], return_inverse=True)
+        cones = [self.cones[k] for k in used.tolist()]
+        if "friction" not in kinds:
+            cones = [cone.frictionless() for cone in cones]
+        return Inequalities(
+            self.A[kept], self.B[kept], self.h[kept], owners, self.kinds[kept], tuple(cones), cone_of
+        )
 
 
 def inequalities(system: System, limits: Mapping[str, float]) -> Inequalities:
@@ -100,7 +100,7 @@ def inequalities(system: System, limits: Mapping[str, float]) -> Inequalities:
     limits : mapping
         Largest force (N, N·m) of a multiplier by its label ``CONSTRAINT.COMPONENT``.
     """
-    found: list[_Inequality] = []
+    made = _Made([], [], [], [], [], [])
     for contact in system.mech.contacts:
         start = system.slices[contact.name].start
         components = system.rows_by_name[contact.name].components
@@ -108,39 +108,90 @@ def inequalities(system: System, limits: Mapping[str, float]) -> Inequalities:
         if NORMAL not in at:
             continue
         n = at[NORMAL]
-        found.append(_Inequality({n: -1.0}, {}, 0.0, f"{contact.name}.{NORMAL}", "normal"))
         tangents = [(at[name], k) for k, name in enumerate(TANGENTS) if name in at]
-        for angle in 2 * np.pi * np.arange(SIDES if tangents else 0) / SIDES:
-            direction = (float(np.cos(angle)), float(np.sin(angle)))
-            side = {row: direction[k] for row, k in tangents if abs(direction[k]) > _NOTHING}
-            if side:
-                owner = f"{contact.name}.friction"
-                found.append(_Inequality(side, {n: -contact.mu}, 0.0, owner, "friction"))
+        sides = _SIDES[:, [k for _, k in tangents]]
+        sides = sides[sides.any(axis=1)]
+        rows = np.array([n, *(row for row, _ in tangents)])
+        cone = _contact_cone(contact.name, rows, contact.mu, system.scale[rows])
+        own, friction = np.zeros((2, len(sides) + 1, len(rows)))
+        own[0, 0], own[1:, 1:], friction[1:, 0] = -1.0, sides, -contact.mu
+        made.add(
+            cone, own, friction, 0.0, [f"{contact.name}.{NORMAL}", *[f"{contact.name}.friction"] * len(sides)]
+        )
     joints = {c.name: c.joint for c in system.mech.constraints() if isinstance(c, Driver | Lock)}
     for row, label in enumerate(system.labels):
         if (largest := limits.get(label.dotted)) is not None:
-            owner = f"{joints[label.constraint]}.effort"
-            found += [_Inequality({row: sign}, {}, largest, owner, "limit") for sign in (1.0, -1.0)]
-    return _scaled(system, found)
+            joint = joints[label.constraint]
+            cone = _drive_cone(joint, row, largest / system.scale[row])
+            made.add(cone, np.array([[1.0], [-1.0]]), np.zeros((2, 1)), largest, [f"{joint}.effort"] * 2)
+    return made.scaled(system)
 
 
-def _scaled(system: System, found: Sequence[_Inequality]) -> Inequalities:
-    """Return the inequalities on scaled multipliers, each divided by its largest scale."""
-    size = np.array([max(system.scale[row] for row in one.own) for one in found])
+class _Made(NamedTuple):
+    """Inequalities Σ own · λ + s Σ friction · λ ≤ largest so far, contact by contact and drive by drive."""
 
-    def matrix(parts: Sequence[Mapping[int, float]]) -> csr_array:
-        entries = [(k, row, value) for k, part in enumerate(parts) for row, value in part.items()]
-        i, j = (np.array([entry[c] for entry in entries], dtype=int) for c in (0, 1))
-        data = np.array([entry[2] for entry in entries], dtype=float) * system.scale[j] / size[i]
-        return csr_array((data, (i, j)), shape=(len(found), len(system.scale)))
+    cones: list[Cone]
+    own: list[Array]
+    friction: list[Array]
+    largest: list[float]
+    owners: list[str]
+    kinds: list[Kind]
 
-    h = np.array([one.largest for one in found]) / size if found else np.zeros(0)
-    return Inequalities(
-        matrix([one.own for one in found]),
-        matrix([one.friction for one in found]),
-        h,
-        tuple(one.owner for one in found),
-        np.array([one.kind for one in found], dtype=object),
+    def add(self, cone: Cone, own: Array, friction: Array, largest: float, owners: Sequence[str]) -> None:
+        """Add the inequalities of a cone, ``own`` and ``friction`` (n, k) in its rows."""
+        self.cones.append(cone)
+        self.own.append(own)
+        self.friction.append(friction)
+        self.largest.append(largest)
+        self.owners.extend(owners)
+        if cone.total is not None:
+            self.kinds.extend(["limit"] * len(owners))
+        else:
+            self.kinds.append("normal")
+            self.kinds.extend(["friction"] * (len(owners) - 1))
+
+    def scaled(self, system: System) -> Inequalities:
+        """Return the inequalities on scaled multipliers, each divided by its largest scale."""
+        counts = [len(own) for own in self.own]
+        shape = sum(counts), len(system.scale)
+        i, j, values, sides = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)], [np.zeros(0)]
+        size = [np.zeros(0)]
+        start = 0
+        for cone, own, friction in zip(self.cones, self.own, self.friction, strict=True):
+            scale = system.scale[cone.rows]
+            largest = np.where(own != 0, scale, 0.0).max(axis=1)
+            size.append(largest)
+            i.append(np.repeat(np.arange(start, start + len(own)), len(cone.rows)))
+            j.append(np.tile(cone.rows, len(own)))
+            values.append((own * scale / largest[:, None]).ravel())
+            sides.append((friction * scale / largest[:, None]).ravel())
+            start += len(own)
+        places = np.concatenate(i), np.concatenate(j)
+        A, B = (csr_array((np.concatenate(v), places), shape=shape) for v in (values, sides))
+        for matrix in (A, B):
+            matrix.eliminate_zeros()
+        cone_of = np.repeat(np.arange(len(counts)), counts)
+        h = np.repeat(np.array(self.largest), counts) / np.concatenate(size)
+        kinds = np.array(self.kinds, dtype=object)
+        return Inequalities(A, B, h, tuple(self.owners), kinds, tuple(self.cones), cone_of)
+
+
+def _contact_cone(name: str, rows: AnyArray, mu: float, scale: Array) -> Cone:
+    """Return the pyramid around the cone of friction of a contact, in scaled rows (k,) with ``scale`` (k,)."""
+    tangents = len(rows) - 1
+    if tangents == 2:
+        angles = (2 * np.arange(SIDES) + 1) * np.pi / SIDES
+        edges = np.array([np.cos(angles), np.sin(angles)]) / np.cos(np.pi / SIDES)
+    else:
+        edges = np.array([[1.0, -1.0]] if tangents else np.zeros((0, 1)))
+    normal, sideways = np.zeros((2, tangents + 1, edges.shape[1]))
+    normal[0], sideways[1:] = 1.0, mu * edges
+    return Cone(name, rows, normal / scale[:, None], sideways / scale[:, None], np.zeros(len(rows)))
+
+
+def _drive_cone(joint: str, row: int, largest: float) -> Cone:
+    return Cone(
+        joint, np.array([row]), np.array([[1.0, 0.0]]), np.zeros((1, 2)), np.array([-largest]), 2 * largest
     )
 
 
@@ -178,17 +229,23 @@ class Possible:
     basis : (m, p) sparse array
     size : float
         The largest scaled reaction; inequalities are relative to it.
+    C : (m, c) sparse array
+        Scaled constraint matrix.
+    made : dict
+        Independent parts by inequalities, and admissible forces by inequalities and factor on friction.
     """
 
     origin: Array
     basis: csr_array
     size: float
+    C: csr_array
+    made: dict[object, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, system: System, multipliers: Array) -> Possible:
         """Return the reactions through one of them, ``multipliers`` (m,), scaled."""
         largest = float(np.abs(multipliers).max(initial=0.0))
-        return cls(multipliers, system.local, largest or 1.0)
+        return cls(multipliers, system.local, largest or 1.0, system.C)
 
     def inside(self, wanted: Inequalities, factor: float = 1.0) -> tuple[csr_array, Array]:
         """Return G (k, p) and b (k,) with G y ≤ b for the inequalities, y relative to ``size``."""
@@ -196,41 +253,95 @@ class Possible:
         return (A @ self.basis).tocsr(), (wanted.h - A @ self.origin) / self.size
 
     def parts(self, wanted: Inequalities) -> list[Part]:
-        """Return the independent parts of the self-stresses and inequalities, those without self-stresses alone."""
-        A = abs(wanted.A) + abs(wanted.B)
-        G = (A @ abs(self.basis)).tocsr()
-        alone = np.flatnonzero(np.diff(G.indptr) == 0)
-        found = [Part(np.zeros(0, dtype=int), alone)] if alone.size else []
-        touched = vstack([abs(self.basis), G]).tocsr()
+        """Return the independent parts of the contacts and drives, those without self-stresses each alone."""
+        if wanted not in self.made:
+            self.made[wanted] = list(self._parts(wanted))
+        found: list[Part] = self.made[wanted]
+        return found
+
+    def _parts(self, wanted: Inequalities) -> Iterator[Part]:
+        count = len(wanted.cones)
+        rows = np.concatenate([np.zeros(0, int), *(cone.rows for cone in wanted.cones)])
+        of = np.repeat(np.arange(count), [len(cone.rows) for cone in wanted.cones])
+        ones = csr_array((np.ones(len(rows)), (of, rows)), shape=(count, self.basis.shape[0]))
+        linked = (ones @ abs(self.basis)).tocsr()
+        touched = vstack([abs(self.basis), linked]).tocsr()
         part = connected_components(touched.T @ touched, directed=False)[1]
-        limited = np.flatnonzero(np.diff(G.indptr))
-        part_of_limit = part[G.indices[G.indptr[limited]]]
+        members: dict[int, list[int]] = defaultdict(list)
+        for k, (start, stop) in enumerate(itertools.pairwise(linked.indptr.tolist())):
+            if start == stop:
+                cone = wanted.cones[k]
+                yield Part(
+                    (cone,),
+                    cone.rows,
+                    np.zeros(0, dtype=int),
+                    np.zeros((len(cone.rows), 0)),
+                    self.origin[cone.rows] / self.size,
+                )
+            else:
+                members[int(part[linked.indices[start]])].append(k)
         order = np.argsort(part, kind="stable")
         starts = np.searchsorted(part[order], np.arange(part.max(initial=-1) + 2))
-        by_part = np.argsort(part_of_limit, kind="stable")
-        limits = np.searchsorted(part_of_limit[by_part], np.arange(len(starts)))
-        for k in range(len(starts) - 1):
-            own = limited[by_part[limits[k] : limits[k + 1]]]
-            if own.size:
-                found.append(Part(order[starts[k] : starts[k + 1]], own))
+        for k, own in members.items():
+            columns = order[starts[k] : starts[k + 1]]
+            cones = tuple(wanted.cones[j] for j in own)
+            rows = np.concatenate([cone.rows for cone in cones])
+            Z = _block(self.basis, rows, columns)
+            equations = (
+                self._equations(rows, columns, Z) if is_large(len(rows), len(columns), cones) else None
+            )
+            yield Part(cones, rows, columns, Z, self.origin[rows] / self.size, equations)
+
+    def _equations(self, rows: AnyArray, columns: AnyArray, Z: Array) -> csr_array | None:
+        """Return the equilibrium (c, k) of rows (k,).
+
+        None if other rows carry the self-stresses in ``columns`` (p,), Z (k, p) in these rows, or if Z is not exact.
+        """
+        if not np.isin(self.by_column[:, columns].indices, rows).all():
+            return None
+        equations = self.C[rows].T.tocsr()
+        equations = equations[np.flatnonzero(np.diff(equations.indptr))]
+        return equations if np.abs(equations @ Z).max(initial=0.0) <= _EXACT else None
+
+    @cached_property
+    def by_column(self) -> csc_array:
+        """The basis by column."""
+        return self.basis.tocsc()
+
+    def forces(self, wanted: Inequalities, factor: float = 1.0) -> list[Stack]:
+        """Return the admissible forces of all parts, those of one shape together."""
+        if (wanted, factor) not in self.made:
+            self.made[wanted, factor] = stacks(self.parts(wanted), self.size, factor)
+        found: list[Stack] = self.made[wanted, factor]
         return found
+
+    def holds(self, wanted: Inequalities, factor: float = 1.0) -> bool:
+        """Return True if some reactions satisfy all inequalities."""
+        if all(stack.feasible for stack in self.forces(wanted, factor)):
+            return True
+        return self.phase(wanted, factor).feasible
 
     def phase(self, wanted: Inequalities, factor: float = 1.0) -> Phase:
         """Return the smallest violation of the inequalities, friction coefficients multiplied by ``factor``."""
         G, b = self.inside(wanted, factor)
         parts = self.parts(wanted)
-        programs = []
+        programs, limits = [], []
+        own_limits: dict[str, list[int]] = defaultdict(list)
+        for k, cone in enumerate(wanted.cone_of.tolist()):
+            own_limits[wanted.cones[cone].name].append(k)
         for part in parts:
-            p, k = len(part.columns), len(part.limits)
-            own = np.zeros((k + 1, p + 1))
-            own[:k, :p] = _block(G, part.limits, part.columns)
-            own[:, p] = -1.0
-            programs.append(_Program(np.eye(1, p + 1, p)[0], own, np.append(b[part.limits], 1.0)))
+            own = np.array([k for cone in part.cones for k in own_limits[cone.name]])
+            p, k = len(part.columns), len(own)
+            inside = np.zeros((k + 1, p + 1))
+            inside[:k, :p] = _block(G, own, part.columns)
+            inside[:, p] = -1.0
+            programs.append(_Program(np.eye(1, p + 1, p)[0], inside, np.append(b[own], 1.0)))
+            limits.append(own)
         worst, prices = -1.0, np.zeros(len(b))
-        for part, (x, found) in zip(parts, _solved(programs), strict=True):
+        for own, (x, found) in zip(limits, _solved(programs), strict=True):
             if x[-1] > worst:
                 worst, prices = float(x[-1]), np.zeros(len(b))
-                prices[part.limits] = found[:-1]
+                prices[own] = found[:-1]
         return Phase(worst, prices)
 
     def furthest(self, wanted: Inequalities, loads: Array) -> list[tuple[float, tuple[str, ...]]]:
@@ -238,40 +349,11 @@ class Possible:
 
         Infinite for a load that can grow without limit. A contact without normal force is named by ``cn``.
         """
-        G, b = self.inside(wanted)
-        along = wanted.with_friction(1.0) @ loads.T / self.size
-        parts, normal_of = self.parts(wanted), _normals(wanted)
-        programs = []
-        for part in parts:
-            p, k = len(part.columns), len(part.limits)
-            for load in along[part.limits].T:
-                own = np.zeros((k + 1, p + 1))
-                own[:k, :p], own[:k, p], own[k, p] = _block(G, part.limits, part.columns), load, 1.0
-                programs.append(_Program(-np.eye(1, p + 1, p)[0], own, np.append(b[part.limits], _HUGE)))
         found: list[tuple[float, tuple[str, ...]]] = [(np.inf, ())] * len(loads)
-        for n, (x, prices) in enumerate(_solved(programs)):
-            part, load = parts[n // len(loads)], n % len(loads)
-            if x[-1] < min(found[load][0], 0.5 * _HUGE):
-                slack = programs[n].b - programs[n].G @ x
-                own_normals = np.searchsorted(part.limits, normal_of[part.limits])
-                limiting = part.limits[_decisive(prices[:-1], slack[:-1], own_normals)]
-                found[load] = float(x[-1]), tuple(dict.fromkeys(wanted.owners[k] for k in limiting.tolist()))
+        for stack in self.forces(wanted):
+            for factors in stack.furthest(loads / self.size):
+                found = [new if new[0] < old[0] else old for new, old in zip(factors, found, strict=True)]
         return found
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Self-stresses and inequalities that are independent of all others.
-
-    Parameters
-    ----------
-    columns : (p,) array of int
-        Columns of the basis.
-    limits : (k,) array of int
-    """
-
-    columns: AnyArray
-    limits: AnyArray
 
 
 class _Program(NamedTuple):
@@ -299,9 +381,9 @@ def _solved_together(programs: Sequence[_Program]) -> Iterator[tuple[Array, Arra
     G = block_diag([program.G.T for program in programs], format="csr")
     c, b = (np.concatenate([program[k] for program in programs]) for k in (0, 2))
     found = linprog(
-        b, A_eq=G, b_eq=-c, bounds=(0, None), method="highs-ds", options={**_OPTIONS, "presolve": False}
+        b, A_eq=G, b_eq=-c, bounds=(0, None), method="highs-ds", options={**OPTIONS, "presolve": False}
     )
-    if found.status != _SOLVED:
+    if found.status != SOLVED:
         # one of them is badly conditioned
         yield from map(_solved_alone, programs)
         return
@@ -321,11 +403,11 @@ def _solved_alone(program: _Program) -> tuple[Array, Array]:
         HiGHS finds no solution.
     """
     for method in ("highs-ds", "highs-ipm"):
-        for options in (_OPTIONS, {**_OPTIONS, "presolve": False}, {}):
+        for options in (OPTIONS, {**OPTIONS, "presolve": False}, {}):
             found = linprog(
                 program.c, A_ub=program.G, b_ub=program.b, bounds=(None, None), method=method, options=options
             )
-            if found.status == _SOLVED:
+            if found.status == SOLVED:
                 return np.asarray(found.x), -np.asarray(found.ineqlin.marginals)
     raise BadUsage(
         f"the bounds of the reactions cannot be computed: {found.message.splitlines()[0]}",
@@ -367,35 +449,19 @@ class Bounds:
     determined: AnyArray
 
 
-class _Extreme(NamedTuple):
-    """The least and the greatest value of a combination of y, and the inequalities that decide them."""
-
-    low: float
-    high: float
-    active: tuple[int, ...]
-
-
 def bounds_of(system: System, possible: Possible, wanted: Inequalities) -> Bounds:
     """Return the bounds of all multipliers under inequalities that some reactions satisfy."""
     m = len(system.scale)
     lower, upper = np.full(m, -np.inf), np.full(m, np.inf)
     bounded_by: dict[int, tuple[str, ...]] = {}
-    G, b = possible.inside(wanted)
-    # rounding must not make a single possible value impossible
-    b = b + max(possible.phase(wanted).violation, 0.0)
-    normal_of = _normals(wanted)
-    chosen = list(_with_rows(system, possible, wanted))
-    blocks = []
-    for part, rows in chosen:
-        C = _block(possible.basis, rows, part.columns)
-        inside = _block(G, part.limits, part.columns)
-        own_normals = np.searchsorted(part.limits, normal_of[part.limits])
-        blocks.append(_Block(C, inside, b[part.limits], own_normals))
-    for (part, rows), found in zip(chosen, _extremes(blocks), strict=True):
-        for row, extreme in zip(rows.tolist(), found, strict=True):
-            ends = (possible.origin[row] + possible.size * end for end in extreme[:2])
-            lower[row], upper[row] = ends
-            bounded_by[row] = tuple(dict.fromkeys(wanted.owners[part.limits[k]] for k in extreme.active))
+    for stack in possible.forces(wanted):
+        asked = [_asked(system, possible, part, stack.directions is None) for part in stack.parts]
+        for one, found in zip(asked, stack.extremes([one.units for one in asked]), strict=True):
+            for row, kind, size in zip(one.rows.tolist(), one.kind.tolist(), one.size.tolist(), strict=True):
+                extreme = found[kind]
+                ends = sorted((size * extreme.low, size * extreme.high))
+                lower[row], upper[row] = (possible.origin[row] + possible.size * end for end in ends)
+                bounded_by[row] = extreme.active
     determined = ~system.unique & (upper - lower <= _EQUAL * possible.size)
     for ends_of_all in (lower, upper):
         ends_of_all[np.abs(ends_of_all) <= FEASIBLE * possible.size] = 0.0
@@ -403,111 +469,28 @@ def bounds_of(system: System, possible: Possible, wanted: Inequalities) -> Bound
     return Bounds(lower, upper, bounded_by, determined)
 
 
-def _with_rows(system: System, possible: Possible, wanted: Inequalities) -> Iterator[tuple[Part, AnyArray]]:
-    """Yield the parts with self-stresses, each with the rows (n,) that these load."""
-    by_column = possible.basis.tocsc()
-    for part in possible.parts(wanted):
-        rows = np.unique(by_column[:, part.columns].indices) if part.columns.size else np.zeros(0, dtype=int)
+class _Asked(NamedTuple):
+    """Rows (n,) of a part that are not unique: each is its size (n,) times the direction kind (n,) of units (d, p)."""
+
+    rows: AnyArray
+    units: Array
+    kind: AnyArray
+    size: Array
+
+
+def _asked(system: System, possible: Possible, part: Part, single: bool) -> _Asked:
+    """Return the rows of a part whose bounds are computed, by combinations of self-stresses or by ``single`` forces."""
+    rows = np.zeros(0, dtype=int)
+    if part.columns.size:
+        rows = np.unique(possible.by_column[:, part.columns].indices)
         rows = rows[~system.unique[rows]]
-        if rows.size:
-            yield part, rows
-
-
-def _normals(wanted: Inequalities) -> AnyArray:
-    """Return for each inequality the index (k,) of the normal force that it limits friction by, else its own."""
-    normals = {
-        name: k
-        for k, (name, kind) in enumerate(zip(wanted.owners, wanted.kinds, strict=True))
-        if kind == "normal"
-    }
-    return np.array(
-        [normals.get(f"{name.rpartition('.')[0]}.{NORMAL}", k) for k, name in enumerate(wanted.owners)],
-        dtype=int,
-    )
-
-
-def _decisive(prices: Array, slack: Array, normal_of: AnyArray) -> AnyArray:
-    """Return the indices (n,) of the inequalities with a shadow price, from prices (k,) and slack (k,).
-
-    An unloaded contact is named by its normal force, of index ``normal_of`` (k,), and not by its friction.
-    """
-    found = np.flatnonzero(prices > PRICED * prices.max(initial=0.0))
-    return np.where(slack[normal_of[found]] <= FEASIBLE, normal_of[found], found)
-
-
-class _Block(NamedTuple):
-    """Combinations C (n, p) of y with G y ≤ b, G (k, p) and b (k,); normal_of (k,) as for :func:`_decisive`."""
-
-    C: Array
-    G: Array
-    b: Array
-    normal_of: AnyArray
-
-
-def _extremes(blocks: Sequence[_Block]) -> Iterator[list[_Extreme]]:
-    """Yield the extremes of each combination of each block."""
-    together = [_directions(block.C) for block in blocks]
-    programs = [_programs(block, units) for block, (units, _, _) in zip(blocks, together, strict=True)]
-    solved = _solved([program for own in programs for program in own])
-    for block, (units, kind, size) in zip(blocks, together, strict=True):
-        if block.C.shape[1] == 1:
-            yield _on_a_line(block.C[:, 0], block.G[:, 0], block.b)
-            continue
-        found = [_between(block, unit, solved) for unit in units]
-        out = []
-        for k, sign in zip(kind.tolist(), size.tolist(), strict=True):
-            low, high, active = found[k]
-            ends = sorted((sign * low, sign * high))
-            out.append(_Extreme(ends[0], ends[1], active))
-        yield out
-
-
-def _directions(C: Array) -> tuple[Array, AnyArray, Array]:
-    """Return the directions (d, p) of C (n, p), the direction (n,) of each row and its signed length (n,)."""
-    if C.shape[1] == 1:
-        return np.zeros((0, 1)), np.zeros(0, dtype=int), np.zeros(0)
+    if single:
+        units = (rows[:, None] == part.rows).astype(float)
+        return _Asked(rows, units, np.arange(len(rows)), np.ones(len(rows)))
+    C = _block(possible.basis, rows, part.columns)
+    if not C.shape[1]:
+        return _Asked(rows, np.zeros((0, 0)), np.zeros(0, dtype=int), np.zeros(0))
     first = np.take_along_axis(C, np.argmax(np.abs(C), axis=1)[:, None], axis=1)[:, 0]
     size = np.linalg.norm(C, axis=1) * np.where(first < 0, -1.0, 1.0)
     units, kind = np.unique(np.round(C / size[:, None], _DIGITS), axis=0, return_inverse=True)
-    return units, kind.ravel(), size
-
-
-def _programs(block: _Block, units: Array) -> Iterator[_Program]:
-    """Yield the two programs of each direction, units (d, p)."""
-    # values below −_HUGE stand for −∞, so that every program has a solution
-    limits = np.append(block.b, _HUGE)
-    for unit in units:
-        for sign in (1.0, -1.0):
-            yield _Program(sign * unit, np.vstack((block.G, -sign * unit)), limits)
-
-
-def _between(block: _Block, unit: Array, solved: Iterator[tuple[Array, Array]]) -> _Extreme:
-    """Return the extremes of a direction, unit (p,), from the next two of the solutions solved, (p,) and (k,)."""
-    ends: list[float] = []
-    active: list[int] = []
-    for sign in (1.0, -1.0):
-        y, prices = next(solved)
-        value, prices = sign * float(unit @ y), prices[:-1]
-        if value < -0.5 * _HUGE:
-            ends.append(-sign * np.inf)
-            continue
-        ends.append(sign * value)
-        active += _decisive(prices, block.b - block.G @ y, block.normal_of).tolist()
-    return _Extreme(ends[0], ends[1], tuple(active))
-
-
-def _on_a_line(c: Array, g: Array, b: Array) -> list[_Extreme]:
-    """Return the extremes of c (n,) times one unknown y with g y ≤ b, with g (k,) and b (k,)."""
-    ends: list[tuple[float, tuple[int, ...]]] = []
-    for sign in (-1.0, 1.0):
-        limiting = np.flatnonzero(sign * g > _TOLERANCE)
-        ratios = b[limiting] / np.abs(g[limiting])
-        k = int(np.argmin(ratios)) if ratios.size else -1
-        ends.append((sign * ratios[k], (int(limiting[k]),)) if ratios.size else (sign * np.inf, ()))
-    (low, below), (high, above) = ends
-    out = []
-    for value in c.tolist():
-        # zero times an infinite end is no number
-        first, last = sorted((value * low, value * high)) if value else (0.0, 0.0)
-        out.append(_Extreme(float(first), float(last), below + above))
-    return out
+    return _Asked(rows, units, kind.ravel(), size)

@@ -74,7 +74,8 @@ def bounded(
     if len(contacts):
         require_standing(system, possible, wanted)
     notes: tuple[str, ...] = ()
-    if limits and not (phase := possible.phase(wanted)).feasible:
+    if limits and not possible.holds(wanted):
+        phase = possible.phase(wanted)
         over = [
             owner.rpartition(".")[0]
             for owner, price in zip(wanted.owners, phase.prices.tolist(), strict=True)

@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from mbplugin.errors import BadUsage
-from mbplugin.joint_reactions.bounds import FEASIBLE, PRICED, Inequalities, Possible
+from mbplugin.joint_reactions.bounds import Inequalities, Possible
+from mbplugin.joint_reactions.cones import FEASIBLE, PRICED
 from mbplugin.joint_reactions.statics import System
 from mbplugin.model.mechanism.contact import LARGEST_FRICTION, NORMAL, SIDES
 from mbplugin.model.spatial import Array
@@ -76,7 +77,7 @@ def require_standing(system: System, possible: Possible, wanted: Inequalities) -
         A contact must open or slip; the message names the line about which the bodies tip, or the friction needed.
     """
     ours = wanted.of("normal", "friction")
-    if possible.phase(ours).feasible:
+    if possible.holds(ours):
         return
     normals = ours.of("normal")
     tipping = possible.phase(normals)
@@ -146,12 +147,12 @@ def _smallest_factor(possible: Possible, wanted: Inequalities, largest: float) -
     if not (wanted.kinds == "friction").any():
         return None
     high = 1.0
-    while not possible.phase(wanted, high).feasible:
+    while not possible.holds(wanted, high):
         if high >= largest:
             return None
         high = min(2.0 * high, largest)
     low = 0.0
-    if possible.phase(wanted, low).feasible:
+    if possible.holds(wanted, low):
         return 0.0
     # the violation falls to zero at the smallest factor, and may stay there
     return float(

@@ -95,9 +95,8 @@ def _missing(system: System, flexible: Flexible, inside: AnyArray) -> MissingSti
         return found
     carrying = {
         body
-        for verdict in system.verdicts
-        if inside[system.slices[verdict.name]].any()
-        for body in (verdict.body_a, verdict.body_b)
+        for k in np.unique(system.constraint_of_row[inside]).tolist()
+        for body in (system.verdicts[k].body_a, system.verdicts[k].body_b)
     }
     return MissingStiffness(tuple(b.name for b in system.mech.bodies if b.name in carrying))
 

@@ -500,6 +500,11 @@ class System:
         return found
 
     @cached_property
+    def constraint_of_row(self) -> AnyArray:
+        """Index into ``rows`` of the constraint of each row, (m,)."""
+        return np.repeat(np.arange(len(self.rows)), [len(r.components) for r in self.rows])
+
+    @cached_property
     def units(self) -> tuple[ReactionUnit, ...]:
         """The unit of each multiplier."""
         return tuple("N" if t else "N·m" for r in self.rows for t in r.translation)

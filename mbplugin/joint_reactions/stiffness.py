@@ -71,6 +71,10 @@ class Coverage:
     uncovered: AnyArray
     lacking: dict[str, tuple[str, ...]]
 
+    def groups(self, system: System) -> set[int]:
+        """Return the groups of rows that share self-stresses, of which some act on parts without stiffness."""
+        return {*system.stress_groups[self.uncovered].tolist()}
+
 
 def coverage(system: System, elements: Sequence[Element]) -> Coverage:
     """Return the non-unique reactions that do not act on flexible bodies or in flexible joints only.
@@ -104,14 +108,15 @@ def missing_stiffness(system: System, covered: Coverage, determined: AnyArray) -
 
     If all reactions of a self-stress are covered but it still deforms no element, all parts that it loads are named.
     """
-    group = system.stress_groups
-    partly = set(group[covered.uncovered].tolist())
     bodies: set[str] = set()
     pairs: list[str] = []
-    for name, lacking in covered.lacking.items():
+    for constraint in np.unique(system.constraint_of_row[~determined]).tolist():
+        name = system.rows[constraint].constraint
+        if (lacking := covered.lacking.get(name)) is None:
+            continue
         rows = system.slices[name]
-        waits = covered.uncovered[rows].any() or not partly & set(group[rows].tolist())
-        if determined[rows].all() or not waits:
+        groups = {*system.stress_groups[rows].tolist()}
+        if not covered.uncovered[rows].any() and groups & covered.groups(system):
             continue
         bodies.update(lacking)
         if not lacking and name in system.mech.pair_by_name:
