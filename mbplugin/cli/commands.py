@@ -136,6 +136,12 @@ COMMANDS = {
         "Print the JSON schema of a command's output, or of scene files.",
         "mbplugin schema lint",
     ),
+    "server": Entry(
+        "Set up",
+        "server",
+        "Serve an editor: findings while a model is written, and fixes.",
+        "mbplugin server",
+    ),
     "warmup": Entry(
         "Set up",
         "lookup",

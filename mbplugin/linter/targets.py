@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadUsage, UnreadableFile
-from mbplugin.files import parse_json, read_bounded, seen_from
+from mbplugin.files import parse_json, read_bounded, read_instead, seen_from
 from mbplugin.linter.config import Settings
 from mbplugin.linter.finding import ELEMENTS, Finding
 from mbplugin.linter.run import Report
@@ -241,6 +241,8 @@ def _only_includes(text: str) -> bool:
 
 
 def _head(path: str) -> str:
+    if (data := read_instead(path)) is not None:
+        return data[:_HEAD].decode("utf-8", errors="replace")
     try:
         # reading a pipe would block
         if not os.path.isfile(path):  # noqa: PTH113

@@ -51,6 +51,7 @@ WITHOUT = [
         ("simulate", BAR, "--duration", "1", "--plot", "{}/a.png"),
         "a plot needs matplotlib",
     ),
+    ("server", "pygls", ("server",), "a language server needs pygls"),
     ("browser", "playwright", ("reactions", NO, "--output", "{}/a.pdf"), "a .pdf needs playwright"),
 ]
 #: What files are read with, in a process of its own; there it cannot be hidden from here.

@@ -28,6 +28,7 @@ ORDER = (
     ("comparison",),
     ("closing",),
     ("linter",),
+    ("editor",),
     ("report",),
     ("visualization",),
     ("api", ""),

@@ -52,7 +52,7 @@ _OPTIONS = {
     ),
     "Rules": (
         *("--select", "--ignore", "--extend-select", "--target", "--collisions", "--fail-on", "--baseline"),
-        *("--misfit-limit", "--rule-seconds"),
+        *("--misfit-limit", "--rule-seconds", "--lint-seconds"),
     ),
     "Fixes": ("--fix", "--diff", "--unsafe-fixes"),
     "Computation": (

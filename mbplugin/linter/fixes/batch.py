@@ -17,7 +17,7 @@ from mbplugin.linter.finding import Finding, FindingFix
 from mbplugin.linter.fixes import edits as text_edits
 from mbplugin.linter.fixes.edits import Fix, SourceText, applied, text_range
 from mbplugin.linter.fixes.proposals import proposed
-from mbplugin.linter.fixes.run import is_mendable, mended, patch_of, write
+from mbplugin.linter.fixes.run import Mending, Proposals, is_mendable, mended, patch_of, write
 from mbplugin.linter.fixes.sources import Sources
 from mbplugin.linter.run import Report, Unmended
 from mbplugin.linter.targets import Target, read_config, targets
@@ -78,11 +78,8 @@ class Fixing:
             if not is_mendable(known(report), unsafe=self.unsafe) or target.settings.xacro_unsafe:
                 found.append(report)
                 continue
-            every = replace(target.settings, select=(), ignore=(), extend_select=())
-            lint = partial(lint_one_of_many, target, options)
-            lint_all = partial(lint_one_of_many, replace(target, settings=every), options)
             with reading_instead({str(real_path(file)): data for file, data in self.contents.items()}):
-                mending = mended(lambda lint=lint: known(lint()), lint_all, unsafe=self.unsafe)  # type: ignore[misc]
+                mending = mended_target(target, options, unsafe=self.unsafe, known=known)
             self._take(mending.originals, mending.contents, mending.after.mended)
             self.notes += mending.notes
             if self.dry_run:
@@ -142,6 +139,37 @@ class Fixing:
             self.originals.setdefault(file, data)
         self.contents |= contents
         self.made += made
+
+
+def mended_target(
+    target: Target,
+    options: Mapping[str, Any],
+    *,
+    unsafe: bool,
+    known: Callable[[Report], Report] = lambda report: report,
+    propose: Proposals | None = None,
+) -> Mending:
+    """Return the tried and proved fixes of one model with its settings; nothing is written.
+
+    Parameters
+    ----------
+    target : Target
+    options : mapping
+        Options of ``lint``.
+    unsafe : bool
+        Also make fixes that change the meaning of the file.
+    known : callable
+        Removes the findings of a baseline from a report.
+    propose : callable, optional
+        Yields the fixes of a finding that are tried; all by default.
+    """
+    every = replace(target.settings, select=(), ignore=(), extend_select=())
+    return mended(
+        lambda: known(lint_one_of_many(target, options)),
+        partial(lint_one_of_many, replace(target, settings=every), options),
+        unsafe=unsafe,
+        propose=propose,
+    )
 
 
 def _with_fix(finding: Finding, fix: Fix, source: SourceText) -> Finding:

@@ -1,0 +1,257 @@
+"""From the findings of a lint to diagnostics: one at each place that a finding names, in every file it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from mbplugin.editor.documents import Documents
+from mbplugin.editor.positions import Positions, Range
+from mbplugin.editor.rule_pages import page_uri
+from mbplugin.errors import BadUsage
+from mbplugin.files import reading_instead
+from mbplugin.linter.batch import lint_one_of_many, skipped
+from mbplugin.linter.config import Settings
+from mbplugin.linter.finding import FULL_MESSAGE, Finding
+from mbplugin.linter.run import Report, finding_of
+from mbplugin.linter.targets import (
+    Target,
+    excluded,
+    is_candidate,
+    settings_for,
+    target_of,
+    why_skipped,
+)
+from mbplugin.readers.paths import real_path
+
+#: Rules that need the remedies, the finite mobility or a second reading of the model, which take most of the time of
+#: a lint of a large robot with loops: a first answer leaves them out.
+LATE = ("MB201", "MB202", "MB501", "MB502", "MB506")
+#: Most diagnostics of one file, places of one finding, and places that are related to another.
+_MOST, _MOST_PLACES, _MOST_RELATED = 500, 50, 5
+#: Most characters behind the start of a line in which the tag that starts there ends, and most tags of a line.
+_LONGEST_TAG, _MOST_TAGS = 5000, 50
+#: Tags that a rule is about, for lines in which several elements begin; otherwise that of the named element counts.
+_TAGS_OF = {
+    **dict.fromkeys(("MB101",), ("mass",)),
+    **dict.fromkeys(("MB102", "MB103", "MB104", "MB105", "MB141"), ("inertia", "inertial")),
+    "MB108": ("mimic",),
+    **dict.fromkeys(("MB111", "MB120", "MB121", "MB122", "MB127"), ("limit",)),
+    "MB124": ("dynamics",),
+    "MB125": ("axis",),
+    **dict.fromkeys(("MB126", "MB501"), ("origin", "axis", "pose")),
+    **dict.fromkeys(("MB131", "MB132", "MB133"), ("mesh",)),
+}
+_SEVERITIES = {"error": 1, "warning": 2, "note": 3}
+_TAG = re.compile(r"<[A-Za-z_][^\s<>/\"']*(?:[^<>\"']|\"[^\"]*\"|'[^']*')*>")
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place that a finding names: its file, its line (0 for the whole file), the element there, and its rule."""
+
+    file: str
+    line: int
+    element: str
+    code: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """A lint of an open document.
+
+    Parameters
+    ----------
+    path : str
+    version : int
+        That of the document.
+    target : Target or None
+        What was linted: the document, or the scene that the configuration puts in its place. None if the document is
+        not linted.
+    report : Report or None
+    complete : bool
+        False if the rules of :data:`LATE` are left out.
+    diagnostics : mapping of URI to list
+        As JSON of the protocol, by file.
+    findings : tuple of (Finding, str, Range)
+        Each finding with a file and range of its diagnostics.
+    files : tuple of str
+        Real paths of the files that the result depends on.
+    seconds : float
+    """
+
+    path: str
+    version: int
+    target: Target | None
+    report: Report | None
+    complete: bool
+    diagnostics: Mapping[str, list[dict[str, Any]]]
+    findings: tuple[tuple[Finding, str, Range], ...]
+    files: tuple[str, ...]
+    seconds: float
+
+
+def inspected(documents: Documents, path: str, *, complete: bool) -> Inspection:
+    """Lint an open document, with the texts of all open documents in place of the contents of their files.
+
+    Parameters
+    ----------
+    documents : Documents
+    path : str
+        Its file.
+    complete : bool
+        Also run the rules of :data:`LATE`.
+    """
+    begin = monotonic()
+    documents.forget_positions()
+    document = documents.get(path)
+    version = document.version if document else 0
+    with reading_instead(documents.contents):
+        target, report = _linted(path, complete=complete)
+        found = tuple(_located(documents, path, report)) if report else ()
+    diagnostics: dict[str, list[dict[str, Any]]] = {}
+    uris = {file: documents.uri(file) for _, file, _ in found}
+    for finding, alike in groupby(found, key=itemgetter(0)):
+        located = [(uris[file], span) for _, file, span in alike]
+        for uri, diagnostic in _diagnostics(finding, located):
+            own = diagnostics.setdefault(uri, [])
+            if len(own) < _MOST:
+                own.append(diagnostic)
+    files = _files(path, report, [*uris])
+    return Inspection(path, version, target, report, complete, diagnostics, found, files, monotonic() - begin)
+
+
+def _linted(path: str, *, complete: bool) -> tuple[Target | None, Report | None]:
+    try:
+        settings = settings_for(Path(path))
+    except BadUsage as error:
+        # without its settings nothing is known about the file, as on the command line
+        return None, Report(path, (finding_of(error, path),), None, None, "error")
+    if excluded(Path(path), settings) or not is_candidate(path) or why_skipped(path) is not None:
+        return None, None
+    target = target_of(path, settings)
+    asked = target if complete else replace(target, settings=_without_late(settings))
+    return target, skipped(lint_one_of_many(asked, {}))
+
+
+def _without_late(settings: Settings) -> Settings:
+    return replace(settings, ignore=(*settings.ignore, *LATE))
+
+
+def _files(path: str, report: Report | None, named: list[str]) -> tuple[str, ...]:
+    scene = report.scene if report else None
+    # meshes are not open in an editor
+    files = (path, *named, *(scene.files if scene else ()))
+    return tuple(dict.fromkeys(str(real_path(file)) for file in files))
+
+
+# The places of a finding.
+
+
+def _located(documents: Documents, path: str, report: Report) -> Iterator[tuple[Finding, str, Range]]:
+    """Yield each finding with the file and the range of each place that it names."""
+    for finding in report.findings:
+        seen: set[tuple[str, int, int]] = set()
+        for place in places(finding):
+            positions = documents.positions(place.file) if place.file else None
+            file = place.file
+            if positions is None:
+                file, positions = path, documents.positions(path) or Positions("", documents.encoding)
+                place = replace(place, file=file, line=0)
+            span = span_of(positions, place)
+            if (file, *span) not in seen:
+                seen.add((file, *span))
+                yield finding, file, positions.range(*span)
+
+
+def places(finding: Finding) -> list[Place]:
+    """Return the places that a finding names, at most some dozens; that of the finding if it lists none."""
+    listed = finding.evidence.get("places")
+    found = [place for one in listed if (place := _place(one))] if isinstance(listed, list) else []
+    if not found:
+        return [Place(finding.file, finding.line, finding.element, finding.code)]
+    names = finding.elements if len(finding.elements) == len(found) else (finding.element,) * len(found)
+    return [
+        replace(place, element=place.element or name, code=finding.code)
+        for place, name in zip(found[:_MOST_PLACES], names[:_MOST_PLACES], strict=True)
+    ]
+
+
+def _place(stated: object) -> Place | None:
+    if isinstance(stated, Mapping):
+        file, line = stated.get("file"), stated.get("line")
+        named = isinstance(file, str) and isinstance(line, int)
+        return Place(str(file), int(str(line)), str(stated.get("joint", ""))) if named else None
+    file, _, text = str(stated).rpartition(":")
+    return Place(file, int(text), "") if file and text.isdecimal() else None
+
+
+def span_of(positions: Positions, place: Place) -> tuple[int, int]:
+    """Return the characters that a diagnostic underlines: the tag of the element in the line, else the line."""
+    text = positions.text
+    start = positions.index_of_line(place.line)
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    if tags := list(_tags(text, start, end)):
+        own = place.element.rpartition("/")[2]
+        for name in _TAGS_OF.get(place.code, ()):
+            if about := [tag for tag in tags if re.match(rf"<{name}[\s/>]", text[slice(*tag)])]:
+                return about[0]
+        named = re.compile(rf"\bname\s*=\s*[\"']{re.escape(own)}[\"']")
+        return next((tag for tag in tags if own and named.search(text, *tag)), tags[0])
+    line = text[start:end]
+    if not line.strip() and (before := text[:start].rstrip()):
+        # an empty line has nothing to underline: the end of what stands before it has
+        start = before.rfind("\n") + 1
+        line = before[start:]
+    first = start + len(line) - len(line.lstrip("\ufeff \t"))
+    return first, max(first, start + len(line.rstrip()))
+
+
+def _tags(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the start tags that begin in a line, outside of comments that begin in it."""
+    position = start
+    for _ in range(_MOST_TAGS):
+        position = text.find("<", position, end)
+        if position < 0:
+            return
+        last = min(len(text), position + _LONGEST_TAG)
+        comment = _COMMENT.match(text, position, last)
+        tag = None if comment else _TAG.match(text, position, last)
+        if tag:
+            yield tag.span()
+        found = comment or tag
+        position = found.end() if found else position + 1
+
+
+# Diagnostics as JSON.
+
+
+def _diagnostics(
+    finding: Finding, located: Sequence[tuple[str, Range]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the diagnostic at each place of a finding, with its URI; each names some of the others."""
+    help = finding.help.partition("\n")[0]
+    message = str(finding.evidence.get(FULL_MESSAGE, finding.message))
+    page = page_uri(finding.code)
+    common = {
+        "severity": _SEVERITIES[finding.severity],
+        "code": finding.code,
+        "source": "mbplugin",
+        "message": f"{message}\n{help}" if help else message,
+        **({"codeDescription": {"href": page}} if page else {}),
+    }
+    others = [
+        {"location": {"uri": uri, "range": span}, "message": f"{finding.code} here too"}
+        for uri, span in located[: _MOST_RELATED + 1]
+    ]
+    for k, (uri, span) in enumerate(located):
+        related = [other for j, other in enumerate(others) if j != k][:_MOST_RELATED]
+        yield uri, {"range": span, **common, **({"relatedInformation": related} if related else {})}

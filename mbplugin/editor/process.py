@@ -1,0 +1,154 @@
+"""The server's side of the process that lints: it is started, asked, and replaced if it does not answer in time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+from mbplugin.processes.isolation import isolated_command
+
+#: Longest answer, bytes.
+_LONGEST = 1 << 28
+_MODULE = "mbplugin.editor.inspector"
+#: Time that the start of the process may take in addition, s.
+_START = 30.0
+#: Time in which a process that has closed its output ends, s.
+_PATIENCE = 1.0
+
+
+class NoAnswer(Exception):
+    """A request that was not answered: the process ended, or took too long and was ended."""
+
+
+class Refusal(Exception):
+    """A request that was refused, with the reason."""
+
+
+class Inspector:
+    """A process that lints, and what it knows of the open documents.
+
+    Parameters
+    ----------
+    seconds : float
+        Time limit of one request, s.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._process: asyncio.subprocess.Process | None = None
+        #: Versions of the documents that the process has, by path.
+        self._sent: dict[str, tuple[str, int]] = {}
+        self._number = 0
+        self._turn = asyncio.Lock()
+        self._started = False
+
+    async def start(self) -> None:
+        """Start the process, if it does not run; it answers the first request when it is ready."""
+        if self._process is None or self._process.returncode is not None:
+            self._sent.clear()
+            self._started = False
+            self._process = await asyncio.create_subprocess_exec(
+                *isolated_command(_MODULE),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=_LONGEST,
+            )
+
+    async def end(self) -> int:
+        """End the process at once, and return its exit code."""
+        process, self._process = self._process, None
+        if process is None:
+            return 0
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        return await process.wait()
+
+    async def ask(self, do: str, path: str, documents: Mapping[str, Mapping[str, Any]], **more: Any) -> Any:
+        """Return the answer to a request; see :class:`mbplugin.editor.answers.Answers`.
+
+        Parameters
+        ----------
+        do, path : str
+        documents : mapping of path to mapping
+            All open documents: uri, version and text.
+        **more
+            What the request needs.
+
+        Raises
+        ------
+        NoAnswer
+            The process ended, or took too long.
+        Refusal
+            The request was refused.
+        """
+        async with self._turn:
+            await self.start()
+            self._number += 1
+            request = {
+                "id": self._number,
+                "do": do,
+                "path": path,
+                "documents": self._changed(documents),
+                **more,
+            }
+            try:
+                limit = self.seconds if self._started else self.seconds + _START
+                line = await asyncio.wait_for(self._answer(request), limit)
+            except asyncio.TimeoutError:
+                await self._replace()
+                raise NoAnswer(f"it was stopped after {self.seconds:g} s") from None
+            except asyncio.CancelledError:
+                # the answer would be taken for that of the next request
+                await self.end()
+                raise
+            if not line:
+                raise NoAnswer(_how_ended(await self._ended()))
+            self._started = True
+        answer = json.loads(line)
+        if "refused" in answer:
+            raise Refusal(answer["refused"])
+        if "failed" in answer:
+            raise NoAnswer(f"this is a bug in mbplugin: {answer['failed'].strip().splitlines()[-1]}")
+        return answer["result"]
+
+    async def _answer(self, request: Mapping[str, Any]) -> bytes:
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            await process.stdin.drain()
+            return await process.stdout.readline()
+        except (ConnectionError, ValueError):
+            # the process ended, or its answer is longer than any
+            return b""
+
+    def _changed(self, documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the documents that the process does not have yet, and None for those that were closed."""
+        now = {path: (str(stated["uri"]), int(stated["version"])) for path, stated in documents.items()}
+        changed: dict[str, Any] = dict.fromkeys(self._sent.keys() - now.keys())
+        changed |= {path: documents[path] for path, known in now.items() if self._sent.get(path) != known}
+        self._sent = now
+        return changed
+
+    async def _ended(self) -> int:
+        """Return the exit code of the process, which has closed its output or written too much."""
+        assert self._process is not None
+        with contextlib.suppress(asyncio.TimeoutError):
+            # so that its own exit code is known, not that of being ended
+            await asyncio.wait_for(self._process.wait(), _PATIENCE)
+        return await self.end()
+
+    async def _replace(self) -> None:
+        await self.end()
+        await self.start()
+
+
+def _how_ended(code: int) -> str:
+    if code < 0:
+        return f"its process ended by signal {signal.Signals(-code).name}"
+    return f"its process ended with exit code {code}"
