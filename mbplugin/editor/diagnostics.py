@@ -16,10 +16,10 @@ from mbplugin.editor.positions import Positions, Range
 from mbplugin.editor.rule_pages import page_uri
 from mbplugin.errors import BadUsage
 from mbplugin.files import reading_instead
-from mbplugin.linter.batch import lint_one_of_many, skipped
+from mbplugin.linter.batch import UNUSABLE, lint_one_of_many, skipped, without_verdict
 from mbplugin.linter.config import Settings
 from mbplugin.linter.finding import FULL_MESSAGE, Finding
-from mbplugin.linter.run import Report, finding_of
+from mbplugin.linter.run import Report
 from mbplugin.linter.targets import (
     Target,
     excluded,
@@ -133,7 +133,8 @@ def _linted(path: str, *, complete: bool) -> tuple[Target | None, Report | None]
         settings = settings_for(Path(path))
     except BadUsage as error:
         # without its settings nothing is known about the file, as on the command line
-        return None, Report(path, (finding_of(error, path),), None, None, "error")
+        target = Target(path, Settings())
+        return None, without_verdict(target, UNUSABLE, error.sentence().rstrip("."))
     if excluded(Path(path), settings) or not is_candidate(path) or why_skipped(path) is not None:
         return None, None
     target = target_of(path, settings)

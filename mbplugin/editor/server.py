@@ -86,7 +86,9 @@ class MbpluginServer(LanguageServer):
     def session(self) -> Session:
         """The session, which begins with the first document or when the client is initialized."""
         if self._session is None:
-            encoding = str(getattr(self.workspace.position_encoding, "value", "utf-16"))
+            encoding = str(
+                getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding)
+            )
             self._session = Session(self._send, self._seconds, encoding)
             self._starting = asyncio.ensure_future(self._session.start())
         return self._session

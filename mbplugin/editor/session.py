@@ -91,6 +91,8 @@ class Session:
         self._late: dict[str, None] = {}
         self._wake, self._wake_late = asyncio.Event(), asyncio.Event()
         self._published: dict[str, str] = {}
+        #: Files whose diagnostics are published with the next ones, by URI.
+        self._held: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -257,16 +259,26 @@ class Session:
 
     def _replace(self, document: Document, diagnostics: Diagnostics) -> None:
         before, document.diagnostics = document.diagnostics, diagnostics
-        for uri in dict.fromkeys((document.uri, *before, *diagnostics)):
+        concerned = dict.fromkeys((document.uri, *before, *diagnostics, *self._held))
+        self._held.clear()
+        for uri in concerned:
+            known = self.document(uri)
+            if known and self._is_awaited(str(real_path(known.path))):
+                # what other documents say about this one is about an earlier text
+                self._held.add(uri)
+                continue
             merged: dict[str, Mapping[str, Any]] = {}
             for one in (*self._documents.values(), document):
                 for diagnostic in one.diagnostics.get(uri, ()):
                     merged.setdefault(json.dumps(diagnostic, sort_keys=True), diagnostic)
-            known = self.document(uri)
             text = json.dumps([known.version if known else None, list(merged)])
             if self._published.get(uri, "") != text:
                 self._published[uri] = text
                 self._publish(uri, known.version if known else None, list(merged.values()))
+
+    def _is_awaited(self, own: str) -> bool:
+        """Return True if a document that reads a file is still to be linted."""
+        return any(own in self._documents[due].files for due in self._due)
 
 
 def _unanswered(document: Document, reason: str) -> dict[str, Any]:

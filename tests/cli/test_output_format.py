@@ -47,7 +47,7 @@ def test_a_table_is_written_as_its_ending_says(tmp_path: Path, ending: str) -> N
     assert stated.startswith(BEGINS[ENDINGS[ending]])
 
 
-@pytest.mark.parametrize("command", sorted(COMMANDS))
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - {"server"}))
 def test_every_command_refuses_other_endings(tmp_path: Path, command: str) -> None:
     own = offered(command)
     bad = [".docx", *(ending for ending, meant in ENDINGS.items() if meant not in own)]
