@@ -157,6 +157,9 @@ UnsafeFixes = Annotated[
     bool,
     typer.Option("--unsafe-fixes", help="With --fix or --diff: also fixes that change the robot."),
 ]
+WatchOption = Annotated[
+    bool, typer.Option("--watch", help="Lint again when a file that was read changes, until Ctrl-C.")
+]
 Reports = Annotated[
     list[str] | None,
     typer.Option("--report", metavar="FORMAT=FILE", help="Also write this format to a file; repeatable."),
@@ -200,6 +203,7 @@ def lint_command(
     fix: FixOption = False,
     diff: DiffOption = False,
     unsafe_fixes: UnsafeFixes = False,
+    watch: WatchOption = False,
 ) -> int:
     """Find redundant constraints, non-unique reactions, model errors, and remedies.
 
@@ -243,20 +247,32 @@ def lint_command(
     outputs = (output, write_scene, *(path for _, path in also))
     for model in files:
         refuse_overwriting(outputs, model, None)
-    fixing = _fixing(fix, diff, unsafe_fixes)
-    keep = not (no_cache or no_mesh_cache or fixing)
-    reports = _lint(files, settings, options, jobs, baseline, config, max_seconds, keep, fixing)
-    for one in reports:
-        refuse_overwriting(outputs, one.source, one.scene)
-    for kind, file in also:
-        emit(rendered(kind, reports, explain_dca, detail, command_line()), file)
-    if write_scene is not None:
-        _write_scene(reports, write_scene)
-    if fixing is not None and output_format == "text":
-        _write_fixes(reports, fixing, output, explain_dca, detail)
-    else:
-        _write(reports, output_format, output, explain_dca, detail)
-    return max(one.exit_code for one in reports)
+    def once() -> list[Report]:
+        fixing = _fixing(fix, diff, unsafe_fixes)
+        keep = not (no_cache or no_mesh_cache or fixing)
+        reports = _lint(files, settings, options, jobs, baseline, config, max_seconds, keep, fixing)
+        for one in reports:
+            refuse_overwriting(outputs, one.source, one.scene)
+        for kind, file in also:
+            emit(rendered(kind, reports, explain_dca, detail, command_line()), file)
+        if write_scene is not None:
+            _write_scene(reports, write_scene)
+        if fixing is not None and output_format == "text":
+            _write_fixes(reports, fixing, output, explain_dca, detail)
+        else:
+            _write(reports, output_format, output, explain_dca, detail)
+        return reports
+
+    if watch:
+        from mbplugin.cli.watching import watch_files
+
+        if fix or diff or write_scene or "-" in files:
+            raise BadUsage(
+                "--watch is given with --fix, --diff, --write-scene or -",
+                expected="files that are read, and only read",
+            )
+        watch_files(once, files, by_line=output_format == "text" and output is None)
+    return max(one.exit_code for one in once())
 
 
 def _fixing(fix: bool, diff: bool, unsafe: bool) -> Fixing | None:

@@ -143,12 +143,12 @@ def _expanded(
     # pathlib raises for names that are too long, and its glob takes no absolute patterns
     searched = name
     if os.path.isdir(name):  # noqa: PTH112
-        found = list(_below(name))
+        found = files_below(name)
     elif not os.path.exists(name) and glob.has_magic(name):  # noqa: PTH110
         matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
         folders = [match for match in matches if Path(match).is_dir()]
         found = [match for match in matches if match not in folders]
-        found += [file for folder in folders for file in _below(folder)]
+        found += [file for folder in folders for file in files_below(folder)]
         searched = str(Path(re.split(r"[*?[]", name, maxsplit=1)[0] + "x").parent)
     else:
         return [name]
@@ -187,6 +187,11 @@ def _described(scenes: Iterable[str]) -> set[Path]:
             if isinstance(name, str) and "://" not in name and "\0" not in name:
                 found.add(real_path(Path(scene).parent / name))
     return found
+
+
+def files_below(folder: str) -> list[str]:
+    """Return the files below a folder whose ending is one that may be linted, except in hidden folders."""
+    return list(_below(folder))
 
 
 def _below(folder: str) -> Iterator[str]:

@@ -73,7 +73,7 @@ _OPTIONS = {
             "--film",
         ),
         *("--size", "--camera", "--labels", "--zone", "--zone-resolution", "--payload-radius", "--quiet"),
-        *("--verbose", "--write-scene", "--write", "--commands", "--frames", "--reactions"),
+        *("--verbose", "--watch", "--write-scene", "--write", "--commands", "--frames", "--reactions"),
     ),
 }
 #: Longest argument with its choices, characters.
