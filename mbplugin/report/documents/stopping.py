@@ -493,7 +493,7 @@ else:
         "_Columns",
         __base__=Part,
         **{
-            name: (_KINDS[column.kind], key(column.meaning or None, optional=column.optional))
+            name: (_KINDS[column.kind], key(column.description or None, optional=column.optional))
             for name, column in COLUMNS.items()
         },
     )

@@ -20,7 +20,6 @@ from mbplugin.stopping.table.values import (
     TEXT_CELLS,
     at_most,
     cells_with_bounds,
-    head_in_units,
     rows_in_units,
     slip_words,
     summaries,
@@ -200,8 +199,8 @@ def _block(
     title += f", {full:.4g} {first['unit']}/s"
     yield from (Line(text, TITLE) for text in wrapped(title, width, "", "  "))
     shown_cells = cells_with_bounds(TEXT_CELLS, bounded)
-    heads = [head_in_units(cell, units) for cell in shown_cells]
-    cells = [("", [*(cell.show(row) for cell in shown_cells), _outcome(row)]) for row in rows]
+    heads = [cell.title(units) for cell in shown_cells]
+    cells = [("", [*(cell.text(row) for cell in shown_cells), _outcome(row)]) for row in rows]
     below = [list(_below(row, width, commands)) for row in rows]
     yield from grid_lines("", heads, cells, width, _COLUMN if units.is_si else _WIDE_COLUMN, below=below)
     for share, row in {row["extension_percent"]: row for row in rows}.items():

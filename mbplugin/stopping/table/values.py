@@ -43,26 +43,19 @@ def rows_in_units(table: StoppingTable, units: Units) -> list[dict[str, Any]]:
     return [_row_in_units(row, units, table.lengths) for row in table.rows]
 
 
-def head_in_units(cell: Cell, units: Units) -> str:
-    """Return the column head of a cell with the unit of lengths in ``units``."""
-    return cell.head.replace("[m]", f"[{units.length}]")
-
-
 def _row_in_units(row: Mapping[str, Any], units: Units, lengths: tuple[str, ...]) -> dict[str, Any]:
     if units.is_si:
         return dict(row)
-    size, unit = units.shown(row["unit"])
     metre, _ = units.shown("m")
     radian, _ = units.shown("rad")
-    sizes = {"": 1.0, "axis": size, "length": metre}
     scaled = {
-        key: sizes[column.scale] * row[key]
+        key: units.shown(column.unit_of(row["unit"]))[0] * row[key]
         for key, column in COLUMNS.items()
-        if column.scale and row[key] is not None
+        if column.unit and row[key] is not None
     }
     pose = {name: value * (metre if name in lengths else radian) for name, value in row["q"].items()}
     slips = [_slip_in_units(slip, units) for slip in row["slips"]]
-    return {**row, **scaled, "unit": unit, "q": pose, "slips": slips}
+    return {**row, **scaled, "unit": units.shown(row["unit"])[1], "q": pose, "slips": slips}
 
 
 def _slip_in_units(slip: Mapping[str, Any], units: Units) -> dict[str, Any]:
@@ -73,7 +66,11 @@ def _slip_in_units(slip: Mapping[str, Any], units: Units) -> dict[str, Any]:
 # The columns of a stopping table: their definitions, and their format in text and HTML.
 #
 # A column is an entry of :data:`COLUMNS`, and a cell in each table that shows it. The rows, the CSV, the JSON
-# and its schema, the text and the page are generated from these definitions.
+# and its schema, the text and the page are generated from these definitions, and only the unit of the column
+# says how its numbers are converted to the units of the user and which unit is printed.
+
+#: Unit of a column: that of the axis (``unit``: rad or m) and its rates, a fixed one, or none.
+ColumnUnit = Literal["", "s", "kg", "m", "unit", "unit/s", "unit/s²"]
 
 
 class RowCase(NamedTuple):
@@ -192,107 +189,143 @@ class Column(NamedTuple):
     kind : str
         Kind of its values, as named in the schema.
     meaning : str
-        With the unit.
+        Without the unit.
+    unit : ColumnUnit
+        Unit of its numbers; text and page are in the units of the user, CSV and JSON in SI units.
     value : callable
-    scale : "", "axis" or "length"
-        Whether its numbers are in the unit of the axis, or lengths: these are converted to the units of the user.
     optional : bool
         Whether documents of earlier releases lack it.
     """
 
     kind: str
     meaning: str
+    unit: ColumnUnit
     value: Callable[[RowStop], object]
-    scale: Literal["", "axis", "length"] = ""
     optional: bool = False
+
+    def unit_of(self, axis: str) -> str:
+        """Return the unit of the numbers for an axis with the unit ``axis``: ``deg/s`` for ``unit/s``."""
+        return self.unit.replace("unit", axis)
+
+    @property
+    def description(self) -> str:
+        """The meaning with the unit, for the schema."""
+        return ", ".join(filter(None, (self.meaning, self.unit)))
 
 
 #: Columns by key, in the order of rows, CSV and JSON. The column ``command`` is added when a table is computed.
 COLUMNS: dict[str, Column] = {
-    "category": Column("category", "", lambda r: r.case.category),
-    "axis": Column("count", "", lambda r: r.case.number),
-    "joint": Column("text", "", lambda r: r.case.axis),
-    "unit": Column("unit", "", lambda r: r.unit),
-    "speed_percent": Column("count", "", lambda r: r.case.shares[0]),
-    "extension_percent": Column("count", "", lambda r: r.case.shares[1]),
-    "payload_percent": Column("count", "", lambda r: r.case.shares[2]),
-    "speed": Column("size", "unit/s", lambda r: r.case.speed, "axis"),
-    "sense": Column("sense", "in which the axis moves", lambda r: int(r.case.pose.sense)),
-    "extension": Column(
-        "size", "distance of the tool from the axis, m", lambda r: r.case.pose.extension, "length"
-    ),
-    "payload": Column("size", "kg", lambda r: r.payload),
-    "deceleration": Column("size or null", "unit/s²", lambda r: r.case.deceleration, "axis"),
-    "time": Column("size", "from the signal until the axis rests, s", lambda r: r.time),
-    "distance": Column("size", "unit", lambda r: r.distance, "axis"),
-    "reaction_time": Column("size", "s", lambda r: r.reaction_time),
-    "reaction_distance": Column("size", "unit", lambda r: abs(float(r.stop.reaction_travels[r.n])), "axis"),
-    "rest_time": Column("size", "until all joints rest, s", lambda r: r.stop.time),
-    "tool_distance": Column("size", "along the path, m", lambda r: r.stop.tool_distance, "length"),
-    "tool_displacement": Column("size", "straight, m", lambda r: r.stop.tool_displacement, "length"),
-    "outcome": Column("outcome", "", lambda r: r.stop.outcome),
-    "slips": Column("slips", "other joints that move", lambda r: r.slips),
+    "category": Column("category", "", "", lambda r: r.case.category),
+    "axis": Column("count", "", "", lambda r: r.case.number),
+    "joint": Column("text", "", "", lambda r: r.case.axis),
+    "unit": Column("unit", "", "", lambda r: r.unit),
+    "speed_percent": Column("count", "", "", lambda r: r.case.shares[0]),
+    "extension_percent": Column("count", "", "", lambda r: r.case.shares[1]),
+    "payload_percent": Column("count", "", "", lambda r: r.case.shares[2]),
+    "speed": Column("size", "", "unit/s", lambda r: r.case.speed),
+    "sense": Column("sense", "in which the axis moves", "", lambda r: int(r.case.pose.sense)),
+    "extension": Column("size", "distance of the tool from the axis", "m", lambda r: r.case.pose.extension),
+    "payload": Column("size", "", "kg", lambda r: r.payload),
+    "deceleration": Column("size or null", "", "unit/s²", lambda r: r.case.deceleration),
+    "time": Column("size", "from the signal until the axis rests", "s", lambda r: r.time),
+    "distance": Column("size", "", "unit", lambda r: r.distance),
+    "reaction_time": Column("size", "", "s", lambda r: r.reaction_time),
+    "reaction_distance": Column("size", "", "unit", lambda r: abs(float(r.stop.reaction_travels[r.n]))),
+    "rest_time": Column("size", "until all joints rest", "s", lambda r: r.stop.time),
+    "tool_distance": Column("size", "along the path", "m", lambda r: r.stop.tool_distance),
+    "tool_displacement": Column("size", "straight", "m", lambda r: r.stop.tool_displacement),
+    "outcome": Column("outcome", "", "", lambda r: r.stop.outcome),
+    "slips": Column("slips", "other joints that move", "", lambda r: r.slips),
     "evidence": Column(
-        "evidence", "where the brake or the ramp of the axis comes from", lambda r: r.evidence, optional=True
+        "evidence", "source of the brake or the ramp", "", lambda r: r.evidence, optional=True
     ),
     "time_interval": Column(
         "size or null",
-        "half the 95 % interval of time, s; null where the brake or ramp is not calibrated",
+        "half the 95 % interval of time (null if the brake or ramp is not calibrated)",
+        "s",
         lambda r: r.bound("time_interval"),
         optional=True,
     ),
-    "time_bound": Column("size or null", "upper bound of time, s", lambda r: r.bound("time"), optional=True),
+    "time_bound": Column(
+        "size or null", "upper bound of time", "s", lambda r: r.bound("time"), optional=True
+    ),
     "distance_interval": Column(
         "size or null",
-        "half the 95 % interval of distance, unit",
+        "half the 95 % interval of distance",
+        "unit",
         lambda r: r.bound("distance_interval"),
-        "axis",
         optional=True,
     ),
     "distance_bound": Column(
-        "size or null", "upper bound of distance, unit", lambda r: r.bound("distance"), "axis", optional=True
+        "size or null", "upper bound of distance", "unit", lambda r: r.bound("distance"), optional=True
     ),
     "rest_time_bound": Column(
-        "size or null", "upper bound of rest_time, s", lambda r: r.rest_time_bound, optional=True
+        "size or null", "upper bound of rest_time", "s", lambda r: r.rest_time_bound, optional=True
     ),
     "tool_distance_bound": Column(
-        "size or null",
-        "upper bound of tool_distance, m",
-        lambda r: r.tool_distance_bound,
-        "length",
-        optional=True,
+        "size or null", "upper bound of tool_distance", "m", lambda r: r.tool_distance_bound, optional=True
     ),
-    "q": Column("coordinates", "at the signal, rad, m", lambda r: _pose(r)),
+    "q": Column("coordinates", "at the signal, rad, m", "", lambda r: _pose(r)),
 }
 
 
 class Cell(NamedTuple):
-    """A column of a table in a report.
+    """A cell of the tables in text and page: the value of a column.
 
     Parameters
     ----------
     head : str
-    show : callable
-        Returns the text of the cell for a row.
-    number : bool
+        Without the unit.
+    column : str
+        Key of the column. Times are printed in ms, all other numbers in the unit of the column.
+    form : str or callable
+        Format specification of the value, or a function that returns its text.
     of : "axis", "distance" or ""
         Whether it shows the time or the distance of the axis, which cells with bounds follow.
+    share : str
+        Key of a column of percentages that is printed behind the value.
+    bare : bool
+        Leave out the unit of the axis behind the number, because another cell of the row has it.
     """
 
     head: str
-    show: Callable[[Mapping[str, Any]], str]
-    number: bool = True
+    column: str
+    form: str | Callable[[float], str] = ""
     of: Literal["axis", "distance", ""] = ""
+    share: str = ""
+    bare: bool = False
+
+    @property
+    def in_unit_of_axis(self) -> bool:
+        """Whether its unit depends on the axis."""
+        return COLUMNS[self.column].unit.startswith("unit")
+
+    def title(self, units: Units, axis: str = "") -> str:
+        """Return the head with the unit; a unit that depends on the axis only if all have the unit ``axis``."""
+        unit = {"s": "ms", "m": units.length}.get(COLUMNS[self.column].unit, COLUMNS[self.column].unit)
+        if self.in_unit_of_axis:
+            unit = COLUMNS[self.column].unit_of(axis) if axis else ""
+        return f"{self.head} [{unit}]" if unit else self.head
+
+    def text(self, row: Mapping[str, Any], unit_in_head: bool = False) -> str:
+        """Return the text of the value of a row, with the unit of the axis unless the head has it."""
+        value, column = row[self.column], COLUMNS[self.column]
+        if value is None:
+            return "–"
+        value = 1e3 * value if column.unit == "s" else value
+        shown = self.form(value) if callable(self.form) else format(value, self.form)
+        if self.share:
+            shown = f"{shown} ({row[self.share]} %)"
+        if self.in_unit_of_axis and not (self.bare or unit_in_head):
+            return f"{shown} {column.unit_of(row['unit'])}"
+        return shown
 
 
 #: Cells of bounds in text and page, after the bounded value, if any row has a bound.
-TIME_BOUND_CELLS = (
-    Cell("± [ms]", lambda row: _known(row["time_interval"], 1e3)),
-    Cell("≤ [ms]", lambda row: _known(row["time_bound"], 1e3)),
-)
+TIME_BOUND_CELLS = (Cell("±", "time_interval", at_most_shown), Cell("≤", "time_bound", at_most_shown))
 DISTANCE_BOUND_CELLS = (
-    Cell("± dist.", lambda row: _known(row["distance_interval"])),
-    Cell("≤ dist.", lambda row: _known(row["distance_bound"], unit=row["unit"])),
+    Cell("± dist.", "distance_interval", at_most_shown, bare=True),
+    Cell("≤ dist.", "distance_bound", at_most_shown),
 )
 
 
@@ -307,36 +340,31 @@ def cells_with_bounds(cells: Sequence[Cell], bounded: bool) -> tuple[Cell, ...]:
     return tuple(out)
 
 
-def _known(value: float | None, factor: float = 1.0, unit: str = "") -> str:
-    """Return a bound as text, rounded up; a dash if there is none."""
-    return "–" if value is None else f"{at_most_shown(factor * value)} {unit}".rstrip()
-
-
 #: Cells of the text. Times until the axis and the whole arm are at rest; tool distance along its path and straight.
 TEXT_CELLS = (
-    Cell("speed %", lambda row: f"{row['speed_percent']}"),
-    Cell("ext. %", lambda row: f"{row['extension_percent']}"),
-    Cell("load %", lambda row: f"{row['payload_percent']}"),
-    Cell("ext. [m]", lambda row: f"{row['extension']:.3f}"),
-    Cell("axis [ms]", lambda row: f"{1e3 * row['time']:.1f}", of="axis"),
-    Cell("arm [ms]", lambda row: f"{1e3 * row['rest_time']:.1f}"),
-    Cell("distance", lambda row: f"{row['distance']:.3f} {row['unit']}", of="distance"),
-    Cell("path [m]", lambda row: f"{row['tool_distance']:.3f}"),
-    Cell("chord [m]", lambda row: f"{row['tool_displacement']:.3f}"),
+    Cell("speed %", "speed_percent"),
+    Cell("ext. %", "extension_percent"),
+    Cell("load %", "payload_percent"),
+    Cell("ext.", "extension", ".3f"),
+    Cell("axis", "time", ".1f", of="axis"),
+    Cell("arm", "rest_time", ".1f"),
+    Cell("distance", "distance", ".3f", of="distance"),
+    Cell("path", "tool_distance", ".3f"),
+    Cell("chord", "tool_displacement", ".3f"),
 )
 
 
 #: Cells of the page, below a line for each axis and category.
 HTML_CELLS = (
-    Cell("speed %", lambda row: f"{row['speed_percent']}"),
-    Cell("extension %", lambda row: f"{row['extension_percent']}"),
-    Cell("payload [kg]", lambda row: f"{row['payload']:.4g} ({row['payload_percent']} %)"),
-    Cell("axis at rest [ms]", lambda row: at_most_shown(1e3 * row["time"]), of="axis"),
-    Cell("arm at rest [ms]", lambda row: at_most_shown(1e3 * row["rest_time"])),
-    Cell("distance", lambda row: f"{at_most_shown(row['distance'])} {row['unit']}", of="distance"),
-    Cell("before braking", lambda row: f"{at_most_shown(row['reaction_distance'])} {row['unit']}"),
-    Cell("tool path [m]", lambda row: at_most_shown(row["tool_distance"])),
-    Cell("tool, straight [m]", lambda row: at_most_shown(row["tool_displacement"])),
+    Cell("speed %", "speed_percent"),
+    Cell("extension %", "extension_percent"),
+    Cell("payload", "payload", ".4g", share="payload_percent"),
+    Cell("axis at rest", "time", at_most_shown, of="axis"),
+    Cell("arm at rest", "rest_time", at_most_shown),
+    Cell("distance", "distance", at_most_shown, of="distance"),
+    Cell("before braking", "reaction_distance", at_most_shown),
+    Cell("tool path", "tool_distance", at_most_shown),
+    Cell("tool, straight", "tool_displacement", at_most_shown),
 )
 
 

@@ -42,7 +42,6 @@ from mbplugin.stopping.table.values import (
     Cell,
     StoppingTable,
     cells_with_bounds,
-    head_in_units,
     rows_in_units,
     slip_words,
 )
@@ -132,14 +131,17 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
         return None
     units = chapter.units
     rows = rows_in_units(made, units)
-    shown = _in_heads(cells_with_bounds(HTML_CELLS, made.bounded), rows)
-    heads = (*(head_in_units(cell, units) for cell in shown), element("span", "again", class_="again"))
-    numbers = [k for k, cell in enumerate(shown) if cell.number]
+    shown = cells_with_bounds(HTML_CELLS, made.bounded)
+    units_of_axes = {row["unit"] for row in rows}
+    # a unit that all axes have stands in the head only
+    unit = units_of_axes.pop() if len(units_of_axes) == 1 else ""
+    heads = (*(cell.title(units, unit) for cell in shown), element("span", "again", class_="again"))
+    numbers = range(len(shown))
     charts = [figure(*one) for one in _charts(made, rows, units)]
     return section(
         "Stopping table",
         element("div", charts, class_="charts"),
-        table(heads, list(_grouped(rows, shown)), numbers=numbers, class_="stops"),
+        table(heads, list(_grouped(rows, shown, bool(unit))), numbers=numbers, class_="stops"),
         _measured(made.measured, units) if made.measured is not None else None,
         table(POSE_HEADS, _poses(rows), caption="Poses at the signal"),
         lead=f"Tool: {made.tool}. Computed, not measured; numbers are rounded up. Rows in which the arm does not"
@@ -147,23 +149,7 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
     )
 
 
-def _in_heads(cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]]) -> list[Cell]:
-    """Return the cells; if all axes have the same unit, move it from the cells to the heads."""
-    units = {row["unit"] for row in rows}
-    if len(units) != 1:
-        return list(cells)
-    (unit,) = units
-
-    def without(cell: Cell) -> Cell:
-        return cell._replace(
-            head=f"{cell.head} [{unit}]", show=lambda row: cell.show({**row, "unit": ""}).rstrip()
-        )
-
-    in_unit = [cell.show({**rows[0], "unit": "?"}).endswith("?") or "dist." in cell.head for cell in cells]
-    return [without(cell) if own else cell for cell, own in zip(cells, in_unit, strict=True)]
-
-
-def _grouped(rows: Sequence[dict[str, Any]], shown: Sequence[Cell]) -> Iterator[Html]:
+def _grouped(rows: Sequence[dict[str, Any]], shown: Sequence[Cell], unit_in_head: bool) -> Iterator[Html]:
     """Yield the rows grouped by category and axis, each group below a heading row."""
     for (category, axis), own in groupby(rows, key=lambda row: (row["category"], row["axis"])):
         block = list(own)
@@ -173,13 +159,13 @@ def _grouped(rows: Sequence[dict[str, Any]], shown: Sequence[Cell]) -> Iterator[
         head = element("th", title, colspan=len(shown) + 1, scope="rowgroup")
         yield element("tr", head, class_="group")
         for row in block:
-            yield from _row(row, shown)
+            yield from _row(row, shown, unit_in_head)
 
 
-def _row(row: dict[str, Any], shown: Sequence[Cell]) -> Iterator[Html]:
+def _row(row: dict[str, Any], shown: Sequence[Cell], unit_in_head: bool) -> Iterator[Html]:
     """Yield the row of a stop, and below it its outcome unless at rest, and other joints that slip."""
     class_ = "bad" if not _rests(row) else "warn" if row["slips"] else None
-    cells = [data_cell(cell.show(row), "n" if cell.number else None) for cell in shown]
+    cells = [data_cell(cell.text(row, unit_in_head), "n") for cell in shown]
     yield element("tr", [*cells, element("td", _again(row))], class_=class_)
     outcome = [] if _rests(row) else [row["outcome"].replace("_", " ")]
     if said := "; ".join((*outcome, *slip_words(row))):
