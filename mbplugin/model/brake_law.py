@@ -246,8 +246,9 @@ def _float(text: str) -> float | None:
         return None
 
 
-def _stated(default: float | None, unit: str, *, positive: bool = False, most: float = inf) -> Any:
-    return field(default=default, metadata={"unit": unit, "positive": positive, "most": most})
+def _stated(default: float | None, unit: str, text: str, *, positive: bool = False, most: float = inf) -> Any:
+    """Return a number of a brake; ``text`` describes it, with its unit, in the schema of scene files."""
+    return field(default=default, metadata={"unit": unit, "text": text, "positive": positive, "most": most})
 
 
 def _part(key: str, text: str, default: float = 0.0) -> Any:
@@ -327,14 +328,28 @@ class Brake:
     """
 
     joint: str
-    torque: float | None = _stated(None, "N·m, N")
-    static_torque: float | None = _stated(None, "N·m, N")
-    viscous: float = _stated(0.0, "N·m·s/rad")
-    delay: float | None = _stated(None, "s")
-    engagement: float = _stated(0.0, "s")
-    wear: float = _stated(1.0, "", most=1.0)
-    short_circuit: float | None = _stated(None, "N·m·s/rad")
-    short_circuit_rate: float | None = _stated(None, "rad/s", positive=True)
+    torque: float | None = _stated(
+        None,
+        "N·m, N",
+        "torque while it slides, N·m or N; default: the effort limit, which reports call assumed",
+    )
+    static_torque: float | None = _stated(
+        None, "N·m, N", "largest holding torque at rest, N·m or N; default: torque"
+    )
+    viscous: float = _stated(0.0, "N·m·s/rad", "N·m·s/rad or N·s/m")
+    delay: float | None = _stated(
+        None,
+        "s",
+        "time from the signal until the drive loses power, s; default: 0, which reports call assumed",
+    )
+    engagement: float = _stated(0.0, "s", "time from the loss of power until the brake engages, s")
+    wear: float = _stated(1.0, "", "remaining fraction of the dry torques, 0 to 1", most=1.0)
+    short_circuit: float | None = _stated(
+        None, "N·m·s/rad", "k of k·ω/(1 + (ω/ω₀)²), a motor with short-circuited windings, N·m·s/rad or N·s/m"
+    )
+    short_circuit_rate: float | None = _stated(
+        None, "rad/s", "ω₀ of a motor with short-circuited windings, rad/s or m/s", positive=True
+    )
     origin: str = ""
     uncertainty: FitUncertainty | None = None
 
@@ -452,9 +467,12 @@ def depends_on_rate(law: Any) -> bool:
 
 
 def dimension_of(key: str, slides: bool) -> str:
-    """Return the dimension of a brake parameter for a sliding or a turning joint; empty if it is not a number."""
+    """Return the dimension of a brake parameter for a sliding or a turning joint; empty if it is not a number.
+
+    A parameter whose unit is not in the table is a number without a unit, in SI units.
+    """
     units = {part.name: part.metadata["unit"] for part in fields(Brake) if part.metadata}
-    return _DIMENSIONS[units[key]][slides] if key in units else ""
+    return _DIMENSIONS.get(units[key], ("number", "number"))[slides] if key in units else ""
 
 
 def bad_number(brake: Brake) -> tuple[str, str] | None:

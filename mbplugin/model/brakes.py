@@ -504,18 +504,22 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBra
 
 def stated_brake(brake: JointBrake) -> Brake:
     """Return a brake as a statement of all its numbers, wear included."""
-    law = brake.law
+    law, names = brake.law, {part.name for part in fields(Brake)}
+    # the parts besides the dry one have the same names in both
+    parts = {
+        part.name: getattr(law, part.name)
+        for part in fields(BrakeLaw)
+        if part.name in names and getattr(law, part.name) != part.default
+    }
     return Brake(
         brake.joint,
         law.sliding,
         None if law.static == law.sliding else law.static,
-        law.viscous,
-        brake.delay,
-        brake.engagement,
-        short_circuit=law.short_circuit or None,
-        short_circuit_rate=law.short_circuit_rate if isfinite(law.short_circuit_rate) else None,
+        delay=brake.delay,
+        engagement=brake.engagement,
         origin=brake.origin,
         uncertainty=brake.uncertainty,
+        **parts,
     )
 
 

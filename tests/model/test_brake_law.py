@@ -12,6 +12,7 @@ from mbplugin.cli.shared.braking import BrakeOption
 from mbplugin.dynamics.compiler import jit
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, resistance_records, sliding_forces
 from mbplugin.model.brake_law import PARTS, Brake, BrakeLaw, depends_on_rate, rate_force
+from mbplugin.model.brakes import JointBrake, stated_brake
 from mbplugin.readers.scene_file.schema import stated_with_origin
 from mbplugin.readers.scene_file.tables import BrakeTable
 from mbplugin.report.documents.part import schema_of
@@ -33,6 +34,10 @@ def test_a_scene_an_option_and_a_call_state_the_same_keys() -> None:
 
 def test_what_a_brake_states_by_default_is_the_same_everywhere() -> None:
     assert Brake(**stated_with_origin(BrakeTable(joint="j"))) == Brake("j")
+
+
+def test_a_law_stated_as_a_brake_is_the_same_law() -> None:
+    assert stated_brake(JointBrake("j", "rz", LAW, 0.0, 0.0)).law(0.0) == LAW
 
 
 def test_a_record_has_every_part() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -113,8 +114,12 @@ def test_the_brake_law_is_everywhere(braked: Path) -> None:
     (braked / "fan.scene.toml").write_text(scene)
     assert "MB908" not in printed(braked, "lint", "fan.scene.toml")
     assert "quadratic" in printed(braked, "estop", "--help")
-    for document in ("estop", "sweep"):
+    for document in ("estop", "sweep", "scene"):
         assert '"quadratic"' in printed(braked, "schema", document)
+    for brake in ("j:torque=1,quadratic=0.5", "j:torque=1,quadratic=0.5,wear=0.5"):
+        command = ("estop", "fan.scene.toml", "--qd", "j=2", "--brake", brake, "--output-format", "json")
+        stop = json.loads(printed(braked, *command))
+        assert [one["quadratic"] for one in stop["brakes"]] == [0.5]
     program = (
         "import numpy as np\n"
         "from mbplugin.dynamics.kernels.solve import resistance_records, sliding_forces\n"
@@ -132,6 +137,17 @@ def test_the_brake_law_is_everywhere(braked: Path) -> None:
         check=True,
     )
     assert json.loads(done.stdout) == [-9.0, 19.0]
+
+
+@pytest.mark.long
+def test_the_column_is_in_every_output_and_converted(braked: Path) -> None:
+    arm = str(ROOT / "assets" / "arm_6r.scene.toml")
+    options = ("stop-table", arm, "--payload", "5", "--category", "0", "--axes", "j1")
+    row = json.loads(printed(braked, *options, "--output-format", "json"))["rows"][0]
+    assert row["mean_speed"] == pytest.approx(row["distance"] / row["time"], rel=1e-12)
+    assert '"mean_speed"' in printed(braked, "schema", "stop-table")
+    assert ",mean_speed," in printed(braked, *options, "--output-format", "csv")
+    assert f"{math.degrees(row['mean_speed']):.3f} deg/s" in printed(braked, *options, "--units", "deg,mm")
 
 
 @pytest.mark.parametrize("guide", ["CONTRIBUTING.md", "docs/architecture.md"])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic_core import CoreSchema, core_schema
 
-from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.brake_law import LARGEST, Brake
 from mbplugin.model.enumerations import Base, NamedPlane, PairTypeName, Simulator
 from mbplugin.model.mechanism.contact import LARGEST_FRICTION
 from mbplugin.model.mechanism.pair import Between
@@ -473,29 +475,32 @@ class UncertaintyTable(Table):
     )
 
 
-class BrakeTable(Table):
+class _BrakedJoint(Table):
+    joint: Name = Field(description="a joint with one freedom")
+
+
+def _key(part: dataclasses.Field[Any]) -> Any:
+    """Return type and field of a key for a number that a brake states."""
+    stated = part.metadata
+    number: Any = Positive if stated["positive"] else NonNegative if stated["most"] == inf else Share
+    kind = number | None if part.default is None else number
+    return kind, Field(default=part.default, description=stated["text"])
+
+
+if TYPE_CHECKING:
+    _BrakeNumbers = _BrakedJoint
+else:
+    # the law states its numbers, and a part added there is a key here
+    _BrakeNumbers = create_model(
+        "_BrakeNumbers",
+        __base__=_BrakedJoint,
+        **{part.name: _key(part) for part in dataclasses.fields(Brake) if part.metadata},
+    )
+
+
+class BrakeTable(_BrakeNumbers):
     """``[[brake]]``: torques (N·m or N), viscous part (N·m·s/rad), delays (s), wear, short circuit."""
 
-    joint: Name = Field(description="a joint with one freedom")
-    torque: NonNegative | None = Field(
-        default=None,
-        description="while it slides, N·m or N; default: the effort limit, which reports call assumed",
-    )
-    static_torque: NonNegative | None = Field(
-        default=None, description="the most it holds at rest, N·m or N; default: torque"
-    )
-    viscous: NonNegative = Field(default=0.0, description="N·m·s/rad or N·s/m")
-    delay: NonNegative | None = Field(
-        default=None,
-        description="from the signal until the drive is without power, s; default: 0, which reports call assumed",
-    )
-    engagement: NonNegative = Field(default=0.0, description="from there until the brake grips, s")
-    wear: Share = Field(default=1.0, description="share of both torques that is left, 0 to 1")
-    short_circuit: NonNegative | None = Field(
-        default=None,
-        description="k of k·ω/(1 + (ω/ω₀)²), a motor with short-circuited windings, N·m·s/rad or N·s/m",
-    )
-    short_circuit_rate: Positive | None = Field(default=None, description="ω₀ of it, rad/s or m/s")
     origin: Origin = Field(default="", description="where the numbers come from, in words; reports show it")
     uncertainty: UncertaintyTable | None = Field(
         default=None, description="of a calibration; gone where a fitted number was changed"
