@@ -138,10 +138,8 @@ def _pair(kind: str, pair: Pair) -> str:
         **_frame(pair.X_AP, "a"),
         **_frame(pair.X_BS, "b"),
     }
-    if pair.type == "screw":
-        entries["lead"] = toml_number(pair.lead)
-    if pair.type == "distance":
-        entries["length"] = toml_number(pair.length)
+    if pair.kind.size:
+        entries[pair.kind.size] = toml_number(getattr(pair, pair.kind.size))
     if kind == "pair" and len(pair.freedoms) == 1:
         entries |= _limits(pair.freedoms[0])
     return _table(kind, entries)

@@ -31,7 +31,7 @@ from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
 from models import chain
 from random_mechanisms import loop_mechanism
 
-MOVING = [t for t in PAIR_TYPES if t not in ("fixed", "distance")]
+MOVING = [t for t, kind in PAIR_TYPES.items() if kind.has_coordinates and kind.free]
 
 
 def assert_same(mech: Mechanism, q: Array, qd: Array, actions: AppliedForces = AppliedForces()) -> None:  # noqa: B008

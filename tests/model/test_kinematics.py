@@ -16,7 +16,7 @@ from mbplugin.model.mechanism.kinematics import (
 from mbplugin.model.spatial import Pose, vector_from_rotation
 from models import body_at
 
-COORDINATE_TYPES = [name for name in PAIR_TYPES if name != "distance"]
+COORDINATE_TYPES = [name for name, kind in PAIR_TYPES.items() if kind.has_coordinates]
 
 
 def random_pose(rng):

@@ -42,7 +42,7 @@ from models import chain
 from places import ASSETS, ORACLES
 from random_mechanisms import loop_mechanism
 
-MOVING = [t for t in PAIR_TYPES if t not in ("fixed", "distance")]
+MOVING = [t for t, kind in PAIR_TYPES.items() if kind.has_coordinates and kind.free]
 
 
 def assert_same(

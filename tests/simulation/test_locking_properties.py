@@ -22,7 +22,7 @@ from models import chain
 from random_mechanisms import geared_twice, mechanisms
 from states import random_states
 
-MOVING = tuple(t for t in PAIR_TYPES if t not in ("fixed", "distance"))
+MOVING = tuple(t for t, kind in PAIR_TYPES.items() if kind.has_coordinates and kind.free)
 quickly = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -21,7 +21,7 @@ from models import chain
 from places import ORACLES
 from variational_cases import exact, floating_chain, momentum, pendulum, run, sled
 
-MOVING = [t for t in PAIR_TYPES if t not in ("fixed", "distance")]
+MOVING = [t for t, kind in PAIR_TYPES.items() if kind.has_coordinates and kind.free]
 
 
 def energy_errors(motion: Trajectory) -> tuple[float, float]:

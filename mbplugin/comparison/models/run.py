@@ -493,10 +493,10 @@ def _geometry(a: Pair, b: Pair, written: tuple[Pose, Pose], name: str, limits: T
 
 def _lengths(a: Pair, b: Pair, name: str, limits: Tolerances) -> Iterator[Difference]:
     """Yield the lead of a screw and the length of a distance that differ."""
-    if a.type == "screw" and abs(a.lead - b.lead) > limits.relative * max(abs(a.lead), abs(b.lead)):
+    if a.kind.size == "lead" and abs(a.lead - b.lead) > limits.relative * max(abs(a.lead), abs(b.lead)):
         ours, theirs = (f"{x:.6g} m per turn" for x in (a.lead, b.lead))
         yield Difference("lead", a.name, name, ours, theirs, factor_cause(a.lead, b.lead))
-    if a.type == "distance" and abs(a.length - b.length) > limits.length:
+    if a.kind.size == "length" and abs(a.length - b.length) > limits.length:
         ours, theirs = (f"{x:.6g} m" for x in (a.length, b.length))
         yield Difference("length", a.name, name, ours, theirs, factor_cause(a.length, b.length))
 

@@ -180,12 +180,15 @@ class PairType:
         Labels of its freedoms, in the order of its joint rates.
     kinds : mapping of str to RowKind
         Kinds of the components that are not along or about an axis of the predecessor frame.
+    size : "lead", "length" or ""
+        The size that a pair of this type has, an attribute of :class:`Pair`, m.
     """
 
     name: str
     constrained: tuple[str, ...]
     free: tuple[str, ...]
     kinds: Mapping[str, RowKind] = field(default_factory=dict, hash=False)
+    size: Literal["lead", "length", ""] = ""
 
     @property
     def has_coordinates(self) -> bool:
@@ -210,7 +213,7 @@ PAIR_TYPES: dict[str, PairType] = {
         PairType("revolute", _without("rz"), ("rz",)),
         PairType("continuous", _without("rz"), ("rz",)),
         PairType("prismatic", _without("tz"), ("tz",)),
-        PairType("screw", _without("rz"), ("rz",), {"tz": RowKind.SCREW}),
+        PairType("screw", _without("rz"), ("rz",), {"tz": RowKind.SCREW}, "lead"),
         PairType("cylindrical", _without("tz", "rz"), ("tz", "rz")),
         PairType(
             "universal",
@@ -222,7 +225,7 @@ PAIR_TYPES: dict[str, PairType] = {
         PairType("planar", ("tz", "rx", "ry"), ("tx", "ty", "rz")),
         PairType("point-on-line", ("tx", "ty"), ("tz", "rx", "ry", "rz")),
         PairType("point-on-plane", ("tz",), ("tx", "ty", "rx", "ry", "rz")),
-        PairType("distance", ("d",), (), {"d": RowKind.DISTANCE}),
+        PairType("distance", ("d",), (), {"d": RowKind.DISTANCE}, "length"),
         PairType("floating", (), COMPONENTS),
     )
 }

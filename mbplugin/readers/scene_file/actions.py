@@ -225,18 +225,20 @@ def _check_measures(
     length: float,
 ) -> None:
     """Require the lead of a screw and the length of a distance pair, and refuse them elsewhere."""
-    for key, value, owner in (("lead", lead, "screw"), ("length", length, "distance")):
-        if table.type == owner and not value:
+    for key, value in (("lead", lead), ("length", length)):
+        of_type = PAIR_TYPES[table.type].size == key
+        if of_type and not value:
             raise BadScene(
-                f"[[{kind}]] {table.name!r} is a {owner} without a {key}",
+                f"[[{kind}]] {table.name!r} is a {table.type} without a {key}",
                 where=source.where(kind, index),
-                remedy=f"add {key} = … in metres{' per turn' if owner == 'screw' else ''}",
+                remedy=f"add {key} = … in metres{' per turn' if key == 'lead' else ''}",
             )
-        if table.type != owner and getattr(table, key) is not None:
+        if not of_type and getattr(table, key) is not None:
+            owners = " or ".join(repr(name) for name, known in PAIR_TYPES.items() if known.size == key)
             raise BadScene(
                 f"[[{kind}]] {table.name!r} is {table.type} and has a {key}",
                 where=source.where(kind, index, key),
-                expected=f"{key} with type = {owner!r} only",
+                expected=f"{key} with type = {owners} only",
             )
 
 
