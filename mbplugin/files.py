@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
+from mbplugin.formats import ENDINGS
 from mbplugin.stamps import stamp
 
 #: First bytes of the pointer file that Git LFS leaves in place of a file that was not fetched.
@@ -28,20 +29,7 @@ LONGEST = 200_000_000
 #: Maximum number of files beside a missing one among which its name is looked for, and the endings of those that are
 #: named: a model may state any path, and the names of other files are not its business.
 _MOST_BESIDE = 2000
-_NAMED = (
-    ".urdf",
-    ".xacro",
-    ".sdf",
-    ".world",
-    ".xml",
-    ".mjcf",
-    ".toml",
-    ".usd",
-    ".usda",
-    ".usdc",
-    ".usdz",
-    ".csv",
-)
+_NAMED = (*ENDINGS, ".csv")
 #: Most values in a JSON document: in memory, each takes up to a hundred times its bytes.
 _MOST_VALUES = 5_000_000
 #: Prefix of the names of temporary files, and the age from which one counts as left behind, s.

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import recording_reads
+from mbplugin.formats import LINTED, SEARCHED
 from mbplugin.linter.cache import Kept, store, trim
 from mbplugin.linter.deadline import Deadline
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.registry import find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, finding_of, lint, suppress, unused
-from mbplugin.linter.targets import BY_CONTENT, ENDINGS, Target
+from mbplugin.linter.targets import Target
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import require_possible
 from mbplugin.readers.paths import real_path
@@ -44,7 +45,7 @@ def lint_target(target: Target, options: Mapping[str, Any]) -> Report:
     """
     settings = target.settings
     if os.path.isdir(target.file):  # noqa: PTH112
-        endings = listed([*ENDINGS, *BY_CONTENT], most=len(ENDINGS) + len(BY_CONTENT))
+        endings = listed([*LINTED, *SEARCHED], most=len(LINTED) + len(SEARCHED))
         return without_verdict(target, UNREADABLE, f"no robot file in this folder; looked for {endings}")
     try:
         report = lint(

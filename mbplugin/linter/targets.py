@@ -19,6 +19,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import parse_json, read_bounded, read_instead, seen_from
+from mbplugin.formats import LINTED, SEARCHED
 from mbplugin.linter.config import Settings
 from mbplugin.linter.finding import ELEMENTS, Finding
 from mbplugin.linter.run import Report
@@ -31,10 +32,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-#: Endings of files in folders that are always linted, and collected by pytest.
-ENDINGS = (".urdf", ".sdf", ".world", ".scene.toml")
-#: Endings of files in folders that are linted if their content is a model.
-BY_CONTENT = (".xacro", ".xml", ".mjcf", ".usda")
 #: A USD layer without this schema contains no mechanism.
 _RIGID = "PhysicsRigidBodyAPI"
 #: Number of bytes of a file searched for its content.
@@ -212,7 +209,7 @@ def _seen_from_here(file: str) -> str:
 
 def is_candidate(name: str) -> bool:
     """Return True if the ending of a file is one that may be linted."""
-    return name.lower().endswith((*ENDINGS, *BY_CONTENT))
+    return name.lower().endswith((*LINTED, *SEARCHED))
 
 
 def why_skipped(path: str) -> str | None:
@@ -226,7 +223,7 @@ def why_skipped(path: str) -> str | None:
         A file for which :func:`is_candidate` is True.
     """
     name = path.lower()
-    if name.endswith(ENDINGS):
+    if name.endswith(LINTED):
         return None
     text = _head(path)
     if name.endswith(".usda"):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
 from mbplugin.files import read_bounded, read_instead
+from mbplugin.formats import FORMATS
 from mbplugin.model.enumerations import Base, Massless
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.paths import read_text, refuse_pointer, require_few_links, require_ordinary_size
@@ -17,17 +18,8 @@ from mbplugin.readers.xml import root_name
 
 Reader = Callable[[str, Request], Scene]
 
-#: Module and function of each reader, imported only when a file of its format is read.
-_READERS = {
-    "urdf": ("urdf.reader", "read_urdf"),
-    "xacro": ("xacro.reader", "read_xacro"),
-    "sdf": ("sdf.reader", "read_sdf"),
-    "mjcf": ("mjcf.reader", "read_mjcf_apart"),
-    "usd": ("usd.reader", "read_usd_apart"),
-    "scene": ("scene_file.reader", "read_scene"),
-}
-#: SDF up to 1.2 has the root element <gazebo>.
-_ROOTS = {"robot": "urdf", "sdf": "sdf", "gazebo": "sdf", "mujoco": "mjcf"}
+_FORMATS = {one.name: one for one in FORMATS}
+_ROOTS = {root: one.name for one in FORMATS for root in one.roots}
 #: Suffixes of USD files; some are binary, so OpenUSD opens them itself.
 _USD = (".usd", ".usda", ".usdc", ".usdz")
 
@@ -144,13 +136,14 @@ def _read(request: Request) -> Scene:
 
 
 def _reader(name: str) -> Reader:
-    module, function = _READERS[name]
-    reader: Reader = getattr(import_module(f"mbplugin.readers.{module}"), function)
+    # imported only when a file of its format is read
+    module = import_module(f"mbplugin.readers.{_FORMATS[name].module}")
+    reader: Reader = getattr(module, _FORMATS[name].function)
     return reader
 
 
 def format_name(request: Request) -> str:
-    """Return the format of a requested file: ``urdf``, ``xacro``, ``sdf``, ``mjcf``, ``usd`` or ``scene``.
+    """Return the name of the format of a requested file, as in ``mbplugin.formats.FORMATS``.
 
     Raises
     ------
@@ -169,10 +162,12 @@ def _is_usd(request: Request) -> bool:
 def _format(text: str, name: str) -> str:
     """Return the format, from the root element and the suffix of the file."""
     ending = Path(name).suffix.lower()
-    if ending == ".toml" and not text.lstrip("\ufeff \t\r\n").startswith("<"):
-        return "scene"
     if text.startswith("#usda"):
         return "usd"
+    if not text.lstrip("\ufeff \t\r\n").startswith("<"):
+        for known in FORMATS:
+            if known.plain and name.lower().endswith(known.endings):
+                return known.name
     root = root_name(text)
     if root in ("robot", "sdf") and ending == ".xacro":
         return "xacro"
@@ -181,6 +176,6 @@ def _format(text: str, name: str) -> str:
     raise UnknownFormat(
         f"the root element is <{root}>" if root else "the text is no XML",
         where=f"{name}:1",
-        expected="URDF (<robot>), SDF (<sdf>), MJCF (<mujoco>), xacro, USD (.usda, .usdc, .usdz) or a scene (.toml)",
+        expected=f"{', '.join(known.described for known in FORMATS[:-1])} or {FORMATS[-1].described}",
         remedy="check the file",
     )

@@ -18,7 +18,8 @@ from lxml import etree
 
 from command_line import ROOT, SAMPLE, call
 from github_annotations import annotations
-from mbplugin.linter.targets import BY_CONTENT, ENDINGS, read_config
+from mbplugin.formats import LINTED, SEARCHED
+from mbplugin.linter.targets import read_config
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -196,7 +197,7 @@ def test_the_hook_lints_the_repository(repository: Path) -> None:
 
 def test_the_hook_runs_for_what_is_linted_and_for_what_says_how() -> None:
     (hook,) = hooks()
-    wakes = [f"a/robot{ending}" for ending in (*ENDINGS, *BY_CONTENT)] + [
+    wakes = [f"a/robot{ending}" for ending in (*LINTED, *SEARCHED)] + [
         "mbplugin.toml",
         "a/pyproject.toml",
         "A.URDF",

@@ -33,6 +33,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "mbplugin", folder / "mbplugin", ignore=shutil.ignore_patterns("__pycache__"))
     for name, text in BLOCK.findall(TEXT):
+        (folder / name).parent.mkdir(exist_ok=True)
         with (folder / name).open("a", encoding="utf-8") as file:
             file.write(text)
     (folder / "heavy.urdf").write_text(HEAVY)
@@ -44,6 +45,10 @@ def braked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a copy of the package that has one more law of brakes; its kernels are not used."""
     folder = tmp_path_factory.mktemp("braked")
     shutil.copytree(ROOT / "mbplugin", folder / "mbplugin", ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in BLOCK.findall(TEXT):
+        if name.startswith("mbplugin/readers/"):
+            (folder / name).parent.mkdir()
+            (folder / name).write_text(text, encoding="utf-8")
     for name, text in CHANGE.findall(TEXT):
         change(folder / name, text)
     (folder / "heavy.urdf").write_text(HEAVY)
@@ -137,6 +142,19 @@ def test_the_brake_law_is_everywhere(braked: Path) -> None:
         check=True,
     )
     assert json.loads(done.stdout) == [-9.0, 19.0]
+
+
+@pytest.mark.long
+def test_the_format_is_read_everywhere(braked: Path) -> None:
+    folder = braked / "lists"
+    folder.mkdir()
+    (folder / "two.links").write_text("hull 1200\nrudder 3\n")
+    (folder / "one.links").write_text("hull 1000\n")
+    text = printed(braked, "lint", "lists")
+    assert "lists/one.links" in text and "lists/two.links" in text
+    report = json.loads(printed(braked, "lint", "lists/two.links", "--output-format", "json"))
+    assert report["analysis"]["mobility"] == 12
+    assert "2 bodies" in printed(braked, "diff", "lists/two.links", "lists/two.links")
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ ORDER = (
     (
         "phrases",
         "errors",
+        "formats",
         "files",
         "stamps",
         "version",

@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from mbplugin.cli.commands import ALIASES, COMMANDS
 from mbplugin.errors import BadUsage
+from mbplugin.formats import ENDINGS
 from mbplugin.phrases import ended
 from mbplugin.rendering import BINARY, format_of, require_agreement
 from mbplugin.report.formats import require_package
@@ -120,21 +121,6 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     "--strict": ("--fail-on note",),
     "--werror": ("--fail-on warning",),
 }
-#: Endings of files that are linted if no command is given.
-_MODELS = (
-    ".urdf",
-    ".xacro",
-    ".sdf",
-    ".world",
-    ".xml",
-    ".mjcf",
-    ".toml",
-    ".usd",
-    ".usda",
-    ".usdc",
-    ".usdz",
-    ".eurdf",
-)
 #: Command parameters that name output files; those of ``report`` are FORMAT=FILE.
 WRITTEN = ("output", "save", "plot", "picture", "film", "write", "write_scene", "zone", "report")
 #: Parameter of the output folder of a command, which checks the content of that folder itself.
@@ -320,7 +306,7 @@ def named_command(arguments: Sequence[str]) -> str:
 
 def _is_model(text: str) -> bool:
     """Return True if a word in place of a command is a model file: it exists, or has the ending of a model."""
-    if text == "-" or text.lower().endswith(_MODELS):
+    if text == "-" or text.lower().endswith(ENDINGS):
         return True
     try:
         return ("/" in text or "." in text) and Path(text).exists()

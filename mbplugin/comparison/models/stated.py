@@ -12,6 +12,7 @@ import numpy as np
 from mbplugin.comparison.models.alignment import Difference, Normalised, NotCompared, StatedKind
 from mbplugin.comparison.models.matching import Matching, Merged, Rewritten, Tolerances, about, angle_between
 from mbplugin.errors import MbPluginError
+from mbplugin.formats import FORMATS
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.identity import pair_and_freedom
 from mbplugin.model.scene import ActuatorLaw, Scene
@@ -25,15 +26,9 @@ _RATES: tuple[StatedKind, ...] = ("acceleration", "deceleration", "jerk")
 #: Everything that a freedom has besides its limits.
 _OF_FREEDOM: tuple[StatedKind, ...] = (*_DRIVES, *_RATES, "load_friction")
 _EVERY = frozenset((*_OF_FREEDOM, "armature", "spring", "actuator"))
-#: What each format has a place for, as far as it is read.
+#: Quantities for which each format has a place, as far as it is read.
 STATES: Mapping[str, frozenset[str]] = {
-    "urdf": frozenset((*_DRIVES, *_RATES)),
-    "xacro": frozenset((*_DRIVES, *_RATES)),
-    # rotors are Drake's extension of SDF: a file that has one of them can state all
-    "sdf": frozenset((*_DRIVES, "spring")),
-    "mjcf": frozenset(("effort", "damping", "friction", "armature", "spring", "actuator")),
-    "usd": frozenset((*_DRIVES, "armature")),
-    "scene": frozenset((*_DRIVES, "load_friction", "armature", "spring")),
+    **{one.name: frozenset(one.states) for one in FORMATS},
     "pybullet": frozenset(_DRIVES),
     "mechanism": frozenset(_OF_FREEDOM),
     "python": _EVERY,
@@ -42,9 +37,7 @@ STATES: Mapping[str, frozenset[str]] = {
 _NO_ZERO = {"mjcf": ("effort",), "pybullet": ("effort", "velocity")}
 #: What a format is called.
 _NAMES = {
-    **{name: name.upper() for name in ("urdf", "sdf", "mjcf", "usd")},
-    "xacro": "URDF",
-    "scene": "a scene",
+    **{one.name: one.title for one in FORMATS},
     "pybullet": "a PyBullet client",
     "mechanism": "a mechanism",
     "python": "a scene made in Python",
