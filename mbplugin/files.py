@@ -135,6 +135,13 @@ def version_of(path: str) -> tuple[int, ...]:
     return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
+def note_hash(name: str, known: str) -> None:
+    """Record a hash under the name by which a report calls the file, if hashes are recorded."""
+    read = _READ.get()
+    if read is not None:
+        read[os.path.realpath(name)] = known
+
+
 def hash_when_read(path: str | Path) -> str | None:
     """Return the SHA-256 of a file when it was last read; None if it was not read, or hashes are not recorded."""
     return (_READ.get() or {}).get(os.path.realpath(path))

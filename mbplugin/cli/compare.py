@@ -52,7 +52,13 @@ if TYPE_CHECKING:
     from mbplugin.report.record import Record
     from mbplugin.report.text.layout import Line
 
-FirstArgument = Annotated[str, typer.Argument(metavar="A", help="A model or scene file; - reads stdin.")]
+FirstArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="A",
+        help="A model or scene file, also at a git revision, such as HEAD:robot.urdf; - reads stdin.",
+    ),
+]
 SecondArgument = Annotated[str, typer.Argument(metavar="B", help="The other one.")]
 MapOption = Annotated[
     list[str] | None,
@@ -165,13 +171,20 @@ def diff_command(
     Fixed links are merged; link frames, joint axes and zero positions of B are expressed by those of A, and what was
     normalised is listed. Exit code: 0 the same, 1 different, 2 unusable input or wrong usage.
     """
+    from contextlib import ExitStack
+
+    from mbplugin.cli.shared.revision import scene_of
     from mbplugin.comparison.models.run import TOLERANCE, diff
 
     earlier = earlier_report(against, "diff")
-    scenes = tuple(read_scene(file, (output,), reading, also=(against,)) for file in (first, second))
-    names = opt.parse_names(map)
-    found = diff(*scenes, names=names, tolerance=TOLERANCE if tolerance is None else tolerance)
-    emit_report(_report(found, scenes, (first, second)), output_format, output, earlier)
+    with ExitStack() as kept:
+        scenes = tuple(
+            kept.enter_context(scene_of(file, (output,), reading, (against,), anew=file is first))
+            for file in (first, second)
+        )
+        names = opt.parse_names(map)
+        found = diff(*scenes, names=names, tolerance=TOLERANCE if tolerance is None else tolerance)
+        emit_report(_report(found, scenes, (first, second)), output_format, output, earlier)
     if not found.same:
         raise typer.Exit(1)
 

@@ -206,6 +206,7 @@ def read_scene(
     *,
     also: Iterable[Path | None] = (),
     snap_angles: bool = False,
+    anew: bool = True,
 ) -> Scene:
     """Return the scene of a FILE argument.
 
@@ -218,6 +219,8 @@ def read_scene(
     reading : Reading
     snap_angles : bool
         Value of ``--snap-angles``.
+    anew : bool
+        Forget the hashes of files that were read before; a command that reads a second model keeps them.
 
     Raises
     ------
@@ -228,7 +231,8 @@ def read_scene(
     """
     from mbplugin import readers
 
-    remember_reads()
+    if anew:
+        remember_reads()
     name, text = opt.read_source(file)
     scene = readers.load(
         name,
