@@ -20,7 +20,7 @@ from mbplugin.studies import projective_criterion, rank_cuts
 try:
     import matplotlib
 except ImportError:
-    raise SystemExit("This example draws a figure: pip install 'mbplugin[plot]'.") from None
+    raise SystemExit("This example draws a figure: python -m pip install matplotlib.") from None
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
 

@@ -63,7 +63,7 @@ def load(robot: str) -> mb.Scene:
     try:
         files = importlib.metadata.files("example-robot-data") or []
     except importlib.metadata.PackageNotFoundError:
-        print("The arms are in the extra robots: pip install 'mbplugin[robots]'")
+        print("The arms are in the extra robots: python -m pip install example-robot-data")
         raise SystemExit(0) from None
     found = next(f for f in files if f.name == f"{robot}_robot.urdf")
     return mb.load(Path(str(found.locate())), base="fixed")

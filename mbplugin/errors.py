@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mbplugin.extras import install_command
 from mbplugin.phrases import ended, listed, visible
 
 #: Longest part of a message, characters.
@@ -131,10 +132,10 @@ class MissingDependency(MbPluginError):
 
     @classmethod
     def of(cls, what: str, package: str, extra: str, *, otherwise: str = "") -> MissingDependency:
-        """Return the error for a feature that needs a package, with the extra that installs it and an alternative."""
+        """Return the error for a feature that needs a package, with the command that installs it and an alternative."""
         return cls(
             f"{what} needs {package}, which is not installed",
-            remedy=f"pip install 'mbplugin[{extra}]'{otherwise}",
+            remedy=f"{install_command(extra)}{otherwise}",
         )
 
 

@@ -58,7 +58,7 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs PyBullet or its models where they are not installed."""
     if _WITHOUT_BULLET and item.get_closest_marker("bullet"):
-        pytest.skip("needs PyBullet: pip install 'mbplugin[bullet]'")
+        pytest.skip("needs PyBullet: python -m pip install pybullet")
 
 
 _suspended: list[str] = []

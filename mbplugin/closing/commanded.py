@@ -14,6 +14,7 @@ from mbplugin.bullet.motion import Solver, Task, left_out, run_motion
 from mbplugin.bullet.session import in_child
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import MbPluginError
+from mbplugin.extras import install_command
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring
@@ -118,7 +119,7 @@ def commanded(
         Joints that get torques if there are no actuators.
     """
     if find_spec("mujoco") is None:
-        return Commanded("MuJoCo", reason="MuJoCo is not installed (pip install 'mbplugin[mjcf]')")
+        return Commanded("MuJoCo", reason=f"MuJoCo is not installed ({install_command('mjcf')})")
     try:
         sides = (_model(scene, closed, written), _written(written, target, back))
         where = sides[0][1].path
@@ -185,7 +186,7 @@ def commanded_in_bullet(
     :func:`commanded`; ``closed`` (nq,) is the closed pose of the scene.
     """
     if find_spec(_BULLET) is None:
-        return Commanded("PyBullet", reason="PyBullet is not installed (pip install 'mbplugin[bullet]')")
+        return Commanded("PyBullet", reason=f"PyBullet is not installed ({install_command('bullet')})")
     try:
         sides = (_at_rest(scene, closed), _read_back(written, target, back))
         joints = written.renamed[0]

@@ -23,6 +23,7 @@ from mbplugin.comparison.side_by_side.run import with_fixed
 from mbplugin.dynamics.formulations import best_coordinates, eliminate, independence, tangents
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BrokenModel, MbPluginError
+from mbplugin.extras import install_command
 from mbplugin.joint_reactions.state import closed_state
 from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward
@@ -405,8 +406,8 @@ def _ask(task: Task, engine: str, function: Callable[[Task], Drift], package: st
 _OF_ENGINES = ("pybullet.error", "mujoco.FatalError")
 #: Engine, function, imported package, and how to install it.
 _ENGINES = (
-    ("MuJoCo", mujoco_drift, "mujoco", "pip install 'mbplugin[mjcf]'"),
-    ("PyBullet", bullet_drift, "pybullet", "pip install 'mbplugin[bullet]'"),
+    ("MuJoCo", mujoco_drift, "mujoco", install_command("mjcf")),
+    ("PyBullet", bullet_drift, "pybullet", install_command("bullet")),
 )
 
 

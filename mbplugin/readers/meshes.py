@@ -23,6 +23,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
+from mbplugin.extras import command_for
 from mbplugin.files import LFS_POINTER, note_dependency, note_read, version_of
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape
@@ -37,7 +38,7 @@ LARGEST_FILE = 60_000_000
 FORMATS = ("stl", "obj", "ply", "off", "dae", "glb", "gltf")
 #: Packages that trimesh needs for some formats: module, and description.
 _MODULES = {"dae": "collada"}
-_READERS = {"dae": "a reader of COLLADA files: pip install pycollada"}
+_READERS = {"dae": f"a reader of COLLADA files: {command_for(('pycollada',))}"}
 Triangles = tuple[Array, NDArray[np.int64]]
 #: Sizes in a binary STL, bytes: the header with the count, and a triangle.
 _STL_HEADER, _STL_TRIANGLE = 84, 50

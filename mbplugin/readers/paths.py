@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from mbplugin.errors import BrokenModel, MbPluginError, UnreadableFile, UnresolvedPath
+from mbplugin.extras import install_command
 from mbplugin.files import LFS_POINTER, LONGEST, read_bounded
 from mbplugin.model.scene import Defect, Origin, Request
 
@@ -131,7 +132,7 @@ def _bullet_hint(name: str) -> str:
     """Return a hint to install the PyBullet models, empty if they are installed."""
     if "://" in name or importlib.util.find_spec("pybullet_data"):
         return ""
-    return "; those of PyBullet come with pip install 'mbplugin[bullet]'"
+    return f"; those of PyBullet come with {install_command('bullet')}"
 
 
 def find(name: str, request: Request) -> str | None:

@@ -140,7 +140,7 @@ def _browser() -> Iterator[Any]:
             reason = str(error).splitlines()[0]
             raise MissingDependency(
                 f"a .pdf needs Chromium, which does not start ({reason})",
-                remedy=f"pip install 'mbplugin[browser]'{_OTHERWISE}",
+                remedy=f"python -m playwright install chromium{_PRINT_PAGE}",
             ) from None
         try:
             yield browser

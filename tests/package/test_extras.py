@@ -13,6 +13,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import MissingDependency
+from mbplugin.extras import PACKAGES, install_command
 from mbplugin.model.scene import Request
 from mbplugin.readers.mjcf.compile import mujoco_module
 from mbplugin.readers.usd.stage import pxr_modules
@@ -108,7 +109,7 @@ def test_without_an_extra_a_sentence_names_it(
     hide(package, monkeypatch)
     done = call(*(word.format(tmp_path) for word in command))
     assert (done.code, done.out) == (2, "")
-    assert words in done.err and f"pip install 'mbplugin[{extra}]'" in done.err
+    assert words in done.err and install_command(extra) in done.err
     assert done.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -118,9 +119,7 @@ def test_without_what_reads_a_format_a_sentence_names_it(
     extra: str, package: str, read: Callable[[], object], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hide(package, monkeypatch)
-    with pytest.raises(
-        MissingDependency, match=rf"{words} is not installed; pip install 'mbplugin\[{extra}\]'"
-    ):
+    with pytest.raises(MissingDependency, match=rf"{words} is not installed; {install_command(extra)}"):
         read()
 
 
@@ -131,15 +130,15 @@ def test_without_what_draws_a_sentence_names_it(
 ) -> None:
     hide(package, monkeypatch)
     done = call("view", BAR, "--stop", option, file.format(tmp_path))
-    assert done.code == 2 and done.err.startswith(f"mbplugin: {words}, which is not installed; pip install")
-    assert "'mbplugin[view]'" in done.err and done.err.count("\n") == 1
+    assert done.code == 2 and done.err.startswith(f"mbplugin: {words}, which is not installed; ")
+    assert install_command("view") in done.err and done.err.count("\n") == 1
 
 
 def test_without_pandas_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = mb.constraint_matrix(BAR)
     hide("pandas", monkeypatch)
     with pytest.raises(
-        MissingDependency, match=r"^a frame needs pandas, .*; pip install 'mbplugin\[frames\]'"
+        MissingDependency, match=r"^a frame needs pandas, .*; python -m pip install pandas\.$"
     ):
         rows.to_frame()
 
@@ -158,7 +157,7 @@ def test_an_engine_that_is_not_installed_is_named(
     """The others answer."""
     hide(package, monkeypatch)
     answer = mb.engines(BAR, only=[engine]).engines[1]
-    assert f"is not installed (pip install 'mbplugin[{extra}]')" in answer.reason
+    assert f"is not installed ({install_command(extra)})" in answer.reason
 
 
 def test_no_extra_is_left_out() -> None:
@@ -169,6 +168,9 @@ def test_no_extra_is_left_out() -> None:
     assert tested | CALLED_BY == set(extras) - OF_OTHERS
     # an extra that names the package itself is a circle to programs that order packages
     assert not [need for needs in extras.values() for need in needs if need.startswith("mbplugin")]
+    # a message names the packages of an extra, none of which is one of ours
+    names = {extra: tuple(re.split(r"[><=;]", need)[0] for need in needs) for extra, needs in extras.items()}
+    assert {extra: names[extra] for extra in set(extras) - OF_OTHERS} == PACKAGES
     assert set(extras["all"]) == {need for name in set(extras) - OF_FEW for need in extras[name]}
     listed = set(
         re.findall(

@@ -515,7 +515,7 @@ def test_missing_pyyaml_matters_only_where_a_loop_is_stated(tmp_path, monkeypatc
     (tmp_path / "robot.yaml").write_text("other: 1")
     load(tmp_path / "robot.urdf")
     (tmp_path / "robot.yaml").write_text("closed_loop: []")
-    with pytest.raises(MissingDependency, match=r"robot\.yaml: .*pip install 'mbplugin\[yaml\]'"):
+    with pytest.raises(MissingDependency, match=r"robot\.yaml: .*python -m pip install PyYAML"):
         load(tmp_path / "robot.urdf")
 
 

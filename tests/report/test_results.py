@@ -237,7 +237,7 @@ def test_the_text_of_a_rule_is_that_of_the_command(
 def test_without_pandas_there_is_a_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     result = made(name)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingDependency, match=r"^a frame needs .*; pip install 'mbplugin\[frames\]'\.$"):
+    with pytest.raises(MissingDependency, match=r"^a frame needs .*; python -m pip install pandas\.$"):
         result.to_frame()
 
 
@@ -249,7 +249,7 @@ def test_without_matplotlib_there_is_a_sentence(name: str, monkeypatch: pytest.M
     for module in ("matplotlib", "matplotlib.figure", "matplotlib.pyplot"):
         monkeypatch.setitem(sys.modules, module, None)
     for path in (None, "r.png"):
-        with pytest.raises(MissingDependency, match=r"^a plot needs .*; pip install 'mbplugin\[plot\]'\.$"):
+        with pytest.raises(MissingDependency, match=r"^a plot needs .*; python -m pip install matplotlib\.$"):
             result.plot(path)
 
 

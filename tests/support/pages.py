@@ -30,7 +30,10 @@ PAGES = (README, *(page for page in sorted((ROOT / "docs").glob("*.md")) if page
 KINDS = ("sh", "console", "python", "toml")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 #: Commands that install, and the extras that there are.
-INSTALLS = re.compile(r"(pip|pipx|uv tool) install '?(\.|mbplugin)(\[(?P<extras>[\w,]+)\])?'?( *#.*)?$")
+INSTALLS = re.compile(
+    r"(pip|pipx|uv tool) install (?P<quote>['\"]?)(?:\.|mbplugin(?=\[))?(\[(?P<extras>[\w,]+)\])?(?: @ )?"
+    r"(?:git\+https://git\.example\.org/mbplugin@v[\d.]+)?(?P=quote)( *#.*)?$"
+)
 EXTRAS = set(
     re.findall(
         r"^(\w+) = \[",

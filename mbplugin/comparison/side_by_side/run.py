@@ -17,6 +17,7 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
+from mbplugin.extras import install_command
 from mbplugin.joint_reactions.loaded import applied_to, held_under
 from mbplugin.joint_reactions.run import noting_payloads, reactions
 from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joints, spring_loads
@@ -83,10 +84,10 @@ class _Engine(NamedTuple):
 
 #: The other engines, by the names that choose them.
 ENGINES: Mapping[str, _Engine] = {
-    "pybullet": _Engine("PyBullet", "bullet.bullet_wrenches", "pybullet", "pip install 'mbplugin[bullet]'"),
-    "mujoco": _Engine("MuJoCo", "mujoco.mujoco_wrenches", "mujoco", "pip install 'mbplugin[mjcf]'"),
+    "pybullet": _Engine("PyBullet", "bullet.bullet_wrenches", "pybullet", install_command("bullet")),
+    "mujoco": _Engine("MuJoCo", "mujoco.mujoco_wrenches", "mujoco", install_command("mjcf")),
     "pinocchio": _Engine(
-        "Pinocchio", "pinocchio.pinocchio_wrenches", "pinocchio", "pip install 'mbplugin[pinocchio]'"
+        "Pinocchio", "pinocchio.pinocchio_wrenches", "pinocchio", install_command("pinocchio")
     ),
 }
 

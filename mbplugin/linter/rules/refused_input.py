@@ -267,7 +267,7 @@ class MissingDependency(RefusedInput):
 
     Remedy
     ------
-    Install the extra that the message names, such as ``pip install 'mbplugin[mjcf]'``.
+    Run the command that the message names, such as ``python -m pip install mujoco``.
 
     References
     ----------

@@ -28,6 +28,7 @@ from mbplugin.errors import (
     UnresolvedPath,
     suggestion,
 )
+from mbplugin.extras import install_command
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.identity import DisjointSets
@@ -159,7 +160,7 @@ def yaml_table(text: str, file: str, expected: str = "closed_loop: [[…]]") -> 
         raise MissingDependency(
             "this YAML file beside the URDF closes its loops, and PyYAML is not installed",
             where=file,
-            remedy="pip install 'mbplugin[yaml]', or rename the file to read the URDF alone",
+            remedy=f"{install_command('yaml')}, or rename the file to read the URDF alone",
         ) from None
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)

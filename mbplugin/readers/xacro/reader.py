@@ -20,6 +20,7 @@ from mbplugin.errors import (
     UnreadableFile,
     UnresolvedPath,
 )
+from mbplugin.extras import install_command
 from mbplugin.model.scene import Request, Scene
 from mbplugin.processes.foreign import PARENT, Limits, in_own_child
 from mbplugin.processes.walls import Walls
@@ -172,14 +173,14 @@ def _xacro(request: Request) -> ModuleType:
         raise MissingDependency(
             "this is a xacro file, and xacro is not installed",
             where=request.path,
-            remedy="pip install 'mbplugin[xacro]', or run xacro yourself and pass the URDF",
+            remedy=f"{install_command('xacro')}, or run xacro yourself and pass the URDF",
         ) from None
     missing = [name for name in _NEEDED if not hasattr(xacro, name)]
     if missing:
         raise MissingDependency(
             f"the installed xacro is too old, it has no {missing[0]}",
             where=request.path,
-            remedy="pip install 'mbplugin[xacro]'",
+            remedy=install_command("xacro", upgrade=True),
         )
     module: ModuleType = xacro
     return module
