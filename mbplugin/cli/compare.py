@@ -35,6 +35,7 @@ from mbplugin.cli.shared.report import (
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.files import require_folder
 from mbplugin.model.enumerations import LOSS_KINDS, Format
+from mbplugin.report.formats import DiffFormat
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -74,6 +75,17 @@ SameOption = Annotated[
         "--tolerance",
         metavar="T",
         help="Relative, for masses, and in rad; inertias: 10 T, joints: T/10 of the robot's size. Default 0.001.",
+    ),
+]
+StopsOption = Annotated[
+    bool,
+    typer.Option("--stops", help="Also compute the emergency stop of each joint in both models."),
+]
+DiffFormatOption = Annotated[
+    DiffFormat,
+    typer.Option(
+        "--output-format",
+        help="The format of the output; html is a single-file report, github the comment of a pull request.",
     ),
 ]
 ToOption = Annotated[Format, typer.Option("--to", help="The format that is written.")]
@@ -161,7 +173,8 @@ def diff_command(
     second: SecondArgument,
     map: MapOption = None,
     tolerance: SameOption = None,
-    output_format: opt.PageFormatOption = "text",
+    stops: StopsOption = False,
+    output_format: DiffFormatOption = "text",
     output: opt.OutputOption = None,
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
@@ -183,7 +196,14 @@ def diff_command(
             for file in (first, second)
         )
         names = opt.parse_names(map)
-        found = diff(*scenes, names=names, tolerance=TOLERANCE if tolerance is None else tolerance)
+        with count_bar("joints") as progress:
+            found = diff(
+                *scenes,
+                names=names,
+                tolerance=TOLERANCE if tolerance is None else tolerance,
+                stops=stops,
+                progress=progress,
+            )
         emit_report(_report(found, scenes, (first, second)), output_format, output, earlier)
     if not found.same:
         raise typer.Exit(1)
@@ -208,7 +228,12 @@ def _report(found: ModelDiff, scenes: tuple[Scene, ...], files: tuple[str, str])
     def record() -> Record:
         return record_of_scene(scenes[0], scenes[1].files)
 
-    return CommandReport(lines, document, record, chapter)
+    def comment() -> str:
+        from mbplugin.report.markdown import diff_comment
+
+        return diff_comment(found, files)
+
+    return CommandReport(lines, document, record, chapter, {"github": comment})
 
 
 # ``mbplugin close``: write a model in another format, with its loops closed by constraints of that format.

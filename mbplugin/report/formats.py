@@ -17,6 +17,8 @@ DocumentFormat = Literal["json", "xlsx"]
 OutputFormat = Literal["text", DocumentFormat]
 PageFormat = Literal[OutputFormat, "html", "pdf"]
 TableFormat = Literal[PageFormat, "csv"]
+#: Formats of the comparison of two models: the comment of a pull request too.
+DiffFormat = Literal[PageFormat, "github"]
 #: Formats of a command that writes tables of a scene file.
 SceneFormat = Literal[PageFormat, "toml"]
 #: Formats of other programs, each written by ``NAME_text`` in :mod:`mbplugin.report.ci`; and all formats of a lint.

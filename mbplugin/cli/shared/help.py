@@ -75,6 +75,7 @@ _OPTIONS = {
         ),
         *("--size", "--camera", "--labels", "--zone", "--zone-resolution", "--payload-radius", "--quiet"),
         *("--verbose", "--watch", "--write-scene", "--write", "--commands", "--frames", "--reactions"),
+        "--stops",
     ),
 }
 #: Longest argument with its choices, characters.

@@ -20,6 +20,7 @@ from mbplugin.comparison.models.matching import (
     side_gap,
     turn_about_z,
 )
+from mbplugin.comparison.models.stops import StopChange
 from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism, Pair
@@ -589,7 +590,11 @@ class NotCompared:
 
 @dataclass(frozen=True)
 class Quantities:
-    """Numbers of one model: bodies and joints after merging, redundancy and mobility, mass in kg."""
+    """Numbers of one model: bodies and joints after merging, redundancy and mobility, mass in kg.
+
+    ``undetermined`` are the joints whose reactions a rigid model does not determine; it is None, as redundancy and
+    mobility are, where the loops cannot be closed.
+    """
 
     name: str
     bodies: int
@@ -599,6 +604,7 @@ class Quantities:
     mass: float
     degree_of_redundancy: int | None
     dof: int | None
+    undetermined: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -621,6 +627,8 @@ class ModelDiff(Result):
         None where they were not compared.
     tolerance : float
         Relative, of masses; of angles in rad.
+    stops : tuple of StopChange
+        Emergency stops of the joints in both models; empty unless they were requested.
     """
 
     a: Quantities
@@ -636,6 +644,7 @@ class ModelDiff(Result):
     tolerance: float
     notes: tuple[str, ...] = ()
     not_compared: tuple[NotCompared, ...] = ()
+    stops: tuple[StopChange, ...] = ()
 
     @property
     def verdict(self) -> str:

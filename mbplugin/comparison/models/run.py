@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isclose, isfinite
 
@@ -48,6 +48,7 @@ from mbplugin.comparison.models.stated import (
     place_cause,
     side_of,
 )
+from mbplugin.comparison.models.stops import stop_changes
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, home
@@ -75,6 +76,8 @@ def diff(
     *,
     names: Mapping[str, str] | None = None,
     tolerance: float = TOLERANCE,
+    stops: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ModelDiff:
     """Compare two models: whether they are the same robot, and what differs.
 
@@ -90,6 +93,10 @@ def diff(
     tolerance : float
         Relative, of masses, and of angles in rad; inertias count with ten times as much, centres of mass with it times
         the size of the robot, places of joints with a tenth of that.
+    stops : bool
+        Also compute the emergency stop of each joint in both models.
+    progress : callable, optional
+        Called with the number of joints that were stopped, and the number of all.
 
     Raises
     ------
@@ -102,7 +109,7 @@ def diff(
     """
     if not 0 < tolerance < 1:
         raise BadUsage(f"the tolerance is {tolerance:g}", expected="a number between 0 and 1")
-    first, second = _scene(a), _scene(b)
+    loaded = first, second = _scene(a), _scene(b)
     sides = side_of(a, first), side_of(b, second)
     first, second, base = _bases(first, second)
     one, other = merged(first.mechanism), merged(second.mechanism)
@@ -128,6 +135,7 @@ def diff(
     dynamics = _dynamics(one, in_terms, first)
     parts += _of_whole(numbers, dynamics, tolerance, unlike)
     differences = [_placed(p, first, second, other, in_terms) for p in parts if isinstance(p, Difference)]
+    changes, notes = stop_changes(*loaded, found.pairs, progress) if stops else ((), ())
     return ModelDiff(
         a=numbers[0],
         b=numbers[1],
@@ -141,6 +149,8 @@ def diff(
         wrenches=dynamics.wrenches,
         tolerance=tolerance,
         not_compared=tuple(p for p in stated if isinstance(p, NotCompared)),
+        notes=notes,
+        stops=changes,
     )
 
 
@@ -198,16 +208,22 @@ def _quantities(scene: Scene, model: Merged) -> Quantities:
     from mbplugin.analysis.analysis import analyze
 
     mech = model.mechanism
-    p = dof = None
+    p = dof = undetermined = None
     try:
         result = analyze(replace(scene, mechanism=mech, state=_state(scene, mech)), samples=0)
         p, dof = result.degree_of_redundancy, result.dof
+        undetermined = tuple(
+            verdict.name
+            for verdict in result.constraints
+            if verdict.reaction == "non-unique" and verdict.name in mech.pair_by_name
+        )
     except MbPluginError:
         # loops that do not close have no rank
         pass
     loops = len(mech.tree.cut)
     mass = sum(body.mass for body in scene.mechanism.bodies)
-    return Quantities(mech.name, len(mech.bodies), len(mech.pairs), loops, len(mech.couplings), mass, p, dof)
+    counts = len(mech.bodies), len(mech.pairs), loops, len(mech.couplings)
+    return Quantities(mech.name, *counts, mass, p, dof, undetermined)
 
 
 def _state(scene: Scene, mech: Mechanism) -> State:

@@ -184,6 +184,10 @@ class _Model(Part):
     mass: float = key("kg")
     degree_of_redundancy: Count | None = key("null where the loops cannot be closed")
     dof: Count | None
+    undetermined: list[str] | None = key(
+        "joints whose reactions a rigid model does not determine; left out where the loops cannot be closed",
+        optional=True,
+    )
 
 
 class _Place(Part):
@@ -230,6 +234,23 @@ class _NotCompared(Part):
     text: str
 
 
+class _StopFigure(Part):
+    joint: str
+    unit: Literal["rad", "m"]
+    speed: Size = key("at the signal, rad/s or m/s")
+    outcome: str = key("as of estop; failed where it cannot be computed")
+    time: Size | None = key("from the signal to rest, s; null unless it stops")
+    travel: Size | None = key("rad or m")
+    tool_travel: Size | None = key("length of the path of the tool, m")
+    reason: str = key("why it cannot be computed")
+
+
+class _StopChange(Part):
+    joint: str
+    a: _StopFigure | None = key("null where A has no such stop")
+    b: _StopFigure | None
+
+
 class DiffOutput(Recorded):
     """Whether two models are the same robot."""
 
@@ -256,6 +277,7 @@ class DiffOutput(Recorded):
     wrenches: Size | None = key(
         "largest relative difference of joint forces that both rigid models determine"
     )
+    stops: list[_StopChange] | None = key("with --stops: emergency stops of the joints", optional=True)
 
 
 def diff_document(found: ModelDiff, sources: tuple[str, str], files: Sequence[str]) -> dict[str, Any]:
@@ -266,6 +288,7 @@ def diff_document(found: ModelDiff, sources: tuple[str, str], files: Sequence[st
         source_b=sources[1],
         files=list(dict.fromkeys(files)),
         not_compared=found.not_compared or None,
+        stops=found.stops or None,
     )
 
 

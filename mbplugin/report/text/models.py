@@ -9,11 +9,12 @@ import numpy as np
 
 from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.phrases import counted, listed
-from mbplugin.report.formats import shown
+from mbplugin.report.formats import ROUNDING, shown
 from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.comparison.models.alignment import Difference, ModelDiff, Normalised, Quantities
+    from mbplugin.comparison.models.stops import StopFigure
     from mbplugin.comparison.side_by_side.run import JointWrench, SideBySide
     from mbplugin.simulation.passing_marks import Event
 
@@ -87,11 +88,38 @@ def diff_lines(found: ModelDiff, files: tuple[str, str], width: int = PLAIN_WIDT
         yield Line("Normalised before the comparison", TITLE)
     for text in normalised_texts(found.normalised):
         yield from (Line(t) for t in wrapped(text, width, "  ", "    "))
+    yield from _stop_lines(found, width)
     yield from sentences_under("Not compared", [one.text for one in found.not_compared], width)
     yield Line()
     yield Line("How this was decided", TITLE)
     for text in decided_texts(found):
         yield from (Line(t) for t in wrapped(text, width, "  ", "    "))
+
+
+def _stop_lines(found: ModelDiff, width: int) -> Iterator[Line]:
+    """Yield a table of the emergency stops, if they were requested; changed ones are yellow."""
+    if not found.stops:
+        return
+    yield Line()
+    heads = ("time A", "time B", "travel A", "travel B", "tool A", "tool B")
+    rows, styles = [], []
+    for change in found.stops[:MOST]:
+        before, after = (stop_cells(figure) for figure in (change.a, change.b))
+        rows.append(
+            (f"  {change.joint}", [cell for both in zip(before, after, strict=True) for cell in both])
+        )
+        styles.append("" if before == after else "yellow")
+    yield from grid_lines("Stops", heads, rows, width, _COLUMN, styles)
+    yield from more_lines(len(found.stops), MOST)
+
+
+def stop_cells(figure: StopFigure | None) -> tuple[str, str, str]:
+    """Return time, travel of the joint and path of the tool of a stop; dashes where there is none."""
+    if figure is None or figure.time is None or figure.travel is None or figure.tool_travel is None:
+        return "-", "-", "-"
+    travels = (figure.travel, figure.unit), (figure.tool_travel, "m")
+    joint, tool = (f"{value if value > ROUNDING else 0.0:.4g} {unit}" for value, unit in travels)
+    return f"{figure.time:.4g} s", joint, tool
 
 
 def quantities_text(numbers: Quantities) -> str:

@@ -33,12 +33,13 @@ from mbplugin.report.text.models import (
     element_text,
     normalised_texts,
     quantities_text,
+    stop_cells,
     wrench_cell,
 )
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Row
-    from mbplugin.comparison.models.alignment import Difference
+    from mbplugin.comparison.models.alignment import Difference, ModelDiff
     from mbplugin.comparison.side_by_side.run import JointWrench
     from mbplugin.model.scene import Origin
 
@@ -193,12 +194,26 @@ def diff_section(chapter: Chapter) -> Html | None:
         element("ul", [element("li", text) for text in (*models, *decided_texts(found))]),
         table(heads, rows) if rows else None,
         unshown(len(found.differences), _DIFF_MOST),
+        *_stop_rows(found),
         element("h3", "Normalised before the comparison") if found.normalised else None,
         element("ul", [element("li", text) for text in normalised_texts(found.normalised)]),
         element("h3", "Not compared") if found.not_compared else None,
         element("ul", [element("li", one.text) for one in found.not_compared]),
         lead=f"A and B: {found.verdict}.",
     )
+
+
+def _stop_rows(found: ModelDiff) -> Iterator[Html]:
+    """Yield the table of the emergency stops, if they were requested."""
+    if not found.stops:
+        return
+    rows = []
+    for change in found.stops[:_DIFF_MOST]:
+        before, after = (stop_cells(figure) for figure in (change.a, change.b))
+        cells = (change.joint, *(cell for both in zip(before, after, strict=True) for cell in both))
+        rows.append(element("tr", [data_cell(cell) for cell in cells]))
+    yield element("h3", "Emergency stops of each joint from its velocity limit")
+    yield table(("joint", "time A", "time B", "travel A", "travel B", "tool A", "tool B"), rows)
 
 
 def _short(place: Origin) -> str:
