@@ -67,7 +67,12 @@ def run_motion(task: Task, step: float, refinements: tuple[int, ...], solver: So
     return [_run(task, step, refinement, solver) for refinement in refinements]
 
 
-def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
+def run_to_end(task: Task, step: float, solver: Solver) -> Sampled:
+    """Return PyBullet's motion with samples at the ends of its intervals only: reading poses takes most of a step."""
+    return _run(task, step, 1, solver, ends_only=True)
+
+
+def _run(task: Task, step: float, refinement: int, solver: Solver, ends_only: bool = False) -> Sampled:
     with session() as (bullet, client):
         built = build(task.scene, client)
         bullet.setGravity(*task.mech.gravity.tolist(), physicsClientId=client)
@@ -87,7 +92,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
             h = (end - begin) / fine
             bullet.setTimeStep(h, physicsClientId=client)
             led, laws = _set_motors(task, built, begin + SAME)
-            every = refinement * sampled_every(count)
+            every = fine if ends_only else refinement * sampled_every(count)
             for k in range(1, fine + 1):
                 for motor, rate in led:
                     drive(built, motor, rate(begin + k * h), UNLIMITED)

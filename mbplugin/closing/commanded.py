@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.bullet.motion import Solver, Task, left_out, run_motion
+from mbplugin.bullet.motion import Solver, Task, left_out, run_to_end
 from mbplugin.bullet.session import in_child
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import MbPluginError
@@ -258,7 +258,7 @@ def _end_in_bullet(task: Task, names: tuple[str, ...], size: Array, step: float)
     for _ in range(round(DURATION / _HOLD)):
         # both are solved alike, so that fewer iterations than those of a cross-check do
         torques = dict(zip(names, (rng.uniform(-1.0, 1.0, len(names)) * size).tolist(), strict=True))
-        (run,) = run_motion(replace(task, torques=torques), step, (1,), Solver(iterations=_BULLET_ITERATIONS))
+        run = run_to_end(replace(task, torques=torques), step, Solver(iterations=_BULLET_ITERATIONS))
         task = replace(task, q=run.q[-1], qd=run.qd[-1])
         p_WC, R_WL = run.p_WC[-1], run.R_WL[-1]
     return p_WC, R_WL

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from mbplugin.linter.finding import LONGEST, Finding, FindingFix
 from mbplugin.phrases import shortened, visible
-from mbplugin.report.documents.part import dumps, plain
-from mbplugin.report.formats import findings_summary, runs_summary
+from mbplugin.report.documents.part import dumps
+from mbplugin.report.formats import findings_summary, plain, runs_summary
 from mbplugin.report.text.lint import finding_text
 from mbplugin.version import SUMMARY, __version__
 

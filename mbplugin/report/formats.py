@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.phrases import counted, number
 
@@ -115,3 +116,23 @@ def shown(value: float, largest: float = 1.0, size: float = 1.0, digits: int = 4
 def largest_of(values: Iterable[float]) -> float:
     """Return the largest absolute value, 0 for none."""
     return max(map(abs, values), default=0.0)
+
+
+def plain(value: Any) -> Any:
+    """Convert a value, including numpy scalars and arrays, to JSON types; non-finite numbers become None."""
+    # formats are listed without NumPy
+    import numpy as np
+
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        if value.dtype.kind in "bif" and np.isfinite(value).all():
+            return (value + 0.0 if value.dtype.kind == "f" else value).tolist()
+        value = value.tolist()
+    if isinstance(value, float):
+        return value + 0.0 if isfinite(value) else None
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, Sequence | set | frozenset):
+        return [plain(item) for item in value]
+    return str(value)

@@ -18,7 +18,7 @@ from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
 from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
-from mbplugin.dynamics.kernels.articulated import factor, factor_held, inward, outward
+from mbplugin.dynamics.kernels.articulated import energies, factor, factor_held, inward, outward
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SPRING, gather
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM, any_held, hold_rates, update_rows
@@ -354,3 +354,46 @@ def place_of(m: KernelState) -> int:
 def evaluate_at(m: KernelState, what: int, t: float, q: Array, qd: Array, begun: float | None = None) -> bool:
     """Call ``evaluate`` from Python at a state q (nq,), qd (nv,); return True if every rate moves mass."""
     return bool(compiled_evaluate()(place_of(m), what, t, t if begun is None else begun, q, qd))
+
+
+# Energies and residuals at the states of a motion.
+
+
+def _measure(
+    address: int,
+    place: int,
+    time: Array,
+    q: Array,
+    qd: Array,
+    kinetic: Array,
+    potential: Array,
+    largest: Array,
+) -> None:
+    """Fill the energies kinetic and potential (T,), J, and the largest (m,) |Φ| of the first rows, m or rad.
+
+    The samples are time, q and qd (T,), (T, nq), (T, nv).
+    """
+    evaluate = evaluate_from(address)
+    m = load_struct(place)
+    for n in range(len(time)):
+        evaluate(place, KINEMATICS, time[n], time[n], q[n], qd[n])
+        kinetic[n], potential[n] = energies(m.composites, m.rates, m.springs, q[n], qd[n])
+        for i in range(len(largest)):
+            if m.rows[i].holonomic:
+                largest[i] = max(largest[i], abs(m.rows[i].phi))
+
+
+@lru_cache(maxsize=1)
+def _measurer() -> Any:
+    matrices = (VECTOR, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR)
+    return compiled(_measure, types.none(types.intp, types.intp, *matrices))
+
+
+def measure(m: KernelState, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
+    """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad.
+
+    The samples are ``time`` (T,), ``q`` (T, nq) and ``qd`` (T, nv).
+    """
+    kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
+    _measurer()(evaluate_address(), place_of(m), time, q, qd, kinetic, potential, largest)
+    return kinetic, potential, largest

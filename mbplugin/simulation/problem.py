@@ -39,11 +39,11 @@ from mbplugin.simulation.kernel_state import (
     evaluate_from,
     kernel_state_of,
     load_struct,
+    measure,
     place_of,
 )
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import TimedDrive
-from mbplugin.simulation.trajectory.axis import measure
 
 #: Constraints contradict each other if their relative velocity residual exceeds this.
 _FOLLOWED = 1e-3

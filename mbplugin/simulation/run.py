@@ -57,18 +57,18 @@ from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.impact import gripped, state_in, without_constraints
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR
+from mbplugin.simulation.kernel_state import measure
 from mbplugin.simulation.options import MAX_SECONDS, Options, Profile, UserEvent, breaks_of, declared
 from mbplugin.simulation.passing_marks import TimedDrive, schedule_of
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.runner import Progress, Runner
 from mbplugin.simulation.steppers import CompiledStepper, Stepper
-from mbplugin.simulation.trajectory.axis import measure
 from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike
-    from mbplugin.simulation.trajectory.redundant import StatedStiffness
+    from mbplugin.simulation.trajectory.samples import StatedStiffness
 
 Model = Scene | Mechanism
 #: Largest step, as a fraction of the shortest piece of a profile.

@@ -21,18 +21,6 @@ _MEASURES = {"time": "longest time", "travel": "longest travel", "tool_distance"
 # The worst stops with angles and lengths in chosen units, for texts and pages.
 
 
-def worst_in_units(worst: WorstStops, units: Units) -> WorstStops:
-    """Return the worst stops converted to ``units``; ``unit`` of each becomes the unit of its value."""
-    if units.is_si:
-        return worst
-    metre, _ = units.shown("m")
-    return replace(
-        worst,
-        found=tuple(_found_in_units(one, units, worst.lengths) for one in worst.found),
-        failed=tuple(replace(one, tool_distance=metre * one.tool_distance) for one in worst.failed),
-    )
-
-
 def _found_in_units(one: WorstStop, units: Units, lengths: tuple[str, ...]) -> WorstStop:
     size, unit = units.shown(one.unit)
     metre, _ = units.shown("m")
@@ -260,6 +248,17 @@ class WorstStops(Result):
     def count(self) -> int:
         """Number of computed stops."""
         return sum(self.outcomes.values())
+
+    def in_units(self, units: Units) -> WorstStops:
+        """Return the worst stops converted to ``units``; ``unit`` of each becomes the unit of its value."""
+        if units.is_si:
+            return self
+        metre, _ = units.shown("m")
+        return replace(
+            self,
+            found=tuple(_found_in_units(one, units, self.lengths) for one in self.found),
+            failed=tuple(replace(one, tool_distance=metre * one.tool_distance) for one in self.failed),
+        )
 
     @property
     def outcome_counts(self) -> list[tuple[StopOutcome, int]]:

@@ -13,7 +13,7 @@ from browser_pages import quiet
 from command_line import ASSETS
 from html_pages import drawing, floats, page_of, parsed
 from mbplugin.model.spatial import Pose, rotation_from_quaternion
-from mbplugin.report.html.page import pose_groups
+from mbplugin.report.html.interactive import pose_groups
 
 FOUR_BAR = str(ASSETS / "four_bar.scene.toml")
 MINITAUR = str(ASSETS / "minitaur.scene.toml")

@@ -25,7 +25,7 @@ from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.table.run import stopping_table
 from mbplugin.stopping.worst import _stated, with_worst_stops, worst_stop
 from mbplugin.stopping.worst_search import Objective, StopComputer, StopSpace
-from mbplugin.stopping.worst_stops import Failure, WorstStop, WorstStops, worst_in_units
+from mbplugin.stopping.worst_stops import Failure, WorstStop, WorstStops
 from mbplugin.stopping.zones.distance import figures_of, figures_of_document
 from places import BULLET_DATA
 from rod_arms import arm
@@ -229,7 +229,7 @@ def test_a_table_has_the_worst_stops_of_each_of_its_categories() -> None:
 
 def test_worst_stops_are_shown_in_the_units_of_the_user() -> None:
     worst = worst_stop(ROD, brakes=[BRAKE], samples=5)
-    shown = worst_in_units(worst, Units("deg", "mm"))
+    shown = worst.in_units(Units("deg", "mm"))
     for own, other in zip(worst.found, shown.found, strict=True):
         size = {"time": 1.0, "travel": 180 / np.pi, "tool_distance": 1e3}[own.measure]
         assert other.value == pytest.approx(size * own.value)

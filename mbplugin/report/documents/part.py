@@ -6,7 +6,6 @@ The classes repeat field names of the values they show, as the keys are a contra
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -14,12 +13,12 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from mbplugin.model.enumerations import NamedPlane
 from mbplugin.report.documents import DocumentName
+from mbplugin.report.formats import plain
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 #: The documents in each module of this folder; for example, ``stop-table`` is defined by ``StopTableOutput``.
@@ -450,20 +449,3 @@ def _maker(annotation: Any) -> Callable[[Any], Any] | None:
 def dumps(document: Any) -> str:
     """Return strict JSON text: non-finite numbers become null, and negative zero becomes zero."""
     return json.dumps(plain(document), indent=2, allow_nan=False) + "\n"
-
-
-def plain(value: Any) -> Any:
-    """Convert a value, including numpy scalars and arrays, to JSON types; non-finite numbers become None."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        if value.dtype.kind in "bif" and np.isfinite(value).all():
-            return (value + 0.0 if value.dtype.kind == "f" else value).tolist()
-        value = value.tolist()
-    if isinstance(value, float):
-        return value + 0.0 if math.isfinite(value) else None
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, Sequence | set | frozenset):
-        return [plain(item) for item in value]
-    return str(value)

@@ -19,7 +19,6 @@ from mbplugin.model.enumerations import (
     StopCategory,
     StopMeasure,
 )
-from mbplugin.model.spatial import units_of
 from mbplugin.report.documents.part import (
     ByName,
     Count,
@@ -662,11 +661,11 @@ def sweep_document(swept: Swept, source: str, files: Sequence[str]) -> dict[str,
         seed=plan.seed,
         outcomes=[(outcome, count, report.first[outcome]) for outcome, count in report.outcomes.items()],
         quantities=[
-            (name, quantity_unit(plan, name), list(own.items()), (report.worst[name], own[1.0]))
+            (name, plan.unit_of(name), list(own.items()), (report.worst[name], own[1.0]))
             for name, own in report.quantiles.items()
         ],
         bounds=[
-            {"name": name, "unit": quantity_unit(plan, name), **bound_entries(bound)}
+            {"name": name, "unit": plan.unit_of(name), **bound_entries(bound)}
             for name, bound in swept.bounds.items()
         ]
         or None,
@@ -678,15 +677,6 @@ def sweep_document(swept: Swept, source: str, files: Sequence[str]) -> dict[str,
         notes=scenario.notes,
         replaced=list(report.replaced.items()),
     )
-
-
-def quantity_unit(plan: SweepPlan, name: str) -> str:
-    """Return the unit of a quantity of the report: s, the joint's coordinate unit, or m for the tool."""
-    what, _, joint = name.partition(" ")
-    if what == "time":
-        return "s"
-    freedoms = [brake.freedom for brake in plan.scenario.brakes if brake.joint == joint]
-    return units_of(freedoms[0]).coordinate if freedoms else "m"
 
 
 def told_cases(report: SweepReport) -> list[int]:

@@ -12,8 +12,8 @@ from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing
 from mbplugin.phrases import cut_short
 from mbplugin.rendering import Result, format_of
-from mbplugin.report.documents.part import dumps, plain
-from mbplugin.report.formats import serialized
+from mbplugin.report.documents.part import dumps
+from mbplugin.report.formats import plain, serialized
 from mbplugin.report.results.presentation import columns_of, name_of, presentation_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.phrases import cut_short, number
-from mbplugin.report.documents.part import plain
-from mbplugin.report.formats import shown
+from mbplugin.report.formats import plain, shown
 from mbplugin.report.html.chart import Html, element, joined
 from mbplugin.report.text.layout import Line, table_lines, wrapped
 

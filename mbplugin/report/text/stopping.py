@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from mbplugin.model.brake_law import SI, Units, said_in
 from mbplugin.model.spatial import units_of
 from mbplugin.phrases import at_most_shown, counted, joined_by_words, listed, number, rounded_up
-from mbplugin.report.documents.stopping import quantity_unit
 from mbplugin.report.formats import ROUNDING, largest_of, shown
 from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
 from mbplugin.report.text.models import event_lines, note_lines, sentences_under, warning_lines
@@ -24,7 +23,6 @@ from mbplugin.stopping.table.values import (
     slip_words,
     summaries,
 )
-from mbplugin.stopping.worst_stops import worst_in_units
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration.intervals import ComparedRow, Parameter
@@ -246,7 +244,7 @@ def worst_stop_lines(
 
 def found_lines(worst: WorstStops, width: int, *, commands: bool, units: Units) -> Iterator[Line]:
     """Yield the outcomes, the worst stops and the failing brakes of a search, without the assumptions."""
-    worst = worst_in_units(worst, units)
+    worst = worst.in_units(units)
     for outcome, count in worst.outcomes.items():
         yield Line(f"  {OUTCOME_WORDS[outcome]}: {count}")
     cells = [(one.name, worst_cells(one, units.length)) for one in worst.found]
@@ -356,7 +354,7 @@ def quantile_rows(swept: Swept, units: Units) -> list[tuple[str, list[str]]]:
             [*(shown(v, size=size) for v in own.values()), str(report.worst[name])],
         )
         for name, own in report.quantiles.items()
-        for size, unit in [units.shown(quantity_unit(swept.plan, name))]
+        for size, unit in [units.shown(swept.plan.unit_of(name))]
     ]
 
 
@@ -368,7 +366,7 @@ def bound_rows(swept: Swept, units: Units) -> list[tuple[str, tuple[str, ...]]]:
     return [
         (f"{name.replace('_', ' ')} [{unit}]", (_bound(bound.value, size), str(bound.rank), str(bound.count)))
         for name, bound in swept.bounds.items()
-        for size, unit in [units.shown(quantity_unit(swept.plan, name))]
+        for size, unit in [units.shown(swept.plan.unit_of(name))]
         if bound.value is not None
     ]
 

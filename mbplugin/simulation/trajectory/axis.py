@@ -1,142 +1,23 @@
-"""Quantities along a motion: forces along a joint's freedom, active constraints, energies, momenta, body motions."""
+"""The active constraints of each segment of a motion, and the poses and twists of all bodies along it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import types
 
-from mbplugin.dynamics.compiler.jit import compiled
-from mbplugin.dynamics.kernels.articulated import energies, factor, mass_matrix
 from mbplugin.dynamics.kernels.composite_bodies import composite_records, find_composites, rate_records
 from mbplugin.dynamics.kernels.motion import move
-from mbplugin.dynamics.tree_model import tree_model
-from mbplugin.model.mechanism.identity import Holder, HolderKind, pair_and_freedom
+from mbplugin.model.mechanism.identity import Holder, pair_and_freedom
 from mbplugin.model.mechanism.mechanism import Constraint, Lock, Mechanism
-from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
-from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, make_read_only, units_of
-from mbplugin.simulation.friction import AT_REST
+from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.impact import with_constraints
-from mbplugin.simulation.kernel_state import (
-    KINEMATICS,
-    MATRIX,
-    VECTOR,
-    KernelState,
-    evaluate_address,
-    evaluate_from,
-    load_struct,
-    place_of,
-)
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory.trajectory import Trajectory
-
-
-@dataclass(frozen=True, eq=False)
-class AxisForces:
-    """Torques about the axis of a joint, or forces along it, on the successor at every sample.
-
-    While a drive moves or holds the joint, the static forces of its brake and friction are attributed to the drive;
-    while a brake holds, friction is attributed to the brake. While a driven joint moves, the drive's force includes
-    the part that overcomes friction.
-
-    Parameters
-    ----------
-    freedom : str
-        ``rz`` or ``tz``.
-    unit : "N·m" or "N"
-    total : (T,) array
-        Total force from the predecessor on the successor along the freedom.
-    drive : (T,) array
-        Force of the drive of the joint, including the part that accelerates its inertia (armature).
-    brake : (T,) array
-    friction : (T,) array
-        Dry and viscous.
-    """
-
-    freedom: str
-    unit: str
-    total: Array
-    drive: Array
-    brake: Array
-    friction: Array
-
-
-def axis_forces(motion: Trajectory, joint: str) -> AxisForces | None:
-    """Return the forces along the freedom of a joint; None if it does not have exactly one freedom."""
-    pair = motion.mechanism.pair_by_name[joint]
-    if len(pair.kind.free) != 1:
-        return None
-    freedom = pair.kind.free[0]
-    drive, friction = _driven(motion, pair)
-    brake = _of_brake(motion, joint)
-    friction += _of_friction(motion, pair, brake)
-    total = _along(pair, motion.transmitted(joint))
-    make_read_only(total, drive, brake, friction)
-    return AxisForces(freedom, units_of(freedom).force, total, drive, brake, friction)
-
-
-def _along(pair: Pair, wrench: Array) -> Array:
-    """Return the power of a wrench (T, 6) per unit rate of the freedom, (T,)."""
-    along: Array = wrench[:, COMPONENTS.index(pair.kind.free[0])].copy()
-    if pair.kind.row_kind("tz") is RowKind.SCREW:
-        along += travel_per_radian(pair) * wrench[:, 2]
-    return along
-
-
-def _while(motion: Trajectory, kind: HolderKind, joint: str) -> AnyArray:
-    """Return flags (T,) of the samples at which a holder of this kind acts on a joint."""
-    name = str(Holder(kind, joint))
-    return np.asarray(np.array([name in names for names in motion.active], dtype=bool)[motion.segment])
-
-
-def _holding(motion: Trajectory, joint: str) -> Array:
-    """Return the force (T,) of the lock that stands for whatever holds or drives a joint."""
-    rows = motion._wrenches.of_rest.get(str(Holder("lock", joint)))
-    return np.zeros(len(motion.time)) if rows is None or not rows.shape[1] else rows[:, 0]
-
-
-def _of_brake(motion: Trajectory, joint: str) -> Array:
-    """Return the force of the brake of a joint, (T,), N·m or N; zero if there is none."""
-    braked = joint in {brake.joint for brake in motion.actions.brakes}
-    return motion.braking(joint).copy() if braked else np.zeros(len(motion.time))
-
-
-def _of_friction(motion: Trajectory, pair: Pair, brake: Array) -> Array:
-    """Return dry friction and damping, (T,), N·m or N, without the dry friction that a drive overcomes.
-
-    ``brake`` (T,) is the force of the brake.
-    """
-    slid = motion._wrenches.of_resistance.get((pair.name, pair.kind.free[0]))
-    out = np.zeros(len(brake))
-    if slid is not None:
-        out += slid - np.where(_while(motion, "brake", pair.name), 0.0, brake)
-    out += np.where(_while(motion, "friction", pair.name), _holding(motion, pair.name), 0.0)
-    joint = motion.mechanism.tree.joint_of_pair.get(pair.name)
-    if joint is not None and motion.actions.damping:
-        out -= pair.freedoms[0].damping * motion.qd[:, joint.qd.start]
-    return out
-
-
-def _driven(motion: Trajectory, pair: Pair) -> tuple[Array, Array]:
-    """Return the force of a drive and the dry friction that it overcomes, (T,) each."""
-    joint = motion.mechanism.tree.joint_of_pair.get(pair.name)
-    leads = _while(motion, "drive", pair.name)
-    drive = np.where(leads, _holding(motion, pair.name), 0.0)
-    friction = np.zeros(len(drive))
-    if joint is not None and motion.actions.friction:
-        rate = motion.qd[:, joint.qd.start]
-        sense = np.where(np.abs(rate) > AT_REST, np.sign(rate), 0.0)
-        friction = np.where(leads, -pair.freedoms[0].friction * sense, 0.0)
-    drive = drive - friction
-    for driver in motion.mechanism.drivers:
-        if driver.joint == pair.name:
-            drive = drive + motion.multipliers(driver.name)[:, 0]
-    return drive, friction
+    from mbplugin.simulation.trajectory.samples import Samples
 
 
 # The active constraints of each segment of a motion: the mechanism with closed locks, brakes and sticking joints.
@@ -166,7 +47,7 @@ class Held:
         return [int(k) for k in self.samples[at.round().astype(int)]]
 
 
-def held_mechanisms(trajectory: Trajectory) -> Iterator[Held]:
+def held_mechanisms(trajectory: Samples) -> Iterator[Held]:
     """Yield every segment of a motion that has samples."""
     for k, active in enumerate(trajectory.active):
         samples = np.flatnonzero(trajectory.segment == k)
@@ -205,65 +86,6 @@ def _without_friction(pair: Pair, held: set[tuple[str, str]]) -> Pair:
         for name, freedom in zip(pair.kind.free, pair.freedoms, strict=True)
     )
     return pair if freedoms == pair.freedoms else replace(pair, freedoms=freedoms)
-
-
-# Energies, momenta and residuals at the states of a motion.
-
-
-def _measure(
-    address: int,
-    place: int,
-    time: Array,
-    q: Array,
-    qd: Array,
-    kinetic: Array,
-    potential: Array,
-    largest: Array,
-) -> None:
-    """Fill the energies kinetic and potential (T,), J, and the largest (m,) |Φ| of the first rows, m or rad.
-
-    The samples are time, q and qd (T,), (T, nq), (T, nv).
-    """
-    evaluate = evaluate_from(address)
-    m = load_struct(place)
-    for n in range(len(time)):
-        evaluate(place, KINEMATICS, time[n], time[n], q[n], qd[n])
-        kinetic[n], potential[n] = energies(m.composites, m.rates, m.springs, q[n], qd[n])
-        for i in range(len(largest)):
-            if m.rows[i].holonomic:
-                largest[i] = max(largest[i], abs(m.rows[i].phi))
-
-
-@lru_cache(maxsize=1)
-def _measurer() -> Any:
-    matrices = (VECTOR, MATRIX, MATRIX, VECTOR, VECTOR, VECTOR)
-    return compiled(_measure, types.none(types.intp, types.intp, *matrices))
-
-
-def measure(m: KernelState, rows: int, time: Array, q: Array, qd: Array) -> tuple[Array, Array, Array]:
-    """Return kinetic and potential energy (T,), J, and the largest |Φ| of the first rows, m or rad.
-
-    The samples are ``time`` (T,), ``q`` (T, nq) and ``qd`` (T, nv).
-    """
-    kinetic, potential, largest = np.zeros(len(time)), np.zeros(len(time)), np.zeros(rows)
-    _measurer()(evaluate_address(), place_of(m), time, q, qd, kinetic, potential, largest)
-    return kinetic, potential, largest
-
-
-def momenta(trajectory: Trajectory) -> Array:
-    """Return the generalised momenta M(q) q̇ (T, nv) of a motion, N·m·s and N·s, in the order of ``qd``.
-
-    They are those of the tree in space: a planar view, closures and drivers do not change M.
-    """
-    model = tree_model(trajectory.mechanism, trajectory.actions)
-    found, M = np.empty(trajectory.qd.shape), np.empty((len(model.rates), len(model.rates)))
-    for k, (q, qd) in enumerate(zip(trajectory.q, trajectory.qd, strict=True)):
-        move(model.composites, model.rates, q, qd)
-        factor(model.composites, model.rates)
-        mass_matrix(model.composites, model.rates, M)
-        found[k] = M @ qd
-    make_read_only(found)
-    return found
 
 
 # Poses and twists of all bodies along a motion.

@@ -22,34 +22,22 @@ from mbplugin.joint_reactions.flexible import read_stiffness, resolve
 from mbplugin.joint_reactions.state import spring_loads
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.stiffness import Applied, coverage, joint_rows, rows_at_joint, stated_elements
-from mbplugin.joint_reactions.stiffness_estimate import Section
 from mbplugin.model.mechanism import Coupling, Driver, Lock, Pair
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.simulation.friction import Handling
 from mbplugin.simulation.trajectory.axis import Held
+from mbplugin.simulation.trajectory.samples import Samples, StatedStiffness
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike
     from mbplugin.model.mechanism.mechanism import Mechanism
-    from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: A row does not contribute to a component of a wrench if its coefficient is below this.
 _NO_PART = 1e-12
 #: Number of poses whose smallest redundancy is taken; a larger one at single poses is due to a singularity.
 _POSES = 3
-
-
-@dataclass(frozen=True, eq=False)
-class StatedStiffness:
-    """Stated flexibility: compliance (6, 6) of pairs and sections of bodies, by name."""
-
-    pairs: Mapping[str, Array]
-    sections: Mapping[str, Section]
-
-    def __bool__(self) -> bool:
-        return bool(self.pairs or self.sections)
 
 
 def stated_stiffness(
@@ -90,7 +78,7 @@ class Carried:
     determined: dict[str, AnyArray]
 
 
-def resolve_along(trajectory: Trajectory, held: Held, stated: StatedStiffness, carried: Carried) -> None:
+def resolve_along(trajectory: Samples, held: Held, stated: StatedStiffness, carried: Carried) -> None:
     """Resolve non-unique reactions by the stated stiffness at the samples of one set of constraints, in place."""
     columns = plane_columns(trajectory.planar)
     for k in held.samples.tolist():
@@ -101,7 +89,7 @@ def resolve_along(trajectory: Trajectory, held: Held, stated: StatedStiffness, c
 
 
 def _resolve_at(
-    trajectory: Trajectory, system: System, stated: StatedStiffness, carried: Carried, k: int
+    trajectory: Samples, system: System, stated: StatedStiffness, carried: Carried, k: int
 ) -> None:
     known = np.concatenate([_multipliers(system, r, carried, k) for r in system.rows])
     elements = stated_elements(
@@ -137,7 +125,7 @@ def _multipliers(system: System, rows: Rows, carried: Carried, k: int) -> Array:
     return carried.of_rest[rows.constraint][k, [names.index(c) for c in rows.components]]
 
 
-def _applied(trajectory: Trajectory, system: System, carried: Carried, k: int) -> Applied:
+def _applied(trajectory: Samples, system: System, carried: Carried, k: int) -> Applied:
     """Return the forces on the bodies at a sample, without those of the rows."""
     mech, actions = system.mech, trajectory.actions
     q, qd, qdd = trajectory.q[k], trajectory.qd[k], trajectory.qdd[k]
@@ -186,7 +174,7 @@ def _along_freedoms(system: System, pair: Pair, carried: Carried, k: int) -> lis
 
 
 def spread_over_all_rows(
-    trajectory: Trajectory,
+    trajectory: Samples,
     held: Held,
     rest: Mapping[str, Sequence[str]],
     of_pair: dict[str, Array],
@@ -247,7 +235,7 @@ def _at(names: Sequence[str], components: Sequence[str], values: Array | None, k
     return values[k, [list(names).index(c) for c in components]]
 
 
-def _redundancy(trajectory: Trajectory, held: Held) -> int:
+def _redundancy(trajectory: Samples, held: Held) -> int:
     """Return p of the rows of all pairs, in the planar view of the motion if it has one."""
     columns = plane_columns(trajectory.planar)
     poses = [trajectory.q[k] for k in held.spread(_POSES)]

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 
     from mbplugin.simulation.passing_marks import Event
     from mbplugin.simulation.trajectory.record import Playback
-    from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.simulation.trajectory.samples import Samples
+
+_Motion = TypeVar("_Motion", bound="Samples")
 
 #: Plots use interpolation if no angle changes by more than this between two samples, rad.
 _TURN = 0.5
@@ -48,7 +51,7 @@ ENDINGS = (".npz", ".csv")
 _ENERGIES = ("kinetic", "potential", "dissipated", "applied", "driven")
 
 
-def resample(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
+def resample(trajectory: _Motion, times: Sequence[float] | Array) -> _Motion:
     """Return the motion at given times.
 
     A computed motion is integrated again from the sample before. A motion made of samples only is
@@ -73,7 +76,7 @@ def resample(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajecto
     return _with(trajectory, at, _played(trajectory, trajectory.playback, at))
 
 
-def drawn(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
+def drawn(trajectory: _Motion, times: Sequence[float] | Array) -> _Motion:
     """Return the motion at given times (n,), s, like ``resample``, but only with the accuracy that a plot needs.
 
     Integrating a motion again costs a step for every time. If steps are slow because the equations are evaluated
@@ -86,14 +89,14 @@ def drawn(trajectory: Trajectory, times: Sequence[float] | Array) -> Trajectory:
     return _with(trajectory, at, _interpolated(trajectory, at))
 
 
-def _most_turned(trajectory: Trajectory) -> float:
+def _most_turned(trajectory: Samples) -> float:
     """Return the largest product of an angular rate and the interval between two samples, rad."""
     angular = [k for k, unit in enumerate(rate_units(trajectory.mechanism)) if unit == "rad/s"]
     rates = np.abs(trajectory.qd[:, angular]).max(axis=1, initial=0.0)
     return float((np.maximum(rates[1:], rates[:-1]) * np.diff(trajectory.time)).max(initial=0.0))
 
 
-def _with(trajectory: Trajectory, at: Array, arrays: dict[str, AnyArray]) -> Trajectory:
+def _with(trajectory: _Motion, at: Array, arrays: dict[str, AnyArray]) -> _Motion:
     """Return the motion with other arrays, at other times ``at`` (n,), s."""
     kinetic, potential = _energies(trajectory, arrays["q"], arrays["qd"])
     arrays.update(time=at, kinetic=kinetic, potential=potential)
@@ -102,7 +105,7 @@ def _with(trajectory: Trajectory, at: Array, arrays: dict[str, AnyArray]) -> Tra
     return replace(trajectory, **changed)
 
 
-def _played(trajectory: Trajectory, playback: Playback, at: Array) -> dict[str, AnyArray]:
+def _played(trajectory: Samples, playback: Playback, at: Array) -> dict[str, AnyArray]:
     """Return the arrays of a motion integrated again to the times ``at`` (n,), s; samples are returned as they are."""
     out: dict[str, AnyArray] = {
         name: np.empty((len(at), *getattr(trajectory, name).shape[1:]))
@@ -136,7 +139,7 @@ def _first_of_two(at: Array) -> AnyArray:
     return np.append(np.diff(at) == 0, False) if at.size else np.zeros(0, dtype=bool)
 
 
-def _interpolated(trajectory: Trajectory, at: Array) -> dict[str, AnyArray]:
+def _interpolated(trajectory: Samples, at: Array) -> dict[str, AnyArray]:
     """Return the arrays at times ``at`` (n,), s, interpolated between samples."""
     first = _intervals(trajectory.time, at)
     last = np.minimum(first + 1, len(trajectory.time) - 1)
@@ -157,7 +160,7 @@ def _interpolated(trajectory: Trajectory, at: Array) -> dict[str, AnyArray]:
     return out
 
 
-def _checked(trajectory: Trajectory, times: Sequence[float] | Array) -> Array:
+def _checked(trajectory: Samples, times: Sequence[float] | Array) -> Array:
     """Return the requested times (n,), s, checked and clipped to the motion."""
     try:
         at = np.array(times, dtype=float).reshape(-1)
@@ -185,7 +188,7 @@ def _intervals(time: Array, at: Array) -> AnyArray:
     return np.where(first_of_two, before, np.minimum(after, max(len(time) - 2, 0)))
 
 
-def _coordinates(trajectory: Trajectory, first: AnyArray, last: AnyArray, h: Array, s: Array) -> Array:
+def _coordinates(trajectory: Samples, first: AnyArray, last: AnyArray, h: Array, s: Array) -> Array:
     """Return coordinates (n, nq) at fractions s (n,) of intervals of lengths h (n,), s.
 
     The intervals begin and end at the samples ``first`` and ``last`` (n,).
@@ -242,9 +245,7 @@ def _quintic(s: Array, v0: Array, a0: Array, x1: Array, v1: Array, a1: Array) ->
     )
 
 
-def _rates(
-    trajectory: Trajectory, first: AnyArray, last: AnyArray, h: Array, s: Array
-) -> tuple[Array, Array]:
+def _rates(trajectory: Samples, first: AnyArray, last: AnyArray, h: Array, s: Array) -> tuple[Array, Array]:
     """Return rates and accelerations (n, nv) at fractions s (n,) of intervals of lengths h (n,), s.
 
     The intervals begin and end at the samples ``first`` and ``last`` (n,).
@@ -260,7 +261,7 @@ def _rates(
     return np.where(h > 0, rates, v1), np.where(h > 0, inside, a1)
 
 
-def _energies(trajectory: Trajectory, q: Array, qd: Array) -> tuple[Array, Array]:
+def _energies(trajectory: Samples, q: Array, qd: Array) -> tuple[Array, Array]:
     """Return kinetic and potential energy (n,), J, at q and qd (n, nq), (n, nv)."""
     from mbplugin.dynamics.kernels.articulated import energies, factor
     from mbplugin.dynamics.kernels.motion import move
@@ -297,7 +298,7 @@ def _work(time: Array, work: Array, at: Array, first: AnyArray) -> Array:
 # Plot of a trajectory: coordinates, rates, momenta and energies over time, with vertical lines at events.
 
 
-def plot(trajectory: Trajectory, path: str | Path | None = None) -> Figure:
+def plot(trajectory: Samples, path: str | Path | None = None) -> Figure:
     """Plot a trajectory into a file, or in a window if no path is given, and return the figure.
 
     Raises
@@ -371,7 +372,7 @@ def _matplotlib(module: str) -> Any:
         raise MissingDependency.of("a plot", "matplotlib", "plot") from None
 
 
-def _draw(trajectory: Trajectory, figure: Any) -> None:
+def _draw(trajectory: Samples, figure: Any) -> None:
     curves = list(columns(trajectory))
     panels = {
         "coordinates": [c for c in curves if c.what == "q"],
@@ -387,7 +388,7 @@ def _draw(trajectory: Trajectory, figure: Any) -> None:
     figure.suptitle(f"{name}: {trajectory.outcome}").set_parse_math(False)
 
 
-def _panel(axes: Any, trajectory: Trajectory, title: str, shown: list[Column]) -> None:
+def _panel(axes: Any, trajectory: Samples, title: str, shown: list[Column]) -> None:
     lines = [axes.plot(trajectory.time, curve.values, linewidth=1.2)[0] for curve in shown]
     for event in trajectory.events:
         axes.axvline(event.time, color="0.6", linewidth=0.8, linestyle="--")
@@ -474,13 +475,13 @@ class Column:
         return f"{self.what} {self.name}".strip() + (f" [{self.unit}]" if self.unit else "")
 
 
-def write(trajectory: Trajectory, path: Path, reactions: Sequence[str] = ()) -> None:
+def write(trajectory: Samples, path: Path, reactions: Mapping[str, Array] = MappingProxyType({})) -> None:
     """Write a trajectory to ``.npz`` (all arrays) or ``.csv`` (a table with units in its header).
 
     Parameters
     ----------
-    reactions : sequence of str
-        Pairs whose reactions are added.
+    reactions : dict of str to (T, 6) array
+        Reactions of the pairs to be added, N and N·m.
     """
     if path.suffix.lower() == ".csv":
         table = list(columns(trajectory, reactions))
@@ -488,9 +489,8 @@ def write(trajectory: Trajectory, path: Path, reactions: Sequence[str] = ()) -> 
         write_csv(path, [column.header for column in table], rows)
         return
     arrays: dict[str, Any] = _arrays(trajectory)
-    carried = [trajectory.reactions(pair) for pair in reactions]
-    arrays["reaction_pairs"] = np.array(reactions, dtype=str)
-    arrays["reactions"] = np.array(carried).reshape(-1, len(trajectory.time), 6)
+    arrays["reaction_pairs"] = np.array(list(reactions), dtype=str)
+    arrays["reactions"] = np.array(list(reactions.values())).reshape(-1, len(trajectory.time), 6)
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)
 
@@ -507,8 +507,8 @@ def require_ending(path: Path) -> None:
         raise BadUsage(f"cannot save a trajectory as {path.name!r}", expected=" or ".join(ENDINGS))
 
 
-def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[Column]:
-    """Yield all quantities of a trajectory, and the reactions of the given pairs."""
+def columns(trajectory: Samples, reactions: Mapping[str, Array] = MappingProxyType({})) -> Iterator[Column]:
+    """Yield all quantities of a trajectory, and the given reactions (T, 6) of pairs, N and N·m."""
     mech = trajectory.mechanism
     rates = rate_units(mech)
     yield Column("time", "", "s", trajectory.time)
@@ -523,13 +523,12 @@ def columns(trajectory: Trajectory, reactions: Sequence[str] = ()) -> Iterator[C
     for what in _ENERGIES:
         yield Column(what, "", "J", getattr(trajectory, what))
     yield Column("segment", "", "", trajectory.segment)
-    for pair in reactions:
-        wrench = trajectory.reactions(pair)
+    for pair, wrench in reactions.items():
         for k, component in enumerate(COMPONENTS):
             yield Column(f"{pair} {component}", "", units_of(component).force, wrench[:, k])
 
 
-def _arrays(trajectory: Trajectory) -> dict[str, AnyArray]:
+def _arrays(trajectory: Samples) -> dict[str, AnyArray]:
     mech = trajectory.mechanism
     kept = ("time", "q", "qd", "qdd", *_ENERGIES, "segment")
     return {
@@ -544,7 +543,7 @@ def _arrays(trajectory: Trajectory) -> dict[str, AnyArray]:
     }
 
 
-def _about(trajectory: Trajectory) -> dict[str, Any]:
+def _about(trajectory: Samples) -> dict[str, Any]:
     """Return the properties that are not arrays."""
     return {
         "mechanism": trajectory.mechanism.name,

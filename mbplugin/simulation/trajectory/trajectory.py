@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.files import replacing
-from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import Constraint, Mechanism, Pair
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result
-from mbplugin.simulation.options import Outcome
-from mbplugin.simulation.passing_marks import Event
+from mbplugin.simulation.trajectory.samples import Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbplugin.simulation.steppers import Leading
-    from mbplugin.simulation.trajectory.axis import AxisForces, PointMotion
-    from mbplugin.simulation.trajectory.record import Playback
-    from mbplugin.simulation.trajectory.redundant import StatedStiffness
-    from mbplugin.simulation.trajectory.wrenches import JointWrenches
+    from mbplugin.simulation.trajectory.axis import PointMotion
+    from mbplugin.simulation.trajectory.wrenches import AxisForces, JointWrenches
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory(Result):
+class Trajectory(Samples, Result):
     """A motion, sampled at T times. An event has two samples, before and after it.
 
     Parameters
@@ -89,35 +82,6 @@ class Trajectory(Result):
         Determines the reactions that the rigid model does not.
     """
 
-    mechanism: Mechanism
-    actions: AppliedForces
-    time: Array
-    q: Array
-    qd: Array
-    qdd: Array
-    kinetic: Array
-    potential: Array
-    dissipated: Array
-    applied: Array
-    driven: Array
-    active: tuple[tuple[str, ...], ...]
-    segment: Array
-    residuals: dict[str, float]
-    events: tuple[Event, ...] = ()
-    outcome: Outcome = "completed"
-    notes: tuple[str, ...] = ()
-    planar: str | None = None
-    redundancy: str = "eliminate"
-    degree_of_redundancy: int = 0
-    statistics: dict[str, float] = field(default_factory=dict)
-    held: tuple[Constraint, ...] = ()
-    coordinates: str = "joint"
-    dropped: tuple[tuple[str, str], ...] = ()
-    tolerance: float = DEFAULT_TOLERANCE
-    independent: tuple[Leading, ...] = ()
-    playback: Playback | None = field(default=None, repr=False)
-    stiffness: StatedStiffness | None = field(default=None, repr=False)
-
     def __repr__(self) -> str:
         facts = (f"{self.time[-1] - self.time[0]:.6g} s", counted(len(self.time), "sample"), self.outcome)
         events = counted(len(self.events), "event")
@@ -132,17 +96,6 @@ class Trajectory(Result):
     def energy(self) -> Array:
         """Kinetic plus potential energy (T,), J."""
         return self.kinetic + self.potential
-
-    @cached_property
-    def momenta(self) -> Array:
-        """Generalised momenta M(q) q̇ (T, nv), in the order of ``qd``: N·m·s for rotations, N·s for translations.
-
-        M includes the payloads and the inertia of the drives. When a constraint closes, momenta change by the
-        generalised impulses along the rates; momenta without an impulse are continuous.
-        """
-        from mbplugin.simulation.trajectory.axis import momenta
-
-        return momenta(self)
 
     def reactions(self, pair: str) -> Array:
         """Return the reaction of a pair at every sample.
@@ -187,10 +140,10 @@ class Trajectory(Result):
         UnknownName
             Not a pair of the mechanism.
         """
-        from mbplugin.simulation.trajectory.axis import axis_forces
+        from mbplugin.simulation.trajectory.wrenches import axis_forces
 
         self._require(joint, tuple(self.mechanism.pair_by_name), "pair")
-        return axis_forces(self, joint)
+        return axis_forces(self, self._wrenches, joint)
 
     def multipliers(self, constraint: str) -> Array:
         """Return the multipliers (T, k) of a driver, lock, coupling or wheel, N and N·m, row by row.
@@ -286,7 +239,7 @@ class Trajectory(Result):
 
         require_ending(Path(path))
         with replacing(Path(path)) as temporary:
-            write(self, temporary, reactions)
+            write(self, temporary, {pair: self.reactions(pair) for pair in reactions})
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
         from mbplugin.simulation.trajectory.resampling import ENDINGS, write
@@ -298,11 +251,6 @@ class Trajectory(Result):
         from mbplugin.simulation.trajectory.resampling import plot
 
         return plot(self, path)
-
-    @property
-    def pair_names(self) -> tuple[str, ...]:
-        """Names of all pairs, including timed closures."""
-        return (*self.mechanism.pair_by_name, *(c.name for c in self.held if isinstance(c, Pair)))
 
     @cached_property
     def _wrenches(self) -> JointWrenches:

@@ -16,15 +16,15 @@ from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.stiffness import joint_rows
 from mbplugin.model.brake_law import rate_force
 from mbplugin.model.brakes import BrakeForce
-from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held, lock_label
+from mbplugin.model.mechanism.identity import Holder, HolderKind, RowLabel, freedom_held, lock_label
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
-from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only
+from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only, units_of
 from mbplugin.simulation.friction import AT_REST, Handling, LoadFriction, pull_rows, rates_of
 from mbplugin.simulation.trajectory.axis import Held, held_mechanisms
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.simulation.trajectory.samples import Samples
 
 #: Number of poses at which the uniqueness is computed for each set of constraints.
 _POSES = 5
@@ -94,7 +94,7 @@ class _Passing:
     resisted: Array
 
 
-def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
+def joint_wrenches(trajectory: Samples) -> JointWrenches:
     """Return the wrenches of all joints at all samples.
 
     Multipliers of the closing rows follow from M q̈ − F in joint rates. With these, the balance of every body and
@@ -162,16 +162,14 @@ def joint_wrenches(trajectory: Trajectory) -> JointWrenches:
     return out
 
 
-def _stretches(trajectory: Trajectory) -> Iterator[tuple[Held, tuple[BrakeForce, ...]]]:
+def _stretches(trajectory: Samples) -> Iterator[tuple[Held, tuple[BrakeForce, ...]]]:
     """Yield each stretch of samples with the same active constraints and the same engaged brakes."""
     for held in held_mechanisms(trajectory):
         for samples, gripped in by_brakes(trajectory, held.samples):
             yield replace(held, samples=samples), gripped
 
 
-def _carried(
-    trajectory: Trajectory, held: Held, model: TreeModel, gripped: tuple[BrakeForce, ...]
-) -> _Passing:
+def _carried(trajectory: Samples, held: Held, model: TreeModel, gripped: tuple[BrakeForce, ...]) -> _Passing:
     apart = trajectory.dropped if trajectory.coordinates == "joint" else ()
     handling = Handling(trajectory.redundancy, apart)
     p = trajectory.degree_of_redundancy if not held.active else _redundancy(trajectory, held)
@@ -213,7 +211,7 @@ def _carried(
     return out
 
 
-def _redundancy(trajectory: Trajectory, held: Held) -> int:
+def _redundancy(trajectory: Samples, held: Held) -> int:
     from mbplugin.dynamics.tree_model import redundancy
 
     # a larger redundancy at single poses is due to a singularity
@@ -295,7 +293,7 @@ def constrained_part(pair: Pair, wrench: Array, R_PS: Array) -> Array:
 # Uniqueness of the reaction components in the rigid model along a motion.
 
 
-def determined_components(trajectory: Trajectory) -> dict[str, AnyArray]:
+def determined_components(trajectory: Samples) -> dict[str, AnyArray]:
     """Return flags (T, 6) for every pair of the components that the rigid model determines."""
     count = len(trajectory.time)
     out: dict[str, AnyArray] = {name: np.ones((count, 6), dtype=bool) for name in trajectory.pair_names}
@@ -307,7 +305,7 @@ def determined_components(trajectory: Trajectory) -> dict[str, AnyArray]:
     return out
 
 
-def _generic(trajectory: Trajectory, held: Held) -> list[System]:
+def _generic(trajectory: Samples, held: Held) -> list[System]:
     """Return the systems at sampled poses that are not singular, i.e. those of the smallest redundancy."""
     columns = plane_columns(trajectory.planar)
     poses = [trajectory.q[k] for k in held.spread(_POSES)]
@@ -331,7 +329,7 @@ def _determined(system: System, name: str) -> AnyArray:
 # Engaged brakes along a computed motion, and their forces.
 
 
-def by_brakes(trajectory: Trajectory, samples: AnyArray) -> Iterator[tuple[AnyArray, tuple[BrakeForce, ...]]]:
+def by_brakes(trajectory: Samples, samples: AnyArray) -> Iterator[tuple[AnyArray, tuple[BrakeForce, ...]]]:
     """Yield parts of the ``samples`` (k,) of a segment with the brakes engaged there, in the order of time."""
     first = {brake: _first_sample(trajectory, brake.closes) for brake in trajectory.actions.brakes}
     inner = sorted({k for k in first.values() if samples[0] < k <= samples[-1]})
@@ -340,7 +338,7 @@ def by_brakes(trajectory: Trajectory, samples: AnyArray) -> Iterator[tuple[AnyAr
             yield part, tuple(brake for brake, k in first.items() if k <= part[0])
 
 
-def _first_sample(trajectory: Trajectory, closes: float) -> int:
+def _first_sample(trajectory: Samples, closes: float) -> int:
     """Return the first sample after a brake engages at ``closes`` (s); of two different ones then, the second."""
     time, qdd = trajectory.time, trajectory.qdd
     k = int(np.searchsorted(time, closes - 1e-12 * (1.0 + closes)))
@@ -410,3 +408,109 @@ def brake_force(model: TreeModel, held: Held, brake: BrakeForce, qd: Array, mult
     rate = float(rates_of(model, qd)[n])
     sliding = brake.law.sliding * one["sense"] if one["sliding"] else 0.0
     return -float(sliding + rate_force(brake.law, rate))
+
+
+# Forces along the freedom of a joint.
+
+
+@dataclass(frozen=True, eq=False)
+class AxisForces:
+    """Torques about the axis of a joint, or forces along it, on the successor at every sample.
+
+    While a drive moves or holds the joint, the static forces of its brake and friction are attributed to the drive;
+    while a brake holds, friction is attributed to the brake. While a driven joint moves, the drive's force includes
+    the part that overcomes friction.
+
+    Parameters
+    ----------
+    freedom : str
+        ``rz`` or ``tz``.
+    unit : "N·m" or "N"
+    total : (T,) array
+        Total force from the predecessor on the successor along the freedom.
+    drive : (T,) array
+        Force of the drive of the joint, including the part that accelerates its inertia (armature).
+    brake : (T,) array
+    friction : (T,) array
+        Dry and viscous.
+    """
+
+    freedom: str
+    unit: str
+    total: Array
+    drive: Array
+    brake: Array
+    friction: Array
+
+
+def axis_forces(motion: Samples, wrenches: JointWrenches, joint: str) -> AxisForces | None:
+    """Return the forces along the freedom of a joint; None if it does not have exactly one freedom."""
+    pair = motion.mechanism.pair_by_name[joint]
+    if len(pair.kind.free) != 1:
+        return None
+    freedom = pair.kind.free[0]
+    drive, friction = _driven(motion, wrenches, pair)
+    brake = _of_brake(motion, wrenches, joint)
+    friction += _of_friction(motion, wrenches, pair, brake)
+    total = _along(pair, wrenches.transmitted[joint])
+    make_read_only(total, drive, brake, friction)
+    return AxisForces(freedom, units_of(freedom).force, total, drive, brake, friction)
+
+
+def _along(pair: Pair, wrench: Array) -> Array:
+    """Return the power of a wrench (T, 6) per unit rate of the freedom, (T,)."""
+    along: Array = wrench[:, COMPONENTS.index(pair.kind.free[0])].copy()
+    if pair.kind.row_kind("tz") is RowKind.SCREW:
+        along += travel_per_radian(pair) * wrench[:, 2]
+    return along
+
+
+def _while(motion: Samples, kind: HolderKind, joint: str) -> AnyArray:
+    """Return flags (T,) of the samples at which a holder of this kind acts on a joint."""
+    name = str(Holder(kind, joint))
+    return np.asarray(np.array([name in names for names in motion.active], dtype=bool)[motion.segment])
+
+
+def _holding(motion: Samples, wrenches: JointWrenches, joint: str) -> Array:
+    """Return the force (T,) of the lock that stands for whatever holds or drives a joint."""
+    rows = wrenches.of_rest.get(str(Holder("lock", joint)))
+    return np.zeros(len(motion.time)) if rows is None or not rows.shape[1] else rows[:, 0]
+
+
+def _of_brake(motion: Samples, wrenches: JointWrenches, joint: str) -> Array:
+    """Return the force of the brake of a joint, (T,), N·m or N; zero if there is none."""
+    braked = joint in {brake.joint for brake in motion.actions.brakes}
+    return wrenches.of_brake[joint].copy() if braked else np.zeros(len(motion.time))
+
+
+def _of_friction(motion: Samples, wrenches: JointWrenches, pair: Pair, brake: Array) -> Array:
+    """Return dry friction and damping, (T,), N·m or N, without the dry friction that a drive overcomes.
+
+    ``brake`` (T,) is the force of the brake.
+    """
+    slid = wrenches.of_resistance.get((pair.name, pair.kind.free[0]))
+    out = np.zeros(len(brake))
+    if slid is not None:
+        out += slid - np.where(_while(motion, "brake", pair.name), 0.0, brake)
+    out += np.where(_while(motion, "friction", pair.name), _holding(motion, wrenches, pair.name), 0.0)
+    joint = motion.mechanism.tree.joint_of_pair.get(pair.name)
+    if joint is not None and motion.actions.damping:
+        out -= pair.freedoms[0].damping * motion.qd[:, joint.qd.start]
+    return out
+
+
+def _driven(motion: Samples, wrenches: JointWrenches, pair: Pair) -> tuple[Array, Array]:
+    """Return the force of a drive and the dry friction that it overcomes, (T,) each."""
+    joint = motion.mechanism.tree.joint_of_pair.get(pair.name)
+    leads = _while(motion, "drive", pair.name)
+    drive = np.where(leads, _holding(motion, wrenches, pair.name), 0.0)
+    friction = np.zeros(len(drive))
+    if joint is not None and motion.actions.friction:
+        rate = motion.qd[:, joint.qd.start]
+        sense = np.where(np.abs(rate) > AT_REST, np.sign(rate), 0.0)
+        friction = np.where(leads, -pair.freedoms[0].friction * sense, 0.0)
+    drive = drive - friction
+    for driver in motion.mechanism.drivers:
+        if driver.joint == pair.name:
+            drive = drive + wrenches.of_rest[driver.name][:, 0]
+    return drive, friction

@@ -35,7 +35,7 @@ from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.brakes import JointBrake, no_brakes
 from mbplugin.model.enumerations import Backend
 from mbplugin.model.scene import Payload, State
-from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import interrupts_held, isolated_starts
 from mbplugin.simulation.trajectory.trajectory import Trajectory
@@ -134,6 +134,14 @@ class SweepPlan:
         """The reported joints: those that have a brake and a coordinate."""
         names = [brake.joint for brake in self.scenario.brakes]
         return tuple(name for name in names if self.scenario.rate_of(name) >= 0)
+
+    def unit_of(self, quantity: str) -> str:
+        """Return the unit of a reported quantity: s, the joint's coordinate unit, or m for the tool."""
+        what, _, joint = quantity.partition(" ")
+        if what == "time":
+            return "s"
+        freedoms = [brake.freedom for brake in self.scenario.brakes if brake.joint == joint]
+        return units_of(freedoms[0]).coordinate if freedoms else "m"
 
     @property
     def parts(self) -> int:

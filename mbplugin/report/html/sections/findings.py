@@ -20,8 +20,6 @@ from mbplugin.phrases import counted, listed
 from mbplugin.report.formats import ignored_lines
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Chart, Curve, Html, choice, element, figure, section, table
-from mbplugin.report.record import record_facts
-from mbplugin.report.terms import TERMS, Term, term_of
 from mbplugin.report.text.lint import reasons
 from mbplugin.report.text.overview import kind_remedy, shown_places
 
@@ -31,16 +29,8 @@ _PARTS = 4
 _HEADS = ("members", "reaction", "components", "resultant", "effect on the assembly")
 #: Represents tolerance zero on a logarithmic axis.
 _LEAST = 1e-16
-_LINES = (
-    *("serial number of the robot", "version of its controller", "place"),
-    *("computed by", "date", "signature", "checked and released by", "date", "signature"),
-)
 _TITLE = re.compile(r"([^\n]+)\n-{3,}(?:\n|$)")
 _LITERAL = re.compile(r"``(.+?)``", re.DOTALL)
-#: A table head or the label of a number, without markup in it.
-_HEAD = re.compile(r"(<(th|dt)(?: [^<>]*)?>)([^<>]+)(</\2>)")
-#: A unit or an addition after a term.
-_BEHIND = re.compile(r"\s*[\[(].*$", re.DOTALL)
 
 
 def findings_section(chapter: Chapter) -> Html | None:
@@ -313,23 +303,6 @@ def _plateaus(analysis: Analysis) -> Chart | None:
 # The record of the report, with signature lines on paper.
 
 
-def record_section(chapter: Chapter) -> Html | None:
-    """Return the section with the record: date, version, command and files."""
-    if chapter.record is None:
-        return None
-    # a stopping table has its signature lines on the first page
-    return section(
-        "Record",
-        element("ul", [element("li", one) for one in record_facts(chapter.record)]),
-        signature_lines() if chapter.table is None else None,
-    )
-
-
-def signature_lines() -> Html:
-    """Return the lines to fill in and sign on paper."""
-    return element("div", [element("span", line) for line in _LINES], class_="sign")
-
-
 # The documentation of the rules of a page's findings.
 
 
@@ -376,38 +349,3 @@ def _blocks(text: str) -> Iterator[Html]:
         else:
             parts = _LITERAL.split(block)
             yield element("p", [element("code", part) if k % 2 else part for k, part in enumerate(parts)])
-
-
-# The terms of a page: table heads and labels that are terms link to their definitions at the end.
-
-
-def with_terms(body: Html) -> Html:
-    """Return markup with heads and labels that are terms as links, followed by the definitions of these terms."""
-    used: set[Term] = set()
-
-    def link(match: re.Match[str]) -> str:
-        start, _, words, end = match.groups()
-        behind = found[0] if (found := _BEHIND.search(words)) else ""
-        term = term_of(words[: len(words) - len(behind)])
-        if term is None:
-            return match[0]
-        used.add(term)
-        name = Html(words[: len(words) - len(behind)])
-        return f"{start}{element('a', name, href=f'#term-{term.anchor}', class_='term')}{behind}{end}"
-
-    linked = Html(_HEAD.sub(link, body))
-    return Html(f"{linked}{_section(used)}") if used else linked
-
-
-def _section(used: set[Term]) -> Html:
-    shown = sorted(used, key=TERMS.index)
-    meanings = [
-        element(
-            "div",
-            element("dt", Html(f"<dfn>{element('span', term.name)}</dfn>")),
-            element("dd", term.meaning),
-            id=f"term-{term.anchor}",
-        )
-        for term in shown
-    ]
-    return element("div", section("Terms", element("dl", meanings, class_="terms")), class_="screen")

@@ -9,10 +9,9 @@ from mbplugin.analysis.uniqueness import ConstraintVerdict, SelfStress
 from mbplugin.joint_reactions.misfit import LoopMisfits
 from mbplugin.joint_reactions.misfit_response import MisfitEffect
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
-from mbplugin.model.brake_law import said_in
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.spatial import COMPONENTS, units_of
-from mbplugin.phrases import counted, joined_by_words, listed, number
+from mbplugin.phrases import counted, listed, number
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Child, Html, choice, element, section, table, unshown
 from mbplugin.report.record import (
@@ -33,7 +32,6 @@ from mbplugin.report.record import (
     standing_words,
 )
 from mbplugin.report.text.reactions import family_title, relation_words, undetermined
-from mbplugin.stopping.scenario.scenario import assumed_brakes
 
 #: Maximum number of rows shown; all are in the JSON.
 _MOST = 500
@@ -236,40 +234,6 @@ def _misfits_row(effect: MisfitEffect) -> tuple[Child, ...]:
     if effect.infinite:
         return (*place, "no compliance limits them", f"missing: {lacking_words(effect)}")
     return (*place, load_words(effect), source_words(effect))
-
-
-# All assumptions and notes.
-
-
-def assumptions_section(chapter: Chapter) -> Html | None:
-    """Return the section with all assumptions and notes, each once."""
-    sentences = list(dict.fromkeys(said_in(_sentences(chapter), chapter.units)))
-    if not sentences:
-        return None
-    return section("Assumptions and notes", element("ul", [element("li", one) for one in sentences]))
-
-
-def _sentences(chapter: Chapter) -> Iterator[str]:
-    yield from chapter.notes
-    if chapter.stop is not None:
-        yield from said_in(chapter.stop.scenario.stated, chapter.units)
-        yield from joined_by_words(chapter.stop.assumed)
-        yield from chapter.stop.notes
-    if chapter.table is not None:
-        yield from chapter.table.assumptions
-    if chapter.reactions is not None:
-        yield from chapter.reactions.notes
-        for e in chapter.reactions.estimated:
-            yield (
-                f"{e.body}: stiffness estimated as a beam of {e.material}, {e.length:.4g} m long,"
-                f" A {e.section.A:.3g} m²."
-            )
-    if chapter.motion is not None:
-        yield from joined_by_words(assumed_brakes(chapter.motion.actions.brakes))
-    if chapter.agreement is not None:
-        yield from joined_by_words(chapter.agreement.assumed)
-    if chapter.moving is not None:
-        yield from chapter.moving.notes
 
 
 # Self-stresses, selectable for the 3D view, and remedies.

@@ -55,7 +55,7 @@ from mbplugin.report.text.stopping import (
     worst_start,
 )
 from mbplugin.stopping.outcome import OUTCOME_WORDS, JointStop, StopReport
-from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops, worst_in_units
+from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
@@ -249,7 +249,7 @@ def worst_stops_section(chapter: Chapter) -> Html | None:
 
 def _search(worst: WorstStops, known: Sequence[str], units: Units) -> list[Child]:
     """Return the tables of a search, and its assumptions other than those already ``known`` from the page."""
-    worst, length = worst_in_units(worst, units), units.length
+    worst, length = worst.in_units(units), units.length
     assumed = said_in(worst.only_here(known), units)
     return [
         table(

@@ -27,7 +27,7 @@ from mbplugin.report.html.chart import (
     tick_labels,
     ticks,
 )
-from mbplugin.report.html.sections.findings import signature_lines
+from mbplugin.report.html.sections.view import signature_lines
 from mbplugin.report.text.stopping import (
     MEASURED_TITLE,
     ROW_HEADS,

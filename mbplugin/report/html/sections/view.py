@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.model.brake_law import said_in
 from mbplugin.model.mechanism.kinematics import coordinate_units, rate_units
 from mbplugin.model.spatial import COMPONENTS, Array
-from mbplugin.phrases import counted
+from mbplugin.phrases import counted, joined_by_words
 from mbplugin.report.formats import findings_summary, shown
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import (
@@ -26,12 +27,14 @@ from mbplugin.report.html.chart import (
 )
 from mbplugin.report.picture import LegendEntry, Picture
 from mbplugin.report.picture.picture import legend_of
+from mbplugin.report.record import record_facts
 from mbplugin.report.text.lint import analysis_verdict, verdict
 from mbplugin.report.text.models import engines_verdict
 from mbplugin.report.text.reactions import ENERGIES
 from mbplugin.report.text.stopping import falling_sentence, table_verdict
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
+from mbplugin.stopping.scenario.scenario import assumed_brakes
 
 #: Maximum number of notes below the view that are not folded.
 _MOST = 2
@@ -55,6 +58,10 @@ _MOTION_MOST = 200
 #: Additional points of a curve between the samples of the motion, which may be sparse.
 _BETWEEN = 400
 _TITLES = {"rad": "Angles", "m": "Travels", "1": "Orientation (quaternions)"}
+_LINES = (
+    *("serial number of the robot", "version of its controller", "place"),
+    *("computed by", "date", "signature", "checked and released by", "date", "signature"),
+)
 
 
 def view_section(seen: Picture, identifier: str, *, film: bool, ghosts: set[str], path: bool) -> Html:
@@ -491,3 +498,57 @@ def _events(motion: Trajectory) -> Html | None:
     rows = [(f"{e.time:.6g}", e.kind, e.sentence) for e in motion.events[:_MOTION_MOST]]
     events = table(("time [s]", "kind", "what happened"), rows, caption="Events")
     return element("div", events, unshown(len(motion.events), _MOTION_MOST))
+
+
+# All assumptions and notes.
+
+
+def assumptions_section(chapter: Chapter) -> Html | None:
+    """Return the section with all assumptions and notes, each once."""
+    sentences = list(dict.fromkeys(said_in(_assumed(chapter), chapter.units)))
+    if not sentences:
+        return None
+    return section("Assumptions and notes", element("ul", [element("li", one) for one in sentences]))
+
+
+def _assumed(chapter: Chapter) -> Iterator[str]:
+    yield from chapter.notes
+    if chapter.stop is not None:
+        yield from said_in(chapter.stop.scenario.stated, chapter.units)
+        yield from joined_by_words(chapter.stop.assumed)
+        yield from chapter.stop.notes
+    if chapter.table is not None:
+        yield from chapter.table.assumptions
+    if chapter.reactions is not None:
+        yield from chapter.reactions.notes
+        for e in chapter.reactions.estimated:
+            yield (
+                f"{e.body}: stiffness estimated as a beam of {e.material}, {e.length:.4g} m long,"
+                f" A {e.section.A:.3g} m²."
+            )
+    if chapter.motion is not None:
+        yield from joined_by_words(assumed_brakes(chapter.motion.actions.brakes))
+    if chapter.agreement is not None:
+        yield from joined_by_words(chapter.agreement.assumed)
+    if chapter.moving is not None:
+        yield from chapter.moving.notes
+
+
+# The record of a run.
+
+
+def record_section(chapter: Chapter) -> Html | None:
+    """Return the section with the record: date, version, command and files."""
+    if chapter.record is None:
+        return None
+    # a stopping table has its signature lines on the first page
+    return section(
+        "Record",
+        element("ul", [element("li", one) for one in record_facts(chapter.record)]),
+        signature_lines() if chapter.table is None else None,
+    )
+
+
+def signature_lines() -> Html:
+    """Return the lines to fill in and sign on paper."""
+    return element("div", [element("span", line) for line in _LINES], class_="sign")
