@@ -292,7 +292,7 @@ def _write_fixes(
     reports: Sequence[Report], fixing: Fixing, output: Path | None, explain_dca: bool, detail: Detail
 ) -> None:
     """Write the patch of ``--diff``, or the reports with what was mended; stderr has the rest."""
-    from mbplugin.report.text.fixes import fix_lines, unmended_lines
+    from mbplugin.report.text.lint import fix_lines, unmended_lines
 
     for note in fixing.notes:
         complain(f"mbplugin lint: {note}")

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+import tempfile
+from dataclasses import dataclass, replace
 from importlib import import_module
+from math import pi
 from pathlib import Path
 from typing import Any, Protocol
 
-from mbplugin.errors import BadUsage, MbPluginError
+import numpy as np
+
+from mbplugin.errors import BadUsage, BrokenModel, MbPluginError
 from mbplugin.files import hash_when_read, read_bounded
+from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.enumerations import Base, library_model
+from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.contact import Contact
-from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.model.scene import Scene
+from mbplugin.model.scene import Actuator, Scene, state_at_home
+from mbplugin.model.spatial import Array, Pose, align_z
+from mbplugin.readers import load
 from mbplugin.readers.meshes import mesh_paths
+from mbplugin.readers.paths import read_text
+from mbplugin.readers.unread import with_fixed_roots
 
 #: The reader of live clients; it needs PyBullet, and is imported only for a client.
 _CLIENTS = "mbplugin.bullet.reader"
@@ -110,8 +119,6 @@ def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) ->
 
         return load(source, base=base, **options)
     if library_model(source) is not None:
-        from mbplugin.readers.objects import read_library_model
-
         return read_library_model(source, base)
     raise BadUsage(
         f"a {type(source).__name__} is no model",
@@ -191,3 +198,192 @@ def _hash(path: str, text: str | None) -> str | None:
     except MbPluginError:
         return None
     return hashlib.sha256(data).hexdigest()
+
+
+# Models of other libraries in memory: MuJoCo, Pinocchio, yourdfpy, urchin.
+
+
+def read_library_model(source: Any, base: Base | None = None) -> Scene:
+    """Return the scene of a model of another library.
+
+    Parameters
+    ----------
+    source : MjModel, MjData, MjSpec, pinocchio.Model, yourdfpy.URDF or urchin.URDF
+        An ``MjModel`` is read at ``qpos0``, an ``MjData`` in its state; an ``MjSpec`` is compiled from a copy.
+        yourdfpy and urchin robots are read from the URDF that their library writes.
+    base : "fixed" or "free", optional
+        Overrides the base of the root links.
+
+    Raises
+    ------
+    MbPluginError
+        The model is not a mechanism.
+    """
+    kind = library_model(source)
+    if kind == ("yourdfpy", "URDF"):
+        text = source.write_xml_string()
+        return _urdf(text.decode() if isinstance(text, bytes) else text, source.robot.name, base)
+    if kind == ("urchin", "URDF"):
+        with tempfile.TemporaryDirectory() as folder:
+            # urchin writes the meshes beside the file
+            file = Path(folder) / "robot.urdf"
+            source.save(str(file))
+            return _urdf(read_text(file), source.name, base)
+    if kind == ("pinocchio", "Model"):
+        return scene_of_pinocchio(source, base)
+    from mbplugin.readers.mjcf.reader import scene_of_model
+
+    if kind == ("mujoco", "MjData"):
+        return scene_of_model(source.model, source, base)
+    return scene_of_model(_compiled(source) if kind == ("mujoco", "MjSpec") else source, None, base)
+
+
+def _compiled(spec: Any) -> Any:
+    try:
+        own = spec.copy()
+    except TypeError:
+        # MuJoCo 3.2 cannot copy a spec in Python; compiling leaves it unchanged
+        own = spec
+    return own.compile()
+
+
+def _urdf(text: str, name: str, base: Base | None) -> Scene:
+    scene = load(f"<{name or 'robot'}>", text=text, base=base)
+    return replace(scene, files=())
+
+
+#: Joints with several degrees of freedom that have an equivalent pair, by their Pinocchio name.
+_SEVERAL: dict[str, str] = {"JointModelSpherical": "spherical", "JointModelSphericalZYX": "spherical"}
+_FREE = "JointModelFreeFlyer"
+#: Norm up to which a part of a motion subspace counts as zero.
+_NONE = 1e-12
+
+
+def scene_of_pinocchio(model: Any, base: Base | None = None) -> Scene:
+    """Return the scene of a Pinocchio model at its neutral configuration.
+
+    A body has the name of its first link, since Pinocchio merges links connected by fixed joints. Its models have
+    neither loops nor shapes.
+
+    Parameters
+    ----------
+    model : pinocchio.Model
+    base : "fixed" or "free", optional
+        ``fixed`` fixes a free root; ``free`` is accepted only if the root is free.
+
+    Raises
+    ------
+    BadUsage
+        A free base was requested that the model does not have.
+    BrokenModel
+        A joint has an unsupported type.
+    """
+    names = _body_names(model)
+    bodies, pairs, armatures = [], [], []
+    free: dict[str, Pose] = {}
+    for i in range(1, model.njoints):
+        X_PJ = _pose(model.jointPlacements[i])
+        inertia = model.inertias[i]
+        bodies.append(Body(names[i], float(inertia.mass), np.array(inertia.lever), np.array(inertia.inertia)))
+        parent = names[int(model.parents[i])]
+        if model.joints[i].shortname() == _FREE and parent == WORLD:
+            free[names[i]] = X_PJ
+            continue
+        pair = _pair(model, i, parent, names[i], X_PJ)
+        pairs.append(pair)
+        if len(pair.freedoms) == 1 and (armature := _number(model, "armature", i)):
+            armatures.append(Actuator(pair.name, armature))
+    if base == "free" and not free:
+        raise BadUsage(
+            "the base of a Pinocchio model is what its first joint says",
+            remedy="build it with a JointModelFreeFlyer as its root joint",
+        )
+    gravity = np.array(model.gravity.linear, dtype=float)
+    mech = Mechanism(str(model.name) or "model", tuple(bodies), tuple(pairs), gravity=gravity)
+    mech = with_fixed_roots(mech, free) if base == "fixed" else mech
+    return Scene(mech, state_at_home(mech), actuators=tuple(armatures))
+
+
+def _body_names(model: Any) -> list[str]:
+    """Return the name of the body that each joint moves; the first entry is the ground."""
+    found = [WORLD, *("" for _ in range(1, model.njoints))]
+    for frame in model.frames:
+        joint = int(getattr(frame, "parentJoint", getattr(frame, "parent", 0)))
+        if str(frame.type).endswith("BODY") and not found[joint]:
+            found[joint] = str(frame.name)
+    for i, name in enumerate(found):
+        if not name or found.index(name) < i:
+            found[i] = f"body_of_{model.names[i]}"
+    return found
+
+
+def _pair(model: Any, i: int, parent: str, child: str, X_PJ: Pose) -> Pair:
+    """Return the pair of a joint, from its motion subspace S (6, k), [linear; angular] in the joint frame."""
+    joint, name = model.joints[i], str(model.names[i])
+    if joint.shortname() in _SEVERAL:
+        return Pair(name, _SEVERAL[joint.shortname()], parent, child, X_PJ, Pose.identity())
+    S = _subspace(model, i)
+    # a mimic joint has no rate of its own, and the parts of a composite joint move in different frames
+    if S.shape[1] != 1 or int(joint.nv) != 1 or "Composite" in joint.shortname():
+        raise BrokenModel(
+            f"joint {name!r} is a {joint.shortname().removeprefix('JointModel')}, which is not read",
+            where=str(model.name) or "the model",
+            expected="joints of one freedom, Spherical, or a FreeFlyer as the root",
+            remedy="load the file that the model was made of",
+        )
+    v, w = S[:3, 0], S[3:, 0]
+    turns, slides = np.linalg.norm(w) > _NONE, np.linalg.norm(v) > _NONE
+    axis = w if turns else v
+    X_JZ = Pose(align_z(axis / np.linalg.norm(axis)), np.zeros(3))
+    lead = 0.0
+    type = "revolute" if turns else "prismatic"
+    if turns and slides:
+        type, lead = "screw", float(2 * pi * (v @ w) / (w @ w))
+    elif turns and int(joint.nq) > 1:
+        type = "continuous"
+    freedoms = (_freedom(model, i, bounded=type != "continuous"),)
+    return Pair(name, type, parent, child, X_PJ @ X_JZ, X_JZ, lead=lead, freedoms=freedoms)
+
+
+def _subspace(model: Any, i: int) -> Array:
+    """Return the motion subspace of a joint at its neutral configuration, (6, k)."""
+    import pinocchio
+
+    joint = model.joints[i]
+    data = joint.createData()
+    joint.calc(data, np.array(pinocchio.neutral(model)))
+    S = np.asarray(data.S, dtype=float)
+    return S[:, None] if S.ndim == 1 else S
+
+
+def _freedom(model: Any, i: int, *, bounded: bool) -> Freedom:
+    joint = model.joints[i]
+    lower, upper = (
+        (float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q]))
+        if bounded
+        else (-np.inf, np.inf)
+    )
+    return Freedom(
+        lower=lower if lower > -LARGEST else -np.inf,
+        upper=upper if upper < LARGEST else np.inf,
+        velocity=_limit(model, "velocityLimit", "upperVelocityLimit", i),
+        effort=_limit(model, "effortLimit", "upperEffortLimit", i),
+        damping=_number(model, "damping", i),
+        friction=_number(model, "friction", i),
+    )
+
+
+def _limit(model: Any, name: str, newer: str, i: int) -> float:
+    """Return a joint limit, which newer versions state for both directions; inf if there is none."""
+    values = getattr(model, newer, None)
+    value = float((getattr(model, name) if values is None else values)[model.joints[i].idx_v])
+    return value if value < LARGEST else np.inf
+
+
+def _number(model: Any, name: str, i: int) -> float:
+    values = getattr(model, name, None)
+    return 0.0 if values is None or not len(values) else float(values[model.joints[i].idx_v])
+
+
+def _pose(placement: Any) -> Pose:
+    return Pose(np.array(placement.rotation), np.array(placement.translation))

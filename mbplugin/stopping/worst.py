@@ -25,8 +25,8 @@ from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import make_scenario, tool_name
-from mbplugin.stopping.scenario.arm import with_rigid_rest
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
+from mbplugin.stopping.scenario.drives import with_rigid_rest
 from mbplugin.stopping.scenario.scenario import assumed_brakes
 from mbplugin.stopping.table.extension import axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (

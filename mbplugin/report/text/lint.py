@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from mbplugin.analysis.remedies import at_singular_pose, no_remedy
 from mbplugin.linter.overview import freedoms_of, verdict_of
-from mbplugin.phrases import counted, listed
+from mbplugin.phrases import counted, listed, visible
 from mbplugin.report.formats import findings_summary, ignored_lines, runs_summary
 from mbplugin.report.record import consequence_words, loop_words, rounding_words
 from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
@@ -401,3 +401,44 @@ def _ratio(sigma: float | None) -> str:
 
 def _gap(gap: float) -> str:
     return f"{gap:.2g} m open" if gap > 1e-9 else "closed"
+
+
+# What ``--fix`` mended, and what it left, as text.
+
+
+def fix_lines(reports: Sequence[Report], width: int, *, unsafe: bool = True) -> Iterator[Line]:
+    """Yield a heading with the numbers, a line on each mended finding, and the reasons for what was not mended.
+
+    Without ``unsafe`` the heading names the rules among the rest that have an unsafe fix.
+    """
+    from mbplugin.linter.fixes.run import mended_line
+
+    mended = [finding for report in reports for finding in report.mended]
+    left = sum(len(report.findings) for report in reports)
+    files = len({edit.file for finding in mended if finding.fix for edit in finding.fix.edits})
+    where = f" in {counted(files, 'file')}" if mended else ""
+    said = f"{counted(len(mended), 'finding')} mended{where}, {left} left"
+    if not unsafe and (codes := _with_unsafe_fix(reports)):
+        said += f"; --unsafe-fixes may mend {', '.join(codes)}"
+    yield Line()
+    yield from (Line(text, "bold") for text in wrapped(said, width, "", "  "))
+    for finding in mended:
+        yield from map(Line, wrapped(visible(mended_line(finding)), width, "  ", "    "))
+    for text in unmended_lines(reports):
+        yield from map(Line, wrapped(visible(text), width, "  ", "    "))
+
+
+def _with_unsafe_fix(reports: Sequence[Report]) -> list[str]:
+    """Return the codes of findings whose rule has an unsafe fix."""
+    from mbplugin.linter.fixes.proposals import REMEDIES
+
+    codes = sorted({finding.code for report in reports for finding in report.findings})
+    return [code for code in codes if code in REMEDIES and REMEDIES[code].applicability == "unsafe"]
+
+
+def unmended_lines(reports: Sequence[Report]) -> Iterator[str]:
+    """Yield a sentence on each fix that was not made, and why."""
+    for report in reports:
+        for one in report.unmended:
+            place = f"{one.finding.file}:{one.finding.line}" if one.finding.line else one.finding.file
+            yield f"{place}: {one.finding.code} {one.finding.element} is not mended, {one.reason}"

@@ -74,7 +74,7 @@ from mbplugin.stopping.order_statistics import (
     tolerance_bound,
 )
 from mbplugin.stopping.run import tool_name
-from mbplugin.stopping.scenario.arm import with_rigid_rest
+from mbplugin.stopping.scenario.drives import with_rigid_rest
 from mbplugin.stopping.table.extension import axes_that_stop
 from mbplugin.stopping.table.rated import default_tool
 from mbplugin.version import __version__

@@ -41,13 +41,13 @@ from mbplugin.stopping.calibration.values import MeasuredRow, MeasuredStops, not
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.run import make_scenario, tool_name
-from mbplugin.stopping.scenario.arm import with_rigid_rest
 from mbplugin.stopping.scenario.decelerations import (
     assumed_deceleration,
     checked_decelerations,
     has_ramp,
     with_reactions,
 )
+from mbplugin.stopping.scenario.drives import with_rigid_rest
 from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes, start_as_stated
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (
