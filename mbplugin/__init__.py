@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from mbplugin.visualization.gui.show import replay as replay
     from mbplugin.visualization.gui.show import show as show
     from mbplugin.visualization.gui.show import view as view
+    from mbplugin.watching.run import watch as watch
 
 __all__ = list(PUBLIC)
 

@@ -99,6 +99,7 @@ PUBLIC = {
     "sweep": "mbplugin.stopping.sweep.swept",
     "tolerance_bound": "mbplugin.stopping.order_statistics",
     "view": "mbplugin.visualization.gui.show",
+    "watch": "mbplugin.watching.run",
     "worst_stop": "mbplugin.stopping.worst",
 }
 

@@ -249,11 +249,9 @@ def read_contact_points(client_id: int) -> tuple[Contact, ...]:
     scene = read_client(client_id)
     mech, poses = scene.mechanism, forward(scene.mechanism, scene.state.q)
     bullet = engine()
-    links: Links = {}
+    links = links_of(client_id)
     friction: dict[tuple[int, int], float] = {}
     with quiet():
-        for model in _models(bullet, client_id):
-            _read_model(bullet, client_id, model, None, links)
         for own in links:
             friction[own] = bullet.getDynamicsInfo(*own, physicsClientId=client_id)[1]
         points = bullet.getContactPoints(physicsClientId=client_id) or ()
@@ -272,6 +270,21 @@ def read_contact_points(client_id: int) -> tuple[Contact, ...]:
         local = poses.of(mech.body_index[pushed]).inverse().apply(place)
         found.append(Contact("", pushed, local, normal, mu, WORLD if other in still else other))
     return tuple(named(found, [constraint.name for constraint in mech.constraints()]))
+
+
+def links_of(client_id: int) -> Links:
+    """Return the links of a connected client, with the names of :func:`read_client`.
+
+    Raises
+    ------
+    BadUsage, BrokenModel
+        As for :func:`read_client`.
+    """
+    bullet, links = engine(), Links()
+    with quiet():
+        for model in _models(bullet, client_id):
+            _read_model(bullet, client_id, model, None, links)
+    return links
 
 
 @dataclass(frozen=True)
@@ -466,12 +479,26 @@ def read_constraints(
         if info[4] == _GEAR:
             couplings.append(_coupling(bullet, client, f"constraint {uid}", info, links, freedoms))
         else:
-            closures.append(_closure(f"constraint {uid}", info, links))
+            closures.append(closure_of(uid, info, links))
     return closures, couplings
 
 
-def _closure(name: str, info: Any, links: Links) -> Pair:
-    """Return a closure; PyBullet states pivots and frames in the inertial frames, that of the ground being W."""
+def closure_of(uid: int, info: Any, links: Links) -> Pair:
+    """Return a constraint as a closure; PyBullet states pivots in the inertial frames, that of the ground being W.
+
+    Parameters
+    ----------
+    uid : int
+    info : tuple
+        From ``getConstraintInfo``.
+    links : mapping of (body id, link index) to Link
+
+    Raises
+    ------
+    BrokenModel
+        PyBullet cannot create such a constraint.
+    """
+    name = f"constraint {uid}"
     if info[4] not in _CONSTRAINTS_TYPES:
         raise BrokenModel(f"{name} is of a kind that PyBullet cannot create on links ({info[4]})")
     kind = _CONSTRAINTS_TYPES[info[4]]

@@ -96,6 +96,7 @@ NAMES = {
     "stop_table",
     "sweep",
     "view",
+    "watch",
 }
 #: A name of the ground, not a class.
 CONSTANTS = {"WORLD"}

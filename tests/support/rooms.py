@@ -33,8 +33,9 @@ ORDER = (
     ("editor",),
     ("report",),
     ("visualization",),
+    ("watching",),
     ("api", ""),
     ("testing",),
-    ("pytest_plugin", "usd_validator", "cli", "__main__"),
+    ("pytest_plugin", "usd_validator", "cli", "__main__", "watch"),
     ("studies",),
 )
