@@ -53,7 +53,7 @@ class _Layout:
     body_of : mapping of (body id, link) to int
         Number in the mechanism; −1 for what is fixed to the ground.
     columns : (k,) array of int
-        Joint rate of each joint with one freedom; ``joint_of_column`` (k,) its place among all joints.
+        Joint rate of each joint with one freedom; ``joint_of_column`` has its place among all joints.
     pair_of_joint : (j,) array of int
         Tree pair of each joint.
     """
@@ -65,7 +65,7 @@ class _Layout:
     R_CL: Array
     p_LC: Array
     columns: AnyArray
-    joint_of_column: AnyArray
+    joint_of_column: tuple[int, ...]
     open_columns: AnyArray
     pair_of_joint: AnyArray
     several: bool
@@ -320,7 +320,7 @@ class BulletSource:
             np.array([link.X_LC.R.T for link in frames]),
             np.array([link.X_LC.p for link in frames]),
             np.array(columns, dtype=int),
-            np.array(of_column, dtype=int),
+            tuple(of_column),
             np.array(open_columns, dtype=int),
             np.array([number[links[key].joint] for key in joints], dtype=int),
             any(
@@ -376,7 +376,7 @@ class BulletSource:
         geometry = geometry_of(s, self.closures, R_WL, p_WL)
         positions, drives = np.full(len(s.turn), np.nan), np.zeros(len(s.turn))
         if joints:
-            own = [joints[k] for k in layout.joint_of_column.tolist()]
+            own = [joints[k] for k in layout.joint_of_column]
             if layout.several:
                 positions[layout.columns] = [x[0][0] for x in own]
                 drives[layout.columns] = [x[3][0] for x in own]
@@ -384,7 +384,8 @@ class BulletSource:
                 positions[layout.columns] = [x[0] for x in own]
                 drives[layout.columns] = [x[3] for x in own]
         drives[layout.open_columns] = np.nan
-        sensed = np.array([x[2] for x in joints]).reshape(-1, 6)
+        on = any(any(x[2]) for x in joints)
+        sensed = np.array([x[2] for x in joints]) if on else np.zeros((len(joints), 6))
         state = _State(geometry, twists, rates_of(s, geometry, twists), positions)
         return state, drives, sensed
 
@@ -471,9 +472,9 @@ class BulletSource:
     def _sensed(self, s: Structure, layout: _Layout, g: Geometry, values: Array) -> Array:
         """Return the sensors' wrenches (k, 6) of the tree pairs, in axes of P at the origin of S."""
         out = np.full((len(s.pairs.pairs), 6), np.nan)
-        on = np.flatnonzero(values.any(axis=1)) if values.size else np.zeros(0, dtype=int)
-        if not on.size:
+        if not values.any():
             return out
+        on = np.flatnonzero(values.any(axis=1))
         pair = layout.pair_of_joint[on]
         body = s.pairs.b[pair]
         # PyBullet states them in the inertial frame of the child, at its centre of mass

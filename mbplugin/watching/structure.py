@@ -27,6 +27,9 @@ from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, axis_of, cross, is_turn
 from mbplugin.phrases import names_of
 
+#: Rates up to which their products are left out, m/s and rad/s.
+_CREEPS = 1e-2
+
 
 @dataclass(frozen=True, eq=False)
 class Structure:
@@ -289,10 +292,10 @@ class Geometry:
     direction, point : (nv, 3) array
     inertia : (N, 3, 3) array
         About the centres of mass, kg·m².
-    R_P, p_S : (k, 3, 3), (k, 3) array
-        Axes of P, and the origin of S, of the tree pairs.
-    R_PC, p_PC, p_SC, R_SC : arrays
-        The same of the closures, with both origins and the axes of S.
+    R_PC, R_SC, p_PC, p_SC : (c, 3, 3), (c, 3) array
+        Axes and origins of P and S of the closures.
+    pairs : PairFrames
+        The tree pairs.
     """
 
     poses: BodyPoses
@@ -301,12 +304,23 @@ class Geometry:
     direction: Array
     point: Array
     inertia: Array
-    R_P: Array
-    p_S: Array
     R_PC: Array
     R_SC: Array
     p_PC: Array
     p_SC: Array
+    pairs: PairFrames
+
+    @cached_property
+    def R_P(self) -> Array:
+        """Axes (k, 3, 3) of P of the tree pairs."""
+        R = np.concatenate((self.poses.R_WL, np.eye(3)[None]))
+        return np.asarray(R[self.pairs.a] @ self.pairs.R_AP)
+
+    @cached_property
+    def p_S(self) -> Array:
+        """Origins (k, 3) of S of the tree pairs, m."""
+        own = self.pairs
+        return np.asarray(self.poses.p_WL[own.b] + (self.poses.R_WL[own.b] @ own.p_BS[:, :, None])[:, :, 0])
 
 
 def geometry_of(s: Structure, closures: PairFrames, R_WL: Array, p_WL: Array) -> Geometry:
@@ -323,7 +337,7 @@ def geometry_of(s: Structure, closures: PairFrames, R_WL: Array, p_WL: Array) ->
     S[:, :3], S[:, 3:] = np.where(turn, arm, e), np.where(turn, e, 0.0)
     measure[:, :3], measure[:, 3:] = np.where(turn, 0.0, e), np.where(turn, e, arm)
     inertia = R_WL @ s.inertia @ R_WL.transpose(0, 2, 1)
-    tree, own = s.pairs, closures
+    own = closures
     return Geometry(
         BodyPoses(R_WL, p_WL, p_WC),
         S,
@@ -331,12 +345,11 @@ def geometry_of(s: Structure, closures: PairFrames, R_WL: Array, p_WL: Array) ->
         e,
         at,
         inertia,
-        R[tree.a] @ tree.R_AP,
-        p[tree.b] + (R[tree.b] @ tree.p_BS[:, :, None])[:, :, 0],
         R[own.a] @ own.R_AP,
         R[own.b] @ own.R_BS,
         p[own.a] + (R[own.a] @ own.p_AP[:, :, None])[:, :, 0],
         p[own.b] + (R[own.b] @ own.p_BS[:, :, None])[:, :, 0],
+        s.pairs,
     )
 
 
@@ -368,21 +381,28 @@ def wrenches_of_motion(
     """
     C, v, omega = g.poses.p_WC, twists[:, :3], twists[:, 3:]
     zero = np.zeros((1, 3))
-    v_all, omega_all = np.concatenate((v, zero)), np.concatenate((omega, zero))
-    C_all = np.concatenate((C, zero))
-    # the point of a joint moves with its outer body, its axis turns with the inner one
-    e, at = g.direction, g.point
-    v_point = v_all[s.outer] + cross(omega_all[s.outer], at - C_all[s.outer])
-    e_dot = cross(omega_all[s.inner], e)
-    S_dot = np.zeros_like(g.S)
-    turn = s.turn[:, None]
-    S_dot[:, :3] = np.where(turn, cross(v_point, e) + cross(at, e_dot), e_dot)
-    S_dot[:, 3:] = np.where(turn, e_dot, 0.0)
-    a = s.moved[:-1] @ (g.S * accelerations[:, None] + S_dot * rates[:, None])
+    J, relative = g.inertia, g.S * accelerations[:, None]
+    # products of rates of a robot that creeps are nothing beside gravity
+    moving = max(float(np.abs(twists).max(initial=0.0)), float(np.abs(rates).max(initial=0.0))) > _CREEPS
+    if moving:
+        omega_all = np.concatenate((omega, zero))
+        # the point of a joint moves with its outer body, its axis turns with the inner one
+        e, at = g.direction, g.point
+        v_point = v[s.outer] + cross(omega[s.outer], at - C[s.outer])
+        e_dot = cross(omega_all[s.inner], e)
+        S_dot = np.zeros_like(g.S)
+        turn = s.turn[:, None]
+        S_dot[:, :3] = np.where(turn, cross(v_point, e) + cross(at, e_dot), e_dot)
+        S_dot[:, 3:] = np.where(turn, e_dot, 0.0)
+        relative += S_dot * rates[:, None]
+    a = s.moved[:-1] @ relative
     alpha = a[:, 3:]
-    force = s.mass[:, None] * (a[:, :3] + cross(alpha, C) + cross(omega, v) - gravity)
-    J = g.inertia
-    moment = (J @ alpha[:, :, None])[:, :, 0] + cross(omega, (J @ omega[:, :, None])[:, :, 0])
+    acceleration = a[:, :3] + cross(alpha, C) - gravity
+    moment = (J @ alpha[:, :, None])[:, :, 0]
+    if moving:
+        acceleration += cross(omega, v)
+        moment += cross(omega, (J @ omega[:, :, None])[:, :, 0])
+    force = s.mass[:, None] * acceleration
     out = np.empty((len(C), 6))
     out[:, :3], out[:, 3:] = force, moment + cross(C, force)
     return out
