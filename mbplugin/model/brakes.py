@@ -363,7 +363,14 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
         for pair in mech.pairs
         if pair.name not in led and len(pair.kind.free) == 1 and _effort(pair) and not follows(mech, pair)
     )
-    found = (*stated, *(_filled(mech.pair_by_name[b.joint], b, ("no brake is stated",)) for b in assumed))
+    guessed = set(mech.assumed_drives)
+    found = (
+        *stated,
+        *(
+            _filled(mech.pair_by_name[b.joint], b, ("no brake is stated",), b.joint in guessed)
+            for b in assumed
+        ),
+    )
     if not found:
         raise no_brakes(mech)
     order = {pair.name: k for k, pair in enumerate(mech.pairs)}
@@ -477,12 +484,13 @@ def _braked_pair(mech: Mechanism, joint: str) -> Pair:
     return pair
 
 
-def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = ()) -> JointBrake:
+def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = (), guessed: bool = False) -> JointBrake:
     effort = _effort(pair)
     unit = units_of(pair.kind.free[0]).force
     if brake.torque is None:
         share = f" times its wear {brake.wear:g}" if brake.wear != 1 else ""
-        assumed = (*assumed, f"its torque is the effort limit, {effort:g} {unit}{share}")
+        own = f"assumed, {effort:.3g}" if guessed else f"the effort limit, {effort:g}"
+        assumed = (*assumed, f"its torque is {own} {unit}{share}")
     if wrong := contradiction(brake, effort, unit):
         _, clause, expected = wrong
         raise BadUsage(f"the brake of {pair.name!r} {clause}", expected=expected)

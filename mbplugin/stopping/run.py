@@ -50,6 +50,7 @@ from mbplugin.simulation.runner import Progress
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.outcome import StopReport
+from mbplugin.stopping.scenario.assumed_drives import drives_sentence, with_assumed_drives
 from mbplugin.stopping.scenario.decelerations import Decelerations, RampSource, inertias_at, with_reactions
 from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
 from mbplugin.stopping.scenario.scenario import (
@@ -119,7 +120,8 @@ def estop(
         Factor on masses and inertias of the scene's payloads; 0 omits them. Cannot be combined with ``payload``.
     brakes : iterable of Brake or mapping, optional
         Replace the scene's brakes on the same joints. A joint without a brake but with an effort limit gets
-        a brake that slides with that effort; this is listed in ``assumed``.
+        a brake that slides with that effort; this is listed in ``assumed``. If no joint has a brake or an effort limit,
+        brakes are assumed from the masses and lengths of the links, which is said first.
     decelerations : mapping, optional
         By joint, rad/s² or m/s²; by default from the scene's ``[[ramp]]`` or ``[[actuator]]``, else the effort limit
         divided by the inertia, which is listed in ``assumed``.
@@ -218,7 +220,7 @@ def make_scenario(
     default : DefaultTool, optional
         Used if no tool is named: the default tool of the model of which this one is a part.
     """
-    mech = model_of(mech)
+    mech = with_assumed_drives(model_of(mech), brakes)
     scene = mech if isinstance(mech, Scene) else None
     mechanism = mechanism_of(mech)
     notes = ["the drivers of the model are left out"] if mechanism.drivers else []
@@ -290,7 +292,11 @@ def make_scenario(
         named=tuple(sorted(stated.named)) if start is None else (),
         named_rates=tuple(sorted(stated.given_rates)) if start is None else (),
         tool_choice=choice,
-        taken=(*(taken if start is None else ()), *placeholder_efforts(mechanism, by_effort, q0)),
+        taken=(
+            *drives_sentence(mechanism),
+            *(taken if start is None else ()),
+            *(() if mechanism.assumed_drives else placeholder_efforts(mechanism, by_effort, q0)),
+        ),
     )
     if require_brakes:
         scenario.of_effort.require_none()

@@ -25,6 +25,7 @@ from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import make_scenario, tool_name
+from mbplugin.stopping.scenario.assumed_drives import assumed_speeds, speeds_said, with_assumed_drives
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
 from mbplugin.stopping.scenario.drives import with_rigid_rest
 from mbplugin.stopping.scenario.scenario import assumed_brakes
@@ -199,6 +200,7 @@ def worst_stop(
     require_bound(share, confidence)
     mech = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {})
     brakes, failures = tuple(brakes or ()), tuple(failures)
+    mech = with_assumed_drives(mech, brakes)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
     mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
@@ -211,8 +213,7 @@ def worst_stop(
         require_brakes=require_brakes,
         default=default,
     )
-    taken = (*rigid, *scenario.taken)
-    scenario = replace(scenario, limits=limits, duration=duration, taken=taken)
+    scenario = replace(scenario, limits=limits, duration=duration)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     # a rough computation is enough while searching
@@ -225,6 +226,10 @@ def worst_stop(
         raise BadUsage("tolerances of torques and failures need brakes", expected="category 0 or 1")
     speeds = numbers(speeds, rates_of(scenario.mech))
     decelerations = numbers(decelerations, accelerations_of(scenario.mech))
+    chain = table_axes(scenario.mech, scenario.tool, axes, arm.chain) if axes is not None else _chain(arm)
+    assumed = assumed_speeds(scenario.mech, chain, speeds)
+    speeds, taken = assumed or speeds, (*speeds_said(scenario.mech, assumed), *scenario.taken, *rigid)
+    scenario = replace(scenario, taken=taken)
     names = _axes(arm, axes, speeds)
     full = full_speeds(scenario.mech, names, speeds)
     nominal = StopSpace(arm, rated, full, None, torque_tolerance, delay_tolerance, payload_range)
@@ -325,7 +330,7 @@ def _axes(arm: ArmStops, axes: Sequence[str] | None, speeds: Mapping[str, float]
     scenario = arm.scenario
     if axes is not None:
         return table_axes(scenario.mech, scenario.tool, axes, arm.chain)
-    chain = [joint.pair for joint in arm.chain if joint.pair is not None]
+    chain = [scenario.mech.pair_by_name[name] for name in _chain(arm)]
     limited = {pair.name for pair in chain if 0 < pair.freedoms[0].velocity < np.inf}
     known = tuple(pair.name for pair in chain if pair.name in limited or pair.name in (speeds or {}))
     if not known:
@@ -334,6 +339,11 @@ def _axes(arm: ArmStops, axes: Sequence[str] | None, speeds: Mapping[str, float]
             remedy="state the full speeds",
         )
     return known
+
+
+def _chain(arm: ArmStops) -> tuple[str, ...]:
+    """Return the names of the joints between the ground and the tool."""
+    return tuple(joint.pair.name for joint in arm.chain if joint.pair is not None)
 
 
 def _axes_of_table(arm: ArmStops, names: tuple[str, ...]) -> tuple[str, ...]:

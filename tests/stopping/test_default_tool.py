@@ -113,8 +113,8 @@ def test_what_branches_at_its_root_or_not_at_all_has_its_tool_farthest_out() -> 
         for k in range(3)
     ]
     assert tool_of(("waist", "revolute", "world", "trunk"), *legs) == "rightleg2"
-    # a gripper by itself: its base is the ground
-    assert tool_of(("mount", "fixed", "world", "hand"), *FINGERS) == "right_finger"
+    # a gripper by itself: its base is the ground, and its right finger follows the left one
+    assert tool_of(("mount", "fixed", "world", "hand"), *FINGERS) == "left_finger"
     six = default_tool(mb.load(ASSETS / "arm_6r.scene.toml").mechanism)
     assert six.body == "flange" and six.reason == "the outermost link"
 

@@ -255,8 +255,8 @@ def test_stops_that_cannot_be(
 def test_a_category_the_robot_has_no_ramp_for() -> None:
     with pytest.raises(BadUsage, match=r"no ramp for joint 'j0'"):
         estop(arm((1.0,)), qd={"j0": 1.0}, category=1, brakes=[Brake("j0", 50.0)])
-    with pytest.raises(BadUsage, match="no joint of 'arm' has a brake"):
-        estop(arm((1.0,)), qd={"j0": 1.0})
+    # where no brake is stated at all, it and the ramp are assumed
+    assert estop(arm((1.0,)), qd={"j0": 1.0}, category=1).scenario.ramps_of_effort == ("j0",)
 
 
 @pytest.mark.parametrize("viscous", [0.0, 7.0])

@@ -213,8 +213,9 @@ def test_files(table: StoppingTable, tmp_path: Path) -> None:
 
 @pytest.mark.bullet
 def test_tables_that_cannot_be(iiwa: Scene) -> None:
-    with pytest.raises(BadUsage, match="full speed of joint 'j0'"):
-        mb.stopping_table(arm((1.0,)), brakes=[Brake("j0", 5.0)])
+    two = [Brake("j0", 90.0), Brake("j1", 90.0)]
+    with pytest.raises(BadUsage, match="full speed of joint 'j1'"):
+        mb.stopping_table(arm((1.0, 1.0)), axes=["j0", "j1"], brakes=two, speeds={"j0": 1.0})
     speeds = {"j0": 1.0}
     with pytest.raises(BadUsage, match="no ramp for joint 'j0'"):
         mb.stopping_table(arm((1.0,)), brakes=[Brake("j0", 50.0)], speeds=speeds)

@@ -10,7 +10,6 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
-from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.mechanism import Freedom, Mechanism
 from mbplugin.model.scene import Scene, state_at_home
@@ -155,9 +154,10 @@ def test_what_changes_a_stop_makes_another_sweep() -> None:
     assert plan_of(arm((0.5, 0.4, 0.3)), 0, brakes=BRAKES).fingerprint == plans[0].fingerprint
 
 
-def test_no_sweep_without_a_brake() -> None:
-    with pytest.raises(BadUsage, match="has a brake or an effort limit"):
-        plan_of(arm((0.5, 0.4, 0.3)), 0)
+def test_a_sweep_of_a_robot_without_brakes_assumes_them() -> None:
+    plan = plan_of(arm((0.5, 0.4, 0.3)), 0)
+    assert plan.scenario.taken[0].startswith("No brake and no effort limit is stated: assumed are")
+    assert all(brake.assumed for brake in plan.scenario.brakes)
 
 
 def test_in_category_2_the_drives_hold_what_the_brakes_could_not() -> None:

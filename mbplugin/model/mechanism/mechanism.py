@@ -474,6 +474,8 @@ class Mechanism:
         m/s², world axes.
     assumed_fixed : tuple of str
         Roots that a command assumes to be fixed to the ground because the model does not say.
+    assumed_drives : tuple of str
+        Joints whose effort limit a command assumes, because no joint states a brake or an effort limit.
     contacts : tuple of Contact
         Contact points that hold at the analysed instant; only analyses of one instant add them.
 
@@ -494,6 +496,7 @@ class Mechanism:
     pfaffians: tuple[Pfaffian, ...] = ()
     gravity: Array = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     assumed_fixed: tuple[str, ...] = ()
+    assumed_drives: tuple[str, ...] = ()
     contacts: tuple[Contact, ...] = ()
 
     def __post_init__(self) -> None:

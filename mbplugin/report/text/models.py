@@ -282,10 +282,12 @@ def wrench_cell(value: float, size: float) -> str:
 
 
 def warning_lines(warnings: Iterable[str], width: int) -> Iterator[Line]:
-    """Yield each non-empty warning as a paragraph, for the top of a report."""
-    for warning in filter(None, warnings):
-        yield from (Line(text, "bold yellow") for text in wrapped(warning, width, "! ", "! "))
-        yield Line()
+    """Yield each non-empty warning as a paragraph, for the top of a report; those of one line stand together."""
+    paragraphs = [list(wrapped(warning, width, "! ", "! ")) for warning in warnings if warning]
+    for k, lines in enumerate(paragraphs):
+        yield from (Line(text, "bold yellow") for text in lines)
+        if len(lines) > 1 or paragraphs[k + 1 : k + 2] == [] or len(paragraphs[k + 1]) > 1:
+            yield Line()
 
 
 def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterator[Line]:

@@ -84,18 +84,21 @@ class Assumed(NamedTuple):
         The effort limit from which it was computed, N·m or N; None if it is a limit stated in the robot's file.
     units : Units
         Units of the joint.
+    name : str
+        What the effort is.
     """
 
     value: float
     effort: float | None
     units: Units
+    name: str = "effort limit"
 
     @property
     def source(self) -> str:
         """Its source, in words that hold for every pose."""
         if self.effort is None:
             return f"the limit that the file states, {self.value:g} {self.units.acceleration}"
-        return f"its effort limit, {self.effort:g} {self.units.force}, over the pose's inertia"
+        return f"its {self.name}, {self.effort:.6g} {self.units.force}, over the pose's inertia"
 
 
 class Decelerations(NamedTuple):
@@ -150,7 +153,7 @@ def decelerations_at(
         found[joint], unit = assumed.value, assumed.units.acceleration
         of_effort += [joint] * (assumed.effort is not None)
         stated = "the limit that the file states"
-        why = stated if assumed.effort is None else "effort limit over the inertia of the pose"
+        why = stated if assumed.effort is None else f"{assumed.name} over the inertia of the pose"
         sentences.append(f"{joint}: deceleration {assumed.value:.4g} {unit}, {why}")
     return Decelerations(found, tuple(sentences), tuple(of_effort))
 
@@ -185,7 +188,8 @@ def assumed_deceleration(mech: Mechanism, joint: str, inertias: Callable[[], Arr
             f"there is no ramp for joint {joint!r}: it states no deceleration, and moves an inertia of {inertia:g}",
             remedy="state its [[ramp]], or stop in category 0",
         )
-    return Assumed(freedom.effort / inertia, freedom.effort, units)
+    name = "assumed brake" if joint in mech.assumed_drives else "effort limit"
+    return Assumed(freedom.effort / inertia, freedom.effort, units, name)
 
 
 def has_ramp(mech: Mechanism, joint: str) -> bool:

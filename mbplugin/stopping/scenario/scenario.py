@@ -29,6 +29,7 @@ from mbplugin.model.spatial import Array, is_turn
 from mbplugin.phrases import listed, one_line_repr
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, Options
 from mbplugin.simulation.passing_marks import joint_limits
+from mbplugin.stopping.scenario.assumed_drives import NO_DRIVE, RULE
 from mbplugin.stopping.scenario.decelerations import RampSource, inertias_at
 
 #: Ratio of published stopping times to those with default brakes: smallest and largest of six rows (UR5, UR3,
@@ -91,14 +92,15 @@ class EffortLimits(NamedTuple):
                 " brakes to be sure that they hold; stops with --require-brakes refuse assumed ones."
             )
         low, high = PUBLISHED_OVER_DEFAULT
-        of_file = " (effort limits of the file)" if self.brakes or self.ramps else ""
-        parts = [f"{self.heading}{of_file}."]
-        if self.brakes:
+        guessed = any(said.startswith(NO_DRIVE) for said in self.taken)
+        of_file = " (effort limits of the file)" if (self.brakes or self.ramps) and not guessed else ""
+        parts = [f"{self.heading}{of_file}.", *(RULE,) * guessed]
+        if self.brakes and not guessed:
             parts.append(
                 f"The stops that the maker of UR5 and UR3 publishes take {low:g} to {high:g} times as long as with"
                 " such brakes."
             )
-        if self.ramps:
+        if self.ramps and not guessed:
             parts.append(
                 "A ramp is a setting of the drive, and may be slower than what its effort limit allows."
             )

@@ -13,7 +13,7 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import LARGEST, Brake
 from mbplugin.model.brakes import BrakeLike, brake_in_si
-from mbplugin.model.mechanism.kinematics import forward, home, joint_axes
+from mbplugin.model.mechanism.kinematics import follows, forward, home, joint_axes
 from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
@@ -148,20 +148,31 @@ class _Tree:
 
     def __init__(self, mech: Mechanism) -> None:
         self._mech, self._joints = mech, mech.tree.joints
-        self._hub, self._moving, self._depth = {WORLD: WORLD}, {WORLD: 0}, {WORLD: 0}
+        self._hub, self._moving, self._depth, self._driven = (
+            {WORLD: WORLD},
+            {WORLD: 0},
+            {WORLD: 0},
+            {WORLD: 0},
+        )
         for joint in self._joints:
             free = moves(joint)
             self._hub[joint.outer] = joint.outer if free else self._hub.get(joint.inner, joint.inner)
             self._moving[joint.outer] = self._moving.get(joint.inner, 0) + free
             self._depth[joint.outer] = self._depth.get(joint.inner, 0) + (0 if free else 1)
+            own = free and joint.pair is not None and not follows(mech, joint.pair)
+            self._driven[joint.outer] = self._driven.get(joint.inner, 0) + own
 
     def farthest(self, bodies: set[str], *, named: bool = True) -> str:
-        """Return the body with the most moving joints before it, then the best name of a tool, then the deepest."""
+        """Return the body with the most moving joints before it, then one that a joint of its own moves, then others.
+
+        Among equals the best name of a tool counts, then the deepest body.
+        """
         index = self._mech.body_index
         return max(
             bodies,
             key=lambda name: (
                 self._moving.get(name, 0),
+                self._driven.get(name, 0) > 0,
                 _rank(name) if named else 0,
                 self._depth.get(name, 0),
                 index[name],

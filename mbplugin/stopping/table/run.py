@@ -41,6 +41,7 @@ from mbplugin.stopping.calibration.values import MeasuredRow, MeasuredStops, not
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.run import make_scenario, tool_name
+from mbplugin.stopping.scenario.assumed_drives import assumed_speeds, speeds_said, with_assumed_drives
 from mbplugin.stopping.scenario.decelerations import (
     assumed_deceleration,
     checked_decelerations,
@@ -140,12 +141,12 @@ def stopping_table(
     require_bound(share, confidence)
     budget = (monotonic() + max_seconds, max_seconds)
     mech, brakes = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {}), tuple(brakes or ())
+    mech = with_assumed_drives(mech, brakes)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
     mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
     scene = mech if isinstance(mech, Scene) else None
     scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes, default=default)
-    scenario = replace(scenario, taken=(*rigid, *scenario.taken))
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     # as accurate as estop: a table has few rows
@@ -159,7 +160,9 @@ def stopping_table(
     rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
     command = stop_command(scene, scenario, brakes, rampless, payload == 0.0)
     speeds = numbers(speeds, rates_of(scenario.mech))
-    full = full_speeds(scenario.mech, names, speeds)
+    assumed = assumed_speeds(scenario.mech, names, speeds)
+    scenario = replace(scenario, taken=(*speeds_said(scenario.mech, assumed), *scenario.taken, *rigid))
+    full = full_speeds(scenario.mech, names, assumed or speeds)
     bound = (share, confidence)
     stops = TableStops(arm, names, rated, full, points, ramps, payload is None, command, bound, budget)
     beside = None
