@@ -37,7 +37,7 @@ COMMANDS = {
     "rule": Entry(
         "Look for defects",
         "lookup",
-        "List the rules, or those about a word, or explain one.",
+        "List all rules, search them by a word, or explain one.",
         "mbplugin rule MB201",
     ),
     "view": Entry(
@@ -85,7 +85,7 @@ COMMANDS = {
     "worst-stop": Entry(
         "Compute stops",
         "stopping.searches",
-        "Search poses, payloads and brakes for the longest stop.",
+        "Search poses, payloads and brakes for the worst stops.",
         "mbplugin worst-stop robot.urdf --payload 5",
     ),
     "sweep": Entry(
@@ -121,7 +121,7 @@ COMMANDS = {
     "diff": Entry(
         "Compare",
         "compare",
-        "Compare two models: what differs, and probably why.",
+        "Compare two models: list the differences and probable causes.",
         "mbplugin diff before.urdf after.urdf",
     ),
     "config": Entry(
@@ -145,7 +145,7 @@ COMMANDS = {
     "warmup": Entry(
         "Set up",
         "lookup",
-        "Compile everything once and keep it, for images and CI.",
+        "Compile everything in advance, for images and CI.",
         "mbplugin warmup",
     ),
 }

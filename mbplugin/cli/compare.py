@@ -60,13 +60,13 @@ FirstArgument = Annotated[
         help="A model or scene file, also at a git revision, such as HEAD:robot.urdf; - reads stdin.",
     ),
 ]
-SecondArgument = Annotated[str, typer.Argument(metavar="B", help="The other one.")]
+SecondArgument = Annotated[str, typer.Argument(metavar="B", help="The model to compare it with.")]
 MapOption = Annotated[
     list[str] | None,
     typer.Option(
         "--map",
         metavar="A=B,…",
-        help="Links or joints of A and their names in B, where neither names nor structure show it.",
+        help="Links or joints of A and their names in B, if neither names nor structure match them.",
     ),
 ]
 SameOption = Annotated[
@@ -74,7 +74,7 @@ SameOption = Annotated[
     typer.Option(
         "--tolerance",
         metavar="T",
-        help="Relative, for masses, and in rad; inertias: 10 T, joints: T/10 of the robot's size. Default 0.001.",
+        help="Relative tolerance of masses, and angles in rad; inertias 10 T, joints T/10 of the size; default 0.001.",
     ),
 ]
 StopsOption = Annotated[
@@ -88,27 +88,32 @@ DiffFormatOption = Annotated[
         help="The format of the output; html is a single-file report, github the comment of a pull request.",
     ),
 ]
-ToOption = Annotated[Format, typer.Option("--to", help="The format that is written.")]
+ToOption = Annotated[Format, typer.Option("--to", help="Format to write.")]
 WriteOption = Annotated[
     Path | None,
-    typer.Option("--write", metavar="FILE", help="Write the model; without it nothing is written."),
+    typer.Option(
+        "--write", metavar="FILE", help="File to write; without this option, only the report is printed."
+    ),
 ]
 DrivenOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME,…", help="Joints that stay in the tree, with * and ?; default: those with a drive."
+        metavar="NAME,…", help="Joints that must not be cut, with * and ?; default: those with a drive."
     ),
 ]
 AllowLossOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KIND,…",
-        help=f"Losses that leave the exit code 0: {', '.join(LOSS_KINDS)} or all.",
+        help=f"Losses to accept with exit code 0: {', '.join(LOSS_KINDS)} or all.",
     ),
 ]
 DriftOption = Annotated[
     bool,
-    typer.Option("--drift/--no-drift", help="Run both in MuJoCo and PyBullet, at rest and commanded."),
+    typer.Option(
+        "--drift/--no-drift",
+        help="Run the original and the written model in MuJoCo and PyBullet, at rest and driven.",
+    ),
 ]
 Duration = Annotated[
     float | None,
@@ -126,18 +131,22 @@ Stop = Annotated[
     int | None, typer.Option(metavar="CATEGORY", help="Compare a stop of this category instead: 0, 1 or 2.")
 ]
 Against = Annotated[
-    Path | None, typer.Option(metavar="URDF", help="PyBullet's model; default: the scene's own URDF.")
+    Path | None, typer.Option(metavar="URDF", help="Model for PyBullet; default: the URDF of the scene.")
 ]
 Step = Annotated[
     float | None,
     typer.Option(
-        metavar="S", parser=opt.seconds("--step"), help="The engine's coarsest step, s; default: automatic."
+        metavar="S", parser=opt.seconds("--step"), help="Largest step of the engine, s; default: automatic."
     ),
 ]
 Iterations = Annotated[int, typer.Option(metavar="N", help="Iterations of PyBullet's solver.")]
 MaxSeconds = Annotated[
     float,
-    typer.Option("--max-seconds", metavar="S", help="Time limit, s, for our motion and for each engine's."),
+    typer.Option(
+        "--max-seconds",
+        metavar="S",
+        help="Time limit for the computed motion and for that of each engine, s.",
+    ),
 ]
 Picture = Annotated[
     Path | None,
@@ -146,7 +155,8 @@ Picture = Annotated[
 HoldOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME,…", help="Joints to hold; default: at rest the actuated joints, as many as needed."
+        metavar="NAME,…",
+        help="Joints to hold; default: as many of the actuated joints as are needed for rest.",
     ),
 ]
 CheckedBy = Annotated[
@@ -154,7 +164,7 @@ CheckedBy = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="pybullet or mujoco; default: PyBullet, and MuJoCo as the second, as far as they are installed.",
+        help="pybullet or mujoco; default: both, if they are installed.",
     ),
 ]
 EngineOption = Annotated[
@@ -162,7 +172,7 @@ EngineOption = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME,…",
-        help="Engines beside ours: pybullet, mujoco (both by default), pinocchio.",
+        help="Engines to compare with: pybullet, mujoco (both by default), pinocchio.",
     ),
 ]
 
@@ -179,10 +189,10 @@ def diff_command(
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
-    """Compare two models: whether they are the same robot, what differs, and probably why.
+    """Compare two models: report whether they are the same robot, the differences, and probable causes.
 
-    Fixed links are merged; link frames, joint axes and zero positions of B are expressed by those of A, and what was
-    normalised is listed. Exit code: 0 the same, 1 different, 2 unusable input or wrong usage.
+    Fixed links are merged. Link frames, joint axes and zero positions of B are converted to those of A, and the report
+    lists each conversion. Exit code: 0 the same, 1 different, 2 unusable input or wrong usage.
     """
     from contextlib import ExitStack
 
@@ -254,12 +264,12 @@ def close_command(
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
-    """Write a model in another format, with the weakest closures that keep its mobility, and prove it.
+    """Write a model in another format with its loops closed by the weakest joints that keep the mobility, and check it.
 
-    Loops are cut where the format has the closure, else where the projective criterion is the largest; driven
-    joints stay in the tree. Exit code: 0, 1 if the written file has redundant constraints, another mobility, lacks
-    parts that --allow-loss does not name, or moves in another way under the same commands, 2 for unusable input, wrong
-    usage, or a constraint that the format does not hold.
+    A loop is cut at a joint that the format can close, else where the projective criterion is largest; driven joints
+    are not cut. Exit code: 0; 1 if the written file has redundant constraints or another mobility, lacks parts that
+    --allow-loss does not name, or moves differently under the same commands; 2 for unusable input, wrong usage, or a
+    constraint that the format cannot express.
     """
     from mbplugin.closing.choice import close
     from mbplugin.writers.written import ENDINGS
@@ -461,9 +471,9 @@ def engines_command(
 ) -> None:
     """Print the joint forces of mbplugin, PyBullet, MuJoCo and Pinocchio, and which of them a rigid model determines.
 
-    At rest this is statics; with rates it is the instant of a motion that follows from the loads. A wrench
-    acts on the successor, at the origin of its joint frame. Exit code: 0, 1 if engines differ by more than
-    1 % in a component that is determined, 2 for unusable input, wrong usage, or a mechanism that moves under
+    Without rates the robot is at rest; with rates the forces are those at this instant of the motion. A wrench
+    acts on the successor, at the origin of its joint frame. Exit code: 0; 1 if the engines differ by more than
+    1 % in a component that is unique; 2 for unusable input, wrong usage, or a mechanism that moves under
     the load.
     """
     from mbplugin.comparison.side_by_side.run import engines

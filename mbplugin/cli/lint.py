@@ -42,31 +42,33 @@ Samples = Annotated[
         help=f"Poses sampled to distinguish redundancy from a singular pose; default {DEFAULT_SAMPLES}."
     ),
 ]
-MethodOption = Annotated[Method, typer.Option(help="The uniqueness tool.")]
+MethodOption = Annotated[Method, typer.Option(help="Method that decides which reactions are unique.")]
 ExplainDca = Annotated[
     bool,
     typer.Option(
         "--explain-dca",
-        help="Use the divide-and-conquer test and print every step, those of dca-extended too.",
+        help="Use the divide-and-conquer test and print every step, including those of dca-extended.",
     ),
 ]
 Groups = Annotated[
     list[str] | None,
     typer.Option(
-        "--group", metavar="A,B,…", help="Test the reactions of these constraints together; repeatable."
+        "--group",
+        metavar="A,B,…",
+        help="Test whether the reactions of these constraints are unique as a group; repeatable.",
     ),
 ]
 Select = Annotated[
     list[str] | None,
     typer.Option(
         metavar="CODES",
-        help="Report only these codes or prefixes of codes.",
+        help="Report only these rules (codes or prefixes).",
         autocompletion=opt.completed_codes,
     ),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(metavar="CODES", help="Do not report these codes.", autocompletion=opt.completed_codes),
+    typer.Option(metavar="CODES", help="Do not report these rules.", autocompletion=opt.completed_codes),
 ]
 #: The rule that ``--collisions`` switches on.
 OVERLAPPING_LINKS = "MB135"
@@ -75,7 +77,7 @@ ExtendSelect = Annotated[
     typer.Option(
         "--extend-select",
         metavar="CODES",
-        help="Report these codes too: switch on rules that are off by default.",
+        help="Also report these rules, which are off by default.",
         autocompletion=opt.completed_codes,
     ),
 ]
@@ -89,20 +91,23 @@ Targets = Annotated[
 ]
 Collisions = Annotated[
     bool,
-    typer.Option("--collisions", help=f"Report links that overlap: --extend-select {OVERLAPPING_LINKS}."),
+    typer.Option(
+        "--collisions", help=f"Report links that overlap; the same as --extend-select {OVERLAPPING_LINKS}."
+    ),
 ]
 FailOn = Annotated[Severity | None, typer.Option(help="Lowest severity with exit code 1; default error.")]
 Baseline = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="JSON of an earlier lint; its findings are not reported.")
+    Path | None,
+    typer.Option(metavar="FILE", help="JSON report of an earlier lint; its findings are not reported again."),
 ]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Number of processes; default one per core.")]
 FormatOption = Annotated[
     LintFormat,
-    typer.Option("--output-format", help="The format of the output."),
+    typer.Option("--output-format", help="Output format."),
 ]
 Config = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Configuration of every FILE, instead of the nearest one."),
+    typer.Option(metavar="FILE", help="Configuration to use for every FILE instead of the nearest one."),
 ]
 RuleSeconds = Annotated[
     float, typer.Option("--rule-seconds", metavar="S", help="Time limit of each plug-in rule per file, s.")
@@ -115,9 +120,11 @@ MaxSeconds = Annotated[
 ]
 WriteScene = Annotated[
     Path | None,
-    typer.Option(metavar="SCENE", help="Write a scene with FILE and the pose that closes its loops."),
+    typer.Option(metavar="SCENE", help="Write a scene file with FILE and the pose at which its loops close."),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Text: only files with findings at or above --fail-on.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", help="Text: print only files with findings at or above --fail-on.")
+]
 Verbose = Annotated[
     int,
     typer.Option(
@@ -125,11 +132,12 @@ Verbose = Annotated[
         "-v",
         count=True,
         show_default=False,
-        help="Text: the whole report; -vv: every list in full, and what misfits cost (JSON: -v).",
+        help="Text: the whole report; -vv: all lists in full, and the loads that misfits cause (JSON: -v).",
     ),
 ]
 NoMeshCache = Annotated[
-    bool, typer.Option("--no-mesh-cache", help="Read every mesh again, and store nothing about it.")
+    bool,
+    typer.Option("--no-mesh-cache", help="Read all mesh files again, and do not cache their properties."),
 ]
 NoCache = Annotated[
     bool, typer.Option("--no-cache", help="Lint every file again, and keep no report of it for the next run.")
@@ -143,19 +151,19 @@ MisfitLimit = Annotated[
     typer.Option(
         "--misfit-limit",
         metavar="N",
-        help="Report loops in which 0.1 mm causes more, of scenes without a limit.",
+        help="Report loops that a misfit of 0.1 mm loads by more than this, unless the scene states a limit.",
     ),
 ]
 FixOption = Annotated[
     bool,
-    typer.Option("--fix", help="Mend findings in the files, as edits of their text; see --diff first."),
+    typer.Option("--fix", help="Fix findings by editing the text of the files; try --diff first."),
 ]
 DiffOption = Annotated[
-    bool, typer.Option("--diff", help="Print what --fix would change as a patch, and write nothing.")
+    bool, typer.Option("--diff", help="Print the changes of --fix as a patch without writing them.")
 ]
 UnsafeFixes = Annotated[
     bool,
-    typer.Option("--unsafe-fixes", help="With --fix or --diff: also fixes that change the robot."),
+    typer.Option("--unsafe-fixes", help="With --fix or --diff: include fixes that change the robot."),
 ]
 WatchOption = Annotated[
     bool, typer.Option("--watch", help="Lint again when a file that was read changes, until Ctrl-C.")

@@ -38,24 +38,26 @@ Qdd = Annotated[
 ]
 Hold = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME,…", help="Joints to hold; default: the actuated joints, as many as needed."),
+    typer.Option(
+        metavar="NAME,…", help="Joints to hold; default: as many of the actuated joints as are needed."
+    ),
 ]
 Stance = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LINK,…",
-        help="Links that touch the ground with their lowest points; default: a falling robot on legs or wheels"
-        " stands on its lowest ones.",
+        help="Links whose lowest points touch the ground; default: for a robot on legs or wheels, its lowest"
+        " links.",
     ),
 ]
 Friction = Annotated[
-    float | None, typer.Option(metavar="MU", help="Coefficient of friction of the stance; default: 0.8.")
+    float | None, typer.Option(metavar="MU", help="Coefficient of friction on the ground; default: 0.8.")
 ]
 Actuated = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME,…",
-        help="Joints with motors: they hold, and their forces for this motion are printed, open shares as well.",
+        help="Joints with motors, which hold the robot; prints their forces, with shares that are not determined.",
     ),
 ]
 Misfit = Annotated[
@@ -70,19 +72,19 @@ Limit = Annotated[
     list[str] | None,
     typer.Option(
         metavar="JOINT=N,…",
-        help="Largest force of a joint, or load of JOINT.COMPONENT (N, N·m); prints the misfits that it allows.",
+        help="Largest force of a joint, or load of JOINT.COMPONENT (N, N·m); prints the misfits it allows.",
     ),
 ]
 EstimateOption = Annotated[
     bool | None,
     typer.Option(
         "--estimate/--no-estimate",
-        help="Estimate stiffness from the links' shapes; default: in loops where none is stated.",
+        help="Estimate stiffness from the shapes of the links; default: in loops without a stated stiffness.",
     ),
 ]
 AxesOption = Annotated[Axes, typer.Option(help="Axes of the printed wrenches: joint frame or world.")]
 FramesOption = Annotated[bool, typer.Option("--frames", help="Print the pose of every joint frame.")]
-MaterialOption = Annotated[Material, typer.Option(help="The material of estimated sections.")]
+MaterialOption = Annotated[Material, typer.Option(help="Material of estimated cross-sections.")]
 
 
 @reads_model
@@ -111,10 +113,11 @@ def reactions_command(
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
-    """Print the force and moment that every joint carries, and what determines it.
+    """Print the force and moment in every joint, and whether the model determines them.
 
     A wrench acts on the successor, at the origin of its joint frame; the opposite wrench acts on the
-    predecessor. The JSON has both axes and every frame. The scene states the stiffness. Exit code: 0, or 2
+    predecessor. The JSON has the wrenches in both axes and all frames. Stiffnesses are stated in a scene file. Exit
+    code: 0, or 2
     for unusable input, wrong usage, or a mechanism that moves under the load.
     """
     from mbplugin.joint_reactions.run import reactions

@@ -58,7 +58,7 @@ Signal = Annotated[
     typer.Option(
         metavar="S",
         parser=opt.seconds("--signal"),
-        help="Time of the brake signal, s: for the brakes of --brake (default 0), else the scene's.",
+        help="Time of the brake signal, s; default: 0 with --brake, else the brakes do not act.",
     ),
 ]
 Limits = Annotated[str, typer.Option(help=f"At a joint limit: {opt.choices(names.Limits)}.")]
@@ -83,11 +83,11 @@ Transition = Annotated[
     ),
 ]
 Samples = Annotated[
-    int | None, typer.Option(metavar="N", help="Number of equal intervals to report; default: every step.")
+    int | None, typer.Option(metavar="N", help="Number of equal intervals to report; default: all steps.")
 ]
 ReactionsOption = Annotated[
     list[str] | None,
-    typer.Option("--reactions", metavar="NAME,…", help="Pairs whose reactions are reported."),
+    typer.Option("--reactions", metavar="NAME,…", help="Joints whose reactions are reported."),
 ]
 Save = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also save all samples, .npz (arrays) or .csv (units).")

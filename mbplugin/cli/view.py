@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Motion = Annotated[
     Path | None,
-    typer.Option(metavar="CSV|NPZ", help="Replay a recorded motion, such as a file of simulate --save."),
+    typer.Option(metavar="CSV|NPZ", help="Replay a recorded motion, such as that of simulate --save."),
 ]
 Stop = Annotated[bool, typer.Option("--stop", help="Replay the stop after a signal at --q and --qd.")]
 Category = Annotated[int, typer.Option(help="Category of the stop: 0, 1 or 2.")]

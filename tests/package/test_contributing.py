@@ -153,7 +153,7 @@ def test_the_format_is_read_everywhere(braked: Path) -> None:
     text = printed(braked, "lint", "lists")
     assert "lists/one.links" in text and "lists/two.links" in text
     report = json.loads(printed(braked, "lint", "lists/two.links", "--output-format", "json"))
-    assert report["analysis"]["mobility"] == 12
+    assert report["mobility"]["dof"] == 12
     assert "2 bodies" in printed(braked, "diff", "lists/two.links", "lists/two.links")
 
 

@@ -38,7 +38,7 @@ ZoneOption = Annotated[
     typer.Option(
         "--zone",
         metavar="FILE",
-        help="Write what robot, tool and payload sweep: .dxf, .svg, .csv (floor), .stl (solids); repeatable.",
+        help="Write the space that robot, tool and payload sweep: .dxf, .svg, .csv (floor), .stl (solid); repeatable.",
     ),
 ]
 ZoneResolutionOption = Annotated[
@@ -46,7 +46,7 @@ ZoneResolutionOption = Annotated[
     typer.Option(
         "--zone-resolution",
         metavar="LENGTH",
-        help=f"Largest sagitta and growth of the zone, such as 2mm; default: {RESOLUTION:g}m.",
+        help=f"Largest error of the zone outline, such as 2mm; default: {RESOLUTION:g}m.",
     ),
 ]
 PayloadRadiusOption = Annotated[
@@ -54,7 +54,7 @@ PayloadRadiusOption = Annotated[
     typer.Option(
         "--payload-radius",
         metavar="LENGTH",
-        help="Of a ball around the payload, for the zone, such as 0.1m.",
+        help="Radius of a sphere around the payload, for the zone, such as 0.1m.",
     ),
 ]
 BrakeOption = Annotated[
@@ -62,26 +62,28 @@ BrakeOption = Annotated[
     typer.Option(
         "--brake",
         metavar="JOINT:KEY=VALUE,…",
-        help=f"{stated_keys()}; in place of the brake that the scene states; repeatable.",
+        help=f"{stated_keys()}; replaces the scene's brake of the joint; repeatable.",
     ),
 ]
 RequireBrakesOption = Annotated[
     bool,
-    typer.Option("--require-brakes", help="Exit with 2 where a brake or a deceleration is not stated."),
+    typer.Option("--require-brakes", help="Fail (exit code 2) if a brake or a deceleration is not stated."),
 ]
 CategoryOption = Annotated[
     int, typer.Option(help="0: power-off; 1: controlled stop, then power-off; 2: controlled stop.")
 ]
 DecelerationOption = Annotated[
     list[str] | None,
-    typer.Option("--deceleration", metavar="NAME=VALUE,…", help="Decelerations of category 1 and 2."),
+    typer.Option(
+        "--deceleration", metavar="NAME=VALUE,…", help="Decelerations for stops of category 1 and 2."
+    ),
 ]
 LockOption = Annotated[
     list[str] | None,
     typer.Option(
         "--lock",
         metavar="JOINT[@S[:UNTIL]]",
-        help="A joint, the time of its locking, and the time of its release; repeatable.",
+        help="Joint to lock, and the times of locking and release; repeatable.",
     ),
 ]
 HoldOption = Annotated[
@@ -89,20 +91,25 @@ HoldOption = Annotated[
     typer.Option(
         "--hold",
         metavar="NAME[@S[:UNTIL]]",
-        help="A closure, coupling, driver or wheel that is active only then; repeatable.",
+        help="Closure, coupling, driver or wheel that acts only during this time; repeatable.",
     ),
 ]
 StopLimitsOption = Annotated[str, typer.Option("--limits", help=f"At a joint limit: {choices(StopLimits)}.")]
 StopDurationOption = Annotated[
     float,
-    typer.Option("--duration", metavar="S", parser=seconds("--duration"), help="Longest time to rest, s."),
+    typer.Option(
+        "--duration",
+        metavar="S",
+        parser=seconds("--duration"),
+        help="Time within which the robot must come to rest, s.",
+    ),
 ]
 RestSpeedOption = Annotated[
     str | None,
     typer.Option(
         "--rest-speed",
         metavar="SPEED",
-        help="A joint that only damping brakes counts as at rest below it, such as 0.1deg/s; by default never.",
+        help="Speed below which a joint that only damping brakes counts as at rest, such as 0.1deg/s; default: never.",
     ),
 ]
 StopPayloadOption = Annotated[
@@ -110,7 +117,7 @@ StopPayloadOption = Annotated[
     typer.Option(
         "--payload",
         metavar="MASS|BODY:MASS[@X,Y,Z]",
-        help="kg, at the tool or a point, in place of the scene's; repeatable.",
+        help="Payload (kg) at the tool or at a point; replaces the scene's payloads; repeatable.",
     ),
 ]
 RatedPayloadOption = Annotated[
@@ -119,7 +126,7 @@ RatedPayloadOption = Annotated[
         "--payload",
         metavar="KG",
         parser=kilograms("--payload"),
-        help="Rated mass at the tool; default: the scene's payload.",
+        help="Rated payload at the tool; default: the scene's payload.",
     ),
 ]
 FullSpeedOption = Annotated[
@@ -130,18 +137,21 @@ FullSpeedOption = Annotated[
 ]
 TorqueToleranceOption = Annotated[
     float,
-    typer.Option("--torque-tolerance", metavar="T", help="Relative tolerance of brake torques, per joint."),
+    typer.Option("--torque-tolerance", metavar="T", help="Relative tolerance of the torque of each brake."),
 ]
 DelayToleranceOption = Annotated[
     float,
-    typer.Option("--delay-tolerance", metavar="T", help="Relative tolerance of brake delays, per joint."),
+    typer.Option("--delay-tolerance", metavar="T", help="Relative tolerance of the delay of each brake."),
 ]
 ToolOption = Annotated[
-    str | None, typer.Option(metavar="BODY", help="The tool; default: the outermost body, without a gripper.")
+    str | None,
+    typer.Option(metavar="BODY", help="Tool body; default: the outermost body, not counting a gripper."),
 ]
 ToolPointOption = Annotated[
     str | None,
-    typer.Option(metavar="X,Y,Z", help="The point of the tool whose path is computed, in its link frame, m."),
+    typer.Option(
+        metavar="X,Y,Z", help="Point of the tool whose path is computed, in the link frame of the tool, m."
+    ),
 ]
 _PROBABILITIES = "SHARE or SHARE,CONFIDENCE, such as 0.95,0.9: numbers between 0 and 1"
 BoundOption = Annotated[
@@ -149,7 +159,7 @@ BoundOption = Annotated[
     typer.Option(
         "--bound",
         metavar="SHARE[,CONFIDENCE]",
-        help="Print upper bounds of at least this share of all stops; default of the confidence: 0.95.",
+        help="Print upper bounds that at least this share of all stops meets; default confidence: 0.95.",
     ),
 ]
 ProfileOption = Annotated[
@@ -157,7 +167,7 @@ ProfileOption = Annotated[
     typer.Option(
         "--profile",
         metavar="NAME=FILE.csv",
-        help="A driver or joint and its motion: columns time, value [, rate, acceleration]; repeatable.",
+        help="Motion of a driver or joint: columns time, value [, rate, acceleration]; repeatable.",
     ),
 ]
 LoadOption = Annotated[
@@ -165,7 +175,7 @@ LoadOption = Annotated[
     typer.Option(
         "--load",
         metavar="BODY:FX,FY,FZ[,MX,MY,MZ][@X,Y,Z]",
-        help="Force (N) and torque (N·m), world axes, at a point of the link frame (m); repeatable.",
+        help="Force (N) and torque (N·m) in world axes, at a point in the link frame (m); repeatable.",
     ),
 ]
 PayloadOption = Annotated[
@@ -173,15 +183,19 @@ PayloadOption = Annotated[
     typer.Option(
         "--payload",
         metavar="BODY:MASS[@X,Y,Z]",
-        help="kg, at a point of the link frame, in place of the scene's; repeatable.",
+        help="Payload (kg) at a point in the link frame; replaces the scene's payloads; repeatable.",
     ),
 ]
 TorqueOption = Annotated[
     list[str] | None,
-    typer.Option("--torque", metavar="NAME=VALUE,…", help="Constant forces on joint rates (N·m, N)."),
+    typer.Option("--torque", metavar="NAME=VALUE,…", help="Constant joint forces (N·m, N)."),
 ]
-DampingOption = Annotated[bool, typer.Option("--damping/--no-damping", help="The file's joint damping.")]
-FrictionOption = Annotated[bool, typer.Option("--friction/--no-friction", help="The file's dry friction.")]
+DampingOption = Annotated[
+    bool, typer.Option("--damping/--no-damping", help="Apply the joint damping of the file.")
+]
+FrictionOption = Annotated[
+    bool, typer.Option("--friction/--no-friction", help="Apply the dry friction of the file.")
+]
 #: Progress text during the first motion after an installation.
 _PREPARING = "preparing (machine code is compiled once, which takes five to ten seconds)"
 #: Id of the single task of a progress bar.

@@ -25,7 +25,7 @@ QOption = Annotated[
     typer.Option(
         "--q",
         metavar="NAME=VALUE,…",
-        help="Joint coordinates, such as 90deg or 35mm; others follow, or are as in the file.",
+        help="Joint coordinates, such as 90deg or 35mm; the others follow from loops or keep the file's values.",
     ),
 ]
 QdOption = Annotated[
@@ -33,7 +33,7 @@ QdOption = Annotated[
     typer.Option(
         "--qd",
         metavar="NAME=VALUE,…",
-        help="Joint rates, such as 200deg/s; others follow, or are as in the file.",
+        help="Joint rates, such as 200deg/s; the others follow from loops or keep the file's values.",
     ),
 ]
 BaseOption = Annotated[
@@ -43,7 +43,7 @@ MasslessOption = Annotated[
     Massless,
     typer.Option(
         "--massless",
-        help="What links of a URDF without <inertial> weigh: nothing, or 1 kg with 1 kg·m², as PyBullet takes them.",
+        help="Mass of URDF links without <inertial>: zero, or 1 kg with 1 kg·m² as in PyBullet.",
     ),
 ]
 PlanarOption = Annotated[Plane | None, typer.Option("--planar", help="Restrict the mechanism to this plane.")]
@@ -56,7 +56,7 @@ SnapAnglesOption = Annotated[
 ]
 PackageDirOption = Annotated[
     list[str] | None,
-    typer.Option("--package-dir", metavar="DIR", help="Folder in which package:// is searched; repeatable."),
+    typer.Option("--package-dir", metavar="DIR", help="Folder to search for package:// paths; repeatable."),
 ]
 XacroUnsafeOption = Annotated[
     bool,
@@ -66,10 +66,10 @@ XacroArgOption = Annotated[
     list[str] | None,
     typer.Option("--xacro-arg", metavar="NAME:=VALUE", help="Value of a xacro argument; repeatable."),
 ]
-FormatOption = Annotated[OutputFormat, typer.Option("--output-format", help="The format of the output.")]
+FormatOption = Annotated[OutputFormat, typer.Option("--output-format", help="Output format.")]
 PageFormatOption = Annotated[
     PageFormat,
-    typer.Option("--output-format", help="The format of the output; html is a single-file report."),
+    typer.Option("--output-format", help="Output format; html is a single-file report."),
 ]
 UnitsOption = Annotated[
     str | None,
@@ -81,7 +81,7 @@ UnitsOption = Annotated[
 ]
 AgainstOption = Annotated[
     Path | None,
-    typer.Option("--against", metavar="OLD.json", help="Add what differs from this earlier report."),
+    typer.Option("--against", metavar="OLD.json", help="Also list the changes since this earlier report."),
 ]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")
@@ -120,7 +120,7 @@ def time_limit(help: str) -> Any:
 
 MaxSecondsOption = Annotated[
     float,
-    time_limit("Time limit, s; beyond it the outcome is budget_spent."),
+    time_limit("Time limit, s; when it ends, the outcome is budget_spent."),
 ]
 
 

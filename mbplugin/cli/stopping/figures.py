@@ -52,7 +52,9 @@ Measured = Annotated[
 HoldOut = Annotated[
     str | None,
     typer.Option(
-        "--hold-out", metavar="EXPR", help="Predict rows, such as speed=100% or payload>3; fit the others."
+        "--hold-out",
+        metavar="EXPR",
+        help="Rows to predict, such as speed=100% or payload>3; the others are fitted.",
     ),
 ]
 Parameters = Annotated[
@@ -60,13 +62,14 @@ Parameters = Annotated[
     typer.Option(
         "--parameters",
         metavar="NAME,…",
-        help="delay, torque, viscous, short_circuit, short_circuit_rate; reaction, time, deceleration.",
+        help="Of delay, torque, viscous, short_circuit, short_circuit_rate; reaction, time, deceleration.",
     ),
 ]
 CoverOption = Annotated[
     bool,
     typer.Option(
-        "--cover", help="Lengthen delays until no fitted row took longer or went farther than computed."
+        "--cover",
+        help="Lengthen the delays until every fitted stop is at most as long and as far as computed.",
     ),
 ]
 MaxSeconds = Annotated[
@@ -75,7 +78,7 @@ MaxSeconds = Annotated[
 ]
 FormatOption = Annotated[
     SceneFormat,
-    typer.Option("--output-format", help="The format of the output; toml: the tables of a scene."),
+    typer.Option("--output-format", help="Output format; toml: tables for a scene file."),
 ]
 Standard = Literal["iso13855", "iso15066"]
 File = Annotated[
@@ -91,12 +94,14 @@ Terms = Annotated[
     typer.Option(
         "--term",
         metavar="NAME=VALUE,…",
-        help="K, t1, D_DS, Z of S; v_h, T_r, C, Z_d, Z_r, v_r of S_p (m, s, m/s); none has a default.",
+        help="Terms K, t1, D_DS, Z of S; v_h, T_r, C, Z_d, Z_r, v_r of S_p (m, s, m/s); none has a default.",
     ),
 ]
 DistanceCategory = Annotated[
     int | None,
-    typer.Option("--category", help="Of the stops that count: 0, 1 or 2; needed where a table has several."),
+    typer.Option(
+        "--category", help="Category of the stops to use: 0, 1 or 2; needed if a table has several."
+    ),
 ]
 #: Dimensions of the terms of both standards.
 _DIMENSIONS = {

@@ -69,7 +69,9 @@ _FORM = "dead, worn=SHARE or late=SECONDS"
 Axes = Annotated[
     list[str] | None,
     typer.Option(
-        "--axes", metavar="NAME,…", help="Joints that move; default: all to the tool with a velocity limit."
+        "--axes",
+        metavar="NAME,…",
+        help="Axes that move; default: all up to the tool that have a velocity limit.",
     ),
 ]
 MovingOption = Annotated[
@@ -77,27 +79,29 @@ MovingOption = Annotated[
 ]
 PayloadRange = Annotated[
     str,
-    typer.Option("--payload-range", metavar="LOW,HIGH", help="Shares of the rated payload that are carried."),
+    typer.Option(
+        "--payload-range", metavar="LOW,HIGH", help="Smallest and largest share of the rated payload."
+    ),
 ]
 FailureOption = Annotated[
     list[str] | None,
     typer.Option(
         "--failure",
         metavar="dead|worn=SHARE|late=S",
-        help="Compute the worst stops again with each brake failing in this way; repeatable.",
+        help="Also find the worst stops with each brake failing in this way; repeatable.",
     ),
 ]
 Samples = Annotated[
     int | None,
     typer.Option(
         metavar="N",
-        help="Random stops with which each search begins; by default 2000, with loops or couplings 100.",
+        help="Random stops at the start of each search; default: 2000, or 100 with loops or couplings.",
     ),
 ]
 Seed = Annotated[int, typer.Option(metavar="S", help="Seed of the search.")]
 MaxSeconds = Annotated[
     float,
-    opt.time_limit("Time limit of the search, s; beyond it the worst stops so far are reported."),
+    opt.time_limit("Time limit of the search, s; when it ends, the worst stops so far are reported."),
 ]
 Commands = Annotated[
     bool, typer.Option("--commands", help="In text output, print the estop command of each stop.")
@@ -106,13 +110,15 @@ Commands = Annotated[
 _LINES = 10
 Out = Annotated[
     Path,
-    typer.Option("--out", metavar="FOLDER", help="Folder of the part files; resumes an interrupted sweep."),
+    typer.Option(
+        "--out", metavar="FOLDER", help="Folder for the part files; an interrupted sweep in it is resumed."
+    ),
 ]
 Number = Annotated[int, typer.Option("--number", metavar="N", help="Number of stops.")]
 SweepSeed = Annotated[int, typer.Option(metavar="S", help="Seed of the random numbers.")]
 Trajectory = Annotated[
     Path | None,
-    typer.Option(metavar="CSV|NPZ", help="Draw the states from the samples of this motion."),
+    typer.Option(metavar="CSV|NPZ", help="Draw the initial states from the samples of this motion."),
 ]
 Spread = Annotated[
     float, typer.Option("--q-spread", metavar="R", help="Largest variation of coordinates, rad and m.")
@@ -163,7 +169,7 @@ def worst_stop_command(
     against: opt.AgainstOption = None,
     reading: Reading = AS_WRITTEN,
 ) -> None:
-    """Search the worst stops of a category over poses, directions, payloads and brakes: a lower bound.
+    """Search poses, directions, payloads and brakes for the worst stops of a category: a lower bound of the worst.
 
     Exit code: 0 for all outcomes, 2 for unusable input or wrong usage.
     """

@@ -63,7 +63,8 @@ if TYPE_CHECKING:
     from mbplugin.stopping.zones.zone import StopZone
 
 PayloadShare = Annotated[
-    float, typer.Option("--payload-share", metavar="S", help="Factor of the scene's payloads; 0: none.")
+    float,
+    typer.Option("--payload-share", metavar="S", help="Factor on the scene's payloads; 0 removes them."),
 ]
 Trajectory = Annotated[
     Path | None,
@@ -79,7 +80,9 @@ At = Annotated[
 ]
 Axes = Annotated[
     list[str] | None,
-    typer.Option("--axes", metavar="NAME,…", help="Joints; default: the first three that are not roll axes."),
+    typer.Option(
+        "--axes", metavar="NAME,…", help="Axes to stop; default: the first three that are not roll axes."
+    ),
 ]
 Category = Annotated[
     list[str] | None, typer.Option("--category", metavar="0,1", help="Stop categories; default: both.")
@@ -94,7 +97,11 @@ GridOption = Annotated[
 ]
 EditionOption = Annotated[
     int,
-    typer.Option("--edition", metavar="YEAR", help="Of ISO 10218-1, whose form the table has: 2011 or 2025."),
+    typer.Option(
+        "--edition",
+        metavar="YEAR",
+        help="Edition of ISO 10218-1 to cite for the form of the table: 2011 or 2025.",
+    ),
 ]
 Commands = Annotated[
     bool, typer.Option("--commands", help="In text output, print the estop command of each row.")
@@ -104,13 +111,13 @@ MeasuredOption = Annotated[
     typer.Option(
         "--measured",
         metavar="MEASURED.csv",
-        help="Measured stops as for calibrate, beside the computed ones.",
+        help="Measured stops (a file as for calibrate) to compare with the computed ones.",
     ),
 ]
 WorstOption = Annotated[
-    bool, typer.Option("--worst", help="Search the worst stops of category 0 of the axes, too.")
+    bool, typer.Option("--worst", help="Also search for the worst stops of category 0 of these axes.")
 ]
-FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="The format of the output.")]
+FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="Output format.")]
 
 
 @reads_model
@@ -225,9 +232,7 @@ def _start(
 
 # ``mbplugin stop-table``: compute stopping times and distances as in a manufacturer's manual.
 
-TableSeconds = Annotated[
-    float, opt.time_limit("Time limit of the table, s; one that takes longer is an error.")
-]
+TableSeconds = Annotated[float, opt.time_limit("Time limit, s; the command fails if the table takes longer.")]
 
 
 @reads_model
