@@ -20,7 +20,7 @@ PICTURE = re.compile(r"!\[[^\]]*\]\(pictures/([\w-]+\.png)\)")
 #: A code in the first column of the table of rules.
 RULE_ROW = re.compile(r"^\| (MB\d{3}) \|", re.MULTILINE)
 GUIDES, RULES = "Guides", "Rules"
-#: Pages of names and definitions, in which terms are no links.
+#: Pages of names and definitions, in which terms are not links.
 PLAIN = ("glossary.md", "commands.md", "scene.md", "api.md")
 FIRST_DOCSTRING = re.compile(r'"""(.*?)(?:\n\n|""")', re.DOTALL)
 #: What users import besides the public names.

@@ -12,7 +12,7 @@ from mkdocs.utils import get_relative_url
 from mbplugin.linter.registry import built_in_rules
 from mbplugin.report.terms import TERMS, term_of
 
-#: What is no text to put a link into; terms are not linked in code either.
+#: What is not text to put a link into; terms are not linked in code either.
 NO_TEXT = frozenset({"a", "h1", "h2", "h3", "h4", "script", "style", "svg", "title", "button"})
 CODE_TEXT = frozenset({"pre", "code"})
 

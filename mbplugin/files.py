@@ -337,7 +337,7 @@ def parse_json(data: bytes) -> Any:
         raise ValueError(f"more than {_MOST_VALUES} values")
 
     def refuse(text: str) -> Any:
-        raise ValueError(f"{text[:20]} is no number of JSON")
+        raise ValueError(f"{text[:20]} is not a number of JSON")
 
     def finite(text: str) -> float:
         number = float(text)

@@ -309,7 +309,9 @@ class Part:
 
 def _require_connected(bullet: ModuleType, client_id: int) -> None:
     if isinstance(client_id, bool) or not isinstance(client_id, int):
-        raise BadUsage(f"{client_id!r} is no PyBullet client id", expected="what pybullet.connect returned")
+        raise BadUsage(
+            f"{client_id!r} is not a PyBullet client id", expected="what pybullet.connect returned"
+        )
     with quiet():
         connected = client_id >= 0 and bool(bullet.isConnected(physicsClientId=client_id))
     if not connected:

@@ -122,7 +122,7 @@ def warmup_command(output: opt.OutputOption = None) -> None:
 
     compile_everything()
     folder = cache_folder()
-    kept = f"kept in {folder}" if folder is not None else "not kept: there is no folder for it"
+    kept = f"cached in {folder}" if folder is not None else "not cached: there is no folder for it"
     emit(f"machine code is compiled in {time.process_time() - begun:.1f} s and {kept}\n", output)
 
 

@@ -144,7 +144,9 @@ def _check(motion: Path | None, stop: bool, rates: bool, film: Path | None) -> N
     if film is not None and motion is None and not stop:
         raise BadUsage("a film shows a motion, and there is none", remedy="add --motion FILE or --stop")
     if rates and not stop:
-        raise BadUsage("--qd says how fast a robot stops, and there is no stop", remedy="add --stop")
+        raise BadUsage(
+            "--qd states the rates at the signal of a stop, but no stop is requested", remedy="add --stop"
+        )
 
 
 def _size(text: str | None) -> tuple[int, int] | None:

@@ -66,7 +66,7 @@ _OF_FREEDOM = {
 _READERS = {"mjcf": ("mujoco", "mujoco", "mjcf"), "usd": ("pxr", "usd-core", "usd")}
 #: Codes of findings on parts of a file that are not read, and the phrase in them for actuators of an MJCF file.
 _NOT_READ, _OF_ACTUATORS = ("MB113", "MB153"), " in <actuator>"
-#: Reason for not reading something, and the kind of loss; other program-specific settings are no loss.
+#: Reason for not reading something, and the kind of loss; other program-specific settings are not loss.
 _KINDS_OF_UNREAD: dict[str, LossKind] = {SHAPE.why: "shape", TOUCH.why: "contact", OF_GAZEBO.why: "contact"}
 _EVERY = frozenset(COST)
 #: The cut of the file is retained unless the criterion of another one is larger by this factor.

@@ -264,7 +264,7 @@ def _orders(errors: Array, floor: float) -> tuple[float, ...]:
 def pair_rows(ours: Pair, theirs: Pair) -> Iterator[Row]:
     """Yield how far freedoms, frames, resistance and limits of a joint are off.
 
-    Frames are in the link frame of the predecessor; where a base stands is no parameter of a model.
+    Frames are in the link frame of the predecessor; where a base stands is not a parameter of a model.
     """
     ours_free, theirs_free = set(ours.kind.free), set(theirs.kind.free)
     if len(ours_free) <= 1 and ours_free != theirs_free:

@@ -280,7 +280,7 @@ def _run(task: Task, step: float, refinement: int, solver: Solver) -> Sampled:
                 # rounding must not put an instant behind itself
                 samples.append((end if k == fine else start + k * h, *_state(made)))
         if any(data.warning[int(getattr(mujoco.mjtWarning, name))].number for name in _GAVE_UP):
-            # it has begun anew, and what it tells is no motion
+            # it has begun anew, and what it tells is not a motion
             samples = [
                 (time, q + np.nan, qd + np.nan, p_WC + np.nan, R_WL + np.nan)
                 for time, q, qd, p_WC, R_WL in samples

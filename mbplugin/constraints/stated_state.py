@@ -191,7 +191,7 @@ def _gave_way(n: int, before: Array, after: Array, names: Sequence[str], units: 
     change = f"{names[n]} is {after[n]:.8g} in place of {before[n]:.8g}{f' {units[n]}' if units[n] else ''}"
     if abs(after[n] - before[n]) <= rounding_of(before[n]):
         return f"stated values agree up to their last digits: {change}"
-    return f"what is named in the call contradicts the file: {change}"
+    return f"the values of the call contradict the file: {change}"
 
 
 def following_rates(

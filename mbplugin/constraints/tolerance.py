@@ -94,11 +94,11 @@ def contradiction(
         state = "pose" if what == "coordinate" else "motion at this pose"
         text = f"no {state} that {through} allow{'s' if len(closing) == 1 else ''} has {name} = {stated[name]:.8g}"
         text += ": it is locked or at a dead centre" if what == "rate" and agreeing.get(name) == 0 else ""
-        remedy = "state another value, or leave it out: what is not stated follows"
+        remedy = "state another value, or leave it out: the others are computed"
     else:
         values_text = listed([f"{name} = {stated[name]:.8g}" for name in members], _NAMED)
         text = f"the stated {what}s {values_text} contradict each other through {through}"
-        remedy = "state fewer of them: what is not stated follows"
+        remedy = "state fewer of them: the others are computed"
     either = " or ".join(f"{name} = {value:.10g}" for name, value in list(agreeing.items())[:_NAMED])
     expected = f"{either}, the others as stated" if len(members) > 1 and either else either
     error = ContradictedState(text, expected=expected, remedy=remedy)

@@ -225,7 +225,7 @@ def rows_of_limit(response: MisfitResponse, name: str) -> AnyArray:
     if name not in names:
         joints = dict.fromkeys(label.constraint for label in response.labels)
         raise UnknownName(
-            f"the limit names {name!r}, which is no joint and no row of one",
+            f"the limit names {name!r}, which is neither a joint nor a row of one",
             expected="JOINT or JOINT.COMPONENT",
             remedy=suggestion(name, [*joints, *names]),
         )
@@ -331,7 +331,7 @@ def row_of(name: str, rows: Mapping[str, int]) -> int:
     """
     if name not in rows:
         raise UnknownName(
-            f"{name!r} is no row of a constraint",
+            f"{name!r} is not a row of a constraint",
             expected="CONSTRAINT.COMPONENT",
             remedy=suggestion(name, list(rows)),
         )

@@ -131,7 +131,7 @@ def named_lock(mech: Mechanism, name: str, what: str = "the joint to hold") -> L
     pair, freedoms = mech.pair_by_name.get(joint), (freedom,) if freedom else ()
     if pair is None:
         raise UnknownName(
-            f"{what}, {name!r}, is no pair of {mech.name!r}",
+            f"{what}, {name!r}, is not a pair of {mech.name!r}",
             remedy=suggestion(name, [p.name for p in mech.pairs if p.kind.free]),
         )
     if not pair.kind.free or not set(freedoms) <= set(pair.kind.free):

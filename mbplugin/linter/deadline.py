@@ -102,7 +102,7 @@ class Deadline:
         with suppress(OSError, ValueError):
             sys.stderr.write(
                 f"mbplugin lint: the time of this run is over ({self.seconds:g} s), and {visible(file)} does not"
-                " end; nothing is known about the models; lint it by itself, with a longer --max-seconds.\n"
+                " end; nothing is known about the models; lint it alone, with a longer --max-seconds.\n"
             )
             sys.stderr.flush()
         os._exit(2)

@@ -169,7 +169,7 @@ def _rule(entry: EntryPoint) -> Rule:
     loaded = entry.load()
     rule = loaded() if isinstance(loaded, type) else loaded
     if not isinstance(rule, Rule):
-        raise TypeError(f"{entry.value} is no mbplugin.linter.rule.Rule")
+        raise TypeError(f"{entry.value} is not a mbplugin.linter.rule.Rule")
     return rule
 
 

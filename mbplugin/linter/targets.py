@@ -149,7 +149,7 @@ def _expanded(
         searched = str(Path(re.split(r"[*?[]", name, maxsplit=1)[0] + "x").parent)
     else:
         return [name]
-    # return early: a name that is no valid path has no repository
+    # return early: a name that is not a valid path has no repository
     if not found:
         return [name]
     linted = []
@@ -309,9 +309,9 @@ def read_baseline(path: Path, violation: Callable[[Any], str]) -> Known:
 
 def _no_baseline(path: Path) -> BadUsage:
     return BadUsage(
-        "this is no baseline",
+        "this is not a baseline",
         where=str(path),
-        expected="what mbplugin lint --output-format json writes",
+        expected="the output of mbplugin lint --output-format json writes",
         remedy="write it with --output-format json --output FILE",
     )
 
@@ -474,4 +474,4 @@ def _parsed(text: str, path: Path) -> Any:
         # in TOML a list and tables of the same name are a duplicate key
         both = "[[ignore]]" in text and re.search(r"^\s*ignore\s*=", text, re.MULTILINE)
         remedy = "rename the tables [[ignore]] to [[waive]]" if both else ""
-        raise BadUsage(f"the configuration is no TOML: {error}", where=str(path), remedy=remedy) from None
+        raise BadUsage(f"the configuration is not TOML: {error}", where=str(path), remedy=remedy) from None

@@ -191,7 +191,7 @@ def masses_below_zero(mech: Mechanism) -> Iterator[str]:
     """Yield a sentence on each body with negative mass."""
     for body in mech.bodies:
         if body.mass < 0:
-            yield f"the mass of {body.name} is {body.mass:g} kg, and what follows is no motion of a robot: correct it"
+            yield f"the mass of {body.name} is {body.mass:g} kg, so the motion is not that of a robot; correct it"
 
 
 def _rates(mech: Mechanism, qd: Array) -> Iterator[str]:

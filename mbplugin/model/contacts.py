@@ -46,7 +46,7 @@ def read_contacts(mech: Mechanism, contacts: Iterable[ContactLike]) -> tuple[Con
         for name in (read.body, read.on):
             if name not in mech.body_index:
                 raise UnknownName(
-                    f"a contact names {name!r}, which is no body of {mech.name!r}",
+                    f"a contact names {name!r}, which is not a body of {mech.name!r}",
                     remedy=suggestion(name, [body.name for body in mech.bodies]),
                 )
         found.append(read)
@@ -64,7 +64,7 @@ def _from_table(table: Mapping[str, Any]) -> Contact:
         mu = float(table["mu"])
     except (TypeError, ValueError):
         raise BadUsage(
-            f"the contact of {body!r} has a point, a normal or a mu that is no number",
+            f"the contact of {body!r} has a point, a normal or a mu that is not a number",
             expected="three numbers each, and one of mu",
         ) from None
     return Contact(str(table.get("name", "")), str(body), point, normal, mu, str(table.get("body_b", WORLD)))

@@ -549,7 +549,7 @@ def mechanism_of(model: Scene | Mechanism) -> Mechanism:
         return model.mechanism
     if not isinstance(model, Mechanism):
         raise BadUsage(
-            f"{model!r} is no model",
+            f"{model!r} is not a model",
             expected="a Scene or a Mechanism",
             remedy="mbplugin.load reads files and live PyBullet clients",
         )
@@ -744,7 +744,7 @@ def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float], what:
     for name, value in misfit.items():
         if name not in index:
             raise UnknownName(
-                f"the {what} names {name!r}, which is no row of a constraint",
+                f"the {what} names {name!r}, which is not a row of a constraint",
                 expected="CONSTRAINT.COMPONENT",
                 remedy=suggestion(name, list(index)),
             )
@@ -755,7 +755,7 @@ def read_misfit(labels: tuple[RowLabel, ...], misfit: Mapping[str, float], what:
 def _check_body(mech: Mechanism, kind: str, name: str) -> None:
     if name == WORLD or name not in mech.body_index:
         raise UnknownName(
-            f"the {kind} acts on {name!r}, which is no body of {mech.name!r}",
+            f"the {kind} acts on {name!r}, which is not a body of {mech.name!r}",
             remedy=suggestion(name, [body.name for body in mech.bodies]),
         )
 

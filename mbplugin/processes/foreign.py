@@ -349,7 +349,7 @@ class _Answer(pickle.Unpickler):
             own = isinstance(found, type) and found.__module__ == module
             if own and (is_dataclass(found) or issubclass(found, (Enum, MbPluginError, tuple))):
                 return found
-        raise pickle.UnpicklingError(f"{module}.{name} is no data")
+        raise pickle.UnpicklingError(f"{module}.{name} is not data")
 
 
 def load_data(content: bytes, also: frozenset[tuple[str, str]]) -> Any:

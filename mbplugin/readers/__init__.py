@@ -64,7 +64,7 @@ def load(
     name = os.fspath(path)
     if text is None and isinstance(name, str) and name.lstrip().startswith("<"):
         raise BadUsage(
-            "what is given is the text of a model",
+            "the argument is the text of a model",
             expected="the path of a file",
             remedy="write it to a file, pipe it to mbplugin with - for FILE, or mb.lint('robot.urdf', text=…)",
         )
@@ -174,7 +174,7 @@ def _format(text: str, name: str) -> str:
     if root in _ROOTS:
         return _ROOTS[root]
     raise UnknownFormat(
-        f"the root element is <{root}>" if root else "the text is no XML",
+        f"the root element is <{root}>" if root else "the text is not XML",
         where=f"{name}:1",
         expected=f"{', '.join(known.described for known in FORMATS[:-1])} or {FORMATS[-1].described}",
         remedy="check the file",

@@ -514,7 +514,7 @@ def check_content(kind: str, data: bytes) -> None:
             _check_collada(data)
     # raised if a file does not follow its format at all
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, struct.error):
-        raise UnusableMesh(f"is no valid {kind} file") from None
+        raise UnusableMesh(f"is not a valid {kind} file") from None
 
 
 def _check_words(kind: str, data: bytes) -> None:

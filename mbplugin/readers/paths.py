@@ -114,7 +114,7 @@ def resolve(name: str, request: Request, where: str) -> Path:
             remedy=f"{remedy}it",
         )
     if any(_exists(path) for path in allowed):
-        raise UnresolvedPath(f"{_shown(name)} is no ordinary file", where=where, expected="a file")
+        raise UnresolvedPath(f"{_shown(name)} is not an ordinary file", where=where, expected="a file")
     raise UnresolvedPath(
         f"{_shown(name)} cannot be found",
         where=where,

@@ -121,7 +121,7 @@ def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) ->
     if library_model(source) is not None:
         return read_library_model(source, base)
     raise BadUsage(
-        f"a {type(source).__name__} is no model",
+        f"a {type(source).__name__} is not a model",
         expected="a file, a PyBullet client, a scene, a mechanism, or a model of MuJoCo, Pinocchio, yourdfpy or urchin",
     )
 
@@ -132,12 +132,12 @@ def contacts_in(source: ModelSource) -> tuple[Contact, ...]:
     Raises
     ------
     BadUsage
-        The source is no client.
+        The source is not a client.
     """
     client = client_id(source)
     if client is None:
         raise BadUsage(
-            "contacts are to be read from a model that is no live PyBullet client",
+            "contacts are to be read from a model that is not a live PyBullet client",
             expected="contacts as tables, or a stance",
         )
     found: tuple[Contact, ...] = import_module(_CLIENTS).read_contact_points(client)

@@ -97,7 +97,7 @@ def stance_of(
     """
     if not mech.gravity.any():
         raise BadUsage(
-            "nothing says where the ground is: there is no gravity", expected="gravity, or contacts"
+            "the direction of the ground is unknown without gravity", expected="gravity, or contacts"
         )
     mu = FRICTION if friction is None else friction
     if not 0 <= mu <= LARGEST_FRICTION:
@@ -163,7 +163,7 @@ def _matching(mech: Mechanism, links: Iterable[str]) -> tuple[str, ...]:
         found = [own for own in known if own == name] or [own for own in known if fnmatchcase(own, name)]
         if not found:
             raise UnknownName(
-                f"the stance names {name!r}, which is no link of {mech.name!r}",
+                f"the stance names {name!r}, which is not a link of {mech.name!r}",
                 remedy=suggestion(name, known),
             )
         wanted.update(found)

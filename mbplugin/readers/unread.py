@@ -525,7 +525,7 @@ def _numbers(table: CsvTable, row: Sequence[str], factors: list[float], where: s
         return [table.number(cell) * factor for cell, factor in zip(row, factors, strict=True)]
     except ValueError:
         raise BadNumber(
-            "a cell of the motion is no number", where=where, expected="decimal numbers"
+            "a cell of the motion is not a number", where=where, expected="decimal numbers"
         ) from None
 
 

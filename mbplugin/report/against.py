@@ -272,7 +272,7 @@ def read_earlier(path: Path | None, document: DocumentName) -> EarlierReport | N
         found = parse_json(data)
     except ValueError:
         raise UnreadableFile(
-            "the earlier report is no JSON", where=str(path), expected=f"what mbplugin {document} wrote"
+            "the earlier report is not JSON", where=str(path), expected=f"the output of mbplugin {document}"
         ) from None
     missing = _missing(found, document)
     if missing:

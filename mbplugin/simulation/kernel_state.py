@@ -30,7 +30,7 @@ from mbplugin.model.spatial import AnyArray, Array
 MOTION_SEGMENT = np.dtype([("drive", np.int64), ("start", np.float64), ("c", np.float64, (6,))], align=True)
 #: Status with which a loop returns.
 DONE, LOOK, MASSLESS, RESELECT, TOO_SMALL, NOT_FINITE, WEAK = range(7)
-#: Increments and rates above this, in rad, m and s, are no motion: products of three would overflow.
+#: Increments and rates above this, in rad, m and s, are not a motion: products of three would overflow.
 BEYOND = 1e100
 #: ``row_independence`` of rows that have not been factorised yet.
 UNKNOWN_INDEPENDENCE = (1.0, 0.0, 0.0)

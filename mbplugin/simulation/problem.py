@@ -187,7 +187,7 @@ def row_indices(model: TreeModel, options: Options) -> tuple[int, ...]:
     labels = model.table.labels[: model.table.persistent]
     if other := [row for row in options.dropped if row not in labels]:
         raise BadUsage(
-            f"row {' '.join(other[0])!r} cannot be dropped: it is no closing row",
+            f"row {' '.join(other[0])!r} cannot be dropped: it is not a closing row",
             expected="one of " + ", ".join(" ".join(label) for label in labels),
             remedy="use coordinates='absolute' to drop rows of any pair",
         )

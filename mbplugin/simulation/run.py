@@ -574,7 +574,7 @@ def led_by(
 def _require_driver(name: str, known: Sequence[str]) -> None:
     if name not in known:
         raise UnknownName(
-            f"a profile is given for {name!r}, which is no driver",
+            f"a profile is given for {name!r}, which is not a driver",
             expected=f"one of {', '.join(known)}" if known else "a driver",
             remedy=suggestion(name, tuple(known)),
         )

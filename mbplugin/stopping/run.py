@@ -397,7 +397,7 @@ def tool_name(mech: Mechanism, tool: str | None) -> str:
         return default_tool(mech).body
     if tool not in mech.body_index or tool == "world":
         raise UnknownName(
-            f"the tool is {tool!r}, which is no body of {mech.name!r}",
+            f"the tool is {tool!r}, which is not a body of {mech.name!r}",
             remedy=suggestion(tool, [body.name for body in mech.bodies]),
         )
     return tool

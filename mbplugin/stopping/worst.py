@@ -547,7 +547,7 @@ def worst_stop_assumptions(space: StopSpace, moving: Moving) -> Iterator[str]:
     yield "poses within the joint limits; the arm may meet itself or its surroundings"
     for what, tolerance in (("torques", space.torque_tolerance), ("delays", space.delay_tolerance)):
         if tolerance:
-            yield f"{what} of the brakes within {100 * tolerance:g} % either way, each by itself"
+            yield f"{what} of the brakes vary by ±{100 * tolerance:g} %, independently"
     yield from scenario.stated
     if scenario.category < 2:
         yield from assumed_brakes(scenario.brakes)

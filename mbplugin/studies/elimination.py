@@ -260,7 +260,7 @@ def _row_index(labels: list[RowLabel], row: Row) -> int:
             raise BadUsage(f"there is no row {row}", expected=f"1 to {len(labels)}")
         return int(row) - 1
     if not isinstance(row, tuple | list) or len(row) != 2:
-        raise BadUsage(f"{row!r} is no row", expected="its number from 1, or (constraint, component)")
+        raise BadUsage(f"{row!r} is not a row", expected="its number from 1, or (constraint, component)")
     label = (str(row[0]), str(row[1]))
     if label not in labels:
         raise UnknownName(

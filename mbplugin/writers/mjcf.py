@@ -384,7 +384,7 @@ class _Writing:
         for motion in motions:
             if motion is None:
                 self.losses.append(
-                    Loss("constraint", f"the lock of {pair!r}, which is no hinge or slide of the tree")
+                    Loss("constraint", f"the lock of {pair!r}, which is not a hinge or slide of the tree")
                 )
                 return
         for motion in motions:

@@ -127,7 +127,7 @@ def solids_of(scene: Scene, format: str, standing: Collection[str] | None = None
     found, reading = Solids(), _Reading(scene, format, standing)
     for name, shapes in scene.shapes.items():
         if name == WORLD and shapes and format in _WITHOUT_GROUND:
-            reading.lost[f"the ground is no part of a model in {format.upper()}"] = [name]
+            reading.lost[f"the ground is not part of a model in {format.upper()}"] = [name]
             continue
         found.of_body[name] = tuple(solid for shape in shapes for solid in reading.solids(name, shape))
     found.losses += [
@@ -211,7 +211,7 @@ class _Reading:
         if shape.kind == "hull" and self.format == "mjcf" and _is_flat(np.array(shape.points)):
             return "a flat hull, which MuJoCo does not have"
         if not np.isfinite(shape.size).all():
-            return f"the size of a {shape.kind} is no number"
+            return f"the size of a {shape.kind} is not a number"
         if shape.kind not in ("plane", "hull") and not all(
             x != 0 if shape.kind == "mesh" else x > 0 for x in shape.size
         ):

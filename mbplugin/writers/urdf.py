@@ -60,7 +60,7 @@ def urdf_text(scene: Scene) -> Written:
         link = element(root, "link", {"name": WORLD})
         _shapes(link, writing.solids.of_body.get(WORLD, ()), Pose.identity())
     elif writing.solids.of_body.get(WORLD):
-        writing.losses.append(Loss("shape", "shapes of the ground, which is no link of the robot"))
+        writing.losses.append(Loss("shape", "shapes of the ground, which is not a link of the robot"))
     for body in mech.bodies:
         _link(root, body, frames.get(body.name, Pose.identity()), writing.solids.of_body.get(body.name, ()))
     for joint in mech.tree.joints:
@@ -244,7 +244,7 @@ class _Writing:
                 lost.append(coupling)
             seen.add(coupling.terms[0].joint)
         self.losses += [
-            Loss("coupling", f"coupling {one.name!r}, which is no mimic of one joint by another")
+            Loss("coupling", f"coupling {one.name!r}, which is not a mimic of one joint by another")
             for one in lost
         ]
         self.losses += unwritten_constraints(mech, ("couplings",))

@@ -287,7 +287,7 @@ class _Writing:
             self.held.append(f"names of prims are identifiers: {listed(renamed)}")
         lost = [c.name for c in mech.couplings if not self._is_mimic(c)]
         self.losses += [
-            Loss("coupling", f"coupling {name!r}, which is no mimic of one joint by another of its kind")
+            Loss("coupling", f"coupling {name!r}, which is not a mimic of one joint by another of its kind")
             for name in lost
         ]
         self.losses += unwritten_constraints(mech, ("couplings",))

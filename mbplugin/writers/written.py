@@ -77,7 +77,7 @@ class Written:
     names_from : Request, optional
         Request for the file to whose folder other file names in the text are relative; None if there are no names.
     anew : str
-        Why the file of a model that stays in its format is no copy, a clause.
+        Why the file of a model that stays in its format is not a copy, a clause.
     renamed : pair of mappings
         New names of joints and of bodies, by the names in the model.
     """

@@ -92,7 +92,7 @@ class XmlText:
         self.elements = list(self.root.iter(etree.Element))
         self.spans = list(_spans(self.text))
         if len(self.spans) != len(self.elements):
-            raise NoCopy("its text has tags that are no elements")
+            raise NoCopy("its text has tags that are not elements")
 
     @property
     def is_edited(self) -> bool:
@@ -213,7 +213,7 @@ def _spans(text: str) -> Iterator[Span]:
         closing, rest = match.group(1), match.group(3)
         if closing:
             if not opened:
-                raise NoCopy("its text has tags that are no elements")
+                raise NoCopy("its text has tags that are not elements")
             found[opened.pop()][2:] = [match.start(), match.end()]
             continue
         if not rest.endswith("/"):

@@ -338,7 +338,7 @@ class TestMinitaur:
 
 @pytest.mark.parametrize(("tilt", "p", "dof"), [(0.0, 5, 1), (1e-6, 5, 1), (1e-2, 4, 0)])
 def test_hinges_out_of_line_by_rounding_turn_and_by_a_hundredth_jam(tilt, p, dof):
-    """J is all rounding there, so its own largest singular value is no reference."""
+    """J is all rounding there, so its own largest singular value is not a reference."""
     bodies = {"door": Pose(np.eye(3), np.array([0.4, 0, 0.75]))}
     axis = np.array([np.sin(tilt), 0, np.cos(tilt)])
     joints = [

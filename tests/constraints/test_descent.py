@@ -1,4 +1,4 @@
-"""Descents on equations that are no mechanism."""
+"""Descents on equations that are not a mechanism."""
 
 from __future__ import annotations
 

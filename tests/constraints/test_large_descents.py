@@ -90,7 +90,7 @@ def test_the_equations_of_many_loops_are_large() -> None:
 def test_the_shortest_step_is_that_of_the_pseudoinverse(
     shape: tuple[int, int], smallest: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three singular values count, one does not, though it is no rounding; the right-hand side is not in the range."""
+    """Three singular values count, one does not, though it is not rounding; the right-hand side is not in the range."""
     rng = np.random.default_rng(1)
     U, V = (np.linalg.qr(rng.normal(size=(n, n)))[0] for n in shape)
     sigma = 2.0 * np.array([1.0, 0.5, 1.1 * DEFAULT_TOLERANCE, smallest * DEFAULT_TOLERANCE])

@@ -88,7 +88,7 @@ def test_a_damaged_file_is_removed_and_compiled_anew(damage: Callable[[bytes], b
         file.write_bytes(damage(content))
     lines = computed(folder).splitlines()
     assert len(lines) == len(files)
-    assert all(line.startswith("mbplugin: kept machine code is damaged (") for line in lines)
+    assert all(line.startswith("mbplugin: cached machine code is damaged (") for line in lines)
     assert {line.rpartition(": ")[2].rstrip(".") for line in lines} == set(map(str, files))
     assert computed(folder) == ""
     assert set(kept(folder)) == set(files)
@@ -108,7 +108,7 @@ def planted(file: Path, mark: Path) -> bytes:
         ("world-writable", "it can be written by others"),
         ("group-writable", "it can be written by others"),
         ("link", "it is a link"),
-        ("pipe", "it is no file"),
+        ("pipe", "it is not a file"),
     ],
 )
 def test_a_file_that_others_may_have_written_is_not_read(whose: str, reason: str, folder: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_file_that_others_may_have_written_is_not_read(whose: str, reason: str
     lines = computed(folder).splitlines()
     assert not mark.exists()
     assert sorted(lines) == [
-        f"mbplugin: kept machine code is damaged ({reason}) and compiled anew: {file}." for file in files
+        f"mbplugin: cached machine code is damaged ({reason}) and compiled anew: {file}." for file in files
     ]
     assert computed(folder) == ""
     assert {*kept(folder)} == {*files} and all(file.stat().st_mode & 0o777 == 0o600 for file in files)
@@ -221,7 +221,7 @@ def no_room() -> None:
 def test_a_full_disk_keeps_nothing_and_computes(folder: Path) -> None:
     outcome = python("-B", "program.py", folder=folder, before=no_room, XDG_CACHE_HOME=str(folder / "cache"))
     assert (outcome.code, outcome.out) == (0, "42 63\n"), outcome.err
-    assert outcome.err.count("\n") == 1 and "machine code is not kept" in outcome.err
+    assert outcome.err.count("\n") == 1 and "machine code is not cached" in outcome.err
     assert kept(folder) == {}
     assert computed(folder) == ""
 
@@ -312,7 +312,7 @@ def test_a_folder_that_others_may_write_into_is_not_used(other: str, folder: Pat
     assert not mark.exists()
     assert said.count("\n") == 1
     words = {"writable": "can be written by others", "foreign": "belongs to somebody else"}
-    assert words.get(other, "is no folder") in said
+    assert words.get(other, "is not a folder") in said
 
 
 @pytest.mark.long

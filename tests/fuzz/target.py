@@ -86,7 +86,7 @@ def _use(file: str, folder: str, *, whole: bool) -> None:
     for finding in report.findings:
         if finding.code == FAILED_RULE:
             raise AssertionError(str(finding.evidence.get("traceback")))
-    # NaN is no JSON
+    # NaN is not JSON
     json.loads(dumps(lint_document([report])), parse_constant=_no_number)
     for detail in get_args(Detail):
         lint_text([report], detail=detail).encode("utf-8", errors="surrogateescape")

@@ -29,7 +29,7 @@ RANDOM = 40
 
 
 class Unusable(Exception):
-    """A file that is no mechanism; other tests say what is said about it."""
+    """A file that is not a mechanism; other tests say what is said about it."""
 
 
 @dataclass

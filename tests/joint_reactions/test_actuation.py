@@ -243,7 +243,7 @@ def test_what_actuators_cannot_do_is_said() -> None:
         mb.inverse_dynamics(mech, q, actuated=["foot0", "foot1"])
     with pytest.raises(mb.MbPluginError, match="nothing says which joints"):
         mb.inverse_dynamics(mech, q)
-    with pytest.raises(mb.MbPluginError, match="the actuated joint, 'foot9', is no pair"):
+    with pytest.raises(mb.MbPluginError, match="the actuated joint, 'foot9', is not a pair"):
         mb.inverse_dynamics(mech, q, actuated=["foot9"])
     with pytest.raises(mb.MbPluginError, match="'knee1', which is not actuated"):
         mb.inverse_dynamics(mech, q, actuated=MOTORS, weights={"knee1": 1.0})

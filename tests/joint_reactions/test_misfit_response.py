@@ -48,7 +48,7 @@ def test_an_unknown_row_is_refused_as_misfit_and_as_load(name: str) -> None:
     """A row without an effect has the load 0: a misspelt one must not look like it."""
     response = door_response()
     for look in (response, response["h1.tx"], response["h1.ty"]):
-        with pytest.raises(mb.MbPluginError, match=f"'{name}' is no row of a constraint"):
+        with pytest.raises(mb.MbPluginError, match=f"'{name}' is not a row of a constraint"):
             look[name]
 
 

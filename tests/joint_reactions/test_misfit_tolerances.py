@@ -185,7 +185,7 @@ def test_a_misfit_of_no_row_is_refused(tmp_path: Path) -> None:
     path = in_scene(tmp_path, "[[misfit]]\njoint = 'h1'\ncomponent = 'rz'\nvalue = 1e-4\n")
     outcome = call("reactions", path)
     assert outcome.code == 2
-    assert "the misfit names 'h1.rz', which is no row of a constraint" in outcome.err
+    assert "the misfit names 'h1.rz', which is not a row of a constraint" in outcome.err
 
 
 def test_a_misfit_without_effect_is_a_note() -> None:

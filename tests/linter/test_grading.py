@@ -1,4 +1,4 @@
-"""Grades that real files taught: what is no error, what is said once, and how links in a group are held."""
+"""Grades that real files taught: what is not error, what is said once, and how links in a group are held."""
 
 from __future__ import annotations
 

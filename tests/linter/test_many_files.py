@@ -307,5 +307,5 @@ def test_what_is_no_baseline_is_refused(text: str, tmp_path: Path) -> None:
     file.write_text(text)
     outcome = call("lint", DOOR_1, "--baseline", str(file))
     assert (outcome.code, outcome.out) == (2, "")
-    assert f"{file}: this is no baseline" in outcome.err
+    assert f"{file}: this is not a baseline" in outcome.err
     assert call("lint", DOOR_1, "--baseline", str(tmp_path / "gone.json")).code == 2

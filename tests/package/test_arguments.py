@@ -254,7 +254,7 @@ def test_what_joints_are_named_for_may_have_units() -> None:
         (lambda: mb.estop(ARM, category=1, decelerations={"j1": "fast"}), "'j1' has the value 'fast'"),
         (lambda: mb.reactions(FOUR_BAR, misfit={"j3.ry": "1mm"}), "which is a length; expected an angle"),
         (lambda: mb.simulate(ARM, 0.1, torques={"j1": "10N"}), "which is a force; expected a torque"),
-        (lambda: mb.stopping_table(ARM, speeds={"elbow": "60deg/s"}), "'elbow', which is no joint"),
+        (lambda: mb.stopping_table(ARM, speeds={"elbow": "60deg/s"}), "'elbow', which is not a joint"),
         (lambda: mb.stopping_table(ARM, speeds="60deg/s"), "expected a mapping of names to numbers"),
     ],
 )

@@ -111,7 +111,7 @@ def test_each_public_type_is_tried() -> None:
     from mbplugin.rendering import Result
 
     public = {value for name in mb.__all__ if isinstance(value := getattr(mb, name), type)}
-    # those with a line of their own are above; a rule and an error are no values
+    # those with a line of their own are above; a rule and an error are not values
     others = {v for v in public if not issubclass(v, Result | Exception)} - {mb.Rule}
     assert others - set(map(type, TAKEN)) <= {mb.Scene, mb.Mechanism, mb.Finding}
 

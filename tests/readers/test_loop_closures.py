@@ -107,7 +107,7 @@ def test_what_else_a_closure_states_is_told(tmp_path: Path) -> None:
         ("[1.0, 0.0, 0.3]", "[1, 0]", BadNumber, "point of a closure is '1, 0'"),
         ("[1.0, 0.0, 0.3]", "[1, .nan, 0]", BadNumber, "point of a closure"),
         ("[1.0, 0.0, 0.3]", "{a: 1}", BrokenModel, "this is not a list"),
-        ("closures:\n-", "closures:\n- 3\n-", BrokenModel, "a closure is no table"),
+        ("closures:\n-", "closures:\n- 3\n-", BrokenModel, "a closure is not a table"),
         ("closures:", "closures: [", BrokenModel, "the YAML is broken"),
         ("independent: [j1]", "independent: j1", BrokenModel, "this is not a list"),
     ],

@@ -35,7 +35,7 @@ def test_a_compiled_model_is_its_file(tmp_path: Path, text: str) -> None:
         assert mb.diff(scene, found).differences == ()
         assert found.actuator_laws == scene.actuator_laws and found.actuated == scene.actuated
         assert found.mechanism.name == scene.mechanism.name
-        # what is not read of a text, and what programs make of a file, is no part of a model in memory
+        # what is not read of a text, and what programs make of a file, is not part of a model in memory
         codes = [
             [f.code for f in mb.lint(one).findings if not f.code.startswith("MB1")] for one in (source, file)
         ]

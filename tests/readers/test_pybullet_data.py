@@ -19,7 +19,7 @@ from places import BULLET_DATA
 DATA = BULLET_DATA
 FILES = sorted(file for file in DATA.rglob("*.urdf") if "random_urdfs" not in file.parts)
 RANDOM = sorted((DATA / "random_urdfs").rglob("*.urdf"))
-#: The one model that is no multibody: a deformable torus.
+#: The one model that is not a multibody: a deformable torus.
 REFUSED = {"torus_deform.urdf"}
 
 

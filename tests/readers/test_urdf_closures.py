@@ -355,7 +355,7 @@ def test_gazebo_screw(pitch: str) -> None:
 def test_gazebo_joint_to_the_ground() -> None:
     scene = robot(TREE + gazebo("", "fixed", "world", "coupler"), base=None)
     pair = scene.mechanism.pair_by_name["g"]
-    # nothing else holds the robot, so this is no loop
+    # nothing else holds the robot, so this is not a loop
     assert not pair.closure and pair.body_a == "world"
     np.testing.assert_allclose(pair.X_AP.p, [0, 0, 1], atol=1e-12)
     assert len(scene.mechanism.q_names) == 3

@@ -317,7 +317,7 @@ def test_text_crate_and_package_are_the_same(tmp_path: Path, ending: str) -> Non
     assert mb.lint(path).analysis.degree_of_redundancy == 3
 
 
-#: All ways to lock directions of a generic joint; none locked is no joint.
+#: All ways to lock directions of a generic joint; none locked is not a joint.
 FREE = [
     free
     for n in range(6)

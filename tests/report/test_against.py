@@ -164,8 +164,8 @@ def test_nothing_that_differs_is_said_as_such(earlier: str) -> None:
     ("content", "said"),
     [
         (None, "no such file"),
-        ("", "the earlier report is no JSON; expected what mbplugin distance wrote"),
-        ("[" * 100_000, "is no JSON"),
+        ("", "the earlier report is not JSON; expected what mbplugin distance wrote"),
+        ("[" * 100_000, "is not JSON"),
         ("[]", "the earlier report has no schema_version"),
         (
             '{"record": {"command": "mbplugin matrix r.urdf"}}',

@@ -111,7 +111,7 @@ def test_sarif_tells_unusable_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert outcome.code == 2
     assert run["invocations"] == [{"executionSuccessful": False, "exitCode": 2}]
     places = [result["locations"][0].get("physicalLocation") for result in run["results"]]
-    # stdin is no artifact
+    # stdin is not an artifact
     assert [p and p["artifactLocation"]["uri"] for p in places] == ["bad.urdf", "missing.urdf", None]
 
 

@@ -135,7 +135,7 @@ def test_verdicts_are_those_of_the_analysis() -> None:
 
 def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
     scene = mb.load(DOOR_1)
-    (tmp_path / "broken.obj").write_text("this is no mesh")
+    (tmp_path / "broken.obj").write_text("this is not a mesh")
     shapes = tuple(
         Shape("visual", kind, size, Pose.identity(), mesh)
         for kind, size, mesh in (

@@ -43,7 +43,7 @@ def strict(text: str) -> Any:
     """Parse JSON that may not hold NaN or Infinity."""
 
     def refuse(constant: str) -> None:
-        raise AssertionError(f"{constant} is no JSON")
+        raise AssertionError(f"{constant} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
 

@@ -24,7 +24,7 @@ SWEEPS = 8
 #: Where the program of a sweep imports this package.
 BEFORE_US = 'File "<string>", line 4, in <module>'
 #: What is said of files that could not be used.
-SENTENCES = ("was made anew: ", "kept machine code is damaged (")
+SENTENCES = ("was computed again: ", "cached machine code is damaged (")
 
 
 @pytest.fixture(scope="module")

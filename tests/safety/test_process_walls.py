@@ -185,7 +185,7 @@ def test_an_engine_that_writes_has_a_folder_which_is_removed(tmp_path: Path) -> 
 def test_an_answer_is_data(tmp_path: Path) -> None:
     """A process over which a file has won would otherwise reach its parent through what it answers."""
     mark = tmp_path / "mark"
-    with pytest.raises(BrokenModel, match=r"an answer that is none \(posix\.mkdir is no data\)"):
+    with pytest.raises(BrokenModel, match=r"an answer that is none \(posix\.mkdir is not data\)"):
         in_own_child("test", LIMITS, "f", {}, forbidden.hostile_answer, str(mark), walls=COMPUTES)
     assert not mark.exists()
     with pytest.raises(BrokenModel, match="ended by"):

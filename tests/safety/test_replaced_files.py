@@ -132,7 +132,7 @@ def test_a_text_of_ours_is_written_again_until_somebody_edits_it(
     file = _again(tmp_path, *arguments, name=name)
     if name == "no_ending":
         return
-    # line ends that a checkout on Windows changes are no edit
+    # line ends that a checkout on Windows changes are not an edit
     file.write_bytes(file.read_bytes().replace(b"\n", b"\r\n"))
     assert is_own(file)
     text = file.read_bytes()
@@ -249,7 +249,7 @@ def test_an_empty_file_and_a_device_are_written_to(tmp_path: Path) -> None:
 def test_two_outputs_are_not_one_file(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     done = call("lint", FOUR_BAR, "--output", str(file), "--report", f"sarif={file}")
-    assert done.code == 2 and "two outputs are one file" in done.err and not file.exists()
+    assert done.code == 2 and "two outputs are the same file" in done.err and not file.exists()
 
 
 @pytest.mark.parametrize("name", ["sweep.json", "part-000000.parquet"])

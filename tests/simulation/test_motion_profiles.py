@@ -118,8 +118,8 @@ def test_pybullet_follows_it_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("motion", "words"),
     [
-        ("points = [[0, 1]]", "are no table"),
-        ("points = [[0, 1], [1, 2, 3]]", "are no table"),
+        ("points = [[0, 1]]", "are not a table"),
+        ("points = [[0, 1], [1, 2, 3]]", "are not a table"),
         ("points = [[0, 1], [0, 2]]", "the time of point 2 of a motion is 0 s"),
         ("points = [[-1, 1], [0, 2]]", "the time of point 1 of a motion is -1 s"),
         ("points = [[1, 0, 2.0], [2, 1, 0.0]]", "begins at 1 s with the rate 2"),
@@ -166,9 +166,9 @@ def test_a_file_that_is_no_motion_is_refused(tmp_path: Path, text: str, words: s
 
 def test_a_profile_of_nothing_is_refused(tmp_path: Path) -> None:
     profile = mb.MotionProfile.from_points(CORNERS)
-    with pytest.raises(UnknownName, match="'nobody', which is no driver"):
+    with pytest.raises(UnknownName, match="'nobody', which is not a driver"):
         mb.simulate(arm(tmp_path, "rate = 0.0"), 0.1, profiles={"nobody": profile})
-    with pytest.raises(UnknownName, match="'joint', which is no driver"):
+    with pytest.raises(UnknownName, match="'joint', which is not a driver"):
         mb.simulate(arm(tmp_path, "rate = 0.0"), 0.1, profiles={"joint": by_hand})
     for text, words in (("j1", "--profile has 'j1'"), ("j9=a.csv", "no driver and no joint")):
         outcome = call("simulate", str(ASSETS / "four_bar.scene.toml"), "--duration", "1", "--profile", text)

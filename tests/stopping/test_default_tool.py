@@ -241,7 +241,7 @@ def test_a_motion_beside_a_stop_is_refused_and_rounding_is_a_zero_in_notebooks(p
 
 
 def test_a_mass_below_zero_has_no_radius_of_gyration(tmp_path: Path) -> None:
-    """The tool's choice looks at what an axis turns; a root of a negative number would be no radius."""
+    """The tool's choice looks at what an axis turns; a root of a negative number would not be a radius."""
     arm = ASSETS / "arm_6r.urdf"
     text = arm.read_text(encoding="utf-8")
     file = tmp_path / "arm.urdf"
@@ -277,16 +277,16 @@ def with_ends(*names: str) -> tuple[tuple[str, ...], ...]:
         (("flange", "EndEffector_Link", "spacer"), "EndEffector_Link"),
         (("hand", "ee_link", "panda_hand_tcp", "x"), "panda_hand_tcp"),
         (("gripper", "imu_link"), "gripper"),
-        # nothing has such a name: the outermost that is no sensor
+        # nothing has such a name: the outermost that is not a sensor
         (("a", "b", "camera_link"), "b"),
-        # a syllable is no word
+        # a syllable is not a word
         (("steep", "meek"), "meek"),
     ],
 )
 def test_the_tool_of_an_arm_has_the_name_of_one(names: tuple[str, ...], expected: str) -> None:
     found = default_tool(readers.load("r.urdf", text=robot(*with_ends(*names))).mechanism)
     assert found.body == expected and not found.point.any()
-    reason = "the outermost link that is no sensor" if expected == "b" else "name of a tool"
+    reason = "the outermost link that is not a sensor" if expected == "b" else "name of a tool"
     assert (reason if expected != names[-1] else "the outermost link") in found.reason
 
 

@@ -200,7 +200,7 @@ def test_the_document_of_the_command_follows_its_schema(documents: Path) -> None
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("not json", (), "this is no JSON; expected the JSON document of estop, stop-table or worst-stop"),
+        ("not json", (), "this is not JSON; expected the JSON document of estop, stop-table or worst-stop"),
         ("{}", (), "this document has no stopping times"),
         (
             '{"model": {"name": "a"}, "rows": [], "assumptions": []}',
@@ -209,8 +209,8 @@ def test_the_document_of_the_command_follows_its_schema(documents: Path) -> None
         ),
         ('{"model": {"name": "a"}, "tool": {"distance": -1, "speed": 0}}', (), "has no stopping times"),
         (None, (), "the distance needs K (approach speed"),
-        (None, ("--term", "k=1"), "'k' is no term of ISO 13855:2024 that is given"),
-        (None, ("--term", "v_h=1.6"), "'v_h' is no term"),
+        (None, ("--term", "k=1"), "'k' is not a term of ISO 13855:2024 that is given"),
+        (None, ("--term", "v_h=1.6"), "'v_h' is not a term"),
         (None, ("--term", "K=fast"), "expected a finite number"),
         (None, ("--standard", "iso9283"), "iso9283"),
     ],
@@ -230,5 +230,5 @@ def test_bad_input_is_one_sentence_and_writes_nothing(
 def test_the_document_that_is_read_is_not_overwritten(documents: Path) -> None:
     before = (documents / "stop.json").read_bytes()
     done = call("distance", str(documents / "stop.json"), "--output", str(documents / "stop.json"))
-    assert done.code == 2 and "the output is a file that is read" in done.err
+    assert done.code == 2 and "the output file is also an input" in done.err
     assert (documents / "stop.json").read_bytes() == before

@@ -239,7 +239,7 @@ def test_a_moment_in_a_move(iiwa: Scene) -> None:
     [
         ({"category": 3}, BadUsage, "no stop category 3"),
         ({"q": {"lbr_iiwa_joint_2": 3.0}}, BadUsage, "above its upper limit"),
-        ({"payload": {"body": "hand", "mass": 1.0}}, UnknownName, "'hand', which is no body"),
+        ({"payload": {"body": "hand", "mass": 1.0}}, UnknownName, "'hand', which is not a body"),
         ({"tool": "hand"}, UnknownName, "the tool is 'hand'"),
         ({"category": 1, "decelerations": {"elbow": 1.0}}, UnknownName, "'elbow', which has no brake"),
         ({"brakes": [Brake("world→lbr_iiwa_link_0", 1.0)]}, BadUsage, "fixed joint"),

@@ -127,7 +127,7 @@ def test_locks_that_close_later_are_left_out_and_told(tmp_path: Path) -> None:
             "_joint_1' is -0.1",
         ),
         (("--brake", "torque=1"), "--brake has 'torque=1'"),
-        (("--payload", "hand:3"), "'hand', which is no body"),
+        (("--payload", "hand:3"), "'hand', which is not a body"),
         (("--payload", "heavy"), "--payload has 'heavy'"),
         (("--q", "lbr_iiwa_joint_2=3"), "above its upper limit"),
         (("--category", "4"), "no stop category 4"),
@@ -145,18 +145,18 @@ def test_bad_input_is_one_sentence(options: tuple[str, ...], words: str) -> None
 def test_warmup_compiles_and_says_how_long_that_took() -> None:
     outcome = call("warmup")
     assert (outcome.code, outcome.err) == (0, "")
-    assert outcome.out.startswith("machine code is compiled in ") and " s and kept in " in outcome.out
+    assert outcome.out.startswith("machine code is compiled in ") and " s and cached in " in outcome.out
 
 
 @pytest.mark.parametrize("command", ["stop-table", "worst-stop"])
 def test_a_speed_of_no_axis_is_refused(command: str) -> None:
     arm = str(ASSETS / "arm_6r.scene.toml")
     misspelt = call(command, arm, "--speed", "j21=1")
-    assert misspelt.code == 2 and "'j21', which is no joint; did you mean 'j2'?" in " ".join(
+    assert misspelt.code == 2 and "'j21', which is not a joint; did you mean 'j2'?" in " ".join(
         misspelt.err.split()
     )
     idle = call(command, arm, "--axes", "j1,j2", "--speed", "j6=1")
-    assert idle.code == 2 and "'j6', which is no axis here; expected one of j1, j2" in " ".join(
+    assert idle.code == 2 and "'j6', which is not an axis here; expected one of j1, j2" in " ".join(
         idle.err.split()
     )
 

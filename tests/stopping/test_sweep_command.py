@@ -268,7 +268,7 @@ def test_an_interrupted_sweep_goes_on(scene: str, tmp_path: Path) -> None:
     os.kill(child.pid, signal.SIGINT)
     progress, complaint = child.communicate(timeout=60)
     assert child.returncode == 130 and progress == b""
-    assert complaint.decode() == f"mbplugin: interrupted; the same command goes on in {out}.\n"
+    assert complaint.decode() == f"mbplugin: interrupted; run the same command again to resume in {out}.\n"
     assert 1 <= len(list(out.glob("part-*.parquet"))) < 80
     assert not list(out.glob(".mbplugin-*"))
 

@@ -147,7 +147,7 @@ def test_a_part_that_does_not_fit_is_named_and_computed_again(
     outcome = call(*command(copy / "arm.scene.toml", copy / "stops"), "--output-format", "json")
     assert outcome.code == 0
     assert outcome.err.count("\n") == 1
-    assert f"part-000001.parquet was made anew: {WORDS[damage]}" in outcome.err
+    assert f"part-000001.parquet was computed again: {WORDS[damage]}" in outcome.err
     assert rows(copy / "stops") == rows(finished / "stops")
     assert len({row["stop"] for row in rows(copy / "stops")}) == STOPS
     document = json.loads(outcome.out)
@@ -188,7 +188,10 @@ def test_a_bit_beside_the_values_is_mended(lost: tuple[str, ...], finished: Path
     for name in lost:
         (copy / "stops" / name).unlink()
     outcome = call(*command(copy / "arm.scene.toml", copy / "stops"))
-    assert outcome.code == 0 and "part-000001.parquet was made anew: its checksum does not fit" in outcome.err
+    assert (
+        outcome.code == 0
+        and "part-000001.parquet was computed again: its checksum does not fit" in outcome.err
+    )
     for file in (finished / "stops").iterdir():
         assert (copy / "stops" / file.name).read_bytes() == file.read_bytes()
 
@@ -199,7 +202,7 @@ def test_a_note_with_another_number_is_written_again(finished: Path, copy: Path)
     note.write_text(right.replace(f'"count": {STOPS}', '"count": 7'))
     assert note.read_text() != right
     outcome = call(*command(copy / "arm.scene.toml", copy / "stops"))
-    assert (outcome.code, outcome.err) == (0, "mbplugin: sweep.json was made anew: it was changed.\n")
+    assert (outcome.code, outcome.err) == (0, "mbplugin: sweep.json was computed again: it was changed.\n")
     assert note.read_text() == right
 
 
@@ -211,7 +214,7 @@ def test_parts_that_changed_places_are_both_computed_again(finished: Path, copy:
     (copy / "aside").rename(second)
     outcome = in_process(*command(copy / "arm.scene.toml", copy / "stops"))
     assert outcome.code == 0
-    assert outcome.err.count("was made anew: it holds the stops") == 2
+    assert outcome.err.count("was computed again: it holds the stops") == 2
     assert rows(copy / "stops") == rows(finished / "stops")
 
 
@@ -223,7 +226,7 @@ def test_a_malformed_note_is_written_again(note: bytes, finished: Path, copy: Pa
     right = (copy / "stops" / "sweep.json").read_bytes()
     (copy / "stops" / "sweep.json").write_bytes(note)
     outcome = call(*command(copy / "arm.scene.toml", copy / "stops"))
-    said = "mbplugin: sweep.json was made anew: it does not say which sweep this is.\n"
+    said = "mbplugin: sweep.json was computed again: it does not say which sweep this is.\n"
     assert (outcome.code, outcome.err) == (0, said)
     assert (copy / "stops" / "sweep.json").read_bytes() == right
     assert rows(copy / "stops") == rows(finished / "stops")
@@ -232,7 +235,7 @@ def test_a_malformed_note_is_written_again(note: bytes, finished: Path, copy: Pa
 def test_a_missing_note_is_written_again(finished: Path, copy: Path) -> None:
     (copy / "stops" / "sweep.json").unlink()
     outcome = call(*command(copy / "arm.scene.toml", copy / "stops"))
-    assert (outcome.code, outcome.err) == (0, "mbplugin: sweep.json was made anew: it was missing.\n")
+    assert (outcome.code, outcome.err) == (0, "mbplugin: sweep.json was computed again: it was missing.\n")
     assert rows(copy / "stops") == rows(finished / "stops")
 
 

@@ -50,8 +50,11 @@ def test_a_table_and_a_sweep_write_the_zone_of_all_stops(tmp_path: Path) -> None
         (("--zone", "zone.png"), "a zone cannot be written as .png; expected .dxf or .svg or .csv or .stl"),
         (("--zone", "zone"), "a zone cannot be written as a file without ending"),
         (("--zone", "none/zone.csv"), "no such folder"),
-        (("--zone", "zone.csv", "--zone", "zone.csv"), "two outputs are one file"),
-        (("--zone", "a.svg", "--output", "a.svg", "--output-format", "text"), "two outputs are one file"),
+        (("--zone", "zone.csv", "--zone", "zone.csv"), "two outputs are the same file"),
+        (
+            ("--zone", "a.svg", "--output", "a.svg", "--output-format", "text"),
+            "two outputs are the same file",
+        ),
         (("--zone", "zone.csv", "--zone-resolution", "0"), "the resolution is 0 m"),
         (("--zone", "zone.csv", "--payload", "5"), "the size of the payload at 'flange' is not stated"),
         (
@@ -66,7 +69,7 @@ def test_a_table_and_a_sweep_write_the_zone_of_all_stops(tmp_path: Path) -> None
             ("--zone", "a.svg", "--payload-radius", "10μm"),
             "--payload-radius is 0.01 mm; expected 1 mm or more",
         ),
-        (("--payload-radius", "0.1"), "--payload-radius is for a zone, and none is asked for"),
+        (("--payload-radius", "0.1"), "--payload-radius is given without a zone"),
     ],
 )
 def test_bad_requests_write_nothing(

@@ -145,9 +145,9 @@ def test_rows_may_be_integers_of_any_kind(robot: mb.Scene, four: Variants) -> No
         ([()], "2 rows"),
         ([6, 21], "set of rows 6"),
         (["6"], "set of rows '6'"),
-        ([(6.0, 21.0)], "6.0 is no row"),
-        ([(True, 21)], "True is no row"),
-        ([("C", "ty")], "'C' is no row"),
+        ([(6.0, 21.0)], "6.0 is not a row"),
+        ([(True, 21)], "True is not a row"),
+        ([("C", "ty")], "'C' is not a row"),
     ],
 )
 def test_what_is_no_set_is_refused(robot: mb.Scene, sets: list, said: str) -> None:
@@ -173,7 +173,7 @@ def test_the_unit_of_length_changes_no_statement(factor: float) -> None:
     sets = [v.dropped for v in elimination_variants(mech, None, q, count=12, seed=4).variants]
     one, two = (elimination_variants(m, sets, q) for m in (mech, other))
     assert one.changed == two.changed == ("j0", "j1", "j2", "j3")
-    # a difference that is no rounding: one variant has other accelerations of points, another one of angles
+    # a difference that is not rounding: one variant has other accelerations of points, another one of angles
     for column in (0, 5):
         changes = []
         for found, size in ((one, factor**0), (two, factor)):

@@ -81,7 +81,7 @@ class Sweep:
         return self.folder / "cache"
 
     def code_files(self) -> list[Path]:
-        """Return the files of kept machine code."""
+        """Return the files of cached machine code."""
         return sorted(self.cache.rglob("*.code"))
 
     def started(self, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:

@@ -202,7 +202,7 @@ def _loop_urdf(name: str, dice: random.Random) -> PlantedText:
     return _made(name, text, dice, mark=False)
 
 
-# xacro: literals in macros, which several calls expand, and values that are no literals.
+# xacro: literals in macros, which several calls expand, and values that are not literals.
 
 
 def _xacro(name: str, dice: random.Random) -> PlantedText:

@@ -38,7 +38,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Rule": lambda: mb.rule("MB201"),
     "Agreement": lambda: mb.crosscheck(FOUR_BAR, 0.02),
 }
-#: Those that are no picture.
+#: Those that are not a picture.
 UNDRAWN = ("Closing", "ModelDiff", "Rule")
 every_result = pytest.mark.parametrize(
     "name",

@@ -314,7 +314,7 @@ def test_a_mesh_that_is_not_here_stays_a_name_where_a_format_has_names(tmp_path:
 def test_links_of_one_robot_do_not_touch_each_other_but_others(tmp_path: Path) -> None:
     mujoco = pytest.importorskip("mujoco")
     file = urdf_with(tmp_path, "part.obj", TETRAHEDRON)
-    # a third link, which is no neighbour of the first and overlaps it
+    # a third link, which is not a neighbour of the first and overlaps it
     arm = BOXES[BOXES.index('<link name="arm">') : BOXES.index('<link name="pad">')].replace("arm", "hand")
     joint = '<joint name="h" type="continuous"><parent link="arm"/><child link="hand"/><axis xyz="0 1 0"/></joint>'
     file.write_text(file.read_text().replace("</robot>", f"{arm}{joint}</robot>"))

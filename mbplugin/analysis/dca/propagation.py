@@ -114,7 +114,7 @@ def require_pairs_only(mech: Mechanism) -> None:
     if by_load := tuple(p.name for p in mech.pairs if any(f.load_friction for f in p.freedoms)):
         raise DcaNotApplicable(
             "pairs only",
-            f"the friction of {_listed(by_load)} grows with its load, so it is no ideal pair",
+            f"the friction of {_listed(by_load)} grows with its load, so it is not an ideal pair",
             _QR,
             by_load,
         )
@@ -128,7 +128,7 @@ def require_pairs_only(mech: Mechanism) -> None:
             names = tuple(c.name for c in found)
             raise DcaNotApplicable(
                 "pairs only",
-                f"{kind} {_listed(names)} is no pair between two bodies",
+                f"{kind} {_listed(names)} is not a pair between two bodies",
                 f"{_QR}, which take its rows",
                 names,
             )

@@ -269,14 +269,14 @@ def zone_request(
     """
     own = tuple(files or ())
     if not own and payload_radius is not None:
-        raise BadUsage("--payload-radius is for a zone, and none is asked for", remedy="add --zone FILE")
+        raise BadUsage("--payload-radius is given without a zone", remedy="add --zone FILE")
     if own:
         from mbplugin.stopping.zones.zone import require_writable
 
         require_writable(own)
     names = [file.resolve() for file in (*own, output) if file is not None]
     if len(set(names)) < len(names):
-        raise BadUsage("two outputs are one file", expected="a file for each")
+        raise BadUsage("two outputs are the same file", expected="different files")
     for file in own:
         require_folder(file)
     size = RESOLUTION if resolution is None else _length(resolution, "--zone-resolution", _FINEST, units)
@@ -376,7 +376,7 @@ def read_profiles(files: Mapping[str, Path], mech: Mechanism) -> dict[str, Motio
         if not freedoms:
             known = (*drivers, *(pair.name for pair in mech.pairs if pair.kind.free))
             raise UnknownName(
-                f"--profile names {name!r}, which is no driver and no joint that moves",
+                f"--profile names {name!r}, which is neither a driver nor a joint that moves",
                 remedy=suggestion(name, known),
             )
         found[name] = read_profile(path, is_turn(freedoms[0]))

@@ -28,8 +28,8 @@ _WORDS = (
     (r"Input should be a valid number, .*", "expected a number"),
     (r"Input should be greater than or equal to (\S+)", r"expected at least \1"),
     (r"Input should be less than or equal to (\S+)", r"expected at most \1"),
-    (r"(?i)'?([^' ]*)'? is not a valid (?:float|number)", r"\1 is no number; expected a number"),
-    (r"(?i)'?([^' ]*)'? is not a valid int(?:eger)?", r"\1 is no whole number; expected a whole number"),
+    (r"(?i)'?([^' ]*)'? is not a valid (?:float|number)", r"\1 is not a number; expected a number"),
+    (r"(?i)'?([^' ]*)'? is not a valid int(?:eger)?", r"\1 is not a whole number; expected a whole number"),
     (r"\. Did you mean (.*)\?", r"; did you mean \1?"),
     (r" \(Possible options?: (.*)\)", r"; did you mean \1?"),
     (r" Did you mean (.*)\?", r"; did you mean \1?"),
@@ -408,7 +408,7 @@ def chosen_format(stated: str | None, output: Path | None, offered: list[str], d
     """
     if output is None and stated in BINARY:
         raise BadUsage(
-            f"--output-format is {stated}, which is no text for stdout",
+            f"--output-format {stated} is binary and cannot be printed",
             remedy=f"add --output report.{stated}",
         )
     if output is None or not output.suffix:

@@ -215,7 +215,7 @@ def distance_command(
     """
     require_folder(output)
     if output is not None and any(is_same_file(output, one) for one in (file, against) if one is not None):
-        raise BadUsage("the output is a file that is read", where=str(output), expected="another file")
+        raise BadUsage("the output file is also an input", where=str(output), expected="another file")
     earlier = earlier_report(against, "distance")
     from mbplugin.report.documents.part import violation
     from mbplugin.stopping.zones.distance import figures_of_document, protective_of, separation_of

@@ -348,7 +348,7 @@ def sweep_command(
                 # all parts are in the folder, so the workers are no longer needed
                 end_workers()
     except KeyboardInterrupt as interrupt:
-        complain(f"mbplugin: interrupted; the same command goes on in {out}.")
+        complain(f"mbplugin: interrupted; run the same command again to resume in {out}.")
         raise typer.Exit(exit_code_of(interrupt)) from None
     _tell_replaced(report)
     scene = taken_in(scene, plan.scenario.mech)
@@ -359,11 +359,11 @@ def sweep_command(
 
 def _tell_replaced(report: SweepReport) -> None:
     """List on stderr the files of the folder that were recomputed."""
-    lines = [f"{file} was made anew: {reason}" for file, reason in report.replaced.items()]
+    lines = [f"{file} was computed again: {reason}" for file, reason in report.replaced.items()]
     for line in lines[:_LINES]:
         complain(f"mbplugin: {visible(line)}.")
     if len(lines) > _LINES:
-        complain(f"mbplugin: {len(lines) - _LINES} more files were made anew.")
+        complain(f"mbplugin: {len(lines) - _LINES} more files were computed again.")
 
 
 def _sweep_report(

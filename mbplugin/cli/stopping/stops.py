@@ -226,7 +226,9 @@ def _start(
     if to is not None:
         return Move(given.coordinates(q), given.coordinates(to, "--to"), at)
     if at:
-        raise BadUsage("--at says when in a motion, and there is none", remedy="add --trajectory or --to")
+        raise BadUsage(
+            "--at states a time in a motion, but no motion is given", remedy="add --trajectory or --to"
+        )
     return None
 
 

@@ -277,7 +277,7 @@ def _stated(a: Merged, b: Merged, stated: Mapping[str, str], found: Matching) ->
             if name not in model.links and name not in model.mechanism.pair_by_name:
                 known = [*model.links, *model.mechanism.pair_by_name]
                 raise UnknownName(
-                    f"the map names {name!r}, which is no link or joint of {model.mechanism.name!r}",
+                    f"the map names {name!r}, which is not a link or joint of {model.mechanism.name!r}",
                     remedy=suggestion(name, known),
                 )
         groups = a.group_of(one), b.group_of(other)

@@ -48,11 +48,11 @@ def private_folder(folder: Path, content: str = "machine code is") -> bool:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
-        say(f"{content} not kept: {folder}: {(error.strerror or 'no reason given').lower()}")
+        say(f"{content} not cached: {folder}: {(error.strerror or 'no reason given').lower()}")
         return False
     reason = _objection(status)
     if reason:
-        say(f"{content} not kept: {folder} {reason}; remove it, or set XDG_CACHE_HOME")
+        say(f"{content} not cached: {folder} {reason}; remove it, or set XDG_CACHE_HOME")
     return not reason
 
 

@@ -161,7 +161,7 @@ class CodeCache(FunctionCache):
             if self._cache_path not in _SAID:
                 _SAID.add(self._cache_path)
                 say(
-                    f"machine code is not kept: {self._cache_path}: {(error.strerror or 'no reason given').lower()}"
+                    f"machine code is not cached: {self._cache_path}: {(error.strerror or 'no reason given').lower()}"
                 )
 
 
@@ -194,7 +194,7 @@ class _CodeFile:
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
         reason = str(error) if isinstance(error, DamagedFile) else type(error).__name__
-        say(f"kept machine code is damaged ({reason}) and compiled anew: {self.path}")
+        say(f"cached machine code is damaged ({reason}) and is compiled again: {self.path}")
 
     def _read(self) -> dict[Any, bytes]:
         try:

@@ -207,7 +207,7 @@ def why_not_edited(file: str, source: str) -> str:
     except OSError as error:
         return f"it cannot be found ({(error.strerror or 'no reason given').lower()})"
     if not stat.S_ISREG(mode):
-        return "it is no ordinary file"
+        return "it is not an ordinary file"
     # the superuser may write a file that its owner protects
     if not mode & stat.S_IWUSR or not os.access(real, os.W_OK):
         return "it is read-only"

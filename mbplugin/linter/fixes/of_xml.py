@@ -379,7 +379,7 @@ def inertias_of_shapes(finding: Finding, sources: Sources, scene: Scene | None) 
 
 
 def _turn(spans: XmlSpans, inertia: XmlElement) -> Array | None:
-    """Return the rotation (3, 3) of the axes of an inertia in its link; None if it is no literal."""
+    """Return the rotation (3, 3) of the axes of an inertia in its link; None if it is not a literal."""
     frame = inertia.parent.child("origin") if inertia.parent else None
     attribute = frame.attribute("rpy") if frame else None
     if frame is None or (attribute is None and frame.attribute("quat_xyzw") is None):
@@ -443,7 +443,7 @@ def _words(spans: XmlSpans, attribute: Attribute | None) -> list[tuple[int, int,
 
 
 def _numbers(words: Sequence[tuple[int, int, str]]) -> list[float]:
-    """Return the numbers of some words; empty if one is no finite number."""
+    """Return the numbers of some words; empty if one is not a finite number."""
     try:
         values = [decimal(word) for _, _, word in words]
     except ValueError:
@@ -485,7 +485,7 @@ def _owner(element: XmlElement) -> XmlElement | None:
 
 
 def _near(wrong: str, known: Collection[str]) -> str:
-    """Return the only known name near a wrong one; the name of the other side of the robot is no misspelling."""
+    """Return the only known name near a wrong one; the name of the other side of the robot is not a misspelling."""
     near = only_near(wrong, sorted(known - {""} if isinstance(known, set) else known))
     return "" if near and any(twins((wrong, near))) else near
 

@@ -94,7 +94,7 @@ def fix(
     Raises
     ------
     BadUsage
-        ``path`` is no file, or a file cannot be written.
+        ``path`` is not a file, or a file cannot be written.
     """
     if not isinstance(path, str | os.PathLike) or not os.path.isfile(path):  # noqa: PTH113
         raise BadUsage("fix needs a file", where=str(path), expected="the path of a model or a scene")

@@ -130,7 +130,7 @@ class XmlSpans:
     def words(self, attribute: Attribute) -> list[tuple[int, int, str]]:
         """Return the words of a value, separated by blanks or commas, with their offsets.
 
-        Empty if the value is no literal: it has references of XML, or expressions of xacro.
+        Empty if the value is not a literal: it has references of XML, or expressions of xacro.
         """
         return self._words(attribute.value_start, attribute.value_end)
 

@@ -497,7 +497,9 @@ class MimicImitatesLoop(Rule):
         for loop in loops:
             # remove rounding from rotations computed here
             shown = ", ".join(f"{round(value, 9) + 0.0:.6g}" for value in loop.point)
-            text = f"{loop.body_a!r} and {loop.body_b!r} stay together at ({shown}) m, led by {loop.leader!r}"
+            text = (
+                f"{loop.body_a!r} and {loop.body_b!r} stay together at ({shown}) m, driven by {loop.leader!r}"
+            )
             found.append(Instance(loop.leader, constraint_place(scene, loop.leader), text))
         toml = "\n\n".join(loop.toml for loop in loops)
         yield from joined_finding(

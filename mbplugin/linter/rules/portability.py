@@ -45,7 +45,7 @@ class UnportableName(Rule):
 
     Why it matters
     --------------
-    Such a name cannot be a token of a ROS name (topic, parameter, node), and it is no name of a USD prim: the
+    Such a name cannot be a token of a ROS name (topic, parameter, node), and it is not a name of a USD prim: the
     importer of Isaac Sim replaces what does not fit by underscores, so programs do not find the joint under the
     name of the file, and two names may become one.
 

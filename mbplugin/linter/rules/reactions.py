@@ -24,7 +24,7 @@ class NonUniqueReaction(Rule):
     Why it matters
     --------------
     A simulator still prints numbers for them: four engines give four answers for one four-bar, without a
-    warning. They are no basis for the dimensions of a bearing, brake or bolt. In MuJoCo the softness of its
+    warning. They are not a basis for the dimensions of a bearing, brake or bolt. In MuJoCo the softness of its
     constraints (``solref``, ``solimp``) determines them, not the stiffness of the real parts.
 
     Example

@@ -136,7 +136,7 @@ def _tree_pairs(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _roots_first(bodies: Sequence[str], chosen: Sequence[Pair]) -> list[str]:
-    """Return the bodies, first those that are no pair's successor."""
+    """Return the bodies, first those that are the successor of no pair."""
     successors = {pair.body_b for pair in chosen}
     return sorted(bodies, key=lambda name: name in successors)
 

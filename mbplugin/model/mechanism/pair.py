@@ -444,7 +444,7 @@ def _checked(points: Sequence[Sequence[float]] | Array) -> Array:
         table = np.empty(0)
     if table.ndim != 2 or table.shape[1] not in (2, 3, 4) or not 2 <= len(table) <= MOST_POINTS:
         raise BadUsage(
-            "the points of a motion are no table",
+            "the points of a motion are not a table",
             expected=f"2 to {MOST_POINTS} rows of time, value and, in all rows or in none, rate and acceleration",
         )
     if not (np.abs(table) <= LARGEST).all():

@@ -180,7 +180,7 @@ def yaml_table(text: str, file: str, expected: str = "closed_loop: [[…]]") -> 
     except RecursionError:
         raise BrokenModel("the YAML nests too deeply", where=file, expected=expected) from None
     if not isinstance(root, yaml.MappingNode):
-        raise BrokenModel("the YAML is no table", where=f"{file}:1", expected=expected)
+        raise BrokenModel("the YAML is not a table", where=f"{file}:1", expected=expected)
     # ignore keys that are not scalars
     return {str(key.value): value for key, value in root.value if isinstance(key, yaml.ScalarNode)}
 
@@ -654,7 +654,7 @@ def _add(hinge: Hinge, X_WJ: Pose, draft: Draft) -> None:
 def _hinge(node: yaml.Node, file: str) -> Hinge:
     where = f"{file}:{node.start_mark.line + 1}"
     if not node.tag.endswith(":map"):
-        raise BrokenModel("a closure is no table", where=where, expected=_EXPECTED)
+        raise BrokenModel("a closure is not a table", where=where, expected=_EXPECTED)
     table = {str(key.value): value for key, value in node.value}
     for key in _KEYS:
         if key not in table:

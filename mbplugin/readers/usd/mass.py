@@ -370,7 +370,7 @@ def mesh_triangles(stage: Stage, prim: Any) -> tuple[Array, NDArray[np.int64]]:
     """
     values = _numbers(stage, prim, "points")
     if len(values) % 3:
-        raise BadNumber("the points are no triples", where=stage.where(prim))
+        raise BadNumber("the points are not triples", where=stage.where(prim))
     points = values.reshape(-1, 3)
     return points, _faces(stage, prim, len(points))
 

@@ -132,7 +132,7 @@ class Stage:
         """
         axis = self._stated("upAxis", "Y")
         if axis not in ("X", "Y", "Z"):
-            raise BrokenModel("upAxis is no axis", where=self.request.path, expected='"X", "Y" or "Z"')
+            raise BrokenModel("upAxis is not an axis", where=self.request.path, expected='"X", "Y" or "Z"')
         return str(axis)
 
     @property
@@ -146,7 +146,7 @@ class Stage:
         """
         if not isinstance(self._stated("defaultPrim", ""), str):
             raise BrokenModel(
-                "defaultPrim is no name", where=self.request.path, expected="that of a root prim"
+                "defaultPrim is not a name", where=self.request.path, expected="that of a root prim"
             )
         return self.stage.GetDefaultPrim()
 
@@ -287,7 +287,7 @@ class Stage:
         except RuntimeError:
             # OpenUSD raises RuntimeError here if xformOpOrder lists an invalid operation
             raise BrokenModel(
-                "its xformOpOrder, or that of a prim above it, lists what is no transformation",
+                "its xformOpOrder, or that of a prim above it, lists what is not a transformation",
                 where=self.where(prim),
                 remedy="check the file with usdchecker",
             ) from None

@@ -77,7 +77,7 @@ class Files:
         if not path.exists():
             raise FileNotFoundError(2, "No such file or directory", name)
         if not path.is_file():
-            raise Refused(f"{name!r}, which is no file,")
+            raise Refused(f"{name!r}, which is not a file,")
         return read_text(path)
 
     def values(self, name: str) -> str:

@@ -376,7 +376,7 @@ class CloseOutput(Recorded):
     tolerance: Size = key("relative rank tolerance")
     q: dict[str, float] = key("the closed pose that was written, rad and m")
     copied: bool = key("whether the text is that of FILE, but for its closures", optional=True)
-    anew: str = key("why a FILE that stays in its format is no copy; else empty", optional=True)
+    anew: str = key("why a FILE that stays in its format is not a copy; else empty", optional=True)
     proved: bool = key("whether the written file, read again, has p = 0 and the mobility of FILE")
     keeps_mobility: bool
     reason: str = key("why constraints are still redundant; empty where none is")

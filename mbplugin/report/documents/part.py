@@ -334,7 +334,7 @@ class KeyChange(Part):
     where: str = key("the entry of the largest difference; empty where the key is there once")
     old: _Scalar = key("there; null where the earlier report has none")
     new: _Scalar = key("there; null where this report has none")
-    relative: float | None = key("(new − old)/|old|; null for what is no number, and for an old zero")
+    relative: float | None = key("(new − old)/|old|; null for what is not a number, and for an old zero")
 
 
 class Against(Part):

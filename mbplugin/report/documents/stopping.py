@@ -643,7 +643,7 @@ class SweepOutput(Recorded):
     tool_choice: ToolChoice = key("of which point speed and way are computed, and why", optional=True)
     notes: list[str]
     replaced: list[_ReplacedFile] = key(
-        "files of the folder that were not what they should be, and were made anew"
+        "files of the folder that were damaged or foreign and were computed again"
     )
 
 

@@ -487,7 +487,7 @@ def _margin(joint: FittedJoint, rows: list[CalibratedRow]) -> Iterator[str]:
             f" went farther than computed (line {joint.margin.line} needs it)"
         )
     else:
-        exact = "" if joint.freedom else "; of an exact fit this is no reserve"
+        exact = "" if joint.freedom else "; of an exact fit it is not a reserve"
         yield f"the fitted {late} covers all fitted rows: none took longer or went farther than computed{exact}"
     predicted = [row for row in rows if row.held_out]
     if predicted:

@@ -141,7 +141,7 @@ def read_quantity(text: str, column: str) -> tuple[float, str, float]:
         pass
     names = ", ".join(sizes) or "none"
     raise BadUsage(
-        f"{text.strip()!r} is no value of {column!r}", expected=f"a number, with a unit of {names}"
+        f"{text.strip()!r} is not a value of {column!r}", expected=f"a number, with a unit of {names}"
     )
 
 

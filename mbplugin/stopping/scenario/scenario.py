@@ -87,9 +87,9 @@ class EffortLimits(NamedTuple):
             return ""
         if self.holding:
             return (
-                f"{self.heading}. They only hold the arm once the stated ramps have led it to rest: no time or distance"
-                " below depends on them, unless a joint then slips back, which is said where it does. State the"
-                " brakes to be sure that they hold; stops with --require-brakes refuse assumed ones."
+                f"{self.heading}. They only hold the arm after the stated ramps have stopped it, so no time or distance"
+                " below depends on them, unless a joint then slips back, which its row reports. State the brakes"
+                " to be sure that they hold; --require-brakes refuses assumed ones."
             )
         low, high = PUBLISHED_OVER_DEFAULT
         guessed = any(said.startswith(NO_DRIVE) for said in self.taken)

@@ -262,7 +262,8 @@ class Recording:
         Raises
         ------
         BadUsage
-            The joint's coordinates are recorded but these rates are not; they are no derivatives of single coordinates.
+            The joint's coordinates are recorded and these rates, which no single coordinate has as its derivative, are
+            not.
         """
         for joint in mech.tree.joints:
             names = mech.q_names[joint.q]
@@ -365,7 +366,7 @@ def _table(path: Path) -> tuple[list[str], Array]:
             values[k] = [table.number(cell) for cell in cells]
         except ValueError:
             raise BadNumber(
-                "a cell is no number", where=table.where(line), expected="decimal numbers in every column"
+                "a cell is not a number", where=table.where(line), expected="decimal numbers in every column"
             ) from None
     return heads, values
 

@@ -464,7 +464,7 @@ def connected(backend: str, address: str | None, jobs: int) -> Iterator[None]:
     Raises
     ------
     BadUsage
-        An address is given for a backend that is no cluster, or nothing answers there.
+        An address is given for a backend that is not a cluster, or nothing answers there.
     """
     if backend not in _MODULE:
         if address is not None:

@@ -340,7 +340,7 @@ def read_part(plan: SweepPlan, part: int, file: Path) -> Any:
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise UnfitPart("it is no file")
+            raise UnfitPart("it is not a file")
         rows, schema = plan.size_of(part), part_schema(plan)
         most = _LEAST + _PER_VALUE * rows * len(schema)
         if status.st_size > most:
@@ -414,7 +414,7 @@ def _noted_plan(note: Path) -> str | None:
     except OSError:
         return ""
     if not stat.S_ISREG(status.st_mode):
-        raise BadUsage("this is no file", where=str(note), remedy="name an empty folder")
+        raise BadUsage("this is not a file", where=str(note), remedy="name an empty folder")
     try:
         content = json.loads(read_bounded(note, _LONGEST_NOTE))
     except (UnreadableFile, ValueError, RecursionError):

@@ -519,7 +519,7 @@ def table_axes(
     Raises
     ------
     UnknownName
-        A given name is no joint between ground and tool.
+        A given name is not a joint between ground and tool.
     BadUsage
         No joint moves the tool, no axis is named, or an axis is named twice.
     """
@@ -537,7 +537,7 @@ def table_axes(
         for name in names:
             if name not in known:
                 raise UnknownName(
-                    f"the axis {name!r} is no joint that moves {tool!r} by itself",
+                    f"the axis {name!r} is not a joint that moves {tool!r} by itself",
                     remedy=suggestion(name, known),
                 )
         if len(set(names)) < len(names):

@@ -101,7 +101,7 @@ def default_tool(mech: Mechanism) -> DefaultTool:
         return DefaultTool(last, "the outermost link")
     named = "with the name of a tool at the end of the arm"
     return DefaultTool(
-        last, f"the link {named}" if _rank(last) > 0 else "the outermost link that is no sensor"
+        last, f"the link {named}" if _rank(last) > 0 else "the outermost link that is not a sensor"
     )
 
 
@@ -284,7 +284,7 @@ def require_joints(mech: Mechanism, speeds: Mapping[str, float]) -> None:
     for name in speeds:
         if name not in mech.pair_by_name:
             raise UnknownName(
-                f"a full speed is given for {name!r}, which is no joint",
+                f"a full speed is given for {name!r}, which is not a joint",
                 remedy=suggestion(name, [pair.name for pair in mech.pairs if pair.kind.free]),
             )
 
@@ -299,13 +299,13 @@ def full_speeds(
     UnknownName
         A speed is given for an unknown joint.
     BadUsage
-        An axis has neither, or a speed is given for a joint that is no axis.
+        An axis has neither, or a speed is given for a joint that is not an axis.
     """
     require_joints(mech, given or {})
     for name in given or {}:
         if name not in axes:
             raise BadUsage(
-                f"a full speed is given for {name!r}, which is no axis here",
+                f"a full speed is given for {name!r}, which is not an axis here",
                 expected=f"one of {', '.join(axes)}",
                 remedy="name it among the axes",
             )

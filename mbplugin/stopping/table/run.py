@@ -134,7 +134,7 @@ def stopping_table(
     BadUsage
         Brakes do not hold the arm, the speed of an axis is unknown, or an axis has no brake or no deceleration.
     BadNumber
-        A share of the grid is no whole percent, or ``share`` or ``confidence`` is not between 0 and 1.
+        A share of the grid is not a whole percent, or ``share`` or ``confidence`` is not between 0 and 1.
     """
     points = grid_of(grid, edition)
     require_positive("time to compute", max_seconds, "s", LONGEST)
@@ -570,7 +570,7 @@ def grid_of(given: Mapping[str, Sequence[int]] | None, edition: int) -> Grid:
     BadUsage
         A quantity or the edition is unknown, or a quantity has no shares.
     BadNumber
-        A share is no whole percent from 1 to 100, for the payload from 0.
+        A share is not a whole percent from 1 to 100, for the payload from 0.
     """
     if edition not in FORMS:
         raise BadUsage(

@@ -125,7 +125,7 @@ def figures_of(stop: StopLike, category: int | None = None) -> StopFigures:
     Raises
     ------
     UnreadableFile, BadUsage
-        The argument is no document or value with stops, or it has several categories.
+        The argument is not a document or value with stops, or it has several categories.
     """
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.table.values import StoppingTable
@@ -156,7 +156,8 @@ def figures_of(stop: StopLike, category: int | None = None) -> StopFigures:
         one = _of_stop(name, scenario.category, stop.outcome, values, scenario.assumed, scenario.of_effort)
         return replace(one, tool_choice=scenario.tool_choice)
     raise BadUsage(
-        f"{stop!r} is no stop", expected="a StopReport, a StoppingTable, WorstStops, or a path of their JSON"
+        f"{stop!r} is not a stop",
+        expected="a StopReport, a StoppingTable, WorstStops, or a path of their JSON",
     )
 
 
@@ -187,7 +188,7 @@ def figures_of_document(
             raise _without_stops(name)
         found, choice = _of_document(document, category), _tool_choice(document)
     except ValueError:
-        raise UnreadableFile("this is no JSON", where=name, expected=_EXPECTED, remedy=_REMEDY) from None
+        raise UnreadableFile("this is not JSON", where=name, expected=_EXPECTED, remedy=_REMEDY) from None
     except (KeyError, TypeError, AttributeError):
         raise _without_stops(name) from None
     return replace(found, tool_choice=choice, file=name, sha256=hashlib.sha256(data).hexdigest())
@@ -427,7 +428,7 @@ def given_terms(
     for symbol in stated:
         if symbol not in symbols:
             raise UnknownName(
-                f"{symbol!r} is no term of {standard} that is given", remedy=suggestion(symbol, symbols)
+                f"{symbol!r} is not a term of {standard} that is given", remedy=suggestion(symbol, symbols)
             )
     missing = [quantity for quantity in required if quantity.symbol not in stated]
     if missing:
@@ -527,7 +528,7 @@ def protective_distance(
     BadNumber
         A term is out of range, or the speed of the robot is below that at which its stops begin.
     UnreadableFile
-        The file is no JSON document of stops.
+        The file is not a JSON document of stops.
     """
     values = {"v_h": v_h, "T_r": T_r, "C": C, "Z_d": Z_d, "Z_r": Z_r, "v_r": v_r}
     return protective_of(figures_of(stop, category), values)
@@ -635,7 +636,7 @@ def separation_distance(
     BadNumber
         A term is out of range.
     UnreadableFile
-        The file is no JSON document of stops.
+        The file is not a JSON document of stops.
     """
     return separation_of(figures_of(stop, category), {"K": K, "t1": t1, "D_DS": D_DS, "Z": Z})
 

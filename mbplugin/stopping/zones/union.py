@@ -149,7 +149,7 @@ def _motions_of(
     if isinstance(stops, SweepPlan):
         _require_same(scene, stops.scenario.mech.name, stops.scenario.mech.q_names)
         return stops.scenario.actions.payloads, stops.count, _sweep_motions(stops)
-    raise BadUsage(f"{stops!r} is no stop", expected="a StopReport, a StoppingTable or a SweepPlan")
+    raise BadUsage(f"{stops!r} is not a stop", expected="a StopReport, a StoppingTable or a SweepPlan")
 
 
 def _warnings(stops: StopReport | StoppingTable | SweepPlan) -> Iterator[str]:

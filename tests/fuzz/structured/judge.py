@@ -117,7 +117,7 @@ def _failures(case: Case, found: Outcome, written: tuple[int, str] | None) -> It
         yield f"{command} ended with exit code 2 without a word"
     for line in found.err.splitlines():
         if line.strip() and not line.startswith(("mbplugin", "Usage:")):
-            yield f"{command} has a line on stderr that is no sentence of ours: {line[:150]!r}"
+            yield f"{command} has a line on stderr that is not a sentence of ours: {line[:150]!r}"
     for warning in found.warned:
         yield f"{command} warns: {warning}"
     if command == "lint":

@@ -46,7 +46,7 @@ def model_tag(mechanism: Sketch, meshes: list[str], dice: Dice) -> Tag:
     frames = [_frame(i, mechanism, dice) for i in range(dice.any((0, 0, 0, 1, 2)))]
     names = [f"f{i}" for i in range(len(frames))]
     known = [*mechanism.bodies, *names, "__model__"]
-    # the world is no link of a file
+    # the world is not a link of a file
     links = [_link(link, meshes, known, dice) for link in mechanism.links if link.name != "world"]
     joints = [_joint(joint, mechanism, known, dice) for joint in (*mechanism.joints, *mechanism.loops)]
     model = tag(

@@ -60,7 +60,7 @@ def profile(dice: Dice) -> bytes:
     names = ["time", "value", "rate", "acceleration"][: dice.any((2, 2, 3, 4, 1))]
     rows = [[_headed(name, dice) for name in names]]
     for k in range(dice.any((2, 3, 5, 8, 1, 0))):
-        # a time that stands still or goes back is no motion
+        # a time that stands still or goes back is not a motion
         t = 0.004 * (k if not dice.odd(2) else dice.any((0, -1, k - 1)))
         rows.append([dice.number(value) for value in (t, 25 * t**2, 50 * t, 50.0)[: len(names)]])
     return written(rows, dice)

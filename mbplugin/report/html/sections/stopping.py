@@ -186,7 +186,7 @@ def phases_figure(stop: StopReport) -> Html | None:
             element(
                 "span",
                 element("span", class_="swatch phase-1"),
-                "braking, led by the drive" if led else "braking, by the brake",
+                "braking, by the drive" if led else "braking, by the brake",
                 class_="key",
             ),
         ),
