@@ -272,7 +272,7 @@ def test_a_client_that_is_not_connected_is_named(bad: int):
 def test_an_empty_client_and_no_client_at_all_are_refused(client: Client):
     with pytest.raises(BadUsage, match="empty"):
         read_client(client.id)
-    with pytest.raises(BadUsage, match="no PyBullet client id"):
+    with pytest.raises(BadUsage, match="not a PyBullet client id"):
         read_client("minitaur")  # type: ignore[arg-type]
 
 

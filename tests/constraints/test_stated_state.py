@@ -309,7 +309,7 @@ def test_the_caller_outranks_the_file_with_a_note_that_names_the_joint_and_both_
     motion = mb.simulate(scene, 1e-6, qd0={"j2": -3.0})
     unit = four_bar_rates(four_bar_pose(1.2), 1.0)
     assert motion.qd[0] == pytest.approx(-3.0 / unit[2] * unit, rel=1e-9)
-    (note,) = [note for note in motion.notes if "contradicts the file" in note]
+    (note,) = [note for note in motion.notes if "contradict the file" in note]
     assert f"j0 is {-3.0 / unit[2]:.6f}"[:12] in note and "in place of 2 rad/s" in note
 
 

@@ -134,7 +134,8 @@ def test_a_file_that_others_may_have_written_is_not_read(whose: str, reason: str
     lines = computed(folder).splitlines()
     assert not mark.exists()
     assert sorted(lines) == [
-        f"mbplugin: cached machine code is damaged ({reason}) and compiled anew: {file}." for file in files
+        f"mbplugin: cached machine code is damaged ({reason}) and is compiled again: {file}."
+        for file in files
     ]
     assert computed(folder) == ""
     assert {*kept(folder)} == {*files} and all(file.stat().st_mode & 0o777 == 0o600 for file in files)

@@ -223,7 +223,7 @@ def test_a_scene_estimates_and_marks_it() -> None:
 
 
 def test_unknown_names_are_refused() -> None:
-    with pytest.raises(mb.MbPluginError, match="no row of a constraint"):
+    with pytest.raises(mb.MbPluginError, match="not a row of a constraint"):
         door_response()["h1.rz"]
 
 

@@ -104,7 +104,7 @@ def test_what_no_compliance_limits_has_no_deviation_and_no_budget() -> None:
     [
         ({"misfit_sigma": {"j0.rz": 1e-3}}, "standard deviation of the misfit names 'j0.rz'"),
         ({"misfit_sigma": {"j0.tx": -1e-3}}, "not negative"),
-        ({"limits": {"j9": 1.0}}, "no joint and no row"),
+        ({"limits": {"j9": 1.0}}, "neither a joint nor a row"),
         ({"limits": {"j0": 0.0}}, "positive number"),
         ({"limits": {"j0": float("inf")}}, "positive number"),
     ],

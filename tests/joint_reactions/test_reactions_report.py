@@ -226,7 +226,7 @@ def test_loads_from_the_scene_and_the_command_line(door: Any) -> None:
         (("--limit", "j0=-5"), "expected a positive number"),
         (("--limit", "j0=5mm"), "which is a length; expected a force"),
         (("--limit", "j0.rx=5N"), "which is a force; expected a torque"),
-        (("--limit", "jo=5"), "no joint and no row"),
+        (("--limit", "jo=5"), "neither a joint nor a row"),
         (("--hold", "j77"), "known names are j0, j1, j2, j3"),
         (("--hold", ""), "moves under the load"),
         (("--tolerance", "0"), "between 0 and 1"),

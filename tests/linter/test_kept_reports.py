@@ -281,7 +281,7 @@ def test_a_folder_of_others_is_not_used(robots: Path, linted: list[str]) -> None
     folder.chmod(0o777)
     outcome = printed()
     assert not list(folder.iterdir())
-    assert "mbplugin: reports are not kept" in outcome.err or outcome.code in (0, 1)
+    assert "mbplugin: reports are not cached" in outcome.err or outcome.code in (0, 1)
 
 
 def test_old_entries_make_room(robots: Path, linted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

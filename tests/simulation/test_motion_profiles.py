@@ -170,7 +170,7 @@ def test_a_profile_of_nothing_is_refused(tmp_path: Path) -> None:
         mb.simulate(arm(tmp_path, "rate = 0.0"), 0.1, profiles={"nobody": profile})
     with pytest.raises(UnknownName, match="'joint', which is not a driver"):
         mb.simulate(arm(tmp_path, "rate = 0.0"), 0.1, profiles={"joint": by_hand})
-    for text, words in (("j1", "--profile has 'j1'"), ("j9=a.csv", "no driver and no joint")):
+    for text, words in (("j1", "--profile has 'j1'"), ("j9=a.csv", "neither a driver nor a joint")):
         outcome = call("simulate", str(ASSETS / "four_bar.scene.toml"), "--duration", "1", "--profile", text)
         assert outcome.code == 2 and words in " ".join(outcome.err.split())
     for bad, error in (([[0.0, np.inf], [1.0, 0.0]], BadNumber), ("text", BadUsage)):

@@ -12,7 +12,7 @@ from command_line import call
 from places import ASSETS
 
 ARM = (ASSETS / "arm_6r.urdf").read_text()
-NOT_EVIDENCE, HOLD = "No number below is evidence for safety", "They only hold the arm once the stated ramps"
+NOT_EVIDENCE, HOLD = "No number below is evidence for safety", "They only hold the arm after the stated ramps"
 
 
 def scene(folder: Path, ramps: str, brakes: float = 0.0) -> str:

@@ -131,7 +131,7 @@ def test_locks_that_close_later_are_left_out_and_told(tmp_path: Path) -> None:
         (("--payload", "heavy"), "--payload has 'heavy'"),
         (("--q", "lbr_iiwa_joint_2=3"), "above its upper limit"),
         (("--category", "4"), "no stop category 4"),
-        (("--at", "0.3"), "--at says when in a motion"),
+        (("--at", "0.3"), "--at states a time in a motion"),
         (("--trajectory", "missing.csv"), "no such file"),
         (("--tool", "hand"), "the tool is 'hand'"),
     ],

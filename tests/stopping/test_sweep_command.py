@@ -310,7 +310,7 @@ def test_an_interrupt_that_a_library_swallows(
     done = subprocess.run(
         [sys.executable, "-c", program, *command], cwd=ROOT, capture_output=True, text=True, timeout=120
     )
-    goes_on = f"mbplugin: interrupted; the same command goes on in {tmp_path / 'stops'}.\n"
+    goes_on = f"mbplugin: interrupted; run the same command again to resume in {tmp_path / 'stops'}.\n"
     assert (done.returncode, done.stdout, done.stderr) == (code, "", goes_on)
 
 

@@ -99,5 +99,5 @@ def test_friction_that_grows_with_its_load_leaves_no_ideal_pairs() -> None:
     for study in (studies.pair_forces, studies.divide_and_conquer):
         with pytest.raises(BadUsage, match="grows with"):
             study(mech, planar="xy")
-    with pytest.raises(BadUsage, match="no ideal pair"):
+    with pytest.raises(BadUsage, match="not an ideal pair"):
         mb.analyze(mech, method="dca", planar="xy")

@@ -78,12 +78,12 @@ def say(sentence: str) -> None:
 
 def file_objection(status: os.stat_result) -> str:
     """Return the reason not to trust a file of machine code; empty if there is none."""
-    return _of_others(status) if stat.S_ISREG(status.st_mode) else "is no file"
+    return _of_others(status) if stat.S_ISREG(status.st_mode) else "is not a file"
 
 
 def _objection(status: os.stat_result) -> str:
     """Return the reason not to trust machine code in a folder; empty if there is none."""
-    return _of_others(status) if stat.S_ISDIR(status.st_mode) else "is no folder"
+    return _of_others(status) if stat.S_ISDIR(status.st_mode) else "is not a folder"
 
 
 def _of_others(status: os.stat_result) -> str:
