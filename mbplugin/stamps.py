@@ -74,7 +74,7 @@ def require_replaceable(paths: Iterable[Path | None], force: bool = False) -> No
                 continue
             real = os.path.realpath(path)
             if real in seen:
-                raise BadUsage("two outputs are one file", where=str(path), expected="a file for each")
+                raise BadUsage("two outputs are the same file", where=str(path), expected="different files")
             seen.add(real)
             if force or not path.exists() or is_own(path):
                 continue

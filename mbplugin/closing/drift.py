@@ -429,13 +429,13 @@ def assumptions_of(found: Closing) -> Iterator[str]:
             "(base='fixed') holds it"
         )
     if found.driven:
-        yield f"driven joints stay in the tree: {listed(found.driven)}"
+        yield f"driven joints are not cut: {listed(found.driven)}"
     else:
         yield "no joint is driven: the model names no drive, brake, coupling, lock or effort limit"
     if found.planar is not None:
         yield f"the redundancy is that in space, although the scene is analyzed in the plane {found.planar}"
     if found.written.copy_of is None:
-        yield f"the pose that is written is closed, with rank tolerance {found.tolerance:g}"
+        yield f"the loops are closed at the written pose; rank tolerance {found.tolerance:g}"
     else:
         yield f"the copy has the pose of its file; p is that at the closed pose, rank tolerance {found.tolerance:g}"
     if any(not drift.reason for drift in (*found.drift.before, *found.drift.after)):

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-import mbplugin
 from mbplugin.dynamics.compiler import cache_root, private_folder
 from mbplugin.errors import UnreadableFile
 from mbplugin.files import Reads, read_bounded, version_of
@@ -23,6 +22,7 @@ from mbplugin.linter.run import Report
 from mbplugin.linter.targets import Target
 from mbplugin.processes.foreign import load_data, rules_are_announced
 from mbplugin.readers.paths import package_of, search_folders
+from mbplugin.version import __version__
 
 #: Environment variable that disables the cache.
 OFF = "MBPLUGIN_NO_CACHE"
@@ -96,7 +96,7 @@ def kept_reports(targets: Sequence[Target], options: Mapping[str, Any]) -> Kept 
     folder = root / "mbplugin" / "reports"
     if not private_folder(folder, "reports are"):
         return None
-    common = _digest((_VERSION, mbplugin.__version__, _installed(), str(Path.cwd()), _environment(), options))
+    common = _digest((_VERSION, __version__, _installed(), str(Path.cwd()), _environment(), options))
     # files of one folder have the same settings
     stated = {id(target.settings): target.settings for target in targets}
     settings = {number: _digest(one) for number, one in stated.items()}
@@ -207,7 +207,7 @@ def _environment() -> list[tuple[str, str]]:
 
 def _installed() -> list[Any]:
     """Return what changes with the installed packages, and with the files of this one while it is developed."""
-    own = Path(mbplugin.__file__).parent
+    own = Path(__file__).parents[1]
     files = (Path(folder, name) for folder, _, names in os.walk(own) for name in sorted(names))
     programs = (str(file) for file in files if file.suffix == ".py")
     return [sys.version, np.__version__, *((path, version_of(path)[1:2]) for path in (*sys.path, *programs))]

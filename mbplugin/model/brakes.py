@@ -489,13 +489,13 @@ def _filled(pair: Pair, brake: Brake, assumed: tuple[str, ...] = (), guessed: bo
     unit = units_of(pair.kind.free[0]).force
     if brake.torque is None:
         share = f" times its wear {brake.wear:g}" if brake.wear != 1 else ""
-        own = f"assumed, {effort:.3g}" if guessed else f"the effort limit, {effort:g}"
-        assumed = (*assumed, f"its torque is {own} {unit}{share}")
+        own = f"assumed, {effort:.3g}" if guessed else f"assumed as the effort limit, {effort:g}"
+        assumed = (*assumed, f"torque {own} {unit}{share}")
     if wrong := contradiction(brake, effort, unit):
         _, clause, expected = wrong
         raise BadUsage(f"the brake of {pair.name!r} {clause}", expected=expected)
     if assumed and brake.delay == ASSUMED_DELAY:
-        assumed = (*assumed, f"its delay is {brake.delay:g} s")
+        assumed = (*assumed, f"delay assumed as {brake.delay:g} s")
     return JointBrake(
         pair.name,
         pair.kind.free[0],

@@ -225,7 +225,7 @@ def make_scenario(
     mechanism = mechanism_of(mech)
     notes = ["the drivers of the model are left out"] if mechanism.drivers else []
     if scene and scene.locks:
-        notes.append("locks that the scene closes at a stated time are left out: brakes end a stop")
+        notes.append("timed locks of the scene are ignored, because the brakes end a stop")
     if scene and scene.holds:
         names = ", ".join(hold.constraint for hold in scene.holds)
         notes.append(f"what the scene holds for a while holds during the whole stop: {names}")

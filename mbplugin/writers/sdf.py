@@ -124,7 +124,7 @@ class _Writing:
         moved = [name for name in joints if np.abs(self.start[name][:2]).max(initial=0.0) > _AT_ZERO]
         if moved:
             self.held.append(
-                f"joint coordinates count from the pose that is written: {listed(moved)} not at zero"
+                f"joint coordinates are relative to the written pose: {listed(moved)} not at zero"
             )
         self.losses += unwritten_constraints(mech, ("couplings",))
         self.losses += self.solids.losses

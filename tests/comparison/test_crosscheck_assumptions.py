@@ -20,7 +20,7 @@ ROBOT = """<robot name="arm">
 <inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="j" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 1 0"/>
 <limit lower="-1" upper="1" effort="9" velocity="3"/></joint></robot>"""
-ASSUMED = "j: no brake is stated, its torque is the effort limit, 9 N·m, its delay is 0.015 s"
+ASSUMED = "j: no brake is stated, torque assumed as the effort limit, 9 N·m, delay assumed as 0.015 s"
 STATED = "j:torque=9,delay=0.015"
 
 
@@ -74,7 +74,7 @@ def test_a_stop_with_assumed_brakes_is_amber_and_the_same_one_with_stated_brakes
 def test_a_motion_with_a_brake_without_a_torque_is_compared_under_the_same_warning(robot: str) -> None:
     arm = mb.load(robot, base="fixed")
     found = mb.crosscheck(arm, 0.1, qd={"j": 1}, brakes=[{"joint": "j", "delay": 0.02}])
-    assert found.agrees and found.assumed == ("j: its torque is the effort limit, 9 N·m",)
+    assert found.agrees and found.assumed == ("j: torque assumed as the effort limit, 9 N·m",)
     assert str(found).startswith("! ASSUMED") and "assumed values" in repr(found)
     cell = found._repr_html_()
     assert cell.index('class="alarm"') < cell.index("<strong>Agreement")
@@ -113,7 +113,7 @@ def test_a_motion_names_the_brakes_that_state_no_torque(robot: str) -> None:
     text, page, document = documents(*command, "j:delay=0.01")
     assert text.startswith("! ASSUMED, NOT STATED: the brakes of j ") and "  j: its torque is the" in text
     assert page.index('class="verdict fair"') < page.index('class="alarm"')
-    assert document["assumed"] == ["j: its torque is the effort limit, 9 N·m"]
+    assert document["assumed"] == ["j: torque assumed as the effort limit, 9 N·m"]
     text, page, document = documents(*command, "j:torque=9")
     assert text.startswith("! ASSUMED, NOT STATED: the delays of the brakes of j.")
     assert page.index('class="verdict fair"') < page.index('class="alarm"')

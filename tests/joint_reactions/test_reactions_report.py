@@ -93,7 +93,7 @@ def test_estimates_are_marked_with_their_inputs() -> None:
     assert {e["body"] for e in found["estimated"]} == {"ground", "crank", "coupler", "rocker"}
     assert all(e["material"] == "steel" and e["shapes"] for e in found["estimated"])
     text = call("reactions", FOUR_BAR, *SIDE).out
-    assert "~ not determined by the rigid model; by an estimate" in text
+    assert "~ not determined by the rigid model; computed with estimated stiffness" in text
     assert "Estimated beam sections" in text and "visual box" in text
     # one material for all: its modulus cancels
     soft = document(FOUR_BAR, *SIDE, "--material", "aluminium")
@@ -218,7 +218,7 @@ def test_loads_from_the_scene_and_the_command_line(door: Any) -> None:
         (("--payload", "coupler:1,2"), "one mass"),
         (("--qd", "j0=x"), "--qd gives"),
         (("--qdd", "nope=1"), "no joint coordinate"),
-        (("--misfit", "j0.rz=1"), "no row"),
+        (("--misfit", "j0.rz=1"), "not a row"),
         (("--misfit-sigma", "j0.rz=1"), "standard deviation of the misfit names 'j0.rz'"),
         (("--misfit-sigma", "j0.tx=-1mm"), "not negative"),
         (("--misfit-sigma", "j0.tx=1deg"), "which is an angle; expected a length"),

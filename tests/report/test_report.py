@@ -256,5 +256,5 @@ def test_names_with_the_same_words_are_one_sentence() -> None:
 @pytest.mark.parametrize("kind", ["text", "html"])
 def test_assumed_brakes_with_the_same_numbers_are_one_sentence(kind: str) -> None:
     text = call("estop", str(ASSETS / "arm_6r.scene.toml"), "--output-format", kind).out
-    assert "j1, j2: no brake is stated, its torque is the effort limit, 900" in text
+    assert "j1, j2: no brake is stated, torque assumed as the effort limit, 900" in text
     assert text.count("no brake is stated") == 5

@@ -114,7 +114,7 @@ def test_locks_that_close_later_are_left_out_and_told(tmp_path: Path) -> None:
     found = json.loads(out.out)
     # 2 kg·m² at 1 rad/s against 5 N·m
     assert found["time"] == pytest.approx(0.4) and found["joints"][0]["travel"] == pytest.approx(0.2)
-    assert "locks that the scene closes at a stated time are left out: brakes end a stop" in found["notes"]
+    assert "timed locks of the scene are ignored, because the brakes end a stop" in found["notes"]
 
 
 @pytest.mark.bullet

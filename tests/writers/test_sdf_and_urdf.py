@@ -41,7 +41,7 @@ def test_sdf_counts_coordinates_from_its_pose() -> None:
     scene = replace(chain(coupled=True), springs=(JointSpring("one", 7.0, 0.3),))
     written = writers.write(scene, "sdf")
     back = readers.load("x.sdf", text=written.text)
-    assert "count from the pose" in written.held[0] and written.left_out == ()
+    assert "relative to the written pose" in written.held[0] and written.left_out == ()
     np.testing.assert_allclose(back.state.q, 0, atol=1e-15)
     first = back.mechanism.pair_by_name["one"].freedoms[0]
     assert (first.lower, first.upper) == pytest.approx((-1.5, 1.5))

@@ -58,9 +58,11 @@ class NonUniqueReaction(Rule):
             one = len(verdicts) == 1
             what = f"{len(verdicts)} {'reaction is' if one else 'reactions are'} not unique in a rigid model"
             if format_of(scene) == "mjcf":
-                why = f"MuJoCo's solref and solimp determine {'it' if one else 'them'}, not the real parts"
+                why = (
+                    f"and MuJoCo's solref and solimp determine {'it' if one else 'them'}, not the real parts"
+                )
             else:
-                why = f"a simulator's numbers for {'it' if one else 'them'} are arbitrary"
+                why = f"so a simulator's numbers for {'it' if one else 'them'} are arbitrary"
             yield make_finding(
                 self,
                 self.severity,

@@ -170,7 +170,7 @@ def close_lines(
         yield from (Line(text) for text in wrapped(how, width, "", "  "))
     if refused:
         kinds = ",".join(refused)
-        text = f"the {found.format} loses parts of the model ({kinds}), listed below; --allow-loss {kinds} accepts that"
+        text = f"the {found.format} lacks parts of the model ({kinds}), see below; --allow-loss {kinds} accepts this"
         for line in wrapped(text, width, "", "  "):
             yield Line(line, "bold yellow")
     yield from sentences_under("Assumptions", list(assumptions_of(found)), width)

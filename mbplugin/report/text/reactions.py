@@ -155,7 +155,7 @@ def _legend(result: Reactions, axes: str) -> Iterator[str]:
     if "stated" in sources:
         yield f"{MARKS['stated']} not determined by the rigid model; by the stated stiffness"
     if "estimated" in sources:
-        yield f"{MARKS['estimated']} not determined by the rigid model; by an estimate of stiffness (below)"
+        yield f"{MARKS['estimated']} not determined by the rigid model; computed with estimated stiffness (below)"
     yield from bounds_legend(result)
     if any(
         c.value is None and not interval_words(c) for one in result.constraints for c in one.components
@@ -336,7 +336,7 @@ def _residuals(motion: Trajectory, width: int) -> Iterator[Line]:
     if motion.residuals:
         name, worst = max(motion.residuals.items(), key=lambda item: item[1])
         yield Line()
-        said = f"constraints hold to {worst:.2g} (m, rad), the worst is {name}"
+        said = f"constraints hold to {worst:.2g} (m, rad), worst at {name}"
         if motion.outcome == "loop_opened":
             said += "; then a loop opens"
         yield from (Line(text) for text in wrapped(said, width, "  ", "    "))

@@ -98,7 +98,7 @@ class Assumed(NamedTuple):
         """Its source, in words that hold for every pose."""
         if self.effort is None:
             return f"the limit that the file states, {self.value:g} {self.units.acceleration}"
-        return f"its {self.name}, {self.effort:.6g} {self.units.force}, over the pose's inertia"
+        return f"its {self.name}, {self.effort:.6g} {self.units.force}, divided by the inertia at the pose"
 
 
 class Decelerations(NamedTuple):

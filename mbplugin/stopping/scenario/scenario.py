@@ -97,22 +97,17 @@ class EffortLimits(NamedTuple):
         parts = [f"{self.heading}{of_file}.", *(RULE,) * guessed]
         if self.brakes and not guessed:
             parts.append(
-                f"The stops that the maker of UR5 and UR3 publishes take {low:g} to {high:g} times as long as with"
+                f"Published stops of the UR5 and UR3 take {low:g} to {high:g} times as long as with"
                 " such brakes."
             )
         if self.ramps and not guessed:
-            parts.append(
-                "A ramp is a setting of the drive, and may be slower than what its effort limit allows."
-            )
+            parts.append("A ramp is a setting of the drive, and may be slower than its effort limit allows.")
         if self.delays:
-            parts.append(
-                "A brake without a delay grips with the signal, which none does: a stop takes longer."
-            )
+            parts.append("No brake engages at the signal without a delay: a real stop takes longer.")
         names = (("brakes", self.brakes), ("ramps", self.ramps), ("delays", self.delays))
         missing = " and ".join(name for name, joints in names if joints)
         parts.append(
-            f"No number below is evidence for safety: state the {missing}; stops with --require-brakes refuse"
-            " assumed ones."
+            f"No number below is evidence for safety: state the {missing}; --require-brakes refuses assumed ones."
         )
         return " ".join(parts)
 

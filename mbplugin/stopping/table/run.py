@@ -261,11 +261,11 @@ def _assumptions(
     )
     return (
         "computed, not measured",
-        "one axis moves, downwards where gravity pulls on it, and the others stand",
+        "one axis moves at a time, downwards if gravity acts on it; the others are at rest",
         f"100 % payload: {carried}",
         speeds_sentence(scenario.mech, "100 % speed", stops.speeds),
         "extension: distance of the tool from the axis, 100 % stretched; the arm may meet itself",
-        f"from the signal to power off, and on to the brake's grip: {delays}",
+        f"from the signal to power-off + engagement of the brake: {delays}",
         # all brakes: those of the other joints hold, or slip
         *stated_brakes(scenario.brakes),
         *stated_ramps(scenario.mech, ramps, led),

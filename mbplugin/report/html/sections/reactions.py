@@ -38,7 +38,7 @@ _MOST = 500
 _MARKS = {"rigid": "", "stated": " *", "estimated": " ~", "inequalities": " #"}
 _WORDS = {
     "stated": "* not determined by the rigid model; by the stated stiffness",
-    "estimated": "~ not determined by the rigid model; by an estimate of stiffness",
+    "estimated": "~ not determined by the rigid model; computed with estimated stiffness",
 }
 #: Maximum number of misfits shown for one loop; all are in the JSON.
 _MISFITS = 24

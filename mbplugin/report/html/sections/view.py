@@ -420,7 +420,7 @@ def motion_section(chapter: Chapter) -> Html | None:
     outcome, residual = motion.outcome.replace("_", " "), ""
     if motion.residuals:
         name, worst = max(motion.residuals.items(), key=lambda item: item[1])
-        residual = f" Constraints hold to {worst:.2g} (m, rad), the worst is {name}."
+        residual = f" Constraints hold to {worst:.2g} (m, rad), worst at {name}."
         if motion.outcome == "loop_opened":
             residual += " Then a loop opens."
     return section(
