@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from mbplugin.dynamics.joint_space import mass_matrix as mass_matrix
     from mbplugin.errors import MbPluginError as MbPluginError
     from mbplugin.joint_reactions.actuation import inverse_dynamics as inverse_dynamics
+    from mbplugin.joint_reactions.envelope import envelope as envelope
     from mbplugin.joint_reactions.many_poses import PoseReactions as PoseReactions
     from mbplugin.joint_reactions.misfit import misfit_response as misfit_response
     from mbplugin.joint_reactions.misfit_response import MisfitResponse as MisfitResponse
     from mbplugin.joint_reactions.run import reactions as reactions
+    from mbplugin.joint_reactions.sizing import Envelope as Envelope
     from mbplugin.joint_reactions.values import ActuatorForces as ActuatorForces
     from mbplugin.joint_reactions.values import ReactionMask as ReactionMask
     from mbplugin.joint_reactions.values import reaction_mask as reaction_mask

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import LoadOption, PayloadOption
+from mbplugin.cli.shared.braking import LoadOption, PayloadOption, total_bar
 from mbplugin.cli.shared.report import (
     AS_WRITTEN,
     CommandReport,
@@ -22,6 +23,7 @@ from mbplugin.cli.shared.report import (
     record_of_scene,
 )
 from mbplugin.errors import BadUsage
+from mbplugin.files import require_folder
 from mbplugin.model.enumerations import Axes, Material
 
 if TYPE_CHECKING:
@@ -75,6 +77,20 @@ Limit = Annotated[
         help="Largest force of a joint, or load of JOINT.COMPONENT (N, N·m); prints the misfits it allows.",
     ),
 ]
+EnvelopeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--envelope",
+        metavar="MOTION.csv",
+        help="Print the largest loads of every joint along a motion that simulate saved.",
+    ),
+]
+Instants = Annotated[
+    int | None, typer.Option(metavar="N", help="Number of instants of the motion; default: all.")
+]
+Save = Annotated[
+    Path | None, typer.Option(metavar="FILE.csv", help="Also save the table of largest loads, .csv.")
+]
 EstimateOption = Annotated[
     bool | None,
     typer.Option(
@@ -102,6 +118,9 @@ def reactions_command(
     misfit: Misfit = None,
     misfit_sigma: MisfitSigma = None,
     limit: Limit = None,
+    envelope: EnvelopeOption = None,
+    instants: Instants = None,
+    save: Save = None,
     estimate: EstimateOption = None,
     material: MaterialOption = "steel",
     axes: AxesOption = "joint",
@@ -123,12 +142,22 @@ def reactions_command(
     from mbplugin.joint_reactions.run import reactions
     from mbplugin.readers.standing import taken_in
 
+    together: dict[str, object] = {
+        "--q": q,
+        "--qd": qd,
+        "--qdd": qdd,
+        "--actuated": actuated,
+        "--misfit": misfit,
+    }
+    together |= {"--misfit-sigma": misfit_sigma, "--limit": limit, "--estimate": estimate or None}
+    _require_envelope(envelope, instants, save, together)
+
     if actuated is not None and hold is not None:
         raise BadUsage(
             "--actuated and --hold are given together", expected="one of them: motors hold as well"
         )
     earlier = earlier_report(against, "reactions")
-    scene = read_scene(file, (output,), reading, also=(against,))
+    scene = read_scene(file, (output, save), reading, also=(against, envelope))
     given = quantities_of(scene, file, reading)
     motors = None if actuated is None else given.joints(actuated, "--actuated")
     motion = (
@@ -137,6 +166,11 @@ def reactions_command(
         given.accelerations(qdd, "--qdd") if qdd or motors is not None else None,
     )
     loads, payloads = given.loads(load), given.payloads(payload)
+    if envelope is not None:
+        from mbplugin.joint_reactions.envelope import recorded_motion
+
+        recorded = recorded_motion(envelope, scene, instants)
+        motion = recorded.q[0], recorded.qd[0], recorded.qdd[0]
     result = reactions(
         scene,
         *motion,
@@ -148,7 +182,7 @@ def reactions_command(
         misfit=given.misfits(misfit),
         misfit_sigma=given.misfits(misfit_sigma, "--misfit-sigma"),
         limits=given.limits(limit),
-        estimate=estimate,
+        estimate=False if envelope is not None else estimate,
         material=material,
         tolerance=tolerance,
         planar=planar,
@@ -166,8 +200,53 @@ def reactions_command(
             planar=planar,
         )
         result = replace(result, actuation=forces)
+    if envelope is not None:
+        from mbplugin.joint_reactions.envelope import envelope as envelope_of
+
+        with total_bar("instants") as progress:
+            along = envelope_of(
+                scene,
+                recorded,
+                loads=loads,
+                payload=payloads,
+                hold=None if hold is None else given.joints(hold, "--hold"),
+                stance=None if stance is None else opt.split(stance),
+                friction=friction,
+                tolerance=tolerance,
+                planar=planar,
+                progress=progress,
+            )
+        result = replace(result, envelope=along)
+        if save is not None:
+            along.save(save)
     scene = taken_in(scene, result.mechanism)
     emit_report(_report(result, scene, file, axes, frames), output_format, output, earlier)
+
+
+def _require_envelope(
+    envelope: Path | None,
+    instants: int | None,
+    save: Path | None,
+    others: dict[str, object],
+) -> None:
+    """Require that options that belong together, and only these, are given.
+
+    Raises
+    ------
+    BadUsage
+        --instants or --save is given without --envelope, or --envelope with an option for one state.
+    """
+    if envelope is None:
+        for name, value in (("--instants", instants), ("--save", save)):
+            if value is not None:
+                raise BadUsage(f"{name} is given without --envelope", expected="both, or neither")
+        return
+    given = [name for name, value in others.items() if value is not None]
+    if given:
+        raise BadUsage(f"--envelope and {given[0]} are given together", expected="one of them")
+    require_folder(save)
+    if save is not None and save.suffix.lower() != ".csv":
+        raise BadUsage(f"cannot save the largest loads as {save.name!r}", expected="a .csv file")
 
 
 def _report(result: Reactions, scene: Scene, file: str, axes: Axes, frames: bool) -> CommandReport:

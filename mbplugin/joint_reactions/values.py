@@ -16,6 +16,7 @@ from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.contact_state import ContactState
 from mbplugin.joint_reactions.margins import Standing
 from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitResponse
+from mbplugin.joint_reactions.sizing import Envelope
 from mbplugin.joint_reactions.state import closed_state, held_joints, with_held
 from mbplugin.joint_reactions.statics import Family, NullDirection, System, build_system
 from mbplugin.joint_reactions.stiffness import NOTHING_MISSING, MissingStiffness, rows_at_joint
@@ -510,6 +511,8 @@ class Reactions(Result):
         Margins of the contacts; None without contacts.
     stance : Stance or None
         The links on which the robot stands, and what of it is assumed.
+    envelope : Envelope or None
+        The largest loads along a motion of which this is the first instant.
     """
 
     mechanism: Mechanism
@@ -537,6 +540,7 @@ class Reactions(Result):
     contacts: tuple[ContactState, ...] = ()
     standing: Standing | None = None
     stance: Stance | None = None
+    envelope: Envelope | None = None
 
     def __repr__(self) -> str:
         redundant = counted(self.degree_of_redundancy, "redundant constraint")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.joint_reactions.misfit import LoopMisfits, LoopStiffness, MisfitCost, RemedyConsequences
     from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitEffect, MisfitResponse
+    from mbplugin.joint_reactions.sizing import Envelope, LargestLoad
     from mbplugin.joint_reactions.values import ActuatorForces, ComponentReaction, Reactions
     from mbplugin.linter.run import Report
     from mbplugin.model.scene import Scene
@@ -259,6 +260,31 @@ def interval_words(component: ComponentReaction) -> str:
     if lower is None:
         return f"≤ {number(upper or 0.0)}"
     return f"≥ {number(lower)}" if upper is None else f"{number(lower)} … {number(upper)}"
+
+
+ENVELOPE_HEADS = ("largest", "at s", "at most", "at s")
+
+
+def envelope_cells(load: LargestLoad) -> tuple[str, str, str, str]:
+    """Return the largest value, its time, the bound where it is not determined, and its time."""
+    value = "" if load.value is None else f"{load.value:.6g} {load.unit}{'*' if load.stated else ''}"
+    bound = (
+        "" if load.determined else "not bounded" if load.bound is None else f"{load.bound:.6g} {load.unit}"
+    )
+    times = ("" if time is None else f"{time:.6g}" for time in (load.time, load.bound_time))
+    return value, next(times), bound, next(times)
+
+
+def envelope_legend(envelope: Envelope) -> Iterator[str]:
+    """Yield what the columns of an envelope mean."""
+    yield "axial along the joint's axis, radial across it, moment across it, torque about it, on the successor"
+    if any(load.stated for load in envelope.loads):
+        yield "* by the stated stiffness at some instant"
+    if any(not load.determined for load in envelope.loads):
+        yield (
+            "at most: where the rigid model does not determine the load, no possible value is larger;"
+            " not bounded: no contact and no effort limit bounds it"
+        )
 
 
 def bounds_legend(result: Reactions) -> Iterator[str]:

@@ -41,6 +41,10 @@ def stop_of(scene: Any) -> mb.StopReport:
     return mb.estop(scene, **MOVING)
 
 
+def swung(scene: Any) -> mb.Trajectory:
+    return mb.simulate(scene, 0.02, samples=1)
+
+
 def on_one_line(value: Any) -> Any:
     assert not too_long(value, "")
     return value
@@ -67,6 +71,7 @@ FUNCTIONS: dict[str, Callable[[Any, Path], float]] = {
     "crosscheck": lambda m, _: mb.crosscheck(m, 0.02).agrees,
     "diff": lambda m, folder: mb.diff(m, folder / "arm.urdf").a.mass + mb.diff(folder / "arm.urdf", m).b.mass,
     "engines": lambda m, _: mb.engines(m, only=["mujoco"]).joints[-1].wrenches["MuJoCo"][2],
+    "envelope": lambda m, _: mb.envelope(m, swung(m))["j1"]["radial"].value,
     "estop": lambda m, _: stop_of(m).time,
     "forward_kinematics": lambda m, _: mb.forward_kinematics(m, {"j1": 0.3}, links=["l2"])[0, 0, 3],
     "inverse_dynamics": lambda m, _: mb.inverse_dynamics(m).values[0],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from mbplugin.comparison.agreement import EngineName, Program, Verdict
+from mbplugin.joint_reactions.sizing import LoadKind
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.model.enumerations import (
     ConstraintKind,
@@ -457,6 +458,30 @@ class _Standing(Part):
     )
 
 
+class _LargestLoad(Part):
+    joint: str
+    type: str
+    kind: LoadKind = key(
+        "axial |tz|, radial √(tx² + ty²), moment √(rx² + ry²), torque |rz| of a pair; component of others"
+    )
+    name: str = key("the component; empty for a part of a wrench")
+    unit: ReactionUnit
+    value: Size | None = key("the largest at the instants where it is determined")
+    time: float | None = key("when, s")
+    stated: bool = key("whether stated stiffness determines it at some instant")
+    open_instants: Count = key("at which nothing determines it")
+    bound: Size | None = key("no possible value is larger at those instants; null if nothing bounds it")
+    bound_time: float | None = key("when the bound is largest, or first missing, s")
+
+
+class _Envelope(Part):
+    source: str = key("where the motion comes from")
+    time: Series = key("the instants, s")
+    held: list[str] = key("joints held at some instant")
+    loads: list[_LargestLoad]
+    notes: list[str]
+
+
 class ReactionsOutput(Recorded):
     """Joint reactions at a state."""
 
@@ -501,6 +526,9 @@ class ReactionsOutput(Recorded):
     contacts: list[_Contact] = key("points at which bodies touch, and how they behave", optional=True)
     standing: _Standing | None = key("margins of the contacts", optional=True)
     stance: _Stance | None = key("links on which the robot stands", optional=True)
+    envelope: _Envelope | None = key(
+        "largest loads along a motion, of which the other keys are the first instant", optional=True
+    )
     notes: list[str]
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.comparison.side_by_side.run import SideBySide
     from mbplugin.joint_reactions.misfit_response import MisfitResponse
+    from mbplugin.joint_reactions.sizing import Envelope
     from mbplugin.joint_reactions.values import ActuatorForces, ReactionMask, Reactions
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.html.chart import Html
@@ -234,6 +235,25 @@ def _draw_engines(found: SideBySide, figure: Any) -> None:
     bars(figure, f"{found.mechanism.name}: forces in the joints", "N", names, series)
 
 
+def _envelope_rows(envelope: Envelope) -> list[dict[str, object]]:
+    return list(envelope.rows)
+
+
+def _envelope_lines(envelope: Envelope, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.reactions import envelope_lines
+
+    return envelope_lines(envelope, width)
+
+
+def _draw_envelope(envelope: Envelope, figure: Any) -> None:
+    forces = {
+        f"{load.joint} {load.name or load.kind}": load.largest
+        for load in envelope.loads
+        if load.unit == "N" and load.largest is not None
+    }
+    bars(figure, "largest forces along the motion", "N", [*forces], {"force": [*forces.values()]})
+
+
 PRESENTATIONS = {
     "Trajectory": Presentation(
         rows=_samples,
@@ -262,6 +282,7 @@ PRESENTATIONS = {
         rows=_misfit_rows, columns=_MISFIT, lines=_misfit_lines, draw=_draw_misfits
     ),
     "ActuatorForces": Presentation(rows=_actuator_rows, columns=_ACTUATOR, draw=_draw_actuators),
+    "Envelope": Presentation(rows=_envelope_rows, lines=_envelope_lines, draw=_draw_envelope),
     "SideBySide": Presentation(
         rows=_engine_rows,
         document=_engine_document,

@@ -44,6 +44,7 @@ _MODULES = {
     "Reactions": "motions",
     "MisfitResponse": "motions",
     "ActuatorForces": "motions",
+    "Envelope": "motions",
     "SideBySide": "motions",
     "Trajectory": "motions",
     "Agreement": "motions",

@@ -19,10 +19,13 @@ from mbplugin.report.record import (
     ACTUATOR_TITLE,
     BUDGET_TITLE,
     DEVIATIONS_TITLE,
+    ENVELOPE_HEADS,
     SHARED,
     bounds_legend,
     budget_words,
     deviation_rows,
+    envelope_cells,
+    envelope_legend,
     interval_words,
     open_words,
     share_words,
@@ -41,6 +44,7 @@ from mbplugin.report.text.models import (
 from mbplugin.stopping.scenario.scenario import assumed_brakes, brakes_of_effort
 
 if TYPE_CHECKING:
+    from mbplugin.joint_reactions.sizing import Envelope
     from mbplugin.joint_reactions.statics import Family, Relation, Weight
     from mbplugin.joint_reactions.stiffness import MissingStiffness
     from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
@@ -64,7 +68,7 @@ _WORLD = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
 def reactions_lines(
     result: Reactions, width: int = PLAIN_WIDTH, axes: str = "joint", frames: bool = False
 ) -> Iterator[Line]:
-    """Yield the report of joint reactions.
+    """Yield the report of joint reactions, or of their largest values along a motion.
 
     Parameters
     ----------
@@ -81,6 +85,9 @@ def reactions_lines(
         *held_sentence(result.assumed_held),
     )
     yield from warning_lines(assumed, width)
+    if result.envelope is not None:
+        yield from envelope_lines(result.envelope, width)
+        return
     yield from (Line(text, "bold") for text in wrapped(_headline(result), width, "", "  "))
     yield from world_table(result, width) if axes == "world" else _table(result, width)
     yield from _others(result, width)
@@ -204,6 +211,27 @@ def _actuation(result: Reactions, width: int) -> Iterator[Line]:
         yield from (Line(line) for line in wrapped(text, width, "  ", "    "))
     for text in share_words(found):
         yield from (Line(line) for line in wrapped(text, width, "    ", "      "))
+
+
+def envelope_lines(envelope: Envelope, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+    """Yield the largest loads along a motion, joint by joint.
+
+    Parameters
+    ----------
+    width : int
+        Width of sentences and tables, characters.
+    """
+    head = (
+        f"{envelope.mechanism.name}: largest joint loads of {counted(len(envelope.time), 'instant')} from"
+        f" {envelope.time[0]:.6g} to {envelope.time[-1]:.6g} s ({envelope.source})"
+    )
+    yield from (Line(text, "bold") for text in wrapped(head, width, "", "  "))
+    rows = [(f"{load.joint} {load.name or load.kind}", envelope_cells(load)) for load in envelope.loads]
+    yield from table_lines("", ENVELOPE_HEADS, rows, width)
+    yield Line()
+    for sentence in envelope_legend(envelope):
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+    yield from note_lines(envelope.notes, width)
 
 
 def _deviations(result: Reactions, width: int) -> Iterator[Line]:

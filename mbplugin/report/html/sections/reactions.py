@@ -18,10 +18,13 @@ from mbplugin.report.record import (
     ACTUATOR_TITLE,
     BUDGET_TITLE,
     DEVIATIONS_TITLE,
+    ENVELOPE_HEADS,
     bounds_legend,
     budget_words,
     consequence_words,
     deviation_rows,
+    envelope_cells,
+    envelope_legend,
     interval_words,
     lacking_words,
     load_words,
@@ -102,6 +105,7 @@ def reactions_section(chapter: Chapter) -> Html | None:
         else None,
         [element("p", f"Contacts: {words}.") for words in standing_words(result)],
         list(_tolerances(result)),
+        list(_envelope(result)),
         list(_actuation(result)),
         list(_families(result)),
         [element("p", line, class_="fine") for line in _legend(result)],
@@ -110,6 +114,22 @@ def reactions_section(chapter: Chapter) -> Html | None:
         f" frame, in axes of the predecessor's joint frame.{held}",
         folded=counted(len(result.constraints), "constraint") if chapter.report is not None else "",
     )
+
+
+def _envelope(result: Reactions) -> Iterator[Html]:
+    """Yield the largest loads along the motion, if requested."""
+    if (found := result.envelope) is None:
+        return
+    title = (
+        f"Largest loads of {counted(len(found.time), 'instant')} from {found.time[0]:.6g} to {found.time[-1]:.6g} s"
+        f" ({found.source}); the wrenches above are those of the first"
+    )
+    rows = [
+        [choice(load.joint, "joint"), load.name or load.kind, *envelope_cells(load)]
+        for load in found.loads[:_MOST]
+    ]
+    yield table(("joint", "load", *ENVELOPE_HEADS), rows, caption=title)
+    yield element("p", f"{'; '.join(envelope_legend(found))}.", class_="fine")
 
 
 def _actuation(result: Reactions) -> Iterator[Html]:

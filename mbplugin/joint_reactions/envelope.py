@@ -1,0 +1,269 @@
+"""``envelope``: the reactions at every instant of a motion, and the largest of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from mbplugin.arguments import checked
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.joint_reactions.flexible import StiffnessLike
+from mbplugin.joint_reactions.run import reactions
+from mbplugin.joint_reactions.sizing import PARTS, Envelope, LargestLoad, LoadKind
+from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
+from mbplugin.model.enumerations import ReactionUnit
+from mbplugin.model.scene import LoadLike, PayloadLike, mechanism_of
+from mbplugin.model.spatial import Array, units_of
+from mbplugin.phrases import listed
+from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion
+from mbplugin.readers.source import ModelSource, model_of
+
+#: Components of the wrench that make up each part.
+_OF_PART: dict[LoadKind, tuple[str, ...]] = {
+    "axial": ("tz",),
+    "radial": ("tx", "ty"),
+    "moment": ("rx", "ry"),
+    "torque": ("rz",),
+}
+_PLACE = {name: k for k, name in enumerate(("tx", "ty", "tz", "rx", "ry", "rz"))}
+
+
+class Trajectory(Protocol):
+    """The states of a computed motion: time (T,), q (T, nq), qd and qdd (T, nv)."""
+
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+@checked
+def envelope(
+    model: ModelSource,
+    motion: str | Path | Trajectory | RecordedMotion,
+    *,
+    instants: int | None = None,
+    loads: Iterable[LoadLike] = (),
+    stiffness: StiffnessLike = (),
+    payload: Iterable[PayloadLike] | None = None,
+    hold: Iterable[str] | None = None,
+    stance: Iterable[str] | bool | None = None,
+    friction: float | None = None,
+    tolerance: float | None = None,
+    planar: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Envelope:
+    """Compute the largest force and moment of every joint along a motion, and bounds of what is not determined.
+
+    The reactions at each instant are those of :func:`mbplugin.joint_reactions.run.reactions` with the coordinates,
+    rates and accelerations of the motion. No stiffness is estimated: what the rigid model and the stated stiffness
+    leave open is not a number to choose a bearing by. Loads are in N and N·m, times in s.
+
+    Parameters
+    ----------
+    model : path, Scene or Mechanism
+    motion : path, Trajectory or RecordedMotion
+        A Trajectory of this mechanism, or a CSV file as its ``save`` and ``mbplugin simulate --save`` write it.
+    instants : int, optional
+        Number of instants, at about equal distances from the first to the last; by default all of the motion.
+    loads, stiffness, payload, hold, stance, friction, tolerance, planar
+        As for :func:`mbplugin.joint_reactions.run.reactions`.
+    progress : callable, optional
+        Called with 1 after each instant.
+
+    Raises
+    ------
+    BadUsage
+        The motion is not one of this mechanism, or at some instant the reactions cannot be computed; the message
+        has the time.
+    BadNumber
+        ``instants`` is impossible.
+    """
+    read = model_of(model)
+    recorded = recorded_motion(motion, read, instants)
+    given: dict[str, Any] = {
+        "loads": tuple(loads),
+        "stiffness": stiffness,
+        "payload": None if payload is None else tuple(payload),
+        "hold": None if hold is None else tuple(hold),
+        "stance": stance if stance is None or isinstance(stance, bool) else tuple(stance),
+        "friction": friction,
+        "tolerance": tolerance,
+        "planar": planar,
+    }
+
+    def made() -> Iterator[Reactions]:
+        for k in range(len(recorded.time)):
+            yield _at(read, recorded, k, given)
+            if progress is not None:
+                progress(1)
+
+    return enveloped(made(), recorded)
+
+
+def recorded_motion(
+    motion: str | Path | Trajectory | RecordedMotion, model: Any, instants: int | None = None
+) -> RecordedMotion:
+    """Read a motion of a model, and take some of its instants.
+
+    Raises
+    ------
+    BadUsage
+        The motion is not one of this mechanism.
+    BadNumber
+        ``instants`` is impossible.
+    """
+    mech = mechanism_of(model)
+    if isinstance(motion, str | Path):
+        recorded = read_motion(motion, mech)
+    elif isinstance(motion, RecordedMotion):
+        recorded = motion
+    else:
+        recorded = RecordedMotion(motion.time, motion.q, motion.qd, motion.qdd, "a computed motion")
+    count = len(recorded.time)
+    if recorded.q.shape[1:] != (len(mech.q_names),) or recorded.qd.shape[1:] != (len(mech.qd_names),):
+        raise BadUsage(
+            f"the motion has {recorded.q.shape[1]} coordinates and {recorded.qd.shape[1]} rates",
+            expected=f"{len(mech.q_names)} and {len(mech.qd_names)}, those of {mech.name!r}",
+        )
+    if not 0 < count <= MOST_INSTANTS:
+        raise BadUsage(f"the motion has {count} instants", expected=f"1 to {MOST_INSTANTS}")
+    if instants is None:
+        return recorded
+    if not 1 <= instants <= MOST_INSTANTS:
+        raise BadNumber(f"instants is {instants}", expected=f"1 to {MOST_INSTANTS}")
+    taken = np.unique(np.round(np.linspace(0, count - 1, min(instants, count))).astype(int))
+    return RecordedMotion(
+        recorded.time[taken], recorded.q[taken], recorded.qd[taken], recorded.qdd[taken], recorded.source
+    )
+
+
+def _at(model: Any, motion: RecordedMotion, k: int, given: dict[str, Any]) -> Reactions:
+    """Return the reactions at one instant; an error has its time."""
+    try:
+        found: Reactions = reactions(model, motion.q[k], motion.qd[k], motion.qdd[k], estimate=False, **given)
+    except BadUsage as error:
+        raise BadUsage(f"at {motion.time[k]:.6g} s of the motion: {error}") from None
+    return found
+
+
+def enveloped(found: Iterable[Reactions], motion: RecordedMotion) -> Envelope:
+    """Return the largest loads of reactions at the instants of a motion."""
+    tops: dict[tuple[str, LoadKind, str], _Top] = {}
+    held: dict[str, None] = {}
+    notes: dict[str, None] = {}
+    last: Reactions | None = None
+    for result, time in zip(found, motion.time.tolist(), strict=True):
+        last = result
+        held.update(dict.fromkeys(result.held))
+        notes.update(dict.fromkeys(result.notes))
+        for constraint in result.constraints:
+            for part in _parts(constraint):
+                key = (constraint.name, part.kind, part.name)
+                tops.setdefault(key, _Top(constraint.type, part.unit)).add(part, time)
+    assert last is not None
+    return Envelope(
+        mechanism=last.mechanism,
+        time=motion.time,
+        source=motion.source,
+        loads=tuple(top.load(*key) for key, top in tops.items()),
+        held=tuple(held),
+        tolerance=last.tolerance,
+        notes=(*_changing(tops, len(motion.time)), *notes),
+    )
+
+
+def _changing(tops: dict[tuple[str, LoadKind, str], _Top], count: int) -> Iterator[str]:
+    """Yield a note on constraints that carry load at some of ``count`` instants only."""
+    partly = list(dict.fromkeys(name for (name, _, _), top in tops.items() if top.instants < count))
+    if partly:
+        yield f"at some instants only, there is {listed(partly, 6)}"
+
+
+class _Part(NamedTuple):
+    """One part of a reaction at an instant: its value, or the largest possible one; both are None if unbounded."""
+
+    kind: LoadKind
+    name: str
+    unit: ReactionUnit
+    value: float | None
+    bound: float | None
+    stated: bool
+
+
+def _parts(constraint: ConstraintReaction) -> Iterator[_Part]:
+    """Yield the parts of a reaction: of a pair those of its wrench, of others each component."""
+    own = {component.name: component for component in constraint.components}
+    if constraint.wrench is None or not set(own) <= set(_PLACE):
+        for component in constraint.components:
+            value = None if component.value is None else abs(component.value)
+            stated = component.source == "stated"
+            yield _Part("component", component.name, component.unit, value, _most(component), stated)
+        return
+    for kind in PARTS:
+        names = [name for name in _OF_PART[kind] if name in own]
+        if not names:
+            continue
+        values = constraint.wrench[[_PLACE[name] for name in names]]
+        value = None if np.isnan(values).any() else float(np.linalg.norm(values))
+        most = [
+            _most(own[name]) if np.isnan(v) else abs(float(v)) for name, v in zip(names, values, strict=True)
+        ]
+        known = [one for one in most if one is not None]
+        bound = float(np.linalg.norm(known)) if len(known) == len(most) else None
+        stated = any(own[name].source == "stated" for name in names)
+        yield _Part(kind, "", units_of(names[0]).force, value, bound, stated)
+
+
+def _most(component: ComponentReaction) -> float | None:
+    """Return the largest magnitude that the inequalities allow; None if nothing bounds it."""
+    if component.lower is None or component.upper is None:
+        return None
+    return max(abs(component.lower), abs(component.upper))
+
+
+class _Top:
+    """The largest value of one part so far."""
+
+    def __init__(self, type_: str, unit: ReactionUnit) -> None:
+        self._type, self._unit = type_, unit
+        self._value: tuple[float, float] | None = None
+        self._bound: tuple[float | None, float] | None = None
+        self._stated = False
+        self._open = 0
+        self.instants = 0
+
+    def add(self, part: _Part, time: float) -> None:
+        """Take another instant into account."""
+        self.instants += 1
+        self._stated |= part.stated
+        if part.value is not None:
+            if self._value is None or part.value > self._value[0]:
+                self._value = part.value, time
+            return
+        self._open += 1
+        if self._bound is None or (
+            self._bound[0] is not None and (part.bound is None or part.bound > self._bound[0])
+        ):
+            self._bound = part.bound, time
+
+    def load(self, joint: str, kind: LoadKind, name: str) -> LargestLoad:
+        """Return the largest load."""
+        value, time = self._value or (None, None)
+        bound, bound_time = self._bound or (None, None)
+        return LargestLoad(
+            joint,
+            self._type,
+            kind,
+            name,
+            self._unit,
+            value,
+            time,
+            self._stated,
+            self._open,
+            bound,
+            bound_time,
+        )

@@ -1,0 +1,108 @@
+"""Recorded motions: tables of coordinates, rates and accelerations as ``simulate --save`` writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mbplugin.csv_tables import CsvTable, quotable, read_csv
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.mechanism.kinematics import coordinate_units, rate_units
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.spatial import Array, make_read_only
+from mbplugin.phrases import listed, visible
+
+#: Largest number of instants of a recorded motion.
+MOST_INSTANTS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedMotion:
+    """The states of a motion at some instants.
+
+    Parameters
+    ----------
+    time : (T,) array
+        s.
+    q : (T, nq) array
+        rad and m.
+    qd, qdd : (T, nv) arrays
+        rad/s and m/s, rad/s² and m/s².
+    source : str
+    """
+
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    source: str
+
+
+def read_motion(path: str | Path, mech: Mechanism) -> RecordedMotion:
+    """Read a motion of a mechanism from a CSV file with the columns that ``simulate --save`` writes.
+
+    These are ``time [s]``, and for each coordinate or rate ``q NAME [unit]``, ``qd NAME [unit]`` and
+    ``qdd NAME [unit]``; others are ignored.
+
+    Raises
+    ------
+    UnreadableFile
+        The file is missing or no table.
+    BadUsage
+        A column is missing, or there are no or too many rows.
+    BadNumber
+        A cell holds no finite number.
+    """
+    if Path(path).suffix.lower() != ".csv":
+        raise BadUsage(
+            f"the motion {visible(str(path))!r} is no CSV file",
+            expected="a table as 'mbplugin simulate … --save motion.csv' writes it",
+        )
+    table = read_csv(Path(path))
+    wanted = ["time [s]"]
+    wanted += [f"q {n} [{u}]" for n, u in zip(mech.q_names, coordinate_units(mech), strict=True)]
+    for what, square in (("qd", ""), ("qdd", "²")):
+        wanted += [f"{what} {n} [{u}{square}]" for n, u in zip(mech.qd_names, rate_units(mech), strict=True)]
+    # a coordinate without unit, as of a quaternion, has no brackets
+    wanted = [name.removesuffix(" []") for name in wanted]
+    values = _columns(table, wanted)
+    nq, nv = len(mech.q_names), len(mech.qd_names)
+    time, q, qd, qdd = np.split(values, [1, 1 + nq, 1 + nq + nv], axis=1)
+    make_read_only(time, q, qd, qdd)
+    return RecordedMotion(time[:, 0], q, qd, qdd, Path(path).name)
+
+
+def _columns(table: CsvTable, wanted: Sequence[str]) -> Array:
+    """Return some columns (T, n) of a table by their headers."""
+    place = {name: k for k, name in reversed(list(enumerate(table.rows[0][1])))}
+    missing = [name for name in wanted if name not in place]
+    if missing:
+        raise BadUsage(
+            f"the motion has no column {listed([repr(name) for name in missing], 4)}",
+            where=table.where(table.rows[0][0]),
+            expected="a motion of this mechanism, as 'mbplugin simulate … --save motion.csv' writes it",
+        )
+    rows = table.rows[1:]
+    if not 0 < len(rows) <= MOST_INSTANTS:
+        raise BadUsage(
+            f"the motion has {len(rows)} instants", where=table.file, expected=f"1 to {MOST_INSTANTS}"
+        )
+    out = np.empty((len(rows), len(wanted)))
+    for n, (line, cells) in enumerate(rows):
+        for k, name in enumerate(wanted):
+            cell = cells[place[name]] if place[name] < len(cells) else ""
+            try:
+                out[n, k] = table.number(cell)
+            except ValueError:
+                out[n, k] = np.nan
+            if not abs(out[n, k]) <= LARGEST:
+                raise BadNumber(
+                    f"column {name!r} has {quotable(cell, 'a cell')}, which is no number",
+                    where=table.where(line),
+                    expected="a finite number",
+                )
+    return out

@@ -1,0 +1,178 @@
+"""The largest loads along a motion, by hand and instant by instant."""
+
+from __future__ import annotations
+
+from math import cos, radians
+
+import numpy as np
+import pytest
+
+import mbplugin as mb
+from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
+from mbplugin.model.spatial import Pose
+from mbplugin.readers.motions import RecordedMotion, read_motion
+from places import ASSETS
+
+MASS, LENGTH, G = 2.0, 0.5, 9.81
+
+
+def pendulum():
+    """Return a point mass on a massless rod that hangs at q = 0 and turns about the world's y axis."""
+    R = np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]])
+    pin = Pair("pin", "revolute", "world", "bob", Pose(R, np.zeros(3)), Pose(R, np.array([0, 0, LENGTH])))
+    return Mechanism("pendulum", (Body("bob", MASS, np.zeros(3), 1e-12 * np.eye(3)),), (pin,))
+
+
+def swing(count=241):
+    """Return the angles, rates and accelerations of the pendulum released at an angle, at equal steps of the angle."""
+    angle = radians(70)
+    q = np.linspace(angle, -angle, count)
+    rate = -np.sqrt(2 * G / LENGTH * np.maximum(np.cos(q) - cos(angle), 0.0))
+    return RecordedMotion(
+        np.linspace(0, 1, count), q[:, None], rate[:, None], (-G / LENGTH * np.sin(q))[:, None], "swing"
+    )
+
+
+def test_the_pin_of_a_pendulum_carries_weight_and_centrifugal_force_at_the_bottom():
+    found = mb.envelope(pendulum(), swing())
+    # m g + m l w² with l w² = 2 g (1 − cos 70°), at the middle of the motion
+    expected = MASS * G * (3 - 2 * cos(radians(70)))
+    radial = found["pin"]["radial"]
+    assert radial.value == pytest.approx(expected, rel=1e-9) and radial.time == pytest.approx(0.5)
+    assert radial.determined and radial.largest == radial.value and radial.bound is None
+    assert found["pin"]["axial"].value == pytest.approx(0.0, abs=1e-9)
+    assert "torque" not in found["pin"]
+
+
+def test_every_instant_has_the_values_of_reactions():
+    rng = np.random.default_rng(3)
+    scene = mb.load(ASSETS / "four_bar.scene.toml")
+    motion = mb.simulate(scene, 0.3, qd={"j0": 2.0}, samples=7)
+    force = [float(v) for v in rng.normal(size=3)]
+    loads = [{"body": scene.mechanism.bodies[0].name, "force": force}]
+    found = mb.envelope(scene, motion, loads=loads)
+    largest = {}
+    for k, time in enumerate(motion.time):
+        one = mb.reactions(
+            scene, motion.q[k], motion.qd[k], motion.qdd[k], loads=loads, estimate=False, tolerance=None
+        )
+        for joint in one.constraints:
+            if joint.wrench is None:
+                continue
+            for kind, rows in (("axial", [2]), ("radial", [0, 1]), ("moment", [3, 4]), ("torque", [5])):
+                value = np.linalg.norm(joint.wrench[rows])
+                if not np.isnan(value) and value > largest.get((joint.name, kind), (-1.0,))[0]:
+                    largest[joint.name, kind] = value, time
+    assert len(largest) >= 4
+    for load in found.loads:
+        if load.kind == "component":
+            continue
+        expected = largest.get((load.joint, load.kind))
+        assert (load.value is None) == (expected is None)
+        if expected is not None:
+            assert (load.value, load.time) == pytest.approx(expected, abs=1e-12)
+            assert not load.open_instants
+        else:
+            # no contact and no effort limit bounds a self-stress of hinges
+            assert load.open_instants == len(motion.time) and load.largest is None
+
+
+def test_contacts_give_bounds_where_nothing_is_determined():
+    table = mb.load(ASSETS / "table.scene.toml")
+    found = mb.envelope(table, resting(table, [0.0, 2.0], 0.0))
+    for constraint in mb.reactions(table).constraints:
+        normal = found[constraint.name]["cn"]
+        assert normal.value is None and normal.open_instants == 2 and not normal.determined
+        assert normal.bound == pytest.approx(constraint["cn"].upper, rel=1e-12) and normal.bound > 0
+        assert normal.bound_time == 0.0 and normal.largest == normal.bound
+
+
+def resting(table, times, lift):
+    """Return a table that stands, and at the last instant is accelerated upwards, m/s²."""
+    state = mb.reactions(table)
+    rates = np.zeros((len(times), len(state.qd)))
+    qdd = rates.copy()
+    qdd[-1, 2] = lift
+    return RecordedMotion(np.array(times), np.tile(state.q, (len(times), 1)), rates, qdd, "rest")
+
+
+def test_two_drives_are_bounded_by_their_efforts():
+    turns = tuple(
+        Pair(
+            name,
+            "revolute",
+            "world",
+            "shaft",
+            Pose.identity(),
+            Pose.identity(),
+            closure,
+            freedoms=(Freedom(effort=effort),),
+        )
+        for name, effort, closure in (("a", 6.0, False), ("b", 9.0, True))
+    )
+    mech = Mechanism("shaft", (Body("shaft", 1.0, np.zeros(3), np.eye(3)),), turns, gravity=np.zeros(3))
+    motion = RecordedMotion(np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1)), np.array([[10.0]]), "start")
+    found = mb.envelope(mech, motion, hold=["a", "b"])
+    assert found["lock a"]["rz_lock"].bound == pytest.approx(6.0)
+    assert found["lock b"]["rz_lock"].bound == pytest.approx(9.0)
+    assert found["a"]["radial"].bound is None and found["a"]["radial"].open_instants == 1
+
+
+def test_a_saved_motion_is_read_as_it_was(tmp_path):
+    mech = pendulum()
+    motion = mb.simulate(mech, 0.2, q={"pin": 1.0}, samples=5)
+    motion.save(tmp_path / "swing.csv")
+    read = read_motion(tmp_path / "swing.csv", mech)
+    for name in ("time", "q", "qd", "qdd"):
+        assert np.array_equal(getattr(read, name), getattr(motion, name))
+    by_file, direct = mb.envelope(mech, tmp_path / "swing.csv"), mb.envelope(mech, motion)
+    assert [load.value for load in by_file.loads] == [load.value for load in direct.loads]
+    assert by_file.source == "swing.csv"
+    fewer = mb.envelope(mech, tmp_path / "swing.csv", instants=3)
+    assert fewer.time == pytest.approx(read.time[[0, 2, -1]])
+
+
+def test_the_table_is_saved_with_its_units(tmp_path):
+    mb.envelope(pendulum(), swing(count=11)).save(tmp_path / "loads.csv")
+    lines = (tmp_path / "loads.csv").read_text().splitlines()
+    assert lines[0].startswith("# pendulum, swing, 11 instants")
+    assert lines[2].startswith("joint,type,load,unit,largest determined,at [s]")
+    assert lines[4].split(",")[:4] == ["pin", "revolute", "radial", "N"]
+    assert float(lines[4].split(",")[4]) == pytest.approx(MASS * G * (3 - 2 * cos(radians(70))))
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "words"),
+    [
+        ("time [s],q pin [rad]\n0,1\n", BadUsage, "no column 'qd pin"),
+        ("time [s],q pin [rad],qd pin [rad/s],qdd pin [rad/s²]\n", BadUsage, "0 instants"),
+        ("time [s],q pin [rad],qd pin [rad/s],qdd pin [rad/s²]\n0,1,0,x\n", BadNumber, "no number"),
+        ("time [s],q pin [rad],qd pin [rad/s],qdd pin [rad/s²]\n0,1,0\n", BadNumber, "no number"),
+        ("time [s],q pin [rad],qd pin [rad/s],qdd pin [rad/s²]\n0,nan,0,0\n", BadNumber, "no number"),
+        ("time [s],q pin [deg],qd pin [rad/s],qdd pin [rad/s²]\n0,1,0,0\n", BadUsage, r"q pin \[rad\]"),
+    ],
+)
+def test_a_wrong_motion_is_one_sentence(tmp_path, text, error, words):
+    (tmp_path / "motion.csv").write_text(text)
+    with pytest.raises(error, match=words) as caught:
+        mb.envelope(pendulum(), tmp_path / "motion.csv")
+    assert str(caught.value).count("\n") == 0
+
+
+def test_what_cannot_be_a_motion_of_the_mechanism_is_refused(tmp_path):
+    with pytest.raises(BadUsage, match="no CSV file"):
+        mb.envelope(pendulum(), tmp_path / "motion.npz")
+    with pytest.raises(BadNumber, match="instants is 0"):
+        mb.envelope(pendulum(), swing(), instants=0)
+    with pytest.raises(BadUsage, match="motion is 3"):
+        mb.envelope(pendulum(), 3)
+    other = mb.simulate(ASSETS / "four_bar.scene.toml", 0.01, samples=1)
+    with pytest.raises(BadUsage, match="3 coordinates and 3 rates"):
+        mb.envelope(pendulum(), other)
+
+
+def test_an_error_says_at_which_time():
+    table = mb.load(ASSETS / "table.scene.toml")
+    with pytest.raises(BadUsage, match=r"^at 2 s of the motion: these accelerations need a force"):
+        mb.envelope(table, resting(table, [0.0, 1.0, 2.0], 1.0))
