@@ -379,6 +379,11 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
 
 def no_brakes(mech: Mechanism) -> BadUsage:
     """Return the error for a stop of a robot without brakes."""
+    if not any(pair.kind.free for pair in mech.pairs):
+        return BadUsage(
+            f"no joint of {mech.name!r} can move, so that it has no stop",
+            expected="a file with a joint that is not fixed",
+        )
     return BadUsage(
         f"no joint of {mech.name!r} has a brake or an effort limit",
         remedy="state a [[brake]] in a scene, or --brake JOINT:torque=TORQUE"

@@ -319,6 +319,7 @@ class CompiledStop:
             raise BadUsage(
                 f"a stop is beyond what numbers can compute with ({error.what})",
                 expected="speeds, masses, payloads and brakes of a machine",
+                remedy=error.remedy,
             ) from error
         samples = np.stack((motion.q, motion.qd, motion.qdd), axis=1)
         lengths = np.diff(motion.time)

@@ -95,6 +95,66 @@ def test_the_normal_of_a_plane_is_across_its_slides() -> None:
     assert _normal([along, along]) is None
 
 
+#: Crank, coupler and rocker of a four-bar, m, with their boxes; ratios of a straight line through its angles.
+LINKS = {"drive": (0.1, 0.2), "couple": (0.2, 0.3), "follow": (0.16, 0.3)}
+
+
+def straight_lines(ratios: tuple[float, float] = (-1.21, 0.63), reach: float = 1.0, box: float = 1.0) -> str:
+    """A four-bar whose coupler and rocker follow its crank with constant ratios."""
+    text = '<link name="base"/>'
+    for name, (length, mass) in LINKS.items():
+        half = length / 2
+        text += f"""<link name="{name}"><inertial><origin xyz="{half} 0 0"/><mass value="{mass}"/>
+          <inertia ixx="1e-5" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial><visual><origin xyz="{half} 0 0"/>
+          <geometry><box size="{length * box} {0.01 * box} {0.01 * box}"/></geometry></visual></link>"""
+    for joint, parent, child, x, ratio in (
+        ("motor", "base", "drive", 0.0, None),
+        ("knuckle", "drive", "couple", 0.1, ratios[0]),
+        ("rear", "base", "follow", 0.25, ratios[1]),
+    ):
+        mimic = "" if ratio is None else f'<mimic joint="motor" multiplier="{ratio}"/>'
+        text += f"""\n<joint name="{joint}" type="revolute"><parent link="{parent}"/><child link="{child}"/>
+          <origin xyz="{x} 0 0"/><axis xyz="0 0 1"/><limit lower="{-reach}" upper="{reach}" effort="5" velocity="3"/>
+          {mimic}</joint>"""
+    return f'<robot name="lines">{text}</robot>'
+
+
+def imitated(text: str, folder: Path) -> tuple[Finding, ...]:
+    (folder / "gripper.urdf").write_text(text)
+    return mb.lint(folder / "gripper.urdf", select=["MB128"]).findings
+
+
+def test_a_four_bar_in_straight_lines_is_named_with_its_error(tmp_path: Path) -> None:
+    text = straight_lines()
+    (found,) = imitated(text, tmp_path)
+    assert found.element == "motor" and text.splitlines()[found.line - 1].startswith('<joint name="motor"')
+    assert "'couple' and 'follow'" in found.message and "error up to 24.5 mm over its range" in found.message
+    # without the mimics, what is pasted moves the rocker about as they did
+    (tmp_path / "gripper.urdf").write_text(re.sub("<mimic[^>]*>", "", text))
+    scene = mb.load(with_pasted(tmp_path, found.help.partition("\n")[2]))
+    run = mb.simulate(scene, 0.2, q={"motor": 0.5}, qd={"motor": 2.0})
+    first, last = (dict(zip(scene.mechanism.q_names, run.q[k], strict=True)) for k in (0, -1))
+    assert mb.analyze(scene, q={"motor": 0.5}).dof == 1
+    assert last["motor"] - first["motor"] > 0.1
+    for q in (first, last):
+        assert abs(q["rear"]) > 0.1 and q["knuckle"] == pytest.approx(-1.21 * q["motor"], abs=0.25)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # whole ratios are those of gears and belts
+        straight_lines((-1.0, 2.0), reach=0.4),
+        # over a short range any two bodies have a point that nearly stays
+        straight_lines(reach=0.2),
+        # the bodies do not reach the point
+        straight_lines(box=0.1),
+    ],
+)
+def test_what_follows_in_straight_lines_may_be_no_four_bar(text: str, tmp_path: Path) -> None:
+    assert not imitated(text, tmp_path)
+
+
 def cut_four_bar(end: str, tip: str = "", shape: str = "") -> str:
     """A four-bar whose coupler (0.3 m) and rocker (0.4 m) meet at (0.3, 0.4) m, where it is cut."""
     bars = "".join(f'<link name="{name}">{INERTIA}</link>' for name in ("base", "crank", "coupler", "rocker"))

@@ -156,4 +156,7 @@ def test_what_moves_no_mass_has_no_brake(tmp_path: Path) -> None:
     light = light.replace('"0.01"', '"0"').replace('"0.02"', '"0"')
     with pytest.raises(BadUsage, match="no joint of 'arm' has a brake or an effort limit"):
         mb.estop(written(tmp_path, light))
+    fixed = arm().replace("revolute", "fixed")
+    with pytest.raises(BadUsage, match="no joint of 'arm' can move"):
+        mb.estop(written(tmp_path, fixed))
     assert np.isinf(mb.load(written(tmp_path, wheels())).mechanism.pair_by_name["left"].freedoms[0].effort)

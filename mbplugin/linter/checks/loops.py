@@ -16,9 +16,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mbplugin.linter.checks.meshes import solid_of
 from mbplugin.model.mechanism import Body
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes, joint_vector, rigid_groups
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import MADE, Payload, Scene
 from mbplugin.model.spatial import AnyArray, Array, Pose, is_turn, rpy_from_rotation, skew
@@ -27,6 +28,12 @@ from mbplugin.model.spatial import AnyArray, Array, Pose, is_turn, rpy_from_rota
 _ANGLES = (0.0, 0.15, 0.3, 0.45, 0.6)
 #: Largest motion of the common point, and its largest distance, both relative to the size of the linkage.
 _STAYS, _REACH = 1e-3, 2.0
+#: Of an imitation that is not exact: largest error over the range of the leader, and largest distance of the point from
+#: the shapes of both bodies, relative to the size of the linkage; smallest relative rotation, rad; angles in the range.
+_NEARLY, _BESIDE, _SWINGS, _STEPS = 0.1, 0.2, 0.5, 21
+#: Number of hinges of a four-bar, besides the missing one; and the distance of a ratio from a whole number. Whole
+#: ratios are those of gears, belts and parallelograms, which are no imitations.
+_HINGES, _WHOLE = 3, 1e-3
 #: Largest distance of coinciding frames, relative to the size of the mechanism.
 _MEET = 1e-3
 #: Smallest relative rotation that counts, rad; and largest number of bodies of a linkage that is searched.
@@ -66,6 +73,8 @@ class MissingJoint:
         The leading joint of the imitated loop; empty if no loop is imitated.
     mimics : tuple of str
         Joints whose mimics it replaces.
+    error : float
+        Largest distance of the two points while the mimics lead the bodies over the range, m; 0: they are one point.
     """
 
     body_a: str
@@ -76,6 +85,7 @@ class MissingJoint:
     X_BS: Pose
     leader: str = ""
     mimics: tuple[str, ...] = ()
+    error: float = 0.0
 
     @property
     def toml(self) -> str:
@@ -98,7 +108,8 @@ def imitated_loops(scene: Scene) -> Iterator[MissingJoint]:
     """Yield the loops imitated by the followers of a leading joint; no mimic is replaced twice."""
     mech = scene.mechanism
     for leader, followers in _leaders(mech).items():
-        yield from _loops(mech, leader, followers)
+        exact = list(_loops(mech, leader, followers))
+        yield from exact or _four_bars(scene, leader, followers)
 
 
 def _leaders(mech: Mechanism) -> dict[str, dict[str, _Line]]:
@@ -156,6 +167,86 @@ def _loops(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> Iter
         type = "spherical" if axis is None else "point-on-line"
         frames = (X_WA.inverse() @ X_WP, X_WB.inverse() @ X_WP)
         yield MissingJoint(a, b, X_WP.p, type, *frames, leader, mimics)
+
+
+def _four_bars(scene: Scene, leader: str, followers: Mapping[str, _Line]) -> Iterator[MissingJoint]:
+    """Yield a four-bar whose coupler and rocker follow its crank in straight lines: its closure, with the error.
+
+    The angles of a four-bar are no straight lines, so that the ends of its links come apart. There is a point that is
+    nearly common to any two bodies that turn little; so the range must be wide, and the point on the links.
+    """
+    mech, group = scene.mechanism, rigid_groups(scene.mechanism)
+    low, high = (float(np.clip(end, -np.pi, np.pi)) for end in _ends(mech.pair_by_name[leader]))
+    odd = [abs(ratio - round(ratio)) > _WHOLE for ratio, _ in followers.values()]
+    if not any(odd) or high - low < _SWINGS or len(followers) + 1 > _MOST:
+        return
+    index = mech.body_index
+    motion = [_poses(mech, leader, followers, angle) for angle in np.linspace(low, high, _STEPS)]
+    joined = {frozenset((group[pair.body_a], group[pair.body_b])) for pair in mech.pairs}
+    found: list[tuple[float, MissingJoint]] = []
+    for first, second in combinations((leader, *followers), 2):
+        a, b = mech.pair_by_name[first].body_b, mech.pair_by_name[second].body_b
+        ways = [[j for j in mech.tree.way_in(n) if j.pair is not None and j.pair.kind.free] for n in (a, b)]
+        loop = [j for own, other in (ways, ways[::-1]) for j in own if j not in other]
+        names = {j.pair.name for j in loop if j.pair is not None}
+        if len(loop) != _HINGES or leader not in names or not names <= {leader, *followers} or b in group[a]:
+            continue
+        if not all(ways) or ways[0][0] in ways[1] or ways[1][0] in ways[0]:
+            continue
+        if frozenset((group[a], group[b])) in joined:
+            continue
+        axis = _normal([joint_axes(mech, j, motion[0])[0][:, 0] for j in loop])
+        if axis is None:
+            continue
+        between = [X.of(index[a]).inverse() @ X.of(index[b]) for X in motion]
+        size = _size(mech, loop, motion[_STEPS // 2])
+        on_b, on_a, error = _nearest_points(between)
+        turned = float(np.arccos(np.clip((np.trace(between[0].R.T @ between[-1].R) - 1) / 2, -1, 1)))
+        if turned < _SWINGS or not 0 < error <= _NEARLY * size:
+            continue
+        if not all(_beside(scene, n, p) <= _BESIDE * size for n, p in ((a, on_a), (b, on_b))):
+            continue
+        X_WA, X_WB = (motion[0].of(index[n]) for n in (a, b))
+        X_WP, X_WS = (Pose.from_xyz_axis(X.apply(p), axis) for X, p in ((X_WA, on_a), (X_WB, on_b)))
+        frames = (X_WA.inverse() @ X_WP, X_WB.inverse() @ X_WS)
+        mimics = tuple(name for name in followers if name in names)
+        middle = motion[_STEPS // 2].of(index[a]).apply(on_a)
+        found.append((error, MissingJoint(a, b, middle, "point-on-line", *frames, leader, mimics, error)))
+    yield from (joint for _, joint in sorted(found, key=lambda one: one[0])[:1])
+
+
+def _ends(pair: Pair) -> tuple[float, float]:
+    """Return the limits of a joint, rad."""
+    return pair.freedoms[0].lower, pair.freedoms[0].upper
+
+
+def _size(mech: Mechanism, loop: Sequence[TreeJoint], poses: BodyPoses) -> float:
+    """Return the largest distance of two joints of a loop, m."""
+    points = [joint_axes(mech, joint, poses)[1] for joint in loop]
+    return max(float(np.linalg.norm(p - q)) for p, q in combinations(points, 2))
+
+
+def _nearest_points(motion: Sequence[Pose]) -> tuple[Array, Array, float]:
+    """Return the points of B (3,) and of A (3,), m, that stay closest together, and their largest distance, m.
+
+    Parameters
+    ----------
+    motion : list of Pose
+        X_AB at several angles.
+    """
+    rows = np.vstack([np.hstack((X.R, -np.eye(3))) for X in motion])
+    known = -np.concatenate([X.p for X in motion])
+    solution = np.linalg.lstsq(rows, known, rcond=1e-9)[0]
+    apart = (rows @ solution - known).reshape(-1, 3)
+    return solution[:3], solution[3:], float(np.linalg.norm(apart, axis=1).max())
+
+
+def _beside(scene: Scene, body: str, point: Array) -> float:
+    """Return the distance of a point (3,), link frame, m, from the box around a link's shapes; inf without any."""
+    solid = solid_of(scene.shapes.get(body, ()), scene.request)
+    return (
+        np.inf if solid is None else float(np.linalg.norm(point - np.clip(point, solid.lower, solid.upper)))
+    )
 
 
 # Coinciding frames of two branches: where a linkage was cut to obtain a tree.

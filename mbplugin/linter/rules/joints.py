@@ -464,8 +464,10 @@ class MimicImitatesLoop(Rule):
     What it does
     ------------
     Moves each linkage that is coupled by ``<mimic>`` and looks for two links of different branches that turn
-    against each other about a point fixed in both, where no joint is. One finding lists them,
-    with the joint that is missing in the frames of both links.
+    against each other about a point fixed in both, where no joint is. Where a four-bar is imitated in straight lines,
+    with ratios that are no whole numbers, the points only stay near each other: the finding states how far they come
+    apart over the range of the leader, if that is less than a tenth of the size, and the points lie on the links. One
+    finding lists them, with the joint that is missing in the frames of both links.
 
     Why it matters
     --------------
@@ -500,6 +502,7 @@ class MimicImitatesLoop(Rule):
             text = (
                 f"{loop.body_a!r} and {loop.body_b!r} stay together at ({shown}) m, driven by {loop.leader!r}"
             )
+            text += f", with an error up to {1e3 * loop.error:.3g} mm over its range" if loop.error else ""
             found.append(Instance(loop.leader, constraint_place(scene, loop.leader), text))
         toml = "\n\n".join(loop.toml for loop in loops)
         yield from joined_finding(
