@@ -40,25 +40,43 @@ class Inspector:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self._process: asyncio.subprocess.Process | None = None
+        self._starting: asyncio.Future[asyncio.subprocess.Process] | None = None
         #: Versions of the documents that the process has, by path.
         self._sent: dict[str, tuple[str, int]] = {}
         self._number = 0
         self._turn = asyncio.Lock()
         self._started = False
+        self._closed = False
 
     async def start(self) -> None:
         """Start the process, if it does not run; it answers the first request when it is ready."""
+        async with self._turn:
+            await self._start()
+
+    async def _start(self) -> None:
+        if self._closed:
+            raise NoAnswer("the session has ended")
         if self._process is None or self._process.returncode is not None:
             self._sent.clear()
             self._started = False
-            self._process = await asyncio.create_subprocess_exec(
-                *isolated_command(_MODULE),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                limit=_LONGEST,
+            self._starting = asyncio.ensure_future(
+                asyncio.create_subprocess_exec(
+                    *isolated_command(_MODULE),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    limit=_LONGEST,
+                )
             )
+            self._process = await asyncio.shield(self._starting)
 
-    async def end(self) -> int:
+    async def close(self) -> None:
+        """End the process at once, and start no other one."""
+        self._closed = True
+        if self._starting is not None and not self._starting.done():
+            self._process = await self._starting
+        await self._end()
+
+    async def _end(self) -> int:
         """End the process at once, and return its exit code."""
         process, self._process = self._process, None
         if process is None:
@@ -86,8 +104,22 @@ class Inspector:
         Refusal
             The request was refused.
         """
+        # a client that is no longer interested must not cost the process, which answers the next request all the same
+        exchange = asyncio.ensure_future(self._exchange(do, path, documents, more))
+        exchange.add_done_callback(lambda done: done.cancelled() or done.exception())
+        answer = json.loads(await asyncio.shield(exchange))
+        if "refused" in answer:
+            raise Refusal(answer["refused"])
+        if "failed" in answer:
+            raise NoAnswer(f"this is a bug in mbplugin: {answer['failed'].strip().splitlines()[-1]}")
+        return answer["result"]
+
+    async def _exchange(
+        self, do: str, path: str, documents: Mapping[str, Mapping[str, Any]], more: Mapping[str, Any]
+    ) -> bytes:
+        """Send a request when it is its turn, and return the answer."""
         async with self._turn:
-            await self.start()
+            await self._start()
             self._number += 1
             request = {
                 "id": self._number,
@@ -96,29 +128,23 @@ class Inspector:
                 "documents": self._changed(documents),
                 **more,
             }
+            limit = self.seconds if self._started else self.seconds + _START
             try:
-                limit = self.seconds if self._started else self.seconds + _START
                 line = await asyncio.wait_for(self._answer(request), limit)
             except asyncio.TimeoutError:
-                await self._replace()
+                await self._end()
+                await self._start()
                 raise NoAnswer(f"it was stopped after {self.seconds:g} s") from None
-            except asyncio.CancelledError:
-                # the answer would be taken for that of the next request
-                await self.end()
-                raise
             if not line:
                 raise NoAnswer(_how_ended(await self._ended()))
             self._started = True
-        answer = json.loads(line)
-        if "refused" in answer:
-            raise Refusal(answer["refused"])
-        if "failed" in answer:
-            raise NoAnswer(f"this is a bug in mbplugin: {answer['failed'].strip().splitlines()[-1]}")
-        return answer["result"]
+            return line
 
     async def _answer(self, request: Mapping[str, Any]) -> bytes:
         process = self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        if process is None:
+            return b""
+        assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             await process.stdin.drain()
@@ -137,15 +163,11 @@ class Inspector:
 
     async def _ended(self) -> int:
         """Return the exit code of the process, which has closed its output or written too much."""
-        assert self._process is not None
-        with contextlib.suppress(asyncio.TimeoutError):
-            # so that its own exit code is known, not that of being ended
-            await asyncio.wait_for(self._process.wait(), _PATIENCE)
-        return await self.end()
-
-    async def _replace(self) -> None:
-        await self.end()
-        await self.start()
+        if self._process is not None:
+            with contextlib.suppress(asyncio.TimeoutError):
+                # so that its own exit code is known, not that of being ended
+                await asyncio.wait_for(self._process.wait(), _PATIENCE)
+        return await self._end()
 
 
 def _how_ended(code: int) -> str:

@@ -104,8 +104,8 @@ class Session:
         """End both processes and the work."""
         for task in self._tasks:
             task.cancel()
-        await self.first.end()
-        await self.second.end()
+        await self.first.close()
+        await self.second.close()
 
     # What the editor says.
 
@@ -189,8 +189,8 @@ class Session:
                         await self._lint(own, self._documents[own])
         finally:
             # also if the loop ends, because the editor is gone
-            await self.first.end()
-            await self.second.end()
+            await self.first.close()
+            await self.second.close()
 
     async def _lint(self, own: str, document: Document) -> None:
         """Lint a document, in one step or in two."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from command_line import call
 from editor_client import SERVER, Editor, codes, editor, path_of, play
@@ -229,3 +230,32 @@ def test_what_the_documents_name_is_not_run_from_the_working_folder(tmp_path: Pa
     finally:
         os.chdir(before)
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are read from /proc")
+def test_a_request_that_is_cancelled_does_not_cost_the_process(tmp_path: Path) -> None:
+    file = model(tmp_path, FOUR_BAR.replace(AXIS, WRONG, 1))
+
+    async def session() -> None:
+        async with editor(tmp_path) as own:
+            uri = own.open(file)
+            await own.diagnostics(uri)
+            server = own.client._server
+            assert server is not None
+            before = children_of(server.pid)
+            cancelled = 0
+            for k in range(20):
+                # the lint of a text keeps the process busy
+                own.type(uri, own.texts[uri] + "\n")
+                where = types.HoverParams(types.TextDocumentIdentifier(uri), types.Position(20, 69))
+                request = own.client.protocol.send_request("textDocument/hover", where, msg_id=f"hover {k}")
+                own.notify("$/cancelRequest", types.CancelParams(f"hover {k}"))
+                try:
+                    await asyncio.wait_for(asyncio.wrap_future(request), 60)
+                except JsonRpcException:
+                    cancelled += 1
+            assert cancelled
+            assert "joint `j0`" in await own.hover(uri, 20, 69)
+            assert children_of(server.pid) == before
+
+    play(session())
