@@ -5,7 +5,8 @@
 A client speaks with ``mbplugin server`` over stdin and stdout, as an editor does. A key is a digit that is typed into
 a number of the file. The time runs from the change that the client sends to the diagnostics of that version that it
 receives: to the first ones, and to the complete ones, which differ where a model is linted in two steps. The last
-columns have a plain lint in one process at the same time, and the load of the machine.
+columns have the processor time of a key in the server and the process that gives the first answer, that of a plain lint
+in one warm process, and the load of the machine: other programs lengthen the waiting, and processor time hardly.
 """
 
 from __future__ import annotations
@@ -34,8 +35,18 @@ ROBOTS = "share/example-robot-data/robots"
 #: A number in a text, of which a key changes the last digit.
 _NUMBER = re.compile(r"(?<=[\"\s=])\d+\.\d+(?=[\"\s,\]])")
 #: Time after which no more diagnostics of a version are expected, s.
-_QUIET = 1.5
-COLUMNS = ["file", "links", "first p50", "first p95", "complete p50", "complete p95", "lint", "load"]
+_QUIET = 1.0
+COLUMNS = [
+    "file",
+    "links",
+    "first p50",
+    "first p95",
+    "complete p50",
+    "complete p95",
+    "processor",
+    "lint",
+    "load",
+]
 
 
 @dataclass
@@ -64,8 +75,21 @@ def models() -> list[Path]:
     return [file for file in found if file.exists()]
 
 
-async def latencies(file: Path, keys: int, pause: float) -> tuple[list[float], list[float]]:
-    """Return the times to the first and to the complete diagnostics of each key, s."""
+def processor_time(server: int) -> float:
+    """Return the processor time of a server and of the first process that it has started, s; 0 if it is not known."""
+    proc = Path("/proc")
+    try:
+        children = (proc / f"{server}/task/{server}/children").read_text(encoding="ascii").split()
+        parts = [
+            (proc / name / "schedstat").read_text(encoding="ascii") for name in (str(server), *children[:1])
+        ]
+    except OSError:
+        return 0.0
+    return sum(int(part.split()[0]) for part in parts) * 1e-9
+
+
+async def latencies(file: Path, keys: int, pause: float) -> tuple[list[float], list[float], float]:
+    """Return the times to the first and to the complete diagnostics of each key, and the processor time of one, s."""
     client, arrivals = LanguageClient("benchmark", "1"), Arrivals()
 
     @client.feature("textDocument/publishDiagnostics")  # type: ignore[untyped-decorator]
@@ -84,6 +108,8 @@ async def latencies(file: Path, keys: int, pause: float) -> tuple[list[float], l
     await asyncio.sleep(_QUIET)
     numbers = list(_NUMBER.finditer(text))
     first, complete = [], []
+    assert client._server is not None
+    used = processor_time(client._server.pid)
     for version in range(1, keys + 1):
         # a key changes one digit, far from the last one
         number = numbers[version * 7 % len(numbers)]
@@ -98,10 +124,11 @@ async def latencies(file: Path, keys: int, pause: float) -> tuple[list[float], l
         first.append(times[0] - begin)
         complete.append(times[-1] - begin)
         await asyncio.sleep(pause)
+    used = processor_time(client._server.pid) - used
     await client.protocol.send_request_async("shutdown", None)
     client.protocol.notify("exit", None)
     await client.stop()
-    return first, complete
+    return first, complete, used / keys
 
 
 async def until(arrivals: Arrivals, begin: float, uri: str, version: int) -> list[float]:
@@ -121,13 +148,13 @@ async def until(arrivals: Arrivals, begin: float, uri: str, version: int) -> lis
 
 
 def lint_time(file: Path) -> tuple[int, float]:
-    """Return the number of links of a model, and the median time of a lint in this process, s."""
+    """Return the number of links of a model, and the median processor time of a lint in this process, s."""
     target = target_of(str(file), settings_for(file))
     times, links = [], 0
     for _ in range(9):
-        begin = time.perf_counter()
+        begin = time.process_time()
         report = lint_one_of_many(target, {})
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
         links = len(report.scene.mechanism.bodies) if report.scene else 0
     return links, statistics.median(times[2:])
 
@@ -140,11 +167,11 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for file in [file.absolute() for file in arguments.files] or models():
-        first, complete = asyncio.run(latencies(file, arguments.keys, arguments.pause))
+        first, complete, used = asyncio.run(latencies(file, arguments.keys, arguments.pause))
         links, plain = lint_time(file)
         shown = [f"{1000 * value:.0f}" for values in (first, complete) for value in quantiles(values)]
         load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-        rows.append([file.name, str(links), *shown, f"{1000 * plain:.0f}", load])
+        rows.append([file.name, str(links), *shown, f"{1000 * used:.0f}", f"{1000 * plain:.0f}", load])
     table("From a key to the underlines, ms", COLUMNS, rows)
 
 

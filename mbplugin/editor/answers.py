@@ -86,6 +86,7 @@ class Answers:
             "diagnostics": inspection.diagnostics,
             "files": inspection.files,
             "left_out": () if inspection.complete else LATE,
+            "redundant": inspection.is_redundant,
             "seconds": inspection.seconds,
         }
 

@@ -30,8 +30,8 @@ from mbplugin.linter.targets import (
 )
 from mbplugin.readers.paths import real_path
 
-#: Rules that need the remedies, the finite mobility or a second reading of the model, which take most of the time of
-#: a lint of a large robot with loops: a first answer leaves them out.
+#: Rules that need the remedies or a second reading of the model, which take most of the time of a lint of a large robot
+#: with loops: a first answer leaves them out.
 LATE = ("MB201", "MB202", "MB501", "MB502", "MB506")
 #: Most diagnostics of one file, places of one finding, and places that are related to another.
 _MOST, _MOST_PLACES, _MOST_RELATED = 500, 50, 5
@@ -96,6 +96,12 @@ class Inspection:
     findings: tuple[tuple[Finding, str, Range], ...]
     files: tuple[str, ...]
     seconds: float
+
+    @property
+    def is_redundant(self) -> bool:
+        """True if the model has redundant constraints, whose remedies take time."""
+        analysis = self.report.analysis if self.report else None
+        return analysis is not None and analysis.degree_of_redundancy > 0
 
 
 def inspected(documents: Documents, path: str, *, complete: bool) -> Inspection:
@@ -208,10 +214,12 @@ def span_of(positions: Positions, place: Place) -> tuple[int, int]:
         named = re.compile(rf"\bname\s*=\s*[\"']{re.escape(own)}[\"']")
         return next((tag for tag in tags if own and named.search(text, *tag)), tags[0])
     line = text[start:end]
-    if not line.strip() and (before := text[:start].rstrip()):
-        # an empty line has nothing to underline: the end of what stands before it has
+    if not line.strip():
+        # an empty line has nothing to underline: the line before it has, or the first one of the text
+        before = text[:start].rstrip() or text[: len(text) - len(text[start:].lstrip())].rstrip(" \t")
         start = before.rfind("\n") + 1
-        line = before[start:]
+        end = text.find("\n", start)
+        line = text[start : len(text) if end < 0 else end]
     first = start + len(line) - len(line.lstrip("\ufeff \t"))
     return first, max(first, start + len(line.rstrip()))
 

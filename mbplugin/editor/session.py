@@ -20,8 +20,8 @@ from mbplugin.readers.paths import real_path
 
 #: Time in which changes that come together are collected, and after which a complete lint of a large model begins, s.
 COLLECTED, IDLE = 0.002, 0.1
-#: Difference of both lints from which they are done apart, s.
-_APART = 0.03
+#: Time from which the lint of a model with redundant loops is done in two steps, s.
+_APART = 0.06
 #: Diagnostics as JSON, by URI.
 Diagnostics = Mapping[str, Sequence[Mapping[str, Any]]]
 #: Sends the diagnostics of a file: its URI, the version of its document if it is open, and a list.
@@ -46,8 +46,6 @@ class Document:
         Number of times that it became due.
     apart : bool or None
         Whether it is linted in two steps; None if that is not known yet.
-    seconds : float
-        Time of its last complete lint, s.
     diagnostics : mapping
         What was published for it, by URI.
     complete : mapping
@@ -62,7 +60,6 @@ class Document:
     files: set[str] = field(default_factory=set)
     due: int = 0
     apart: bool | None = None
-    seconds: float = 0.0
     diagnostics: Diagnostics = field(default_factory=dict)
     complete: Diagnostics = field(default_factory=dict)
     complete_text: str = ""
@@ -195,25 +192,17 @@ class Session:
     async def _lint(self, own: str, document: Document) -> None:
         """Lint a document, in one step or in two."""
         due = document.due
-        quick: float | None = None
         if document.apart is not False:
             answer = await self._answer(self.first, document, complete=False)
             if document.due != due:
                 return
-            quick = answer["seconds"]
             self._show(document, answer)
             if document.apart:
                 self._late[own] = None
                 self._wake_late.set()
                 return
         answer = await self._answer(self.first, document, complete=True)
-        seconds = answer["seconds"]
-        if quick is not None:
-            document.apart = seconds - quick > _APART
-        elif seconds > 2 * document.seconds + _APART:
-            # it has grown, or the machine is slow just now: both lints are timed again
-            document.apart = None
-        document.seconds = seconds
+        document.apart = _is_apart(answer)
         if document.due == due:
             self._show(document, answer)
 
@@ -233,6 +222,7 @@ class Session:
             # the lint of what was typed meanwhile asks for this one again
             return
         answer = await self._answer(self.second, document, complete=True)
+        document.apart = _is_apart(answer)
         if document.due == due and self.document(document.uri) is document:
             self._show(document, answer)
 
@@ -281,6 +271,11 @@ class Session:
         return any(own in self._documents[due].files for due in self._due)
 
 
+def _is_apart(answer: Mapping[str, Any]) -> bool:
+    """Return True if the next lints of a document are worth two steps, by its complete lint."""
+    return bool(answer["redundant"] and answer["seconds"] > _APART)
+
+
 def _unanswered(document: Document, reason: str) -> dict[str, Any]:
     """Return an answer with one diagnostic for a document that could not be linted."""
     origin = {"line": 0, "character": 0}
@@ -296,7 +291,8 @@ def _unanswered(document: Document, reason: str) -> dict[str, Any]:
         "diagnostics": {document.uri: [diagnostic]},
         "files": [],
         "left_out": [],
-        "seconds": document.seconds,
+        "redundant": False,
+        "seconds": 0.0,
     }
 
 

@@ -347,7 +347,7 @@ def lint(
         if text is None and _is_missing(source):
             raise
         failure = finding_of(error, name, scene)
-    found = [] if scene is None else rule_findings(scene, analysis, selection)
+    found = [] if scene is None else _findings(scene, analysis, selection)
     if failure is not None:
         found.append(failure)
     return Report(name, by_severity(found), analysis, scene, fail_on)
@@ -370,8 +370,7 @@ def _require_known_codes(scene: Scene) -> None:
         raise BadScene(error.what, where=where, remedy=error.remedy) from None
 
 
-def rule_findings(scene: Scene, analysis: Analysis | None, selection: Selection) -> list[Finding]:
-    """Return the findings of the rules that a selection and ``[lint]`` of the scene include."""
+def _findings(scene: Scene, analysis: Analysis | None, selection: Selection) -> list[Finding]:
     stated = scene.options
     both = Selection(
         selection.select,
