@@ -16,6 +16,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "xacro": ("xacro",),
     "plot": ("matplotlib",),
     "browser": ("playwright",),
+    "server": ("pygls",),
     "xlsx": ("openpyxl",),
     "pinocchio": ("pin",),
     "view": ("Pillow", "imageio", "imageio-ffmpeg"),

@@ -255,6 +255,7 @@ def lint_command(
     outputs = (output, write_scene, *(path for _, path in also))
     for model in files:
         refuse_overwriting(outputs, model, None)
+
     def once() -> list[Report]:
         fixing = _fixing(fix, diff, unsafe_fixes)
         keep = not (no_cache or no_mesh_cache or fixing)

@@ -89,7 +89,8 @@ def _shown(value: Any) -> list[str]:
 def test_the_recorded_session_is_what_happens() -> None:
     page = PAGE.read_text(encoding="utf-8")
     shown = page.partition(BEGIN)[2].partition(END)[0]
-    assert shown == f"```text\n{recorded()}```\n"
+    indented = "".join(f"    {line}\n" for line in recorded().splitlines())
+    assert shown == f"\n{indented}\n"
 
 
 if __name__ == "__main__":
