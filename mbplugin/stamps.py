@@ -37,6 +37,7 @@ _KEYS = (
     rb'\{\s*"\$schema":\s*"[^"]*sarif[^"]*",\s*"version":\s*"[^"]*",\s*"runs":\s*\[\s*\{\s*"tool":\s*\{\s*"driver":'
     rb'\s*\{\s*"name":\s*"mbplugin"',
     rb'\[\s*\{\s*"description":\s*"(?:[^"\\]|\\.)*",\s*"check_name":\s*"[A-Z]+\d+",\s*"fingerprint":\s*"[0-9a-f]{64}"',
+    rb'\{\s*"commit_id":\s*"[0-9a-f]+",\s*"event":\s*"COMMENT",\s*"body":\s*"mbplugin ',
     rb"<\?xml[^>]*>\s*<testsuites>\s*<testsuite name=\"mbplugin\"",
     rb"\[\s*\]\s*\Z",
 )

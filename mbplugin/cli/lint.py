@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -172,6 +172,17 @@ Reports = Annotated[
     list[str] | None,
     typer.Option("--report", metavar="FORMAT=FILE", help="Also write this format to a file; repeatable."),
 ]
+Changes = Annotated[
+    str | None,
+    typer.Option(
+        "--changes",
+        metavar="BASE...HEAD",
+        help="With --diff: the pull request whose lines --report github-review=FILE suggests fixes for.",
+    ),
+]
+#: The format of ``--report`` that needs ``--changes``.
+_REVIEW: Literal["github-review"] = "github-review"
+ReportFormat = LintFormat | Literal["github-review"]
 
 
 def lint_command(
@@ -212,6 +223,7 @@ def lint_command(
     diff: DiffOption = False,
     unsafe_fixes: UnsafeFixes = False,
     watch: WatchOption = False,
+    changes: Changes = None,
 ) -> int:
     """Find redundant constraints, non-unique reactions, model errors, and remedies.
 
@@ -255,6 +267,7 @@ def lint_command(
     outputs = (output, write_scene, *(path for _, path in also))
     for model in files:
         refuse_overwriting(outputs, model, None)
+    review = _require_changes([kind for kind, _ in also], changes, diff)
 
     def once() -> list[Report]:
         fixing = _fixing(fix, diff, unsafe_fixes)
@@ -263,7 +276,12 @@ def lint_command(
         for one in reports:
             refuse_overwriting(outputs, one.source, one.scene)
         for kind, file in also:
-            emit(rendered(kind, reports, explain_dca, detail, command_line()), file)
+            if kind == _REVIEW:
+                from mbplugin.report.review import review_text
+
+                emit(review_text(reports, review), file)
+            else:
+                emit(rendered(kind, reports, explain_dca, detail, command_line()), file)
         if write_scene is not None:
             _write_scene(reports, write_scene)
         if fixing is not None and output_format == "text":
@@ -295,6 +313,20 @@ def _fixing(fix: bool, diff: bool, unsafe: bool) -> Fixing | None:
     from mbplugin.linter.fixes.batch import Fixing
 
     return Fixing(unsafe=unsafe, dry_run=diff)
+
+
+def _require_changes(kinds: Sequence[str], changes: str | None, dry_run: bool) -> str:
+    """Return the changes of ``--changes``, which are required for a review and useless without."""
+    from mbplugin.errors import BadUsage
+
+    if _REVIEW in kinds and (changes is None or not dry_run):
+        raise BadUsage(
+            f"--report {_REVIEW} has no suggestions without fixes, and no lines without a pull request",
+            expected="--diff and --changes BASE...HEAD with it",
+        )
+    if _REVIEW not in kinds and changes is not None:
+        raise BadUsage("--changes is given alone", expected=f"--report {_REVIEW}=FILE with it")
+    return changes or ""
 
 
 def _write_fixes(
@@ -406,11 +438,11 @@ def _with_text(target: Target) -> Target:
     return replace(target, file=name, text=text)
 
 
-def _format_and_file(text: str) -> tuple[LintFormat, Path]:
+def _format_and_file(text: str) -> tuple[ReportFormat, Path]:
     from mbplugin.errors import BadUsage
 
     name, _, file = text.partition("=")
-    known: tuple[LintFormat, ...] = get_args(LintFormat)
+    known: tuple[ReportFormat, ...] = (*get_args(LintFormat), _REVIEW)
     for kind in known:
         if kind == name and file:
             return kind, Path(file)

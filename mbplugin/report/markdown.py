@@ -58,9 +58,9 @@ def diff_comment(found: ModelDiff, files: tuple[str, str]) -> str:
     return "\n".join([*head, *_bounded(parts, LONGEST - len("\n".join((*head, *tail))) - 200), *tail])
 
 
-def code(text: object) -> str:
+def code(text: object, most: int = _LONGEST_CELL) -> str:
     """Return a text as a code span, in which nothing is rendered; an empty one as a dash."""
-    plain = shortened(visible(str(text)), _LONGEST_CELL).translate(_INERT).strip()
+    plain = shortened(visible(str(text)), most).translate(_INERT).strip()
     # a name may not pass for the marker either
     plain = plain.replace("<!--", "<! --")
     return f"`{plain}`" if plain else _NOTHING

@@ -16,6 +16,7 @@ import pytest
 import yaml
 from lxml import etree
 
+import mbplugin as mb
 from command_line import ROOT, SAMPLE, call
 from github_annotations import annotations
 from mbplugin.formats import LINTED, SEARCHED
@@ -134,6 +135,9 @@ def test_pytest_on_the_repository(repository: Path) -> None:
 def test_command_of_the_guide(command: str, repository: Path) -> None:
     if "--baseline" in command:
         process(COMMANDS[COMMANDS.index(command) - 1], repository)
+    if "HEAD:" in command:
+        git = "git -c user.name=a -c user.email=a@example.org"
+        process(f"git init --quiet && git add . && {git} commit --quiet --message x", repository)
     done = process(command, repository)
     assert (done.returncode, done.stderr) == (int(bool(FAILING.match(command))), "")
 
@@ -206,11 +210,36 @@ def test_the_hook_runs_for_what_is_linted_and_for_what_says_how() -> None:
     assert not any(re.search(hook["files"], name) for name in ["a.py", "urdf", "a.toml", "a.urdf.txt"])
 
 
-def test_the_workflow_runs_the_command_of_the_guide() -> None:
+def test_the_hook_brings_what_it_reads_with() -> None:
+    """Everything that pre-commit installs into the hook's environment: this package, and these."""
+    (hook,) = hooks()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    assert hook["language"] == "python"
+    assert hook["additional_dependencies"] == [*extras["xacro"], *extras["yaml"]]
+
+
+def test_the_workflow_gives_the_action_inputs_that_it_has() -> None:
     (text,) = blocks("yaml", ".github/workflows/robots.yml")
     steps = yaml.safe_load(text)["jobs"]["lint"]["steps"]
-    runs = [step["run"] for step in steps if "run" in step]
-    assert COMMANDS[0] in runs
+    (step,) = [step for step in steps if step["uses"].startswith("OWNER/mbplugin@")]
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    assert step["uses"] == f"OWNER/mbplugin@v{mb.__version__}"
+    assert set(step["with"]) <= set(action["inputs"])
+    table = re.findall(r"^\| (`[^|]*`) \|", GUIDE.read_text().split("### GitHub")[1], re.MULTILINE)
+    rows = set(re.findall(r"`([\w-]+)`", "".join(table)))
+    assert rows == set(action["inputs"])
     uploads = [step["with"] for step in steps if step.get("if") == "always()"]
-    written = dict(report.split("=") for report in re.findall(r"--report (\S+)", COMMANDS[0]))
-    assert [uploads[0]["sarif_file"], uploads[1]["path"]] == [written["sarif"], written["junit"]]
+    assert uploads[0]["sarif_file"] == "mbplugin-results/lint.sarif"
+    assert uploads[1]["path"] == "mbplugin-results"
+
+
+def test_the_gitlab_configuration_of_the_guide() -> None:
+    (text,) = blocks("yaml", ".gitlab-ci.yml")
+    config = yaml.safe_load(text)
+    template = yaml.safe_load((ROOT / "templates" / "mbplugin.gitlab-ci.yml").read_text())["mbplugin"]
+    assert set(config["mbplugin"]["variables"]) <= set(template["variables"])
+    assert template["variables"]["MBPLUGIN_TAG"] == f"v{mb.__version__}"
+    remote = config["include"][0]["remote"]
+    assert remote.endswith(f"/v{mb.__version__}/templates/mbplugin.gitlab-ci.yml")

@@ -55,7 +55,7 @@ _OPTIONS = {
         *("--select", "--ignore", "--extend-select", "--target", "--collisions", "--fail-on", "--baseline"),
         *("--misfit-limit", "--rule-seconds", "--lint-seconds"),
     ),
-    "Fixes": ("--fix", "--diff", "--unsafe-fixes"),
+    "Fixes": ("--fix", "--diff", "--unsafe-fixes", "--changes"),
     "Computation": (
         *("--integrator", "--step", "--rtol", "--atol", "--formulation", "--redundancy", "--coordinates"),
         *("--drift", "--transition", "--max-seconds", "--samples", "--seed", "--jobs", "--backend"),
