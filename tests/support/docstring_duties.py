@@ -7,6 +7,7 @@ import builtins
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from mbplugin import errors
@@ -45,12 +46,18 @@ class Function:
     around: str
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    """Return the syntax tree of a file, which several tests look at."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def functions(file: Path, *, private: bool = False) -> Iterator[Function]:
     """Yield the public functions of a module, and the public methods of its public classes.
 
     With ``private`` all functions and methods but those inside others.
     """
-    module = ast.parse(file.read_text(encoding="utf-8"))
+    module = parsed(file)
     about = ast.get_docstring(module) or ""
     parts = file.with_suffix("").parts
     name = ".".join(parts[len(parts) - 1 - parts[::-1].index("mbplugin") :])
@@ -73,9 +80,10 @@ def array_parameters(node: ast.FunctionDef) -> list[str]:
     return [x.arg for x in every if x.annotation and ARRAY.fullmatch(ast.unparse(x.annotation))]
 
 
-def shaped(text: str) -> set[str]:
+@cache
+def shaped(text: str) -> frozenset[str]:
     """Return the names to which a docstring gives a shape, in a section or in a sentence."""
-    found = set()
+    found: set[str] = set()
     for head in HEAD.finditer(text):
         names = [name.strip("*") for name in head["names"].split(", ")]
         if len(re.findall(SHAPE, head["type"])) in (1, len(names)):
@@ -85,19 +93,23 @@ def shaped(text: str) -> set[str]:
         every = re.findall(r"\w+", names.replace(" and ", ", "))
         if len(re.findall(SHAPE, shapes)) in (1, len(every)):
             found |= set(every)
-    return found
+    return frozenset(found)
 
 
 def without_shape(function: Function, others: Mapping[str, str]) -> list[str]:
     """Return the arrays of a function that have no shape; ``others`` are docstrings by full name."""
+    arrays = array_parameters(function.node)
+    returned = function.node.returns
+    returns_array = returned is not None and ARRAY.fullmatch(ast.unparse(returned))
+    if not arrays and not returns_array:
+        return []
     named = shaped(function.own) | shaped(function.around)
     for reference in AS_FOR.findall(function.own):
         whole = reference if "." in reference else f"{function.module}.{reference}"
         named |= shaped(others.get(whole, ""))
-    missing = [name for name in array_parameters(function.node) if name not in named]
-    returned = function.node.returns
+    missing = [name for name in arrays if name not in named]
     before_sections = re.split(r"\n *(?:Parameters|Raises)\n *-", function.own)[0]
-    if returned and ARRAY.fullmatch(ast.unparse(returned)) and not re.search(SHAPE, before_sections):
+    if returns_array and not re.search(SHAPE, before_sections):
         missing.append("the returned array")
     return missing
 
