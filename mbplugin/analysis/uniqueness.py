@@ -169,8 +169,6 @@ TOOLS: dict[str, Tool] = {
     "nullspace": uniqueness_by_null_space,
     "rank": uniqueness_by_rank,
 }
-
-
 _WORDS = {
     **MOTION_WORDS,
     "d": "distance",

@@ -409,8 +409,6 @@ _ENGINES = (
     ("MuJoCo", mujoco_drift, "mujoco", install_command("mjcf")),
     ("PyBullet", bullet_drift, "pybullet", install_command("bullet")),
 )
-
-
 _DRIVES = {
     "free": "move freely",
     "held": "are held, since the loops come apart in an engine where they are not",

@@ -524,8 +524,6 @@ TABLE: dict[str, Meaning] = {
         "closed forms give the dependent joints, and rows they do not need are left out",
     ),
 }
-
-
 REDUNDANCY = TABLE["kkt"].redundancy
 
 

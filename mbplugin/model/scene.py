@@ -603,8 +603,6 @@ def option_of(model: Scene | Mechanism, name: str, default: Any) -> Any:
 
 
 LoadLike = Load | Mapping[str, Any]
-
-
 PayloadLike = Payload | Mapping[str, Any]
 
 

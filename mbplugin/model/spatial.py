@@ -51,8 +51,6 @@ class Units(NamedTuple):
 
 
 _OF_TRAVELS = Units("m", "m/s", "m/s²", "N")
-
-
 _OF_TURNS = Units("rad", "rad/s", "rad/s²", "N·m")
 
 

@@ -125,30 +125,16 @@ class Unread:
 
 
 Use = Read | Idle | Unread
-
-
 READ = Read()
 
 
 #: Uses shared by several formats.
 LOOKS = Idle("looks and lights")
-
-
 LABEL = Idle("a label that nothing refers to")
-
-
 SENSOR = Idle("a sensor measures and moves nothing")
-
-
 TOUCH = Unread("bodies do not touch here", setting=True)
-
-
 OF_GAZEBO = Unread("settings of Gazebo's contacts and solver", setting=True, joined=True)
-
-
 PROGRAM = Unread("what a program does to the model is not known", note=True)
-
-
 SHAPE = Unread("the shape is left out", note=True)
 
 

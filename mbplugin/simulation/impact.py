@@ -316,8 +316,6 @@ _FORMS: dict[str, Callable[[ImpactProblem], Solution]] = {
     "projected": projected,
     "minimal": minimal,
 }
-
-
 FORMS = tuple(_FORMS)
 
 

@@ -504,11 +504,7 @@ def _collocation() -> tuple[Array, Array]:
 
 
 NODES, _INTEGRALS = _collocation()
-
-
 _TO_NODES = np.array([[np.polynomial.polynomial.polyval(c, p) for p in _INTEGRALS] for c in NODES])
-
-
 _TO_END = _INTEGRALS.sum(axis=1)
 
 

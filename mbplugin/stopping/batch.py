@@ -597,8 +597,6 @@ def _gauss_legendre(n: int) -> tuple[Array, Array]:
 
 #: The tool's speed is smooth within a step, so few nodes suffice; steps shorter than ``_SHORT`` (s) need even fewer.
 _NODES, _WEIGHTS = _gauss_legendre(8)
-
-
 _FEW_NODES, _FEW_WEIGHTS = _gauss_legendre(4)
 
 

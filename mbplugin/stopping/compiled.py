@@ -336,14 +336,8 @@ def workspace_for_stop(n: int, nv: int) -> StopWorkspace:
 
 
 _MOTION = named_tuple([VECTOR] * 4, Motion)
-
-
 _TAKEN = named_tuple([VECTOR, *[MATRIX] * 4, types.float64[:, :, :, ::1]], Taken)
-
-
 _FRICTION = named_tuple([types.boolean[::1]] * 4, Friction)
-
-
 _load_workspace = struct_loader(
     named_tuple([_MOTION, _MOTION, _TAKEN, _FRICTION, types.float64[:, :, ::1], VECTOR], StopWorkspace)
 )

@@ -23,7 +23,8 @@ import mbplugin as mb
 from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, ORACLES, call
 from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.report.documents.lint import lint_document
-from mbplugin.report.documents.part import dumps, plain, schema_of
+from mbplugin.report.documents.part import dumps, schema_of
+from mbplugin.report.formats import plain
 from mbplugin.report.text.layout import PLAIN_WIDTH, wrapped
 from mbplugin.report.text.lint import Detail, lint_text, verdict
 

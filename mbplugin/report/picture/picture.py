@@ -230,8 +230,6 @@ PALETTE: dict[str, Colour] = {
     "signal": Colour("#8c8c8c", 0.25, dark="#b5bcc4"),
     "path": Colour("#0072b2", dark="#3fa0e0"),
 }
-
-
 LEGEND: tuple[LegendEntry, ...] = (
     LegendEntry("rigid", "body", "may stay rigid"),
     LegendEntry("flexible", "body", "must be flexible for correct reactions"),

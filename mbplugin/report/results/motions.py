@@ -90,8 +90,6 @@ def _agreement_chapter(found: Agreement) -> Chapter:
 
 #: Number of force components at the start of a wrench; moments follow.
 _FORCES = 3
-
-
 _WRENCH = (
     "constraint",
     "kind",

@@ -470,23 +470,11 @@ GIVEN = (
     Quantity("Z_d", "uncertainty of the position of the person", "m"),
     Quantity("Z_r", "uncertainty of the position of the robot", "m"),
 )
-
-
 _V_R = Quantity("v_r", "speed of the robot towards the person", "m/s")
-
-
 _T_S = Quantity("T_s", STOPPING, "s")
-
-
 _S_H = Quantity("S_h", "way of the person until the robot rests", "m")
-
-
 _S_R = Quantity("S_r", "way of the robot during its reaction time", "m")
-
-
 _S_S = Quantity("S_s", "way of the tool during the stop, along its path", "m")
-
-
 _S_P = Quantity("S_p", "protective separation distance", "m")
 
 
@@ -588,17 +576,9 @@ SEPARATION_GIVEN = (
     Quantity("D_DS", "reach distance that the protective device leaves", "m"),
     Quantity("Z", "supplementary distance", "m"),
 )
-
-
 _T2 = Quantity("t2", STOPPING, "s")
-
-
 _T = Quantity("T", "overall system response time", "s")
-
-
 _KT = Quantity("K·T", "approach during the response time", "m")
-
-
 _S = Quantity("S", "separation distance", "m")
 
 

@@ -484,8 +484,6 @@ def compiled_discrete_forces() -> Evaluate:
 
 #: Compiler's type of the workspace.
 ROOM = _named_tuple([MATRIX, *[VECTOR] * 9], Workspace)
-
-
 _STEP = types.int64(
     EVALUATE, EVALUATE, types.intp, types.float64, types.float64, VECTOR, VECTOR, VECTOR, ROOM
 )
