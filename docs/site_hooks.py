@@ -1,22 +1,20 @@
-"""What the site has beside the pages of this folder: rule pages, help, glossary, gallery, pictures, links.
+"""What the site has beside the pages of this folder: rule pages, help, links; and the text of glossary and gallery.
 
-MkDocs calls the ``on_…`` functions while it builds.
+MkDocs calls the ``on_…`` functions while it builds. ``python -P docs/site_hooks.py`` writes glossary and gallery anew.
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+from markdown.extensions.toc import slugify
 from mkdocs.structure.files import File, Files
 from site_links import linked
 from site_maths import put_in, taken_out
 
 ROOT = Path(__file__).resolve().parent.parent
-PICTURE = re.compile(r"!\[[^\]]*\]\(pictures/([\w-]+\.png)\)")
 #: A code in the first column of the table of rules.
 RULE_ROW = re.compile(r"^\| (MB\d{3}) \|", re.MULTILINE)
 GUIDES, RULES = "Guides", "Rules"
@@ -56,10 +54,6 @@ def on_files(files: Files, config: Any) -> Files:
     files.append(File.generated(config, "commands.md", content=commands_page()))
     files.append(File.generated(config, "api.md", content=api_page()))
     files.append(File.generated(config, "scene.md", content=scene_page()))
-    files.append(File.generated(config, "glossary.md", content=glossary_page()))
-    files.append(File.generated(config, "gallery.md", content=gallery_page()))
-    for name in pictures():
-        files.append(File.generated(config, f"pictures/{name}", content=drawn(name).read_bytes()))
     return files
 
 
@@ -205,7 +199,8 @@ The terms of texts, pages and JSON documents. What the numbers mean, and what th
     parts = [intro]
     for term in sorted(TERMS, key=lambda term: term.name.lower()):
         also = f"\n\n*Also:* {', '.join(term.forms)}." if term.forms else ""
-        parts.append(f"\n## {term.name} {{ #{term.anchor} }}\n\n{term.meaning}{also}\n")
+        own = "" if slugify(term.name, "-") == term.anchor else f" {{ #{term.anchor} }}"
+        parts.append(f"\n## {term.name}{own}\n\n{term.meaning}{also}\n")
     return "".join(parts)
 
 
@@ -214,7 +209,7 @@ def gallery_page() -> str:
     intro = """# Gallery
 
 Every example is a script of a page or two: `python examples/NAME.py`; the notebook opens with `jupyter lab`. What they
-print and draw is computed when this site is built.
+print and draw is computed, not copied.
 """
     entries = "".join(_entry_of(path) for path in examples())
     return f'{intro}\n<div class="gallery" markdown>\n{entries}</div>\n'
@@ -269,25 +264,7 @@ def _help(command: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in done.output.splitlines())
 
 
-def pictures() -> list[str]:
-    """Return the names of the pictures that the pages show."""
-    texts = [page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")]
-    drawn_here = (_picture_of(path) for path in examples())
-    return sorted({name for text in texts for name in PICTURE.findall(text)} | set(filter(None, drawn_here)))
-
-
-def maker(picture: str) -> Path:
-    """Return the example that draws a picture."""
-    examples = sorted((ROOT / "examples").glob("[0-9]*.py"))
-    found = [path for path in examples if f'"{picture}"' in path.read_text(encoding="utf-8")]
-    if len(found) != 1:
-        raise ValueError(f"{picture}: drawn by {len(found)} examples, expected 1 that names it")
-    return found[0]
-
-
-def drawn(picture: str) -> Path:
-    """Return a picture in out/; its example is run where it is missing or older than the example."""
-    example, file = maker(picture), ROOT / "out" / picture
-    if not file.exists() or file.stat().st_mtime < example.stat().st_mtime:
-        subprocess.run([sys.executable, str(example)], check=True, stdout=subprocess.DEVNULL)
-    return file
+if __name__ == "__main__":
+    # both can be read in the repository as well
+    (ROOT / "docs" / "glossary.md").write_text(glossary_page(), encoding="utf-8")
+    (ROOT / "docs" / "gallery.md").write_text(gallery_page(), encoding="utf-8")

@@ -91,7 +91,8 @@ def _closed_together(
 ) -> tuple[Array, AnyArray]:
     """Return the ends (n, nq) of steps from nearly closed poses Q (n, nq), and which are closed, (n,) of bool.
 
-    ``metres`` (n, r) per unit of the residuals of the component, and ``length`` (n,), m, are those of each pose. What needs more than the first set of rates that may change is left open.
+    ``metres`` (n, r) per unit of the residuals of the component, and ``length`` (n,), m, are those of each pose. What
+    needs more than the first set of rates that may change is left open.
     """
     mech, system = closure.mech, closure.system(component)
     movable = distinct(movable_sets_of(mech, np.zeros(len(closure.units), dtype=bool)), system.rates)[0].rates
@@ -122,7 +123,7 @@ def _closed_together(
 
 
 def _beyond_limits(mech: Mechanism, Q: Array, length: Array) -> AnyArray:
-    """Return which poses Q (n, nq) are outside the limits of a joint with one freedom, for ``length`` (n,), m: (n,) of bool."""
+    """Return which poses Q (n, nq) with ``length`` (n,), m, break the limits of a joint, as (n,) of bool."""
     out = np.zeros(len(Q), dtype=bool)
     travels = rate_scale(mech, 2.0) == 2.0
     for joint in mech.tree.joints:

@@ -22,7 +22,28 @@ import pytest
 from command_line import ROOT
 
 #: What an sdist is made of.
-SOURCES = ("mbplugin", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = (
+    "mbplugin",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "MANIFEST.in",
+    "setup.py",
+    "package.xml",
+    "packaging",
+)
+#: What the tests in an sdist read besides.
+OF_TESTS = (
+    "tests",
+    "assets",
+    "examples",
+    "benchmarks",
+    "docs",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "Makefile",
+    "mkdocs.yml",
+)
 HOOK = "import sys; from setuptools import build_meta; print(getattr(build_meta, sys.argv[1])(sys.argv[2]))"
 
 
@@ -52,9 +73,12 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return the sdist of a copy of the sources, and the wheel of what the sdist holds."""
     folder = tmp_path_factory.mktemp("package")
     (folder / "copy").mkdir()
-    for name in SOURCES:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, folder / "copy" / name)
+    for name in (*SOURCES, *OF_TESTS):
+        if (ROOT / name).is_dir():
+            leave_out = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, folder / "copy" / name, ignore=leave_out)
+        else:
+            shutil.copy(ROOT / name, folder / "copy" / name)
     sdist = build("sdist", folder / "copy", folder / "dist")
     with tarfile.open(sdist) as archive:
         archive.extractall(folder / "unpacked", filter="data")
@@ -73,6 +97,18 @@ def test_the_sdist_is_complete(archives: tuple[Path, Path]) -> None:
     with tarfile.open(archives[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert package_of_the_checkout() | {"LICENSE", "README.md"} <= names
+    for folder in ("tests", "assets", "examples", "docs", "packaging"):
+        files = (
+            file for file in (ROOT / folder).rglob("*") if file.is_file() and "__pycache__" not in file.parts
+        )
+        assert {str(file.relative_to(ROOT)) for file in files} <= names
+    assert {"MANIFEST.in", "CHANGELOG.md", "CITATION.cff", "Makefile", "mkdocs.yml"} <= names
+
+
+@pytest.mark.long
+def test_an_index_takes_the_description(archives: tuple[Path, Path]) -> None:
+    printed = run(sys.executable, "-m", "twine", "check", "--strict", *archives, cwd=archives[0].parent)
+    assert printed.count("PASSED") == 2
 
 
 def test_the_wheel_is_complete_and_nothing_else(archives: tuple[Path, Path]) -> None:

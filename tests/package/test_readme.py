@@ -22,9 +22,9 @@ from mbplugin.model.spatial import Array
 from pages import PAGES, README, ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
-#: Where the pictures of the README lie; an example draws each into out/.
-PICTURES = "docs/readme"
-SHOWN = re.findall(rf"\]\({PICTURES}/([\w-]+\.png)\)", README.read_text(encoding="utf-8"))
+#: Where the pictures of README and pages lie; an example draws each into out/.
+PICTURES = "docs/pictures"
+SHOWN = sorted(path.name for path in (ROOT / PICTURES).glob("*.png"))
 
 
 @pytest.fixture
@@ -169,8 +169,8 @@ def test_example(script: Path, tmp_path: Path) -> None:
             assert np.abs(colours[0] - colours[1]).mean() < 0.01
 
 
-def test_every_picture_of_the_readme_has_its_example() -> None:
-    assert len(SHOWN) == 3
+def test_every_picture_has_its_example() -> None:
+    assert len(SHOWN) == len(EXAMPLES)
     for name in SHOWN:
         assert sum(f'"{name}"' in script.read_text(encoding="utf-8") for script in EXAMPLES) == 1
 
