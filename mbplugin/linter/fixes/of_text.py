@@ -6,12 +6,17 @@ import re
 from collections.abc import Iterator
 
 from mbplugin.linter.finding import Finding
-from mbplugin.linter.fixes.edits import Edit, Fix
+from mbplugin.linter.fixes.edits import Edit, Fix, SourceText
 from mbplugin.linter.fixes.sources import Sources, name_of
-from mbplugin.linter.fixes.usda_spans import content_of_prim, with_statement
 from mbplugin.model.scene import Scene
 
 Fixes = Iterator[Fix]
+_PRIM = re.compile(r"[ \t]*(?:def|over|class)\b")
+#: What hides brackets: strings, names of assets and comments.
+_HIDDEN = re.compile(
+    r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|@@@.*?@@@|@[^@\n]*@|#[^\n]*",
+    re.DOTALL,
+)
 _NAME = re.compile(r"^name = \"([^\"\\]+)\"$", re.MULTILINE)
 
 
@@ -132,8 +137,54 @@ def _stated(finding: Finding, sources: Sources, statement: str, touches: frozens
     source = sources.text(finding.file) if finding.file.endswith((".usda", ".usd")) else None
     if source is None or not source.data.startswith(b"#usda"):
         return
-    content = content_of_prim(source, finding.line)
+    content = _content_of_prim(source, finding.line)
     if content < 0:
         return
-    edits = (with_statement(source, content, statement),)
+    edits = (_with_statement(source, content, statement),)
     yield Fix(finding.code, finding.element, f"{statement} added", edits, touches)
+
+
+# Where the content of a prim begins in a text layer of USD, on its bytes as they are.
+
+
+def _content_of_prim(source: SourceText, line: int) -> int:
+    """Return the offset behind the ``{`` of the prim that is declared in a line; -1 if there is none."""
+    text, start = source.text, 0
+    for _ in range(line - 1):
+        start = text.find("\n", start) + 1
+        if not start:
+            return -1
+    if line < 1 or not _PRIM.match(text, start):
+        return -1
+    position, metadata = start, 0
+    while position < len(text):
+        if hidden := _HIDDEN.match(text, position):
+            position = hidden.end()
+            continue
+        mark = text[position]
+        metadata += (mark == "(") - (mark == ")")
+        position += 1
+        if mark == "{" and not metadata:
+            return position
+    return -1
+
+
+def _with_statement(source: SourceText, content: int, statement: str) -> Edit:
+    """Return the edit that puts a statement first in the content of a prim, indented as the next one.
+
+    Parameters
+    ----------
+    source : SourceText
+    content : int
+        As :func:`_content_of_prim` returns it.
+    statement : str
+    """
+    text = source.text
+    following = content
+    while following < len(text) and text[following] in " \t\r\n":
+        following += 1
+    if "\n" in text[content:following] and text[following : following + 1] not in ("", "}"):
+        indentation = source.indentation(following)
+    else:
+        indentation = source.indentation(content) + "    "
+    return Edit(source.file, content, content, f"{source.line_end}{indentation}{statement}")

@@ -325,11 +325,11 @@ def angles_in_radians(finding: Finding, sources: Sources, scene: Scene | None) -
 
 
 def positive_damping(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
-    """Yield the fixes that remove the sign of a damping or friction."""
-    for element, spans, dynamics in elements_at(finding, sources, "dynamics"):
+    """Yield the fixes that remove the sign of a damping or friction; in MJCF they are attributes of the joint."""
+    for element, spans, dynamics in elements_at(finding, sources, "dynamics", "joint"):
         edits: list[Edit] = []
         names: list[str] = []
-        for name in ("damping", "friction"):
+        for name in ("damping", "friction") if dynamics.tag == "dynamics" else ("damping", "frictionloss"):
             words = _words(spans, dynamics.attribute(name))
             if len(words) == 1 and any(value < 0 for value in _numbers(words)):
                 edits += _replaced(spans, words, [words[0][2].lstrip("-")])

@@ -75,7 +75,7 @@ REMEDIES: dict[str, Remedy] = {
     "MB117": Remedy("safe", 'adds <link name="world"/>', "URDF", (of_xml.declared_world,)),
     "MB120": Remedy("unsafe", "exchanges the limits", _XML, (of_xml.exchanged_limits,)),
     "MB122": Remedy("unsafe", "converts the limits to radians", _XML, (of_xml.limits_in_radians,)),
-    "MB124": Remedy("unsafe", "removes the sign", _XML, (of_xml.positive_damping,)),
+    "MB124": Remedy("unsafe", "removes the sign", f"{_XML}, MJCF", (of_xml.positive_damping,)),
     "MB125": Remedy("safe", "divides the axis by its length", _XML, (of_xml.normalized_axes,)),
     "MB126": Remedy(
         "unsafe",
