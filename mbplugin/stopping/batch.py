@@ -317,7 +317,7 @@ class CompiledStop:
             motion = run_stop(scenario)
         except MbPluginError as error:
             raise BadUsage(
-                f"a stop is beyond what numbers can compute with ({error.what})",
+                f"the numbers of a stop are out of range ({error.what})",
                 expected="speeds, masses, payloads and brakes of a machine",
                 remedy=error.remedy,
             ) from error

@@ -353,8 +353,8 @@ def _carried(
         if share != 1.0:
             raise BadUsage(
                 "payloads and a share of the scene's payloads are stated",
-                expected="one of them, as a stated payload takes the place of the scene's",
-                remedy="state the masses that are carried with --payload (payload=) alone",
+                expected="one of them, because a stated payload replaces the scene's",
+                remedy="state the carried masses with --payload (payload=) only",
             )
         return given
     if share == 0.0:

@@ -305,7 +305,7 @@ def _check(
     if not 0 <= low <= high <= 1:
         raise BadNumber(
             f"the payload range is {low:g} to {high:g}",
-            expected="two shares of the rated payload from 0 to 1, the smaller one first",
+            expected="two shares of the rated payload, 0 to 1, in ascending order",
         )
     for what, value in zip(("torque", "delay"), tolerances, strict=True):
         if not 0 <= value < 1:

@@ -516,7 +516,7 @@ class Bench:
         if monotonic() > self._end:
             raise BadUsage(
                 f"the fit is not found within {self._max_seconds:g} s ({self._computed} stops)",
-                expected="rows that few parameters describe",
+                expected="rows that a few parameters can describe",
                 remedy="allow more (--max-seconds, max_seconds=), or fit fewer (--parameters, parameters=)",
             )
 

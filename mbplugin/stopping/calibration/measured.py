@@ -166,7 +166,7 @@ def _require_below(most: float, value: float, what: str, where: str, limit: str,
         raise BadUsage(
             f"the stop {what}",
             where=where,
-            expected=f"{limit} at most",
+            expected=f"at most {limit}",
             remedy=f"state the unit in the header, such as {head}",
         )
 
@@ -187,7 +187,7 @@ def _full_speed(joint: str, mech: Mechanism, speeds: Mapping[str, float], where:
     value = speeds.get(joint, mech.pair_by_name[joint].freedoms[0].velocity)
     if not (isfinite(value) and value > 0):
         raise BadUsage(
-            f"the speed of joint {joint!r} is a share, and its full speed is not known",
+            f"the speed of joint {joint!r} is a share, but its full speed is unknown",
             where=where,
             expected="a velocity limit in the robot's file",
             remedy=f"state it with --speed {joint}=VALUE",

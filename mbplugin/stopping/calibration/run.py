@@ -229,7 +229,7 @@ def _groups(rows: Sequence[Measurement], out: Sequence[bool], file: MeasuredFile
             raise BadUsage(
                 f"all rows of joint {joint!r} in category {category} are held out",
                 where=file.path,
-                expected="one that is fitted at least",
+                expected="at least one row to fit",
             )
         every = tuple(rows[k] for k in own)
         groups.append(

@@ -125,7 +125,7 @@ class EffortLimits(NamedTuple):
             key = f"{' and '.join(keys)} in [[brake]] or --brake" if keys else ramps
             also = f" and {ramps}" if keys and self.ramps else ""
             raise BadUsage(
-                f"stated brakes are required, and assumed are {self._what()}",
+                f"stated brakes are required, but {self._what()} are assumed",
                 expected="data of the manufacturer or of a calibration",
                 remedy=f"state {key}{also}",
             )

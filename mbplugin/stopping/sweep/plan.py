@@ -122,7 +122,7 @@ class SweepPlan:
             if not (isfinite(low) and isfinite(high) and least <= low <= high):
                 raise BadNumber(
                     f"the {what.replace('_', ' ')} is {low:g} to {high:g}",
-                    expected="two factors, the smaller one first, those of a payload not negative",
+                    expected="two factors in ascending order, not negative for a payload",
                 )
         if self.payload_range != (1.0, 1.0) and not self.scenario.actions.payloads:
             raise BadUsage("a payload is to vary, and there is none", remedy="state a payload")

@@ -532,12 +532,12 @@ def table_axes(
         names = names_of(names)
         if not names:
             raise BadUsage(
-                "no axis is named", expected="a joint at least", remedy="leave axes out for the usual ones"
+                "no axis is named", expected="at least one joint", remedy="omit axes to use the default ones"
             )
         for name in names:
             if name not in known:
                 raise UnknownName(
-                    f"the axis {name!r} is not a joint that moves {tool!r} by itself",
+                    f"the joint {name!r} cannot be an axis: it does not move {tool!r} independently",
                     remedy=suggestion(name, known),
                 )
         if len(set(names)) < len(names):

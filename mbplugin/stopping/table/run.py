@@ -587,7 +587,7 @@ def grid_of(given: Mapping[str, Sequence[int]] | None, edition: int) -> Grid:
         for share in shares:
             if share != int(share) or not lowest <= share <= 100:
                 raise BadNumber(
-                    f"the grid has {share} % {quantity}", expected=f"whole percents from {lowest} to 100"
+                    f"the grid has {share} % {quantity}", expected=f"whole percentages from {lowest} to 100"
                 )
         stated[quantity] = tuple(sorted({int(share) for share in shares}))
     return Grid({quantity: stated[quantity] for quantity in QUANTITIES if quantity in stated}, edition)

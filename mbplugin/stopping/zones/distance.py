@@ -302,8 +302,8 @@ def _require_category(there: Collection[int], category: int | None) -> None:
     shown = " and ".join(map(str, sorted(there)))
     if category is None and len(there) > 1:
         raise BadUsage(
-            f"these are stops of the categories {shown}, and a distance is of one",
-            expected="the category of the stop that the safeguard triggers",
+            f"the stops have the categories {shown}, but a distance needs one category",
+            expected="the category of the stop triggered by the safeguard",
             remedy=f"pass --category {max(there)} (category={max(there)})",
         )
     if category is not None and there and category not in there:
@@ -436,7 +436,7 @@ def given_terms(
         raise BadUsage(
             f"the distance needs {names}",
             where=standard,
-            expected="a value, which no program can know",
+            expected="a value for each, because no program can know it",
             remedy=f"state {','.join(f'{q.symbol}=VALUE' for q in missing)}",
         )
     return {q.symbol: _given(q, float(stated[q.symbol])) for q in required}

@@ -185,8 +185,8 @@ def _robot(scene: Scene, payloads: tuple[Payload, ...], radius: float | None) ->
     if payloads and radius is None:
         raise BadUsage(
             f"the size of the payload at {payloads[0].body!r} is not stated",
-            expected="the radius, m, of a ball around its centre of mass that contains it",
-            remedy="state it with --payload-radius (payload_radius); 0 leaves its shape out",
+            expected="the radius of a sphere around its centre of mass that contains it, m",
+            remedy="state it with --payload-radius (payload_radius); 0 ignores its shape",
         )
     return body_pieces(scene.mechanism, scene.shapes, payloads, radius or 0.0, scene.request)
 

@@ -223,7 +223,7 @@ BAD = {
     "repeats twice as long": (f"{HEAD}\n{ROW}\nj0,0,2.0,1.1,0.6\n", ("csv:2", "lines 2, 3 contradict")),
     "share of an unknown speed": (
         "joint,category,speed [%],time,distance\nj0,0,100,0.5,0.6\n",
-        ("csv:2", "full speed is not known", "--speed j0=VALUE"),
+        ("csv:2", "full speed is unknown", "--speed j0=VALUE"),
     ),
     "share of an unknown payload": (
         f"{HEAD},payload [%]\n{ROW},33\n",
