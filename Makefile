@@ -9,6 +9,7 @@
 #   make docs       the documentation site, out/site/index.html
 #   make viewer     bundle the script of the HTML report anew (needs npm)
 #   make schemas    write the JSON schemas in docs/
+#   make rules      write the table of rules, docs/rules.md
 #   make fuzz       mutate models for SECONDS (600) with SEED (1) and lint them; then as long models and
 #                   command lines made from a grammar; what fails is in out/fuzz
 #   make bench      the benchmarks
@@ -38,7 +39,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE PIP_USER PIP_
 # what tests need besides their own packages; an extra cannot name others without a circle
 OF_TESTS := docs,view,xlsx,zones,frames
 
-.PHONY: demo test test-core test-long test-all lowest browser lint docs viewer schemas fuzz bench clean
+.PHONY: demo test test-core test-long test-all lowest browser lint docs viewer schemas rules fuzz bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/core.stamp
@@ -101,6 +102,10 @@ schemas: $(VENV)/core.stamp
 	@for document in $$($(BIN)/python -c "from mbplugin.report.documents import DOCUMENTS; print(*DOCUMENTS)"); do \
 	  $(BIN)/mbplugin schema $$document --output docs/$$document.schema.json || exit; \
 	done
+
+rules: $(VENV)/test.stamp
+	@mkdir -p out
+	@cd tests && PYTHONPATH=$(CURDIR):support:. ../$(BIN)/python -P linter/test_rules.py > ../out/rules.md && mv ../out/rules.md ../docs/rules.md
 
 docs: $(VENV)/test.stamp
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet

@@ -60,13 +60,13 @@ REMEDIES: dict[str, Remedy] = {
     ),
     "MB112": Remedy(
         "unsafe",
-        "adds the closure to the scene, or as <loop_joint> to the URDF, as a hinge",
+        "adds the closure, as a hinge, to the scene or as <loop_joint> to the URDF",
         f"URDF, {_TEXT}",
         (of_text.added_closures, of_xml.added_loop_joint),
     ),
     "MB113": Remedy(
         "safe",
-        "corrects a tag or an attribute with one near match; removes an element of which the first one counts",
+        "corrects a tag or an attribute with one near match; removes repeated elements of which only the first counts",
         f"{_XML}, SDF",
         (of_xml.spelling,),
     ),
@@ -93,19 +93,19 @@ REMEDIES: dict[str, Remedy] = {
     "MB155": Remedy("unsafe", "adds the closure to the scene", _TEXT, (of_text.added_closures,)),
     "MB202": Remedy(
         "unsafe",
-        "gives the closure the weaker type, as the analysis proved it",
+        "gives the closure the weaker type that is proved to be enough",
         f"{_TEXT}, <loop_joint> of URDF",
         (of_text.weaker_closure, of_xml.weaker_loop_joint),
     ),
     "MB205": Remedy(
         "unsafe",
-        "removes the closure that is stated twice",
+        "removes the duplicate closure",
         f"URDF, SDF, MJCF, {_TEXT}",
         (of_text.removed_table, of_xml.removed_closure),
     ),
     "MB501": Remedy(
         "safe",
-        "writes the angle with all digits, at all its places",
+        "writes the angle with all digits wherever it occurs",
         f"{_XML}, SDF, {_TEXT}",
         (of_xml.full_digits,),
     ),

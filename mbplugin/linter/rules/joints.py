@@ -516,7 +516,7 @@ class MimicImitatesLoop(Rule):
 
 
 class CoincidingFrames(Rule):
-    """Two frames of bodies that move against each other coincide: a closed linkage may have been cut there.
+    """Two frames on bodies that move relative to each other coincide: a closed linkage may have been cut there.
 
     What it does
     ------------

@@ -210,7 +210,7 @@ class UndeclaredClosure(NotedByReader):
 
 
 class MalformedNumber(NotedByReader):
-    """A number is malformed; it is read as PyBullet reads it, or left out where the mechanics do without it.
+    """A malformed number is read as PyBullet reads it, or ignored if the mechanics do not need it.
 
     What it does
     ------------
@@ -272,7 +272,7 @@ class InferredClosure(NotedByReader):
 
 
 class ImplicitGround(NotedByReader):
-    """A joint names the link ``world``, and no link is called so.
+    """A joint names the link ``world``, but no link has that name.
 
     What it does
     ------------

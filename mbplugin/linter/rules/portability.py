@@ -309,7 +309,7 @@ class RedundancyAsNoise(Rule):
 
 
 class LostOnClosure(Rule):
-    """A simulator drops numbers that a joint states which closes a loop.
+    """A simulator ignores numbers stated for a joint that closes a loop.
 
     What it does
     ------------

@@ -498,7 +498,7 @@ class ShakyLoop(Rule):
 
 
 class LockedLoop(Rule):
-    """A closure takes away all motion that the joints of its loop have.
+    """A closure removes all mobility of its loop.
 
     What it does
     ------------

@@ -229,7 +229,7 @@ _HELP = {
 
 
 class JointOffItsFrame(Rule):
-    """The two frames of a joint do not meet at the given pose.
+    """The two frames of a joint do not coincide at the given pose.
 
     What it does
     ------------

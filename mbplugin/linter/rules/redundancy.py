@@ -425,7 +425,7 @@ def _parallel(A: Array, B: Array, *, signed: bool = False) -> bool:
 
 
 class CostlyMisfit(Rule):
-    """A small misfit loads a loop more than is allowed.
+    """A small misfit causes a larger load in a loop than is allowed.
 
     What it does
     ------------

@@ -92,7 +92,7 @@ def _instance(element: Node, what: str, name: str, known: set[str]) -> Instance:
 
 
 class UndefinedMaterial(Rule):
-    """A material is used and defined nowhere.
+    """A material is used but not defined.
 
     What it does
     ------------

@@ -23,7 +23,7 @@ class RefusedInput(Rule):
 
 
 class UnusableInput(RefusedInput):
-    """The input cannot be used, for a reason that has no rule of its own.
+    """The input cannot be used for a reason without a specific rule.
 
     What it does
     ------------
