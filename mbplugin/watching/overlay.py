@@ -18,8 +18,8 @@ from mbplugin.watching.update import Update
 _RED, _GREEN, _BLUE, _BLACK = [0.85, 0.1, 0.1], [0.0, 0.5, 0.2], [0.1, 0.3, 0.8], [0.1, 0.1, 0.1]
 #: Seconds between two drawings, and the factor of that pause on the time that a drawing took.
 _PAUSE, _SHARE = 0.5, 10.0
-#: Contacts that get a text.
-_MOST = 24
+#: Contacts that get a text, and the share of the weight from which they do.
+_MOST, _LEAST = 24, 0.005
 #: Length of the line of the whole weight, in characteristic lengths.
 _WEIGHT = 4.0
 _WIDTH = 3.0
@@ -53,7 +53,9 @@ class Overlay:
             intervals = dict(update.intervals)
         n, t = update.numbers, update.numbers.reading.touching
         names = contact_names(n.structure, t)
-        marked = {mark.constraint for mark in update.marks}
+        marks = update.marks
+        marked = {mark.constraint for mark in marks}
+        open_now = {mark.constraint for mark in marks if mark.kind == "drift"}
         verdict = n.verdict
         determined = {
             int(c): bool(verdict.rows[n.rows.ties + k])
@@ -63,7 +65,10 @@ class Overlay:
         old = self._lines, self._texts
         self._lines, self._texts = [], []
         size = _WEIGHT * n.length / n.force
-        for k in range(min(len(t), _MOST)):
+        # points that carry nothing would cover the others
+        loaded = np.flatnonzero(n.rows.normal > _LEAST * n.force)
+        marked_points = [k for k, name in enumerate(names) if name in marked]
+        for k in list(dict.fromkeys([*marked_points, *loaded.tolist()]))[:_MOST]:
             colour = _RED if names[k] in marked else _GREEN if determined.get(k) else _BLUE
             end = t.point[k] + size * t.force[k]
             self._line(t.point[k], end, colour, old)
@@ -73,12 +78,12 @@ class Overlay:
                 text += f" ({_end(interval.lower)} ... {_end(interval.upper)})"
             self._text(text, end, colour, old)
         for k, (name, (distance, _)) in enumerate(drifts_of(n.reading).items()):
-            if name in marked:
+            if name in open_now:
                 g = n.reading.geometry
                 self._line(g.p_PC[k], g.p_SC[k], _RED, old)
                 self._text(f"{name} open by {1e3 * distance:.1f} mm", g.p_SC[k], _RED, old)
         place = n.reading.geometry.poses.p_WC.mean(axis=0) + 4 * n.length * np.array([0.0, 0.0, 1.0])
-        count = len(update.marks)
+        count = len(marks)
         state = (
             f"p = {verdict.redundancy}, {count} marked"
             if count

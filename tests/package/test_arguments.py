@@ -62,7 +62,7 @@ def test_a_value_of_another_kind_is_one_sentence(
         if other.name == parameter.name:
             break
         if other.default is inspect.Parameter.empty:
-            right = {"duration": 0.1, "values": [1.0], "stops": made("StopReport")}
+            right = {"duration": 0.1, "values": [1.0], "stops": made("StopReport"), "client": 0}
             given.append(right.get(other.name, MISSING))
     if parameter.default is inspect.Parameter.empty:
         given.append(value)
