@@ -426,7 +426,7 @@ class BulletSource:
         )
 
     def _tied(self, layout: _Layout, g: Geometry) -> Array:
-        """Return the forces of closures and gears by row, axes of P; those of gears are not read."""
+        """Return the forces (c,) of closures and gears by row, axes of P; those of gears are not read."""
         found: list[float] = []
         pairs, k = self.closures.pairs, 0
         for uid, info in zip(layout.constraints, self._infos, strict=True):
@@ -453,6 +453,7 @@ class BulletSource:
         return out
 
     def _applied(self, s: Structure, layout: _Layout, g: Geometry) -> Array:
+        """Return the wrench (N, 6) that the script applies to each body, at the origin."""
         out = np.zeros((len(s.mass), 6))
         for body, link, value, place, frame in self._pushes:
             if (link_of := layout.links.get((body, link))) is None:
@@ -470,7 +471,7 @@ class BulletSource:
         return out
 
     def _sensed(self, s: Structure, layout: _Layout, g: Geometry, values: Array) -> Array:
-        """Return the sensors' wrenches (k, 6) of the tree pairs, in axes of P at the origin of S."""
+        """Return the wrenches (k, 6) of the tree pairs, axes of P at the origin of S, from sensor values (j, 6)."""
         out = np.full((len(s.pairs.pairs), 6), np.nan)
         if not values.any():
             return out
@@ -496,12 +497,13 @@ def _one_step(s: Structure, before: _State, now: _State, dt: float) -> bool:
 
 
 def _near(found: Array, wanted: Array) -> bool:
+    """Return True if found (n, ...) is wanted (n, ...) but for rounding."""
     allowed = _ROUNDING + _ONE_STEP * np.abs(wanted).max(initial=0.0)
     return bool((np.abs(found - wanted) <= allowed).all())
 
 
 def _rotations(q: Array) -> Array:
-    """Return the rotation matrices (n, 3, 3) of quaternions xyzw (n, 4)."""
+    """Return the rotation matrices (n, 3, 3) of quaternions xyzw q (n, 4)."""
     # I + 2 w skew(v) + 2 skew(v)²
     K = skew(q[:, :3])
     return np.asarray(np.eye(3) + 2.0 * (q[:, 3, None, None] * K + K @ K))

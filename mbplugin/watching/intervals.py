@@ -85,7 +85,7 @@ def intervals_of(n: Numbers) -> dict[RowLabel, Interval]:
 
 
 def _start(n: Numbers, system: System, missing: Array) -> Array | None:
-    """Return balancing multipliers (m,), scaled, for missing wrenches (N, 6); None if there are none.
+    """Return balancing multipliers (m,), scaled, for ``missing`` (N, 6) wrenches; None if there are none.
 
     A constraint that counts as redundant at the rank tolerance may still carry a part of the load; the engine's own
     forces, if they balance, are then taken instead.

@@ -130,6 +130,7 @@ class MujocoSource:
         return self._coordinates(now), np.array(data.qvel), False
 
     def _meets(self, qpos: Array) -> bool:
+        """Return True if qpos (nq,) gives the body poses of the data."""
         s = self.structure
         assert s is not None
         poses = forward(s.tree, self._coordinates(qpos))
@@ -163,7 +164,7 @@ class MujocoSource:
         return q
 
     def _rates(self, values: Array, q: Array, R_WL: Array, *, accelerate: Array | None) -> Array:
-        """Return MuJoCo's rates or accelerations (nv,) as those of the tree, at q (nq,) and rotations R_WL (N, 3, 3).
+        """Return MuJoCo's rates or accelerations, values (nv,), as those of the tree, at q (nq,) and R_WL (N, 3, 3).
 
         ``accelerate`` (nv,) are the rates of the tree if accelerations are asked for.
         """

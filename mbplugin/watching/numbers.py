@@ -189,7 +189,7 @@ class Numbers:
 
     @cached_property
     def pairs_determined(self) -> AnyArray:
-        """Which rows of the tree pairs are determined; computed when it is first asked for."""
+        """Which rows (r,) of the tree pairs are determined; computed when it is first asked for."""
         found = np.ones(len(self.structure.pairs.of_row), dtype=bool)
         for own, Z, zero in self.verdict.stresses:
             found &= _pairs_unique(self, own, Z, zero)
@@ -222,7 +222,7 @@ def evaluate(structure: Structure, reading: Reading, length: float) -> Numbers:
 
 
 def _rest(s: Structure, reading: Reading, rows: Rows, needed: Array) -> Array:
-    """Return what the engine's forces leave of the needed force (nv,)."""
+    """Return what the engine's forces leave of ``needed`` (nv,)."""
     ties, t = rows.engine[: rows.ties], reading.touching
     read = np.isfinite(ties)
     rest = needed - rows.J[: rows.ties][read].T @ ties[read] - np.nan_to_num(reading.drives)
@@ -288,13 +288,14 @@ def _column(s: Structure, joint: str, freedom: str) -> int:
 
 
 def contact_axes(normal: Array, gravity: Array) -> Array:
-    """Return the axes (k, 3, 3) of contacts with normals (k, 3) as :meth:`Contact.axes` does for one; gravity (3,)."""
+    """Return the axes (k, 3, 3) of contacts as :meth:`Contact.axes` does for one; normal (k, 3), gravity (3,)."""
     return _axes(normal.tobytes(), gravity.tobytes())
 
 
 # on flat ground all normals stay
 @lru_cache(maxsize=4)
 def _axes(normal: bytes, gravity: bytes) -> Array:
+    """Return the axes (k, 3, 3) of contacts."""
     n, g = np.frombuffer(normal).reshape(-1, 3), np.frombuffer(gravity)
     downhill = g - (n @ g)[:, None] * n
     level = np.einsum("ij,ij->i", downhill, downhill) <= _LEVEL**2 * (g @ g)

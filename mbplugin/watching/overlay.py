@@ -105,6 +105,7 @@ class Overlay:
         self._texts.clear()
 
     def _line(self, start: Array, end: Array, colour: list[float], old: tuple[list[int], list[int]]) -> None:
+        """Draw a line from start (3,) to end (3,)."""
         named = {"replaceItemUniqueId": old[0].pop(0)} if old[0] else {}
         self._lines.append(
             self.bullet.addUserDebugLine(
@@ -113,6 +114,7 @@ class Overlay:
         )
 
     def _text(self, text: str, place: Array, colour: list[float], old: tuple[list[int], list[int]]) -> None:
+        """Draw a text at place (3,)."""
         named = {"replaceItemUniqueId": old[1].pop(0)} if old[1] else {}
         self._texts.append(
             self.bullet.addUserDebugText(

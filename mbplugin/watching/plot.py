@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing, require_folder
 from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.spatial import Array
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.watching.numbers import Mark
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbplugin.watching.run import Kept
 
 _ENDINGS = (".png", ".svg", ".pdf", ".jpg")
 #: Forces with a curve of their own: the largest ones.
 _MOST = 10
+
+
+class Kept(NamedTuple):
+    """What is kept of each update for a plot: names of the rows, the engine's numbers and what is determined."""
+
+    time: float
+    labels: tuple[RowLabel, ...]
+    engine: Array
+    determined: AnyArray | None
+    marks: tuple[Mark, ...]
+    redundancy: int | None
 
 
 def plot(kept: Sequence[Kept], path: Path | None) -> Figure:

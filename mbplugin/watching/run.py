@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,13 +16,13 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.enumerations import library_model
 from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import counted, listed, one_line
 from mbplugin.readers.source import BulletClient, MuJoCoData, MuJoCoModel, client_id
 from mbplugin.watching.bullet import BulletSource
 from mbplugin.watching.hooks import HOOKS, Hooks
 from mbplugin.watching.log import Log
-from mbplugin.watching.numbers import MOST_ROWS, Mark, evaluate, marks_of, row_labels
+from mbplugin.watching.numbers import MOST_ROWS, evaluate, marks_of, row_labels
+from mbplugin.watching.plot import Kept, plot
 from mbplugin.watching.structure import Structure, length_of
 from mbplugin.watching.update import Update
 
@@ -152,17 +152,6 @@ def start(
         source.count_steps()
         hooks.follow(key, made)
     return made
-
-
-class Kept(NamedTuple):
-    """What is kept of each update for a plot: names of the rows, the engine's numbers and what is determined."""
-
-    time: float
-    labels: tuple[RowLabel, ...]
-    engine: Array
-    determined: AnyArray | None
-    marks: tuple[Mark, ...]
-    redundancy: int | None
 
 
 class Watch:
@@ -311,8 +300,6 @@ class Watch:
         BadUsage
             There was no update, or the file cannot be written.
         """
-        from mbplugin.watching.plot import plot
-
         return plot(tuple(self.kept), None if path is None else Path(path))
 
     def close(self) -> None:
