@@ -105,7 +105,8 @@ def straight_lines(ratios: tuple[float, float] = (-1.21, 0.63), reach: float = 1
     for name, (length, mass) in LINKS.items():
         half = length / 2
         text += f"""<link name="{name}"><inertial><origin xyz="{half} 0 0"/><mass value="{mass}"/>
-          <inertia ixx="1e-5" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial><visual><origin xyz="{half} 0 0"/>
+          <inertia ixx="1e-5" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial>
+          <visual><origin xyz="{half} 0 0"/>
           <geometry><box size="{length * box} {0.01 * box} {0.01 * box}"/></geometry></visual></link>"""
     for joint, parent, child, x, ratio in (
         ("motor", "base", "drive", 0.0, None),
