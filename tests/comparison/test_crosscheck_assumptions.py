@@ -111,7 +111,7 @@ def test_what_decides_nothing_is_amber_and_a_disagreement_red(
 def test_a_motion_names_the_brakes_that_state_no_torque(robot: str) -> None:
     command = ("simulate", robot, "--base", "fixed", "--duration", "0.1", "--qd", "j=1", "--brake")
     text, page, document = documents(*command, "j:delay=0.01")
-    assert text.startswith("! ASSUMED, NOT STATED: the brakes of j ") and "  j: its torque is the" in text
+    assert text.startswith("! ASSUMED, NOT STATED: the brakes of j ") and "  j: torque assumed as" in text
     assert page.index('class="verdict fair"') < page.index('class="alarm"')
     assert document["assumed"] == ["j: torque assumed as the effort limit, 9 N·m"]
     text, page, document = documents(*command, "j:torque=9")
