@@ -236,3 +236,26 @@ def test_a_free_body_beside_an_arm_does_not_change_its_axes() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         assert table_axes(free, tool) == table_axes(mech, tool)
+
+
+LIFT = """<robot name="lift"><link name="world"/><link name="mast"/><link name="fork"><inertial><mass value="8"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="fixed" type="fixed"><parent link="world"/><child link="mast"/></joint>
+<joint name="lift" type="prismatic"><parent link="mast"/><child link="fork"/><axis xyz="0 0 {sign}"/>
+<limit lower="{lower}" upper="{upper}" effort="200" velocity="1"/></joint></robot>"""
+
+
+@pytest.mark.parametrize(("sign", "lower", "upper"), [(1, 0, 1.1), (-1, -1.1, 0), (1, -0.5, 0.5)])
+def test_a_slide_stops_from_the_end_with_room(sign: int, lower: float, upper: float, tmp_path: Path) -> None:
+    """It was stopped where the pose of the file is, often at the limit towards which it moved."""
+    (tmp_path / "lift.urdf").write_text(LIFT.format(sign=sign, lower=lower, upper=upper))
+    table = mb.stopping_table(
+        str(tmp_path / "lift.urdf"), brakes=[mb.Brake("lift", torque=200, delay=0)], categories=(0,)
+    )
+    rows = [row for row in table.rows if row["speed"] == 1.0]
+    assert rows and {row["outcome"] for row in rows} == {"stopped"}
+    # downwards, the brake decelerates 8 kg by 200 N less the weight
+    deceleration = (200 - 8 * 9.80665) / 8
+    for row in rows:
+        assert row["time"] == pytest.approx(1 / deceleration, rel=1e-3)
+        assert row["distance"] == pytest.approx(0.5 / deceleration, rel=1e-3)

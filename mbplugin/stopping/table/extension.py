@@ -174,7 +174,7 @@ class ExtensionPoses:
         return self._arm.toward(q)
 
     def _hardest(self, axis: str, q: Array) -> tuple[Array, float]:
-        """Return the pose q (nq,) with the axis turned to its largest gravity load, and the sense of that load."""
+        """Return the pose q (nq,) with the axis moved to its largest gravity load, and the sense of that load."""
         joint = self._chain[self._names.index(axis)]
         i = joint.q.start
 
@@ -191,7 +191,13 @@ class ExtensionPoses:
             if abs(pull(q)) < 1e-6 * max(weight, 1e-9):
                 q[i] = before
         q = self._arm.toward(q)
-        return q, (1.0 if pull(q) >= -1e-9 else -1.0)
+        sense = 1.0 if pull(q) >= -1e-9 else -1.0
+        if joint.pair is not None and not is_turn(joint.pair.kind.free[0]):
+            # from the other end of its range a slide has the most room to stop, and its load is the same
+            low, high = _range(joint, _MOVING)
+            q[i] = low if sense > 0 else high
+            q = self._arm.toward(q)
+        return q, sense
 
     def _potential(self, q: Array) -> float:
         """Return the potential energy, J, at a pose q (nq,) after its loops are closed; NaN if they cannot."""
