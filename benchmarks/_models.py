@@ -14,6 +14,7 @@ import mbplugin as mb
 from mbplugin.dynamics.kernels.composite_bodies import find_composites
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.scene import State
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.options import Options
@@ -177,7 +178,7 @@ def prepared(mech: Mechanism, q: Array, qd: Array | None = None, **options: obje
     made = Options(1.0, limits="ignore", **options)  # type: ignore[arg-type]
     rates = np.zeros(len(mech.qd_names)) if qd is None else qd
     passive = AppliedForces(damping=False, friction=False)
-    problem = pose_problem(mech, passive, q, rates, (), (), made)
+    problem = pose_problem(mech, passive, State(q, rates), (), made)
 
     def run() -> Array:
         stepper = CompiledStepper(made, dense=problem.own_rank > 0)

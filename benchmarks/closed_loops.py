@@ -28,6 +28,7 @@ import mbplugin as mb  # noqa: E402
 from mbplugin.dynamics.tree_model import equations_of  # noqa: E402
 from mbplugin.model.brakes import AppliedForces  # noqa: E402
 from mbplugin.model.mechanism import Mechanism, Pair  # noqa: E402
+from mbplugin.model.scene import State  # noqa: E402
 from mbplugin.model.spatial import Array, Pose  # noqa: E402
 from mbplugin.simulation.kernel_state import FORWARD_DYNAMICS, compiled_evaluate, place_of  # noqa: E402
 from mbplugin.simulation.options import Options  # noqa: E402
@@ -58,7 +59,7 @@ def ours(mech: Mechanism, seed: int = 2) -> tuple[float, Problem, Array, Array]:
     rates = np.random.default_rng(seed).uniform(-1, 1, len(mech.qd_names))
     options = Options(1.0, limits="ignore")
     passive = AppliedForces(damping=False, friction=False)
-    problem = pose_problem(mech, passive, np.zeros(len(mech.q_names)), rates, (), (), options)
+    problem = pose_problem(mech, passive, State(np.zeros(len(mech.q_names)), rates), (), options)
     m, evaluate = problem.kernel_state, compiled_evaluate()
     place, q, qd = place_of(m), problem.q.copy(), problem.qd.copy()
     seconds = per_call(lambda: evaluate(place, FORWARD_DYNAMICS, 0.0, 0.0, q, qd), CALLS)

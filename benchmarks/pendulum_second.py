@@ -52,7 +52,7 @@ def exudyn() -> tuple[float, Array]:
     system, node = kinematic_tree(pendulum(), START)
     options = settings(1.0, STEP)
     seconds = wall(lambda: system.SolveDynamic(options, solverType=exu.DynamicSolverType.RK44), 3)
-    return seconds, START + system.GetNodeOutput(node, exu.OutputVariableType.Coordinates)
+    return seconds, system.GetNodeOutput(node, exu.OutputVariableType.Coordinates)
 
 
 def main() -> None:
