@@ -91,7 +91,7 @@ FUNCTIONS: dict[str, Callable[[Any, Path], float]] = {
     "worst_stop": lambda m, _: mb.worst_stop(m, axes=["j1"], samples=4).found[0].value,
 }
 ALIASES = {"matrix", "stop_table", "view"}
-#: What takes none, or its file only.
+#: What takes none, its file only, or a running simulation.
 WITHOUT_A_MODEL = {
     "fix",
     "page",
@@ -100,6 +100,7 @@ WITHOUT_A_MODEL = {
     "rules",
     "separation_distance",
     "tolerance_bound",
+    "watch",
 }
 #: What draws or steps in PyBullet, and what an extra brings.
 NEEDS = {"crosscheck": "pybullet", "replay": "pybullet", "show": "pybullet", "engines": "mujoco"}

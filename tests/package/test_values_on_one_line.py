@@ -62,6 +62,8 @@ LONG = "long\nname " * 1000
 X, ZERO = np.array([1.0, 0.0, 0.0]), np.zeros(3)
 HOME = mb.Pose(np.eye(3), ZERO)
 #: What public functions take, with names longer than any line.
+#: Poses of the four-bar that close its loop.
+POSES = np.tile(mb.analyze(FOUR_BAR).q, (9, 1))
 TAKEN = (
     mb.Body(LONG),
     mb.Brake(LONG, 3.0),
@@ -84,6 +86,9 @@ TAKEN = (
     mb.UserEvent(lambda t, q, qd: t, LONG),
     Move(np.zeros(99), dict.fromkeys(map(str, range(99)), 1.0), 0.5),
     Recorded(Path(LONG), 0.5),
+    mb.constraint_matrix(FOUR_BAR, POSES),
+    mb.analyze(FOUR_BAR, POSES),
+    mb.reactions(FOUR_BAR, POSES, hold=["j0"]),
     AppliedForces(
         torques=dict.fromkeys(map(str, range(999)), 1.0), loads=(mb.Load(LONG, X, ZERO, ZERO),) * 99
     ),

@@ -164,7 +164,7 @@ def test_nothing_that_differs_is_said_as_such(earlier: str) -> None:
     ("content", "said"),
     [
         (None, "no such file"),
-        ("", "the earlier report is not JSON; expected what mbplugin distance wrote"),
+        ("", "the earlier report is not JSON; expected the output of mbplugin distance"),
         ("[" * 100_000, "is not JSON"),
         ("[]", "the earlier report has no schema_version"),
         (
