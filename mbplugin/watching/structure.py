@@ -201,7 +201,7 @@ def structure_of(
     closures = PairFrames.of([pair for pair in mech.pairs if pair.closure], index)
     freedom = tuple(
         (joint.pair.name, name) if joint.pair else (joint.outer, name)
-        for joint in tree.tree.joints
+        for joint in sorted(tree.tree.joints, key=lambda joint: joint.qd.start)
         for name in (joint.pair.kind.free if joint.pair else COMPONENTS)
     )
     return Structure(

@@ -250,6 +250,19 @@ def test_named_joints_are_held(client: Client) -> None:
         mb.watch(client.id, hold=["nobody"]).update()
 
 
+def test_a_free_body_beside_a_fixed_robot_has_no_drive(client: Client) -> None:
+    """Rates of free bases come before those of joints, whatever was loaded first."""
+    client.setGravity(0, 0, -9.81)
+    client.load("plane.urdf")
+    arm = client.load("kuka_iiwa/model.urdf", useFixedBase=True)
+    client.load("cube_small.urdf", [1, 0, 0.025])
+    client.stepSimulation()
+    with mb.watch(client.id) as watch:
+        drives = [f.constraint for f in watch.update().forces if f.constraint.startswith("lock")]
+    assert len(drives) == client.getNumJoints(arm) == 7
+    assert all("lbr_iiwa_joint" in name for name in drives)
+
+
 def test_a_copy_of_a_table_is_a_block_of_its_own(client: Client, tmp_path: Path) -> None:
     table(client, tmp_path)
     client.load(tmp_path / "table.urdf", [3 + COM[0], COM[1], 0.7])
