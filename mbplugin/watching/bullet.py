@@ -106,6 +106,8 @@ class BulletSource:
         self.rebuilt = ""
         #: Names of soft bodies, which are not watched.
         self.soft: tuple[str, ...] = ()
+        #: Whether a step was seen after which no joint had a number of a force sensor.
+        self.silent = False
         self._print: Any = None
         self._before: _State | None = None
         self._steps: int | None = None
@@ -161,6 +163,11 @@ class BulletSource:
         if self._steps is not None:
             self._steps += 1
 
+    @property
+    def sensor_pairs(self) -> AnyArray:
+        """Tree pair (j,) of each joint that may have a force sensor."""
+        return self._known()[1].pair_of_joint
+
     def forget_forces(self) -> None:
         """Drop the forces of a step that is not looked at."""
         self._pushes.clear()
@@ -191,6 +198,8 @@ class BulletSource:
         before, accelerations = self._accelerations(now, dt)
         if self._steps is None and before is not now:
             self.time += dt
+        # sensors have their numbers after a step
+        self.silent = before is not now and len(sensed) > 0 and not sensed.any()
         g = before.geometry
         reading = Reading(
             self.time,

@@ -16,12 +16,13 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.enumerations import library_model
 from mbplugin.model.mechanism.identity import RowLabel
+from mbplugin.model.spatial import AnyArray
 from mbplugin.phrases import counted, listed, one_line
 from mbplugin.readers.source import BulletClient, MuJoCoData, MuJoCoModel, client_id
 from mbplugin.watching.bullet import BulletSource
 from mbplugin.watching.hooks import HOOKS, Hooks
 from mbplugin.watching.log import Log
-from mbplugin.watching.numbers import MOST_ROWS, evaluate, marks_of, row_labels
+from mbplugin.watching.numbers import MOST_ROWS, Numbers, evaluate, marks_of, row_labels
 from mbplugin.watching.plot import Kept, plot
 from mbplugin.watching.structure import Structure, length_of
 from mbplugin.watching.update import Update
@@ -182,6 +183,7 @@ class Watch:
         self.log, self.closed = log, False
         self.overlay: Overlay | None = None
         self._key, self._hooks = key, hooks
+        self._told = False
         self._lock = RLock()
         self._length: tuple[Structure | None, float] = (None, 1.0)
         self._names: tuple[Any, tuple[RowLabel, ...]] = (None, ())
@@ -219,6 +221,8 @@ class Watch:
         if self.source.soft:
             self.note(f"soft bodies are not watched, nor contacts with them: {listed(self.source.soft)}")
         numbers = evaluate(s, reading, self._length_of(s, reading))
+        if isinstance(self.source, BulletSource) and self.source.silent and not self._told:
+            self._told = self._tell_of_sensors(numbers, self.source.sensor_pairs)
         decided = len(numbers.rows.J) <= MOST_ROWS
         cheap = tuple(marks_of(numbers, self.tolerance, self.drift, decided=decided))
         self.updates += 1
@@ -255,6 +259,17 @@ class Watch:
             _ = made.intervals
         except MbPluginError as error:
             self.note(f"no intervals: {error}")
+
+    def _tell_of_sensors(self, numbers: Numbers, pairs: AnyArray) -> bool:
+        """Note that no joint of tree pairs (j,) has a sensor on, though some carry a load; no getter tells it."""
+        forces = numbers.pair_wrenches(np.nan_to_num(numbers.rows.engine))[pairs, :3]
+        if not (np.abs(forces) > self.tolerance * numbers.force).any():
+            return False
+        self.note(
+            "PyBullet's force sensors of joints are off, so that forces in joints have no number of the engine: "
+            "enableJointForceTorqueSensor in your script turns them on"
+        )
+        return True
 
     def _length_of(self, s: Structure, reading: Any) -> float:
         """Return the characteristic length, of the first update with contacts of a structure."""

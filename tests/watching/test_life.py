@@ -193,6 +193,33 @@ def test_a_static_world(client: Client) -> None:
         assert not watch.notes
 
 
+def test_sensors_that_are_off_are_told_once(client: Client) -> None:
+    """No getter tells it: joints that carry a load have no number. One sensor that is on is the script's choice."""
+    client.setGravity(0, 0, -9.81)
+    body = client.load("kuka_iiwa/model.urdf", useFixedBase=True)
+    with mb.watch(client.id) as watch:
+        # nothing was stepped, so that sensors would have no number yet
+        watch.update()
+        assert not watch.notes
+        for _ in range(3):
+            client.stepSimulation()
+            watch.update()
+        assert len(watch.notes) == 1 and "enableJointForceTorqueSensor" in watch.notes[0]
+    client.enableJointForceTorqueSensor(body, 3)
+    with mb.watch(client.id, every=1) as watch:
+        for _ in range(3):
+            client.stepSimulation()
+        assert watch.updates == 3 and not watch.notes
+
+
+def test_joints_without_a_load_need_no_sensor(client: Client) -> None:
+    client.load("kuka_iiwa/model.urdf", useFixedBase=True)
+    with mb.watch(client.id, every=1) as watch:
+        for _ in range(3):
+            client.stepSimulation()
+        assert watch.updates == 3 and not watch.notes
+
+
 def test_many_contacts_stay_fast(client: Client) -> None:
     client.setGravity(0, 0, -9.81)
     client.load("plane.urdf")
