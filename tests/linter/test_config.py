@@ -275,7 +275,7 @@ def test_an_ignore_written_in_a_list(repository: Path) -> None:
         (IGNORE + IGNORE.replace("MB103", "no-such-rule"), 7, "'no-such-rule'"),
         ("[scenes]\na = 1", 1, "a in scenes is 1"),
         ("[scene]\na = 'b'", 1, "unknown key 'scene'; did you mean 'scenes'?"),
-        ("select = [", None, "no TOML"),
+        ("select = [", None, "not TOML"),
     ],
 )
 def test_a_configuration_that_is_none_is_refused(
