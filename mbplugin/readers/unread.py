@@ -232,14 +232,17 @@ def _scan(root: Element, vocabulary: Vocabulary, key: str) -> Iterator[_Seen]:
         if (text := _text(element)) and (TEXT in known.attributes or not len(element)):
             yield from _written_text(element, text, known, owner)
         inner: list[tuple[Element, Entry, str]] = []
-        seen: set[str] = set()
+        firsts: dict[str, Element] = {}
         children = [child for child in element if isinstance(child.tag, str)]
         names = [local_name(child) for child in children]
         stated = set(names)
         for child, name in zip(children, names, strict=True):
             use = known.children.get(name, known.foreign)
-            repeated = name in seen and name not in known.many
-            seen.add(name)
+            repeated = name in firsts and name not in known.many
+            if repeated and _same(content(child), content(firsts[name])):
+                # nothing is lost with a copy of the first one
+                continue
+            firsts.setdefault(name, child)
             if isinstance(use, str) and not repeated:
                 inner.append((child, vocabulary[use], owner))
             else:

@@ -113,6 +113,31 @@ def test_with_zeros_under_a_strange_name_nothing_is_lost(inner: str, found: bool
     assert bool(unread(urdf(inner))) == found
 
 
+@pytest.mark.parametrize(
+    ("inner", "found"),
+    [
+        # what conversions of Gazebo and of controllers leave in the links and joints of published robots
+        ('<link name="c"><gravity>1</gravity><kinematic>0</kinematic></link>', []),
+        ('<link name="c"><gravity>0</gravity></link>', ["MB113"]),
+        ('<link name="c"><collision><max_contacts>1</max_contacts></collision></link>', ["MB153"]),
+        ('<link name="c"><self_filter><origin xyz="1 0 0"/></self_filter></link>', ["MB153"]),
+        # a copy takes nothing away
+        (f'<link name="c">{INERTIAL}{INERTIAL}</link>', []),
+        (f'<link name="c">{INERTIAL}<inertial><mass value="2"/></inertial></link>', ["MB113"]),
+    ],
+)
+def test_what_changes_nothing_is_no_warning(inner: str, found: list[str]) -> None:
+    inner = inner.replace("<collision>", '<collision><geometry><sphere radius="1"/></geometry>')
+    assert [defect.code for defect in unread(urdf(inner))] == found
+
+
+def test_limits_of_a_drive_are_settings_and_no_misspelt_effort() -> None:
+    limit = '<limit effort="80" velocity="15" command_effort="40" current="10" gear_velocity="10"/>'
+    joint = f'<joint name="j" type="continuous"><parent link="a"/><child link="c"/>{limit}</joint>'
+    (defect,) = unread(urdf(f'<link name="c"/>{joint}'))
+    assert defect.code == "MB153" and "did you mean" not in defect.message
+
+
 def test_the_other_half_of_an_inertia_is_a_note() -> None:
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" iyx="0.1"/></inertial>'
     (defect,) = unread(urdf(f'<link name="c">{inertial}</link>'))

@@ -69,6 +69,7 @@ Mimics = list[tuple[str, Element]]
 _COLOUR = Idle("colours and textures")
 _CONTROL = Unread("drives and their control are not modelled", setting=True)
 _PROGRAM = Unread("what a program does to the robot is not known", note=True)
+_GRAVITY_OF_ONE = Unread("gravity acts on every body here", default="true")
 _ORIGIN = entry("xyz rpy quat_xyzw")
 _VALUE = entry("value")
 _UNSCALED = {"scale": Unread("only a mesh is scaled", default="1 1 1")}
@@ -103,6 +104,10 @@ _LINK: dict[str, Entry] = {
             "sensor": SENSOR,
             "audio_source": Idle("a sound"),
             "drake:self_collision_filter": TOUCH,
+            "self_filter": TOUCH,
+            # as <gazebo> of the link would state them
+            "gravity": _GRAVITY_OF_ONE,
+            "kinematic": Unread("no body is moved by a program here", default="false"),
         },
         many="visual collision sensor",
     ),
@@ -127,6 +132,7 @@ _LINK: dict[str, Entry] = {
             "material": _COLOUR,
             "verbose": LABEL,
             "drake:proximity_properties": TOUCH,
+            "max_contacts": TOUCH,
         },
     ),
 }
@@ -155,6 +161,7 @@ _JOINT: dict[str, Entry] = {
         {
             "drake:acceleration": Unread("write acceleration"),
             "twist": Unread("PyBullet alone reads it, for spherical joints", note=True),
+            **each("command_effort current gear_velocity", _CONTROL),
         },
     ),
     "dynamics": entry("damping friction"),
@@ -197,7 +204,6 @@ _JOINT: dict[str, Entry] = {
     "body_name": entry("name", text=READ),
     "point": entry("value", text=READ),
 }
-_GRAVITY_OF_ONE = Unread("gravity acts on every body here", default="true")
 _GAZEBO = {
     "gazebo": entry(
         "",
