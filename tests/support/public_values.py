@@ -21,6 +21,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "Analysis": lambda: mb.analyze(FOUR_BAR),
     "ConstraintMatrix": lambda: mb.matrix(FOUR_BAR),
     "Reactions": lambda: mb.reactions(FOUR_BAR),
+    "Envelope": lambda: mb.envelope(FOUR_BAR, mb.simulate(FOUR_BAR, 0.05, samples=3)),
     "ReactionMask": lambda: mb.reaction_mask(FOUR_BAR),
     "MisfitResponse": lambda: mb.misfit_response(FOUR_BAR),
     "ActuatorForces": lambda: mb.inverse_dynamics(ARM),
