@@ -36,7 +36,7 @@ ARM = robot(LINKS + joint('<axis xyz="0 0 1"/>'))
 CASES: dict[str, tuple[str, str | bytes, tuple[str, ...]]] = {
     "empty": ("r.urdf", "", ("empty",)),
     "blank": ("r.urdf", " \n\t\n", ("empty",)),
-    "no XML": ("r.urdf", "hello", ("no XML",)),
+    "no XML": ("r.urdf", "hello", ("not XML",)),
     "unknown root": ("r.urdf", "<html/>", ("<html>",)),
     "broken XML": ("r.urdf", "<robot name='r'>\n<link name='a'>\n</robot>", (":3", "link")),
     "truncated": ("r.urdf", ARM[: len(ARM) // 2], (":1",)),

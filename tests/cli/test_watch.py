@@ -124,7 +124,7 @@ def test_a_folder_has_new_files_and_configurations(folder: Path) -> None:
         assert "MB125" in own.until(2)
         (folder / "mbplugin.toml").write_text('ignore = ["MB125"', encoding="utf-8")
         own.until(3)
-        assert "the configuration is no TOML" in own.errors
+        assert "the configuration is not TOML" in own.errors
         (folder / "mbplugin.toml").write_text('ignore = ["MB125"]\n', encoding="utf-8")
         assert "MB125" not in own.until(4).rpartition("\n--- ")[2]
         assert own.interrupt() == 130

@@ -45,7 +45,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "warmup": (),
 }
 #: Options with a path that is read.
-READ = {"config", "baseline", "against", "trajectory", "motion", "measured", "file", "out"}
+READ = {"config", "baseline", "against", "trajectory", "motion", "measured", "file", "out", "envelope"}
 #: What somebody may have written, by the ending.
 ENDINGS = {
     "save": (".csv", ".npz"),
