@@ -251,7 +251,7 @@ def test_without_shapes_or_gravity_nothing_can_stand(tmp_path):
     with pytest.raises(BadUsage, match="collision shapes"):
         stance(scene)
     mech = mb.Mechanism("free", scene.mechanism.bodies, gravity=np.zeros(3))
-    with pytest.raises(BadUsage, match="no gravity"):
+    with pytest.raises(BadUsage, match="without gravity"):
         stance_of(scene, mech, forward(mech, scene.state.q), None, None)
 
 
