@@ -28,8 +28,6 @@ SOURCES = (
     "README.md",
     "LICENSE",
     "MANIFEST.in",
-    "setup.py",
-    "package.xml",
     "packaging",
 )
 #: What the tests in an sdist read besides.
