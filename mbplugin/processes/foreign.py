@@ -605,9 +605,8 @@ def without_collections() -> Iterator[None]:
         yield
     finally:
         if enabled:
-            # the new objects now count as old, so that the next collections skip them; where the program has frozen
-            # its own objects, unfreezing would make every collection scan those again
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
+            # the new objects now count as old, so that the next collections skip them; counting the frozen ones first
+            # would walk through all of them
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
