@@ -242,27 +242,6 @@ def test_the_place_of_a_twin_is_mirrored(place: str, found: bool, tmp_path: Path
     assert bool(lint_text(text, "MB145", tmp_path)) == found
 
 
-@pytest.mark.parametrize(
-    ("shift", "found"), [((0, 0.03, 0), False), ((0.03, 0, 0), True), ((0, 0, 0.03), True)]
-)
-def test_a_frame_of_a_twin_may_lie_elsewhere_on_the_axis(
-    shift: tuple[float, float, float], found: bool, tmp_path: Path
-) -> None:
-    """The elbows of a humanoid, on twin arms: only where the axis of an elbow lies is a difference."""
-    mass = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
-    joint = (
-        '<joint name="{0}" type="continuous"><parent link="{1}"/><child link="{2}"/><origin xyz="{3:g} {4:g} {5:g}"/>'
-        '<axis xyz="0 1 0"/><limit effort="1" velocity="1"/></joint>'
-    )
-    text = f'<robot name="r"><link name="base">{mass}</link>'
-    for side, y in (("left", 0.1), ("right", -0.1)):
-        x, along, z = shift if side == "right" else (0, 0, 0)
-        text += f'<link name="arm_{side}">{mass}</link><link name="hand_{side}">{mass}</link>'
-        text += joint.format(f"shoulder_{side}", "base", f"arm_{side}", 0, y, 0)
-        text += joint.format(f"elbow_{side}", f"arm_{side}", f"hand_{side}", 0.02 + x, y / 2 + along, z)
-    assert bool(lint_text(text + "</robot>", "MB145", tmp_path)) == found
-
-
 @pytest.mark.parametrize(("limits", "found"), [("-0.5 1", False), ("-1 0.5", False), ("-1 1", True)])
 def test_the_limits_of_a_twin_may_be_mirrored(limits: str, found: bool, tmp_path: Path) -> None:
     lower, upper = limits.split()

@@ -293,9 +293,9 @@ class TwinsDiffer(Rule):
     ------------
     Pairs links and joints whose names differ by a side only (left and right, FL and FR, l_ and r_), and
     compares them: mass and principal moments of links by 5 and 10 %, limits of joints (as they are or
-    mirrored), their origins (mirrored, or at the same distance from the parent frame; a frame that is only
-    shifted along its axis is no difference), and their axes at the zero pose (parallel, or mirrored at a plane,
-    by 5°; the sense does not count). Only joints that move are compared. One finding lists all differences.
+    mirrored), their origins (mirrored, or at the same distance from the parent frame), and their axes at the
+    zero pose (parallel, or mirrored at a plane, by 5°; the sense does not count). Only joints that move are
+    compared. One finding lists all differences.
 
     Why it matters
     --------------
@@ -380,9 +380,8 @@ def _joints(scene: Scene) -> Iterator[Instance]:
             continue
         if _in_line(parents, a.body_b, b.body_b):
             continue
-        one, other = axes.get(left), axes.get(right)
-        places = "" if _mirrored(one, other) else _places(a, b)
-        for tag, what in (("limit", _limits(a, b)), ("origin", places), ("axis", _turned(one, other))):
+        turned = _turned(axes.get(left), axes.get(right))
+        for tag, what in (("limit", _limits(a, b)), ("origin", _places(a, b)), ("axis", turned)):
             if what:
                 element = elements[right].child(tag) if right in elements else None
                 place: Origin | None = element.origin if element else constraint_place(scene, right)
@@ -449,19 +448,6 @@ def _placed_axes(mech: Mechanism) -> dict[str, tuple[Array, Array]]:
             sense = -1.0 if joint.reversed else 1.0
             found[joint.pair.name] = point, sense * (S[3:, 0] if S[3:].any() else S[:3, 0])
     return found
-
-
-def _mirrored(left: tuple[Array, Array] | None, right: tuple[Array, Array] | None) -> bool:
-    """Return True if one axis is the mirror image of the other, wherever on it each joint has its frame."""
-    if left is None or right is None:
-        return False
-    (p, a), (other, b) = left, right
-    for normal in np.eye(3):
-        direction = a - 2 * (normal @ a) * normal
-        point = p - 2 * (normal @ p) * normal
-        if abs(float(direction @ b)) >= _PARALLEL and np.linalg.norm(np.cross(other - point, b)) <= _ROUNDING:
-            return True
-    return False
 
 
 def _turned(left: tuple[Array, Array] | None, right: tuple[Array, Array] | None) -> str:
