@@ -51,11 +51,11 @@ def test_a_loss_that_is_not_allowed_is_exit_code_1(
     words = ["close", str(source), "--to", "mjcf", "--no-drift", "--write", str(file)]
     assert run(words) == 1
     assert (
-        file.exists() and "(joint,scene), listed below; --allow-loss joint,scene" in capsys.readouterr().out
+        file.exists() and "(joint,scene), see below; --allow-loss joint,scene" in capsys.readouterr().out
     )
     # each kind by itself is not enough, both are, and so is all
     assert run([*words, "--allow-loss", "joint"]) == 1
-    assert "(scene), listed below; --allow-loss scene accepts" in capsys.readouterr().out
+    assert "(scene), see below; --allow-loss scene accepts" in capsys.readouterr().out
     assert run([*words, "--allow-loss", "joint", "--allow-loss", "scene"]) == 0
     assert "accepts" not in (printed := capsys.readouterr().out) and "1 load of the scene" in printed
     assert run([*words, "--allow-loss", "all", "--output-format", "json"]) == 0

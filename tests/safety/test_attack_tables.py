@@ -38,7 +38,7 @@ def test_a_stop_that_no_brake_makes_is_not_reported_as_one(option: tuple[str, st
     """The weight of 1e30 kg moves every joint into its limit, as the speed does the first one, or it is refused."""
     done = call("stop-table", ARM, *option, "--output-format", "json")
     if done.code == 2:
-        assert done.err.startswith("mbplugin: a stop is beyond what numbers can compute with")
+        assert done.err.startswith("mbplugin: the numbers of a stop are out of range")
         return
     found = json.loads(done.out)["rows"][rows]
     assert {row["outcome"] for row in found} <= {"limit_hit", "not_stopped"}
