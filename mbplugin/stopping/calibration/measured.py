@@ -141,7 +141,7 @@ def _measurement(where: str, record: Record, mech: Mechanism, speeds: Mapping[st
         row.distance,
         f"goes {row.distance:g} {unit}",
         where,
-        f"the whole travel of the joint, {travel:.4g} {unit},",
+        f"the whole travel of the joint, {travel:.4g} {unit}",
         "distance [mm]" if length else "distance [deg]",
     )
     return row

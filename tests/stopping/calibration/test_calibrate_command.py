@@ -61,10 +61,10 @@ LIMITED = SCENE.replace("xyz_a", "lower = -2.0, upper = 2.0, xyz_a")
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("j0,0,2,100,20", r"csv:2: the stop takes 100 s; expected 10 s at most; .* such as time \[ms\]"),
+        ("j0,0,2,100,20", r"csv:2: the stop takes 100 s; expected at most 10 s; .* such as time \[ms\]"),
         (
             "j0,0,20,0.5,4.1",
-            r"csv:2: the stop goes 4.1 rad; expected the whole travel of the joint, 4 rad, at most",
+            r"csv:2: the stop goes 4.1 rad; expected at most the whole travel of the joint, 4 rad",
         ),
     ],
 )
