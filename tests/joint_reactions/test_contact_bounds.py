@@ -466,7 +466,7 @@ def test_contacts_that_separate_carry_nothing_and_those_that_collide_are_refused
         ({"normal": [0, 0, 0]}, BadNumber, "has the length 0"),
         ({"normal": [0, 1]}, BadNumber, "normal"),
         ({"point": [0, 0, float("inf")]}, BadNumber, "point"),
-        ({"point": ["here", 0, 0]}, BadUsage, "no number"),
+        ({"point": ["here", 0, 0]}, BadUsage, "not a number"),
         ({"body_b": "top"}, BadUsage, "itself"),
         ({"body_a": "world"}, BadUsage, "pushes the ground"),
         ({"body_a": "tup"}, UnknownName, "did you mean 'top'"),

@@ -118,7 +118,7 @@ def test_nobody_waits_for_a_first_compilation_that_was_interrupted(
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (130, "")
-    assert err == "mbplugin: interrupted; the same command goes on in stops.\n"
+    assert err == "mbplugin: interrupted; run the same command again to resume in stops.\n"
     assert 0 < len(sweep.code_files()) < len(undisturbed.code_files()) / 2
 
 
@@ -136,7 +136,7 @@ def test_no_process_outlives_a_sweep(number: int, sweep: Sweep, undisturbed: Swe
     assert 0 < len(sweep.parts()) < len(undisturbed.parts()) and out == ""
     if number == signal.SIGTERM:
         assert process.returncode == 143
-        assert err == "mbplugin: interrupted; the same command goes on in stops.\n"
+        assert err == "mbplugin: interrupted; run the same command again to resume in stops.\n"
 
 
 @pytest.mark.slow

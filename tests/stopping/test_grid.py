@@ -71,8 +71,8 @@ def test_the_command_has_it() -> None:
 @pytest.mark.parametrize(
     ("grid", "said"),
     [
-        ({"speed": [0]}, "the grid has 0 % speed; expected whole percents from 1 to 100"),
-        ({"payload": [-1]}, "whole percents from 0 to 100"),
+        ({"speed": [0]}, "the grid has 0 % speed; expected whole percentages from 1 to 100"),
+        ({"payload": [-1]}, "whole percentages from 0 to 100"),
         ({"extension": [101]}, "101 % extension"),
         ({"speed": [33.3]}, "33.3 % speed"),
     ],
