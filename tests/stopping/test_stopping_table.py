@@ -112,7 +112,7 @@ def test_what_brakes_hold_and_what_joints_move(iiwa: Scene) -> None:
 @pytest.mark.bullet
 def test_rolls_are_left_out(iiwa: Scene) -> None:
     assert [a[-1] for a in table_axes(iiwa.mechanism, "lbr_iiwa_link_7")] == ["1", "2", "4"]
-    with pytest.raises(UnknownName, match="axis 'elbow'"):
+    with pytest.raises(UnknownName, match="joint 'elbow' cannot be an axis"):
         mb.stopping_table(iiwa, axes=["elbow"])
 
 

@@ -333,7 +333,7 @@ BAD = {
         "1,2,-3",
     ): "--camera has '1,2,-3'; expected YAW,PITCH or YAW,PITCH,DISTANCE, degrees and m above 0.",
     ("--stop", "--motion", "m.npz"): "--motion and --stop were both given; expected one of them.",
-    ("--qd", "j0=1"): "--qd says how fast a robot stops, and there is no stop; add --stop.",
+    ("--qd", "j0=1"): "--qd states the rates at the signal of a stop, but no stop is requested; add --stop.",
 }
 
 
