@@ -50,9 +50,7 @@ def test_a_loss_that_is_not_allowed_is_exit_code_1(
     source.write_text(Path(FOUR_BAR).read_text() + '\n[[load]]\nbody = "coupler"\nforce = [0, 0, -1]\n')
     words = ["close", str(source), "--to", "mjcf", "--no-drift", "--write", str(file)]
     assert run(words) == 1
-    assert (
-        file.exists() and "(joint,scene), see below; --allow-loss joint,scene" in capsys.readouterr().out
-    )
+    assert file.exists() and "(joint,scene), see below; --allow-loss joint,scene" in capsys.readouterr().out
     # each kind by itself is not enough, both are, and so is all
     assert run([*words, "--allow-loss", "joint"]) == 1
     assert "(scene), see below; --allow-loss scene accepts" in capsys.readouterr().out
