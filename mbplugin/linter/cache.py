@@ -22,6 +22,7 @@ from mbplugin.linter.run import Report
 from mbplugin.linter.targets import Target
 from mbplugin.processes.foreign import load_data, rules_are_announced
 from mbplugin.readers.paths import package_of, search_folders
+from mbplugin.readers.xml import is_ros_variable
 from mbplugin.version import __version__
 
 #: Environment variable that disables the cache.
@@ -45,8 +46,8 @@ _LATER = frozenset(
 )
 #: Folders in which a model's files are not looked for.
 _NOT_LISTED = {".git", "__pycache__", ".venv", "node_modules"}
-#: Variables that name folders of models, or parts of them.
-_VARIABLES = ("ROS_", "AMENT_", "COLCON_", "GAZEBO_", "GZ_", "IGN_", "SDF_", "MBPLUGIN_", "HOME")
+#: Start of the variables, beside those of ROS, that name folders of models.
+_VARIABLES = ("SDF_", "MBPLUGIN_", "HOME")
 
 
 @dataclass(frozen=True)
@@ -202,11 +203,15 @@ def _names(folder: str) -> Iterator[str]:
 
 
 def _environment() -> list[tuple[str, str]]:
-    return sorted((name, value) for name, value in os.environ.items() if name.startswith(_VARIABLES))
+    """Return the values of the variables that a model may read, and the names of all: a model may ask for those."""
+    return sorted(
+        (name, value if is_ros_variable(name) or name.startswith(_VARIABLES) else "")
+        for name, value in os.environ.items()
+    )
 
 
 def _installed() -> list[Any]:
-    """Return what changes with the installed packages, and with the files of this one while it is developed."""
+    """Return versions of the interpreter, the installed packages, and the files of this package."""
     own = Path(__file__).parents[1]
     files = (Path(folder, name) for folder, _, names in os.walk(own) for name in sorted(names))
     programs = (str(file) for file in files if file.suffix == ".py")

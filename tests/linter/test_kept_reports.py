@@ -205,6 +205,21 @@ def test_a_mesh_whose_numbers_are_known_is_a_dependency_too(robots: Path, linted
     assert printed("--no-cache", *rules) == after
 
 
+@pytest.mark.parametrize("name", ["ROS_MASS", "CALLED_OTHERWISE"])
+def test_a_variable_that_a_model_asks_for_is_seen(
+    name: str, robots: Path, linted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model reads those of ROS only, and is refused if it asks for another one that is set."""
+    (robots / "xacro/mass.xacro").write_text(MASS.replace("1.5", f"$(optenv {name} 1.5)"))
+    before = printed()
+    linted.clear()
+    assert printed() == before and not linted
+    monkeypatch.setenv(name, "0")
+    after = printed()
+    assert "made.urdf.xacro" in linted and after != before
+    assert printed("--no-cache") == after
+
+
 def test_only_what_changed_is_linted_again(robots: Path, linted: list[str]) -> None:
     printed()
     linted.clear()
