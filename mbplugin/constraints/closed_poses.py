@@ -123,7 +123,7 @@ def _closed_together(
 
 
 def _beyond_limits(mech: Mechanism, Q: Array, length: Array) -> AnyArray:
-    """Return which poses Q (n, nq) with ``length`` (n,), m, break the limits of a joint, as (n,) of bool."""
+    """Return flags (n,) of the poses Q (n, nq), with ``length`` (n,), m, beyond a joint limit."""
     out = np.zeros(len(Q), dtype=bool)
     travels = rate_scale(mech, 2.0) == 2.0
     for joint in mech.tree.joints:

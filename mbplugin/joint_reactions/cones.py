@@ -246,7 +246,7 @@ class Stack:
         return out
 
     def _labels(self, which: AnyArray, found: Least) -> list[tuple[str, ...]]:
-        """Return what decides each solution on parts ``which`` (k,); an unloaded contact by its normal force."""
+        """Return the limits that decide each solution on parts ``which`` (k,); unloaded contacts by normal force."""
         if not len(which):
             return []
         shape = self.parts[0].shape

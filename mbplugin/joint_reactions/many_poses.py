@@ -224,7 +224,7 @@ def reactions_at_poses(
 
 
 def _values(result: Reactions) -> list[float]:
-    """Return what the rigid model determines at one state, row by row, NaN elsewhere."""
+    """Return the determined forces at one state, row by row; NaN elsewhere."""
     parts = (part for constraint in result.constraints for part in constraint.components)
     return [part.value if part.unique and part.value is not None else np.nan for part in parts]
 
@@ -297,7 +297,7 @@ def _consistent(
 
 
 def _contradicts(mech: Mechanism, Q: Array, Qd: Array, Qdd: Array) -> AnyArray:
-    """Return which rates Qd (n, nv) and accelerations Qdd (n, nv) at Q (n, nq) break the closing rows, (n,) of bool."""
+    """Return flags (n,) of the states Q (n, nq), Qd (n, nv), Qdd (n, nv) that violate the closing rows."""
     in_tree = mech.tree.joint_of_pair
     closing = [c for c in mech.constraints() if c.name not in in_tree]
     out = np.zeros(len(Q), dtype=bool)

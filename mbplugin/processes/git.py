@@ -183,7 +183,7 @@ class Repository:
             return _read_blob(stream, entry)
 
     def run(self, *arguments: str, stdin: bytes = b"", may_fail: bool = False) -> bytes:
-        """Return what git prints.
+        """Return the output of git.
 
         Raises
         ------

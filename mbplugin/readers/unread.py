@@ -419,7 +419,7 @@ def _defect(group: list[_Seen]) -> Defect:
 
 
 def _correction(group: list[_Seen]) -> dict[str, object]:
-    """Return what corrects all items of a group, with the tag and the places of their elements; else nothing."""
+    """Return the corrections of a group if all its items have one, with the tag and the places of their elements."""
     first = group[0]
     if not all(
         (one.meant or one.repeated) and (one.meant, one.repeated) == (first.meant, first.repeated)

@@ -371,7 +371,7 @@ def _zeros(g: Callable[[float], float], start: float, dips: bool = False) -> Ite
 
 
 def _dip(g: Callable[[float], float], values: list[float], k: int) -> float | None:
-    """Return where g, positive at samples k and k + 1, becomes negative near a minimum, or None.
+    """Return the place where g, positive at samples k and k + 1, becomes negative near a minimum, or None.
 
     ``values`` are the samples of g at ``LOOKS``. The method is that of the compiled search in ``events.py``.
     """

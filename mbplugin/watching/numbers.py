@@ -222,7 +222,7 @@ def evaluate(structure: Structure, reading: Reading, length: float) -> Numbers:
 
 
 def _rest(s: Structure, reading: Reading, rows: Rows, needed: Array) -> Array:
-    """Return what the engine's forces leave of ``needed`` (nv,)."""
+    """Return the part of ``needed`` (nv,) that the engine's forces do not balance."""
     ties, t = rows.engine[: rows.ties], reading.touching
     read = np.isfinite(ties)
     rest = needed - rows.J[: rows.ties][read].T @ ties[read] - np.nan_to_num(reading.drives)
@@ -239,7 +239,7 @@ def _rest(s: Structure, reading: Reading, rows: Rows, needed: Array) -> Array:
 
 
 def at_limit(s: Structure, reading: Reading) -> AnyArray:
-    """Return which joint rates (nv,) are at a limit, whose force no engine reports."""
+    """Return flags (nv,) of the joint rates at a limit, whose force no engine reports."""
     q = reading.positions
     with np.errstate(invalid="ignore"):
         return np.asarray((q <= s.lower + _AT_LIMIT) | (q >= s.upper - _AT_LIMIT))
@@ -310,7 +310,7 @@ def _axes(normal: bytes, gravity: bytes) -> Array:
 
 
 def _states(s: Structure, reading: Reading, length: float) -> tuple[AnyArray, Array, Array, Array]:
-    """Return what each contact does (k,), the direction in which it slips (k, 3), and its two forces (k,).
+    """Return the state of each contact (k,), its direction of slip (k, 3), and its two forces (k,).
 
     The engine's forces decide, since its bodies creep: a contact opens if it carries nothing and its points separate;
     it slips if its friction is as large as it can be, and against the motion of its points.
@@ -380,7 +380,7 @@ def _verdict(n: Numbers) -> Verdict:
 
 
 def _pairs_unique(n: Numbers, own: AnyArray, Z: Array, zero: float) -> AnyArray:
-    """Return which rows of tree pairs are free of the self-stresses Z (k, p), N and N·m, of the rows ``own`` (m,)."""
+    """Return flags of the rows of tree pairs free of the self-stresses Z (k, p), N, N·m, of rows ``own`` (m,)."""
     s, g, rows = n.structure, n.reading.geometry, n.rows
     loads = (s.outside[rows.b[own]] - s.outside[rows.a[own]]).T
     # the wrench of each self-stress on what lies outwards of each pair: (pairs, 6, p)
@@ -472,7 +472,7 @@ def marks_of(n: Numbers, tolerance: float, drift: float, *, decided: bool) -> It
 
 
 def _unexplained(n: Numbers, tolerance: float) -> AnyArray:
-    """Return which rates (nv,) have a rest that damping and spinning friction, which are unread, do not explain."""
+    """Return flags (nv,) of the rates whose imbalance unread damping and spinning friction do not explain."""
     s, r, g = n.structure, n.reading, n.reading.geometry
     v, omega, J = r.twists[:, :3], r.twists[:, 3:], g.inertia
     drag = np.empty((len(s.mass), 6))
@@ -510,7 +510,7 @@ def _drifts(n: Numbers, largest: float) -> Iterator[Mark]:
 
 
 def drifts_of(reading: Reading) -> dict[str, tuple[float, float]]:
-    """Return how far the frames of each closure are apart, m and rad, in the directions that it constrains."""
+    """Return the gap of each closure, m and rad, in the directions that it constrains."""
     own, g = reading.closures, reading.geometry
     if not own.pairs:
         return {}

@@ -221,7 +221,7 @@ def structure_of(
 
 
 def _held(mech: Mechanism, hold: Iterable[str] | None, freedom: Sequence[tuple[str, str]]) -> AnyArray | None:
-    """Return which rates (nv,) belong to the named joints; None if none are named."""
+    """Return flags (nv,) of the rates of the named joints; None if none are named."""
     if hold is None:
         return None
     locks = [named_lock(mech, name) for name in names_of(hold)]

@@ -249,7 +249,7 @@ def _put(found: dict[str, str], a: str, b: str) -> bool:
 
 
 def matched(a: Merged, b: Merged, stated: Mapping[str, str]) -> Matching:
-    """Return which names correspond.
+    """Return the corresponding names.
 
     Raises
     ------

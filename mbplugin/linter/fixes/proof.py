@@ -44,7 +44,7 @@ class Change:
 
 
 def judged(before: Report, after: Report, fixes: Sequence[Fix]) -> tuple[str, tuple[Change, ...]]:
-    """Return why fixes do not hold, empty if they do, and what they change of the robot.
+    """Return the objection to fixes, empty if they hold, and their changes of the robot.
 
     Parameters
     ----------

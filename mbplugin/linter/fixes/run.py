@@ -277,7 +277,7 @@ class _Trial:
                 todo += [group[middle:], group[:middle]]
 
     def _try(self, group: Sequence[Fix], accepted: Sequence[Fix], base: Mapping[str, bytes]) -> str:
-        """Return why some fixes do not hold on top of the accepted ones; empty if they do, which then count."""
+        """Return the objection to fixes on top of the accepted ones; without one they are accepted too."""
         edits = [edit for fix in (*accepted, *group) for edit in fix.edits]
         try:
             contents = {
