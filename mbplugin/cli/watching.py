@@ -44,6 +44,7 @@ def watch_files(once: Callable[[], list[Report]], files: Sequence[str], *, by_li
     watch.begin()
     watch.end(once())
     while True:
+        sys.stdout.flush()
         complain(f"mbplugin lint: watching {counted(watch.number, 'file')}; Ctrl-C ends")
         changed = watch.wait()
         names = visible(listed([*changed], 3))
@@ -59,4 +60,3 @@ def watch_files(once: Callable[[], list[Report]], files: Sequence[str], *, by_li
             # a configuration that is being written
             complain(f"mbplugin: {error}")
         watch.end(reports)
-        sys.stdout.flush()

@@ -78,13 +78,17 @@ class Inspector:
 
     async def _end(self) -> int:
         """End the process at once, and return its exit code."""
-        process, self._process = self._process, None
+        process = self._process
         if process is None:
             return 0
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
-        return await process.wait()
+        # forgotten only when it has ended: whoever else ends it waits too, before the event loop is closed
+        code = await process.wait()
+        if self._process is process:
+            self._process = None
+        return code
 
     async def ask(self, do: str, path: str, documents: Mapping[str, Mapping[str, Any]], **more: Any) -> Any:
         """Return the answer to a request; see :class:`mbplugin.editor.answers.Answers`.

@@ -101,6 +101,7 @@ class Session:
         """End both processes and the work."""
         for task in self._tasks:
             task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.first.close()
         await self.second.close()
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import queue
+import select
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -31,29 +30,27 @@ class Watching:
 
     def __init__(self, process: subprocess.Popen[bytes], out: IO[bytes], err: IO[bytes]) -> None:
         self.process, self.text, self.errors = process, "", ""
-        self._parts: queue.Queue[tuple[str, bytes]] = queue.Queue()
-        for name, stream in (("text", out), ("errors", err)):
-            threading.Thread(target=self._read, args=(name, stream), daemon=True).start()
-
-    def _read(self, name: str, stream: IO[bytes]) -> None:
-        try:
-            while part := os.read(stream.fileno(), 65536):
-                self._parts.put((name, part))
-        except OSError:
-            # the end of a terminal
-            return
+        # stderr first: a report is flushed before the line that follows it on stderr, so that whoever
+        # has read this line, and then all that stands on stdout, has the whole report
+        self._streams = {"errors": err, "text": out}
+        for stream in self._streams.values():
+            os.set_blocking(stream.fileno(), False)
 
     def until(self, runs: int) -> str:
         """Return what was printed on stdout once the files have been linted so often."""
         end = time.monotonic() + PATIENCE
         while self.errors.count(WATCHING) < runs:
             assert time.monotonic() < end, (self.text, self.errors)
-            try:
-                name, part = self._parts.get(timeout=0.2)
-            except queue.Empty:
-                continue
-            setattr(self, name, getattr(self, name) + part.decode())
+            select.select(list(self._streams.values()), (), (), 0.2)
+            for name in self._streams:
+                self._read(name)
         return self.text
+
+    def _read(self, name: str) -> None:
+        # BlockingIOError: nothing more yet; OSError: the end of a terminal
+        with suppress(OSError):
+            while part := os.read(self._streams[name].fileno(), 65536):
+                setattr(self, name, getattr(self, name) + part.decode())
 
     def interrupt(self) -> int:
         self.process.send_signal(signal.SIGINT)
