@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=MARKS.get(name, ())) for name in COMMANDS],
+    [pytest.param(name, marks=MARKS.get(name, ())) for name in COMMANDS if name != "server"],
 )
 def test_an_example_of_the_help_runs(name: str, folder: Path) -> None:
     if name == "calibrate":
@@ -60,3 +63,24 @@ def test_an_example_of_the_help_runs(name: str, folder: Path) -> None:
     written = [word for word in words if word.endswith((".html", ".npz", ".png", ".xml"))]
     assert all((folder / file).stat().st_size > 500 for file in written)
     assert written or done.out
+
+
+@pytest.mark.long
+def test_the_example_of_the_server_serves(folder: Path) -> None:
+    pytest.importorskip("pygls")
+    words = shlex.split(COMMANDS["server"].example)[1:]
+    messages: list[dict[str, object]] = [
+        {"id": 1, "method": "initialize", "params": {"processId": None, "rootUri": None, "capabilities": {}}},
+        {"method": "initialized", "params": {}},
+        {"id": 2, "method": "shutdown"},
+        {"method": "exit"},
+    ]
+    bodies = [json.dumps({"jsonrpc": "2.0", **message}).encode() for message in messages]
+    done = subprocess.run(
+        (sys.executable, "-P", "-m", "mbplugin", *words),
+        input=b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(body), body) for body in bodies),
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b'"capabilities"' in done.stdout and b'"id":2' in done.stdout.replace(b" ", b"")
