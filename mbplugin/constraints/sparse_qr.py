@@ -268,7 +268,14 @@ class Strip:
 def strip_of(matrix: csr_array, rows: slice) -> Strip:
     """Return some rows of a sparse matrix."""
     bounds = matrix.indptr[rows.start : rows.stop + 1]
-    inside = slice(bounds[0], bounds[-1])
+    inside, count = slice(bounds[0], bounds[-1]), len(bounds) - 1
+    if count:
+        # rows of one block usually have entries in the same columns, in increasing order
+        each = matrix.indices[bounds[0] : bounds[1]]
+        if len(each) * count == bounds[-1] - bounds[0]:
+            table = matrix.indices[inside].reshape(count, len(each))
+            if (table == each).all() and (each[1:] > each[:-1]).all():
+                return Strip(each, matrix.data[inside].reshape(count, len(each)).copy())
     columns, places = np.unique(matrix.indices[inside], return_inverse=True)
     values = np.zeros((len(bounds) - 1, len(columns)))
     values[np.repeat(np.arange(len(values)), np.diff(bounds)), places] = matrix.data[inside]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -263,9 +264,12 @@ def null_directions(system: System, constraint: str) -> tuple[NullDirection, ...
     scale = system.scale[rows]
     U, sigma, _ = np.linalg.svd(system.stress(rows).values, full_matrices=False)
     U = U[:, : max(1, int((sigma > system.zero[rows].max()).sum()))]
+    labels = system.labels[rows]
+    if U.shape[1] == len(U):
+        # each component may change by itself
+        return tuple(NullDirection((Weight(*label, 1.0),)) for label in labels)
     pivots = _independent_rows(U)
     N = scale[:, None] * (U @ np.linalg.inv(U[pivots])) / scale[pivots]
-    labels = system.labels[rows]
     return tuple(NullDirection(_weights(labels, N[:, k] / scale, N[:, k])) for k in range(N.shape[1]))
 
 
@@ -363,12 +367,14 @@ def _independent_rows(Z: Array) -> list[int]:
     """Return p independent rows of Z (m, p), preferring early ones."""
     chosen: list[int] = []
     basis = np.zeros((0, Z.shape[1]))
-    size = np.linalg.norm(Z, axis=1)
-    for k in np.flatnonzero(size > _INDEPENDENT * np.median(size[size > 0])):
+    size = np.sqrt(np.einsum("ij,ij->i", Z, Z))
+    loaded = np.sort(size[size > 0])
+    middle = 0.5 * (loaded[(len(loaded) - 1) // 2] + loaded[len(loaded) // 2])
+    for k in np.flatnonzero(size > _INDEPENDENT * middle).tolist():
         left = Z[k] - basis.T @ (basis @ Z[k])
         left -= basis.T @ (basis @ left)
-        if (norm := float(np.linalg.norm(left))) > _INDEPENDENT * size[k]:
-            chosen.append(int(k))
+        if (norm := math.sqrt(left @ left)) > _INDEPENDENT * size[k]:
+            chosen.append(k)
             basis = np.vstack((basis, left / norm))
         if len(chosen) == Z.shape[1]:
             return chosen

@@ -83,8 +83,17 @@ def skew(a: Array) -> Array:
     return out
 
 
+# components 1 2 0, then 2 0 1, and the other way round
+_LEFT, _RIGHT = np.array([1, 2, 0, 2, 0, 1]), np.array([2, 0, 1, 1, 2, 0])
+#: Number of components up to which taking six of each vector is faster than nine operations on single components.
+_FEW = 250
+
+
 def cross(a: Array, b: Array) -> Array:
     """Return a × b (..., 3) of a (..., 3) and b (..., 3); ``numpy.cross`` takes ten times as long for one vector."""
+    if a.ndim + b.ndim > 2 and max(a.size, b.size) <= _FEW:
+        products = a.take(_LEFT, -1) * b.take(_RIGHT, -1)
+        return np.asarray(products[..., :3] - products[..., 3:])
     a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
     b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
     parts = (a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0)

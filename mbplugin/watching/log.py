@@ -101,11 +101,11 @@ class Log:
                 self._parts.clear()
             # names of files are kept from being computed by a spreadsheet
             self._parts[key] = csv_text((), [key])[:-1]
-        numbers = [row.engine, row.value, row.lower, row.upper]
-        engine, value, lower, upper = ("" if x is None else f"{x:.9g}" for x in numbers)
-        known = "" if row.determined is None else str(row.determined).lower()
-        mark = csv_text((), [[row.mark]])[:-1] if row.mark else ""
-        return f"{row.update},{row.time:.9g},{self._parts[key]},{engine},{known},{value},{lower},{upper},{mark}\n"
+        number, time, _, _, _, engine, determined, value, lower, upper, mark = row
+        known = "" if determined is None else "true" if determined else "false"
+        numbers = f"{_digits(engine)},{known},{_digits(value)},{_digits(lower)},{_digits(upper)}"
+        named = csv_text((), [[mark]])[:-1] if mark else ""
+        return f"{number},{time:.9g},{self._parts[key]},{numbers},{named}\n"
 
     def _flush(self) -> None:
         import pyarrow
@@ -130,6 +130,10 @@ class Log:
             self._flush()
         self._stack.close()
         self._waiting.clear()
+
+
+def _digits(value: float | None) -> str:
+    return "" if value is None else f"{value:.9g}"
 
 
 def _parquet_writer(path: Path) -> Any:

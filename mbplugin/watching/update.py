@@ -174,10 +174,9 @@ class Update:
         def row(
             label: RowLabel, turn: bool, engine: float, determined: bool | None, value: float | None
         ) -> LogRow:
-            lower, upper = None, None
-            if (interval := intervals.get(label)) is not None:
-                lower, upper = interval.lower, interval.upper
-            unit, mark = "N·m" if turn else "N", marks.pop(label, "")
+            interval = intervals.get(label)
+            lower, upper = (None, None) if interval is None else (interval.lower, interval.upper)
+            unit, mark = "N·m" if turn else "N", marks.pop(label, "") if marks else ""
             return LogRow(
                 self.number, self.time, *label, unit, _number(engine), determined, value, lower, upper, mark
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -109,13 +110,20 @@ class Contact:
         gravity : (3,) array
             m/s², world axes.
         """
-        n = self.normal
-        downhill = gravity - (gravity @ n) * n
-        if np.linalg.norm(downhill) <= _LEVEL * np.linalg.norm(gravity):
-            axis = np.eye(3)[1 if abs(n[0]) > 0.9 else 0]
-            downhill = axis - (axis @ n) * n
-        t1 = downhill / np.linalg.norm(downhill)
-        return np.array([n, t1, cross(n, t1)])
+        return _axes(self.normal.tobytes(), np.asarray(gravity, dtype=float).tobytes()).copy()
+
+
+# most contacts of a scene have one normal
+@lru_cache(maxsize=64)
+def _axes(normal: bytes, gravity: bytes) -> Array:
+    """Return the directions (3, 3) of the rows of a contact by row."""
+    n, g = np.frombuffer(normal), np.frombuffer(gravity)
+    downhill = g - (g @ n) * n
+    if np.linalg.norm(downhill) <= _LEVEL * np.linalg.norm(g):
+        axis = np.eye(3)[1 if abs(n[0]) > 0.9 else 0]
+        downhill = axis - (axis @ n) * n
+    t1 = downhill / np.linalg.norm(downhill)
+    return np.array([n, t1, cross(n, t1)])
 
 
 def require_few(contacts: tuple[Contact, ...]) -> None:
