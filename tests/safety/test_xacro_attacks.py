@@ -85,7 +85,7 @@ def owned(folder: Path) -> bool:
         ("comment.xacro", "comment.xacro:1", "a lambda"),
         ("yaml_unit.xacro", "yaml_unit.xacro:3", "a lambda"),
         ("eval.xacro", "eval.xacro:2", "$(eval"),
-        ("not_a_file.xacro", "not_a_file.xacro:3", "no file"),
+        ("not_a_file.xacro", "not_a_file.xacro:3", "not a file"),
         ("named.scene.toml", "lambda.xacro:2", "a lambda"),
     ],
 )

@@ -110,7 +110,7 @@ class Contact:
         gravity : (3,) array
             m/s², world axes.
         """
-        return _axes(self.normal.tobytes(), np.asarray(gravity, dtype=float).tobytes()).copy()
+        return np.array(_axes(self.normal.tobytes(), np.asarray(gravity, dtype=float).tobytes()))
 
 
 # most contacts of a scene have one normal
