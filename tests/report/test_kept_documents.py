@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import mbplugin
 from command_line import ROOT, call
 from mbplugin.report.documents import DOCUMENTS
 from mbplugin.report.documents.part import schema_of
@@ -83,6 +84,8 @@ def require_kept(old: Any, new: Any, place: str) -> None:
             require_kept(value, entry, f"{place}/{k}")
     elif isinstance(old, float):
         assert new == pytest.approx(old, rel=1e-5, abs=1e-6), place
+    elif place.endswith("/record/version"):
+        assert new == mbplugin.__version__, place
     elif isinstance(old, str):
         assert ROUNDING.sub("0", new) == ROUNDING.sub("0", old), place
     else:
