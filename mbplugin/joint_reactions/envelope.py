@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -9,13 +10,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue
 from mbplugin.joint_reactions.flexible import StiffnessLike
 from mbplugin.joint_reactions.run import reactions
 from mbplugin.joint_reactions.sizing import PARTS, Envelope, LargestLoad, LoadKind
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions
+from mbplugin.model.brakes import implausible, warn_of
 from mbplugin.model.enumerations import ReactionUnit
-from mbplugin.model.scene import LoadLike, PayloadLike, mechanism_of
+from mbplugin.model.scene import LoadLike, PayloadLike, mechanism_of, read_payloads
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed
 from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion
@@ -95,6 +97,11 @@ def envelope(
         "planar": planar,
     }
 
+    # once for the motion, with the largest rates, and not at each instant
+    fastest = recorded.qd[np.abs(recorded.qd).argmax(axis=0), np.arange(recorded.qd.shape[1])]
+    mech = mechanism_of(read)
+    warn_of(implausible(mech, fastest, read_payloads(mech, given["payload"] or ())))
+
     def made() -> Iterator[Reactions]:
         for k in range(len(recorded.time)):
             yield _at(read, recorded, k, given)
@@ -144,7 +151,11 @@ def recorded_motion(
 def _at(model: Any, motion: RecordedMotion, k: int, given: dict[str, Any]) -> Reactions:
     """Return the reactions at one instant; an error has its time."""
     try:
-        found: Reactions = reactions(model, motion.q[k], motion.qd[k], motion.qdd[k], estimate=False, **given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ImplausibleValue)
+            found: Reactions = reactions(
+                model, motion.q[k], motion.qd[k], motion.qdd[k], estimate=False, **given
+            )
     except BadUsage as error:
         raise BadUsage(f"at {motion.time[k]:.6g} s of the motion: {error}") from None
     return found

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.readers.motions import RecordedMotion, read_motion
@@ -176,3 +176,13 @@ def test_an_error_says_at_which_time():
     table = mb.load(ASSETS / "table.scene.toml")
     with pytest.raises(BadUsage, match=r"^at 2 s of the motion: these accelerations need a force"):
         mb.envelope(table, resting(table, [0.0, 1.0, 2.0], 1.0))
+
+
+def test_a_rate_above_its_limit_is_warned_of_once_with_its_largest_value():
+    scene = mb.load(ASSETS / "four_bar.scene.toml")
+    motion = mb.simulate(scene, 0.5, qd={"j0": 2.0}, samples=30)
+    fast = float(np.abs(motion.qd[:, 0]).max())
+    with pytest.warns(ImplausibleValue) as caught:
+        mb.envelope(scene, motion)
+    of_j0 = [str(one.message) for one in caught if "the rate of j0 " in str(one.message)]
+    assert len(of_j0) == 1 and f"{fast:.6g} rad/s" in of_j0[0]
