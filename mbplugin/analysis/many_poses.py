@@ -13,12 +13,9 @@ from mbplugin.analysis.uniqueness import StressedBlock, from_self_stresses, stre
 from mbplugin.constraints.closed_poses import closed_poses
 from mbplugin.constraints.many_poses import (
     ReducedAtPoses,
-    WholeTree,
-    reduced_at_poses,
-    rows_at_poses,
+    alike_at_poses,
 )
-from mbplugin.constraints.rank import LARGEST_DENSE, LOADED, View
-from mbplugin.constraints.reduction import find_blocks, reduce_blocks
+from mbplugin.constraints.rank import LOADED, View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.mechanism.identity import RowLabel
@@ -148,17 +145,9 @@ def analyze_poses(mech: Mechanism, Q: Array, tolerance: float, planar: str | Non
     names = tuple(c.name for c in mech.constraints())
     order = tuple(RowLabel(name, component) for name in names for component in labels[name])
     found = _Found.empty(len(Q), names, order)
-    templates = reduce_blocks(mech, first.poses, find_blocks(mech), columns, Q[0])
-    # a large block is decided by its pivots, and in a plane other rows may vanish at every pose
-    alike = [t for t in templates if columns == _SPACE and t.shape[0] * t.shape[1] <= LARGEST_DENSE]
-    if alike:
-        whole = WholeTree(mech, Q)
-        members = frozenset(name for template in alike for name in template.block.constraints)
-        constraints = [c for c in mech.constraints() if c.name in members]
-        rows = {r.rows.constraint: r for r in rows_at_poses(whole, constraints)}
-        for template in alike:
-            found.add(reduced_at_poses(whole, rows, template), tolerance)
-    rest = [template.block for template in templates if template not in alike]
+    alike, rest = alike_at_poses(first, Q)
+    for reduced in alike:
+        found.add(reduced, tolerance)
     if rest:
         for k, q in enumerate(Q):
             view = View(mech, q, columns, tolerance)

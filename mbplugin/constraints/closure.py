@@ -8,7 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from mbplugin.constraints.descent import Equations, Jacobians, Pattern, gauss_newton
+from mbplugin.constraints.descent import (
+    WORTH_PARTING,
+    Equations,
+    Jacobians,
+    Pattern,
+    gauss_newton,
+    gauss_newton_at_poses,
+)
 from mbplugin.constraints.moving import Frames, MovingTree, homogeneous
 from mbplugin.constraints.reduction import characteristic_length, rate_scale, tree_motion
 from mbplugin.constraints.rows import JointFrames, Rows, position_rows, rows_of
@@ -67,6 +74,11 @@ class Closure:
     def components(self) -> list[Group]:
         """Groups of constraints that share no joint with each other."""
         return connected(self.members, range(len(self.constraints)))
+
+    @cached_property
+    def systems(self) -> list[System]:
+        """The equations of each of the ``components``."""
+        return [self.system(group) for group in self.components]
 
     @cached_property
     def _whole(self) -> System:
@@ -184,6 +196,27 @@ class System(Equations):
         translation = self._residuals.translation
         slices = self._residuals.slices.items()
         return tuple(name for name, rows in slices if not translation[rows][np.abs(Phi[rows]).argmax()])
+
+
+def solve_at_poses(system: System, Q: Array, movable: AnyArray) -> tuple[Array, Array]:
+    """Return the ends (K, nq) of damped Gauss–Newton steps from poses, and their largest residuals (K,), m.
+
+    Parameters
+    ----------
+    Q : (K, nq) array
+    movable : (nv,) bool array
+        Rates of the mechanism that may change.
+    """
+    moving = movable[system.rates]
+    if len(moving) >= WORTH_PARTING or len(Q) == 1:
+        ends = [gauss_newton(system, q, movable, CONVERGED) for q in Q]
+        return np.array([q for q, _ in ends]), np.array([gap for _, gap in ends])
+
+    def linearised(_: AnyArray, here: Array) -> tuple[Array, Array]:
+        J, Phi = system.linearised(here)
+        return J.dense() * moving, Phi
+
+    return gauss_newton_at_poses(linearised, lambda _, here, step: system.stepped(here, step), Q, CONVERGED)
 
 
 def _metres(constraint: Constraint, rows: Rows, length: float) -> Array:

@@ -14,17 +14,20 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.constraints.moving import Frames, MovingTree
-from mbplugin.constraints.rank import ConstraintMatrix
+from mbplugin.constraints.rank import LARGEST_DENSE, ConstraintMatrix, View, redundancy
 from mbplugin.constraints.reduction import (
     CANCELLED,
     LARGE,
     LEVER_ARM_FLOOR,
     NOISE,
+    Block,
     ReducedBlock,
     balancing_of,
     characteristic_length,
+    find_blocks,
     free_twists,
     pure_parts,
+    reduce_blocks,
 )
 from mbplugin.constraints.rows import (
     JointFrames,
@@ -550,6 +553,41 @@ def reduced_at_poses(
     ]
     misfit = np.max([np.zeros(len(whole.Q)), *gaps], axis=0)
     return ReducedAtPoses(template, J, length, misfit, units, tuple(own), tuple(arms), tuple(wrenches))
+
+
+def alike_at_poses(view: View, Q: Array) -> tuple[list[ReducedAtPoses], list[Block]]:
+    """Return the blocks that are reduced at all poses Q (n, nq) together, and those that need each pose for itself.
+
+    A large block is decided by its pivots, and in a plane other rows may vanish at every pose.
+    """
+    mech = view.mech
+    first = view.at(Q[0])
+    templates = reduce_blocks(mech, first.poses, find_blocks(mech), view.columns, Q[0])
+    in_space = len(view.columns) == 6
+    alike = [t for t in templates if in_space and t.shape[0] * t.shape[1] <= LARGEST_DENSE]
+    others = [template.block for template in templates if template not in alike]
+    if not alike:
+        return [], others
+    whole = WholeTree(mech, Q)
+    members = frozenset(name for template in alike for name in template.block.constraints)
+    constraints = [c for c in mech.constraints() if c.name in members]
+    rows = {r.rows.constraint: r for r in rows_at_poses(whole, constraints)}
+    return [reduced_at_poses(whole, rows, template) for template in alike], others
+
+
+def redundancy_at_poses(view: View, Q: Array) -> AnyArray:
+    """Return the degree of redundancy (n,) at each of the closed poses Q (n, nq), as :attr:`View.redundancy` has it."""
+    alike, others = alike_at_poses(view, Q)
+    p = np.zeros(len(Q), dtype=int)
+    for reduced in alike:
+        _, rows, columns = reduced.J.shape
+        p += rows
+        if rows and columns:
+            sigma = np.linalg.svd(reduced.J, compute_uv=False)
+            p -= (sigma > view.tolerance * np.maximum(sigma[:, :1], 1.0)).sum(axis=1)
+    if others:
+        p += [redundancy(view.at(q).ranked(others)) for q in Q]
+    return p
 
 
 def _ground(whole: WholeTree, pair: Pair) -> Array:

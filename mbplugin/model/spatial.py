@@ -176,6 +176,25 @@ def quaternion_from_rotation(R: Array) -> Array:
     return np.asarray(-quaternion if quaternion[3] < 0 else quaternion)
 
 
+def quaternions_from_rotations(R: Array) -> Array:
+    """Return the quaternions (n, 4) of rotations R (n, 3, 3) as :func:`quaternion_from_rotation` does for one."""
+    # 4 q qᵀ by entries: the column of the largest component has the smallest error
+    outer = np.empty((len(R), 4, 4))
+    diagonal = np.einsum("nii->ni", R)
+    trace = diagonal.sum(axis=1)
+    outer[:, :3, :3] = R + R.transpose(0, 2, 1)
+    for k in range(3):
+        outer[:, k, k] = 1.0 + 2.0 * diagonal[:, k] - trace
+    outer[:, 3, 3] = 1.0 + trace
+    outer[:, 3, 0] = outer[:, 0, 3] = R[:, 2, 1] - R[:, 1, 2]
+    outer[:, 3, 1] = outer[:, 1, 3] = R[:, 0, 2] - R[:, 2, 0]
+    outer[:, 3, 2] = outer[:, 2, 3] = R[:, 1, 0] - R[:, 0, 1]
+    largest = np.einsum("nii->ni", outer).argmax(axis=1)
+    q = outer[np.arange(len(R)), :, largest]
+    q /= np.linalg.norm(q, axis=1, keepdims=True)
+    return np.where(q[:, 3:] < 0, -q, q)
+
+
 def rotation_from_vector(theta: Array) -> Array:
     """Return exp(skew(theta)), theta (3,) in radians along the axis, shape (3, 3)."""
     angle = float(np.sqrt(theta @ theta))

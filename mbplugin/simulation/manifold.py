@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from mbplugin.constraints.closure import Closure
+from mbplugin.constraints.closure import Closure, solve_at_poses
 from mbplugin.constraints.rank import View, sample_poses
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.lapack import pivot_order
@@ -69,6 +71,19 @@ class Followed:
     stopped: str = ""
 
 
+class Step(NamedTuple):
+    """A step of an independent coordinate from a closed pose q (nq,), rad or m."""
+
+    slider: Slider
+    q: Array
+    part: float
+
+
+T = TypeVar("T")
+#: Asks for steps, gets the pose after each and what forbids it, and returns a result.
+Walk = Generator[Step, tuple[Array, str] | None, T]
+
+
 @dataclass(frozen=True, eq=False)
 class SampledPath:
     """Poses along one independent coordinate.
@@ -127,11 +142,63 @@ class Manifold:
         way : float
             Distance to move, rad or m.
         """
+        return self._answered([self._leading(slider, q, way)])[0]
+
+    def along(self, starts: Sequence[tuple[Slider, Array]], count: int) -> list[SampledPath]:
+        """Return poses over the reachable range of an independent coordinate, on both sides of each start.
+
+        Parameters
+        ----------
+        starts : sequence of (Slider, (nq,) array)
+            The coordinate, and the closed pose at which it has its initial value.
+        count : int
+            Number of poses on each side.
+        """
+        # all sides of all starts move at once, so that their loops are closed together
+        sides = self._answered(
+            [
+                self._one_way(slider, q, end - slider.start, count)
+                for slider, q in starts
+                for end in (slider.lower, slider.upper)
+            ]
+        )
+        paths = []
+        for (slider, q), (below, low), (above, high) in zip(starts, sides[::2], sides[1::2], strict=True):
+            found = [*reversed(below), (slider.start, q), *above]
+            paths.append(
+                SampledPath(
+                    np.array([value for value, _ in found]),
+                    np.array([pose for _, pose in found]),
+                    len(below),
+                    low or slider.below,
+                    high or slider.above,
+                )
+            )
+        return paths
+
+    def _answered(self, walks: Sequence[Walk[T]]) -> list[T]:
+        """Return what each walk returns; the steps that they ask for are computed together."""
+        out: dict[int, T] = {}
+        answers: dict[int, tuple[Array, str] | None] = dict.fromkeys(range(len(walks)))
+        while answers:
+            asked: dict[int, Step] = {}
+            for k, answer in answers.items():
+                try:
+                    asked[k] = walks[k].send(answer)
+                except StopIteration as end:
+                    out[k] = end.value
+            answers = dict(zip(asked, self._followed([*asked.values()]), strict=True))
+        return [out[k] for k in range(len(walks))]
+
+    def _leading(self, slider: Slider, q: Array, way: float) -> Walk[Followed]:
+        """Yield the steps of :meth:`lead` from q (nq,), and return its result."""
         unit = float(self._units[slider.rate])
         moved, step = 0.0, _STEP * unit
         while abs(way - moved) > 1e-9 * unit:
             part = float(np.clip(way - moved, -step, step))
-            there, reason = self._followed(slider, q, part)
+            answer = yield Step(slider, q, part)
+            assert answer is not None
+            there, reason = answer
             if not reason:
                 q, moved, step = there, moved + part, min(_STEP * unit, 2 * step)
             elif abs(part) > _SMALLEST * unit:
@@ -140,35 +207,14 @@ class Manifold:
                 return Followed(q, moved, reason)
         return Followed(q, moved)
 
-    def along(self, slider: Slider, q: Array, count: int) -> SampledPath:
-        """Return poses over the reachable range of an independent coordinate, on both sides of a pose.
-
-        Parameters
-        ----------
-        q : (nq,) array
-            The closed pose at which the coordinate has its initial value.
-        count : int
-            Number of poses on each side.
-        """
-        below, low = self._one_way(slider, q, slider.lower - slider.start, count)
-        above, high = self._one_way(slider, q, slider.upper - slider.start, count)
-        found = [*reversed(below), (slider.start, q), *above]
-        return SampledPath(
-            np.array([value for value, _ in found]),
-            np.array([pose for _, pose in found]),
-            len(below),
-            low or slider.below,
-            high or slider.above,
-        )
-
     def _one_way(
         self, slider: Slider, q: Array, way: float, count: int
-    ) -> tuple[list[tuple[float, Array]], str]:
-        """Return values and poses on one side of q (nq,), and what ends the path."""
+    ) -> Walk[tuple[list[tuple[float, Array]], str]]:
+        """Yield the steps on one side of q (nq,); return values and poses there, and what ends the path."""
         found: list[tuple[float, Array]] = []
         value = slider.start
         for _ in range(count if way else 0):
-            followed = self.lead(slider, q, way / count)
+            followed = yield from self._leading(slider, q, way / count)
             q, value = followed.q, value + followed.moved
             if followed.moved:
                 found.append((value, q))
@@ -183,19 +229,34 @@ class Manifold:
         rows = sum(len(labels) for labels in here.row_labels.values())
         return PoseVerdict(p, rows - p, p > self.structural)
 
-    def _followed(self, slider: Slider, q: Array, part: float) -> tuple[Array, str]:
-        """Return the pose after one step from q (nq,), and the reason if the step is impossible (else empty)."""
-        lead = np.zeros(len(self.mech.qd_names))
-        lead[slider.rate] = part
-        there = displace(self.mech, q, lead)
-        if self.closure.constraints:
-            there = self.closure.solve(there, self._following)
-            if max(self.closure.residuals(there).values()) > self._misfit:
-                return q, "the loop lets it go no farther"
-            if self._largest_move(q, there) > _JUMP:
-                return q, "the loop would have to jump"
-        limited = _beyond_limit(self.mech, q, there)
-        return (q, f"{limited} is at its limit") if limited else (there, "")
+    def _followed(self, steps: Sequence[Step]) -> list[tuple[Array, str]]:
+        """Return the pose after each step, and the reason if the step is impossible (else empty)."""
+        if not steps:
+            return []
+        before = np.array([step.q for step in steps])
+        after, gaps = before.copy(), np.zeros(len(steps))
+        for k, step in enumerate(steps):
+            lead = np.zeros(len(self.mech.qd_names))
+            lead[step.slider.rate] = step.part
+            after[k] = displace(self.mech, step.q, lead)
+        # the other loops stay as they are
+        for system in self.closure.systems:
+            own = np.flatnonzero([step.slider.rate in system.rates for step in steps])
+            if own.size:
+                after[own], gaps[own] = solve_at_poses(system, after[own], self._following)
+        return [
+            (before[k], reason) if (reason := self._obstacle(before[k], after[k], gap)) else (after[k], "")
+            for k, gap in enumerate(gaps.tolist())
+        ]
+
+    def _obstacle(self, before: Array, after: Array, gap: float) -> str:
+        """Return what forbids a step between poses (nq,), after which a gap (m) is left; empty if nothing does."""
+        if gap > self._misfit:
+            return "the loop lets it go no farther"
+        if self.closure.constraints and self._largest_move(before, after) > _JUMP:
+            return "the loop would have to jump"
+        limited = _beyond_limit(self.mech, before, after)
+        return f"{limited} is at its limit" if limited else ""
 
     def _largest_move(self, before: Array, after: Array) -> float:
         """Return the largest change of a coordinate from ``before`` (nq,) to ``after`` (nq,), rad or lengths ℓ."""

@@ -9,6 +9,7 @@ from mbplugin.model.spatial import (
     Pose,
     align_z,
     quaternion_from_rotation,
+    quaternions_from_rotations,
     rotation_from_quaternion,
     rotation_from_rpy,
     rotation_from_vector,
@@ -73,3 +74,11 @@ def test_poses_compose_and_invert(p, theta):
     point = np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose((X.inverse() @ X).apply(point), point, atol=1e-12)
     np.testing.assert_allclose(skew(p) @ point, np.cross(p, point), atol=1e-12)
+
+
+def test_quaternions_of_many_rotations_are_those_of_each() -> None:
+    rng = np.random.default_rng(5)
+    half_turns = [2.0 * np.outer(e, e) - np.eye(3) for e in np.eye(3)]
+    R = np.array([np.eye(3), *half_turns, *(rotation_from_vector(v) for v in rng.normal(0, 3, (200, 3)))])
+    found = quaternions_from_rotations(R)
+    assert found == pytest.approx(np.array([quaternion_from_rotation(one) for one in R]), abs=1e-15)

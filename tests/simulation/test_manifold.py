@@ -11,11 +11,12 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, ORACLES
 from linkage import Linkage
+from mbplugin.constraints.many_poses import redundancy_at_poses
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
-from mbplugin.simulation.manifold import Manifold, PoseVerdict
+from mbplugin.simulation.manifold import Manifold, PoseVerdict, Step
 from mbplugin.visualization.gui.replay import status_lines
 
 FILES = [
@@ -107,8 +108,21 @@ def test_a_step_into_another_assembly_is_none() -> None:
     """From so far away the solver may close the loop in another way, which no robot could."""
     mech, q = Linkage((1.0, 1.0, 1.0)).mechanism(0.3)
     manifold = manifold_of(with_motor(mech, "O1"), q)
-    pose, reason = manifold._followed(manifold.sliders[0], q, 1.2)
-    assert reason == "the loop would have to jump" and pose is q
+    ((pose, reason),) = manifold._followed([Step(manifold.sliders[0], q, 1.2)])
+    assert reason == "the loop would have to jump" and np.array_equal(pose, q)
+
+
+def test_paths_of_several_starts_are_those_of_each_alone() -> None:
+    mech, q = Linkage((1.0, 1.0, 1.0)).mechanism(0.3)
+    manifold = manifold_of(with_motor(mech, "O1"), q)
+    slider = manifold.sliders[0]
+    away = manifold.lead(slider, q, 0.4).q
+    starts = [(slider, q), (slider, away), (replace(slider, upper=slider.start + 0.2), q)]
+    together = manifold.along(starts, 7)
+    for start, path in zip(starts, together, strict=True):
+        (alone,) = manifold.along([start], 7)
+        assert path.q == pytest.approx(alone.q, abs=1e-9) and path.values == pytest.approx(alone.values)
+        assert (path.start, path.low, path.high) == (alone.start, alone.low, alone.high)
 
 
 def test_a_joint_stops_at_its_limit() -> None:
@@ -157,7 +171,7 @@ def test_limits_of_any_size_take_a_bounded_number_of_steps(monkeypatch: pytest.M
         return followed(*args)
 
     monkeypatch.setattr(manifold, "_followed", counted)
-    path = manifold.along(slider, manifold.view.q, 20)
+    path = manifold.along([(slider, manifold.view.q)], 20)[0]
     assert steps[0] < 1000
     assert path.high == "its limits go on to 1e+09" and "go on" not in path.low
     assert path.values[0] == pytest.approx(-2.0, abs=1e-3) and path.values[-1] == pytest.approx(10 * np.pi)
@@ -174,7 +188,7 @@ def test_a_course_is_closed_everywhere_and_rises(file: object) -> None:
     scene = mb.load(file)  # type: ignore[arg-type]
     manifold = manifold_of(scene)
     for slider in manifold.sliders[:2]:
-        path = manifold.along(slider, manifold.view.q, 6)
+        path = manifold.along([(slider, manifold.view.q)], 6)[0]
         assert path.values[path.start] == slider.start
         assert np.array_equal(path.q[path.start], manifold.view.q)
         assert (np.diff(path.values) > 0).all()
@@ -185,3 +199,12 @@ def test_a_course_is_closed_everywhere_and_rises(file: object) -> None:
         start = gap(scene, manifold.view.q)
         # a loop that rounding has opened stays as open
         assert max(gap(scene, q) for q in path.q) < 3 * start + 1e-6
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_redundancies_of_many_poses_are_those_of_each(file: Any) -> None:
+    manifold = manifold_of(mb.load(file))
+    paths = manifold.along([(slider, manifold.view.q) for slider in manifold.sliders[:3]], 4)
+    Q = np.concatenate([path.q for path in paths])
+    expected = [manifold.verdict_at(q).degree_of_redundancy for q in Q]
+    assert redundancy_at_poses(manifold.view, Q).tolist() == expected

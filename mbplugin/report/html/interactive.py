@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mbplugin.constraints.many_poses import WholeTree, redundancy_at_poses
 from mbplugin.constraints.rank import View, sample_poses
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
 from mbplugin.joint_reactions.run import LoadResponse, load_response
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward, rate_units, rigid_groups
+from mbplugin.model.mechanism.kinematics import forward, rate_units, rigid_groups
 from mbplugin.model.mechanism.mechanism import WORLD
-from mbplugin.model.spatial import AnyArray, Array, Pose
-from mbplugin.report.html.drawing import base64_of, seven_numbers
+from mbplugin.model.spatial import AnyArray, Array, Pose, quaternions_from_rotations
+from mbplugin.report.html.drawing import base64_of
 from mbplugin.simulation.manifold import Manifold, SampledPath, Slider
 
 if TYPE_CHECKING:
@@ -68,11 +70,13 @@ def interactive_data(
         return {}, load
     manifold, groups = found
     mech = manifold.mech
-    data = [group_data(manifold, group) for group in groups]
+    redundancies = redundancy_at_poses(manifold.view, np.concatenate([group.q for group in groups]))
+    of_group = np.split(redundancies, np.cumsum([len(group.q) for group in groups])[:-1])
+    data = [group_data(mech, group, p) for group, p in zip(groups, of_group, strict=True)]
     if reactions is not None and response is not None and mech.q_names == reactions.mechanism.q_names:
         for one, maps in zip(data, _maps(reactions, response, groups), strict=True):
             one["maps"] = maps
-    places = base64_of(relative_places(mech, forward(mech, analysis.q)))
+    places = base64_of(relative_places(mech, analysis.q[None])[0])
     moves = {
         "tree": tree_data(mech),
         "places": places,
@@ -220,22 +224,21 @@ def _sampled(manifold: Manifold, q: Array) -> Iterator[PoseGroup]:
     single = sum(len(sliders) for sliders, _ in together if len(sliders) != 2)
     count = int(np.clip(_POSES // (2 * max(1, single + 9 * pairs)), _LEAST, _MOST))
     of_two = min(_OF_TWO, (isqrt(_POSES // max(1, pairs)) - 1) // 2)
+    # the paths of all groups are sampled together: across first, then along every row
+    grids = [k for k, (sliders, _) in enumerate(together) if len(sliders) == 2]
+    near = {k: [_near(slider, of_two) for slider in together[k][0]] for k in grids}
+    across = dict(zip(grids, manifold.along([(near[k][0], q) for k in grids], of_two), strict=True))
+    starts = [(near[k][1], pose) for k in grids for pose in across[k].q]
+    rows = iter(manifold.along(starts, of_two))
+    lines = iter(
+        manifold.along([(one, q) for sliders, _ in together if len(sliders) != 2 for one in sliders], count)
+    )
     for k, (sliders, moved) in enumerate(together):
-        if len(sliders) == 2:
-            across, rows = _grid(manifold, sliders, q, of_two)
-            yield PoseGroup(sliders, across, rows, k, moved)
+        if k in across:
+            yield PoseGroup(sliders, across[k], tuple(islice(rows, len(across[k].q))), k, moved)
         else:
             for slider in sliders:
-                yield PoseGroup((slider,), None, (manifold.along(slider, q, count),), k, moved)
-
-
-def _grid(
-    manifold: Manifold, sliders: tuple[Slider, ...], q: Array, count: int
-) -> tuple[SampledPath, tuple[SampledPath, ...]]:
-    """Return poses along the first coordinate near q (nq,), and along the second one at each of these poses."""
-    first, second = (_near(slider, count) for slider in sliders)
-    across = manifold.along(first, q, count)
-    return across, tuple(manifold.along(second, pose, count) for pose in across.q)
+                yield PoseGroup((slider,), None, (next(lines),), k, moved)
 
 
 def _near(slider: Slider, count: int) -> Slider:
@@ -273,18 +276,28 @@ def tree_data(mech: Mechanism) -> list[list[int]]:
     ]
 
 
-def relative_places(mech: Mechanism, poses: BodyPoses) -> Array:
-    """Return the pose of each body relative to its parent, position and quaternion (N, 7)."""
-    places = np.zeros((len(mech.bodies), 7))
-    for body, carrier in tree_data(mech):
-        places[body] = seven_numbers(poses.of(carrier).inverse() @ poses.of(body))
-    return places
+def relative_places(mech: Mechanism, Q: Array) -> Array:
+    """Return the pose of each body relative to its parent at poses Q (n, nq): position and quaternion, (n, N, 7)."""
+    pairs = np.array(tree_data(mech), dtype=int).reshape(-1, 2)
+    X_WL = WholeTree(mech, Q).X_WL
+    with_ground = np.concatenate((X_WL, np.broadcast_to(np.eye(4), (len(Q), 1, 4, 4))), axis=1)
+    X_WB, X_WA = with_ground[:, pairs[:, 0]], with_ground[:, pairs[:, 1]]
+    R_AW = X_WA[..., :3, :3].swapaxes(-1, -2)
+    R_AB, p_AB = R_AW @ X_WB[..., :3, :3], R_AW @ (X_WB - X_WA)[..., :3, 3:]
+    places = np.zeros((len(Q), len(mech.bodies), 7))
+    places[:, pairs[:, 0], :3] = p_AB[..., 0]
+    turns = quaternions_from_rotations(R_AB.reshape(-1, 3, 3))
+    places[:, pairs[:, 0], 3:] = turns.reshape(len(Q), len(pairs), 4)
+    return np.asarray(places.round(9))
 
 
-def group_data(manifold: Manifold, group: PoseGroup) -> dict[str, Any]:
-    """Return a group as data for the page: coordinates, values, redundancies, and poses of the bodies that it moves."""
-    mech, units = manifold.mech, rate_units(manifold.mech)
-    places = np.stack([relative_places(mech, forward(mech, q)) for q in group.q])
+def group_data(mech: Mechanism, group: PoseGroup, redundancies: AnyArray) -> dict[str, Any]:
+    """Return a group as data for the page: coordinates, values, and poses of the bodies that it moves.
+
+    ``redundancies`` (n,) are the degrees of redundancy at its poses.
+    """
+    units = rate_units(mech)
+    places = relative_places(mech, group.q)
     moved = [mech.body_index[joint.outer] for joint in mech.tree.joints if group.moved[joint.qd].any()]
     return {
         "coordinates": [
@@ -295,7 +308,7 @@ def group_data(manifold: Manifold, group: PoseGroup) -> dict[str, Any]:
         "rows": [_path_data(row) for row in group.rows],
         "bodies": moved,
         "places": base64_of(places[:, moved]),
-        "redundancy": [manifold.verdict_at(q).degree_of_redundancy for q in group.q],
+        "redundancy": redundancies.tolist(),
     }
 
 
