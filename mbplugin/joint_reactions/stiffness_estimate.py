@@ -12,7 +12,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage
 from mbplugin.model.scene import Request, Shape
-from mbplugin.model.spatial import Array, Pose, cross, shift_rows, shift_twists
+from mbplugin.model.spatial import Array, Pose, cross, make_read_only, shift_rows, shift_twists
 from mbplugin.phrases import one_line_repr
 from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_mesh
 
@@ -319,25 +319,33 @@ def _mesh_of(shape: Shape, request: Request | None) -> tuple[Array, Array] | str
     if shape.kind == "mesh":
         path = mesh_path(shape, request)
         return "cannot be found" if path is None else _read(path, tuple(shape.size))
+    return _primitive(shape.kind, tuple(shape.size))
+
+
+@lru_cache(maxsize=128)
+def _primitive(kind: str, size: tuple[float, ...]) -> tuple[Array, Array] | None:
+    """Return the vertices and faces of a box, sphere, cylinder or capsule; None for other kinds."""
     import trimesh
 
     makers: dict[str, Any] = {
-        "box": lambda: trimesh.creation.box(shape.size),
+        "box": lambda: trimesh.creation.box(size),
         # scaled afterwards, since the square of a radius of 1e-300 underflows
-        "sphere": lambda: trimesh.creation.icosphere(3).apply_scale(shape.size[0]),
-        "cylinder": lambda: trimesh.creation.cylinder(shape.size[0], shape.size[1], sections=64),
-        "capsule": lambda: trimesh.creation.capsule(shape.size[1], shape.size[0]),
+        "sphere": lambda: trimesh.creation.icosphere(3).apply_scale(size[0]),
+        "cylinder": lambda: trimesh.creation.cylinder(size[0], size[1], sections=64),
+        "capsule": lambda: trimesh.creation.capsule(size[1], size[0]),
     }
-    if shape.kind not in makers:
+    if kind not in makers:
         return None
     # edges of 1e30 overflow, and such a shape encloses nothing
     with np.errstate(all="ignore"):
-        mesh = makers[shape.kind]()
+        mesh = makers[kind]()
     vertices = np.array(mesh.vertices, dtype=float)
-    if shape.kind == "capsule":
+    if kind == "capsule":
         # centred, regardless of the origin that trimesh uses
         vertices[:, 2] -= 0.5 * (vertices[:, 2].max() + vertices[:, 2].min())
-    return vertices, np.array(mesh.faces)
+    faces = np.array(mesh.faces)
+    make_read_only(vertices, faces)
+    return vertices, faces
 
 
 @lru_cache(maxsize=128)
