@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.analysis import many_poses
+from mbplugin.constraints import many_poses
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName
 from mbplugin.model.mechanism import Coupling, KnifeEdge, Lock, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import displace

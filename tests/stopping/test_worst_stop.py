@@ -218,7 +218,7 @@ def test_a_table_has_the_worst_stops_of_each_of_its_categories() -> None:
     for category, longest in ((0, braked), (1, ramped)):
         taken = figures_of_document(json.dumps(document).encode(), "t", category=category)
         assert taken.time == pytest.approx(longest) == figures_of(searched, category).time
-    with pytest.raises(mb.MbPluginError, match=r"categories 0 and 1, and a distance is of one.*--category 1"):
+    with pytest.raises(mb.MbPluginError, match=r"categories 0 and 1, but a distance needs one.*--category 1"):
         mb.separation_distance(searched, K=1.0, t1=0, D_DS=0, Z=0)
     with pytest.raises(mb.MbPluginError, match="no stop of category 2; expected category 0 and 1"):
         mb.separation_distance(searched, K=1.0, t1=0, D_DS=0, Z=0, category=2)
