@@ -25,7 +25,7 @@ FIRST_DOCSTRING = re.compile(r'"""(.*?)(?:\n\n|""")', re.DOTALL)
 FURTHER = (
     "mbplugin.testing.assert_lints",
     "mbplugin.linter.rule.Rule",
-    "mbplugin.linter.finding.Finding",
+    "mbplugin.linter.rule.Finding",
     "mbplugin.model.spatial.Spring",
     "mbplugin.model.spatial.JointSpring",
     "mbplugin.simulation.options.UserEvent",

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.values import ActuatorForces as ActuatorForces
     from mbplugin.joint_reactions.values import ReactionMask as ReactionMask
     from mbplugin.joint_reactions.values import reaction_mask as reaction_mask
-    from mbplugin.linter.finding import Finding as Finding
     from mbplugin.linter.fixes.run import fix as fix
     from mbplugin.linter.registry import rules as rules
+    from mbplugin.linter.rule import Finding as Finding
     from mbplugin.linter.rule import Rule as Rule
     from mbplugin.linter.run import Report as Report
     from mbplugin.linter.run import lint as lint

@@ -35,7 +35,7 @@ PUBLIC = {
     "Coupling": "mbplugin.model.mechanism.mechanism",
     "Driver": "mbplugin.model.mechanism.mechanism",
     "Envelope": "mbplugin.joint_reactions.sizing",
-    "Finding": "mbplugin.linter.finding",
+    "Finding": "mbplugin.linter.rule",
     "Freedom": "mbplugin.model.mechanism.pair",
     "JointSpring": "mbplugin.model.spatial",
     "KnifeEdge": "mbplugin.model.mechanism.mechanism",

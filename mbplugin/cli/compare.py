@@ -239,7 +239,7 @@ def _report(found: ModelDiff, scenes: tuple[Scene, ...], files: tuple[str, str])
         return record_of_scene(scenes[0], scenes[1].files)
 
     def comment() -> str:
-        from mbplugin.report.markdown import diff_comment
+        from mbplugin.report.pull_request import diff_comment
 
         return diff_comment(found, files)
 
@@ -309,7 +309,7 @@ def _close_report(
     found: Closing, scene: Scene, file: str, written: str | None, refused: list[LossKind]
 ) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
-        from mbplugin.report.text.compared import close_lines
+        from mbplugin.report.text.models import close_lines
 
         return close_lines(found, width, written, refused)
 
@@ -434,7 +434,7 @@ def _require_files(picture: Path | None, output: Path | None) -> None:
 
 def _crosscheck_report(found: Agreement, scene: Scene, file: str, units: Units) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
-        from mbplugin.report.text.compared import crosscheck_lines
+        from mbplugin.report.text.models import crosscheck_lines
 
         return crosscheck_lines(found, scene.mechanism.name, width, units)
 

@@ -15,11 +15,10 @@ import typer
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.report import command_line, complain, emit, emit_lines, refuse_overwriting
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
-from mbplugin.linter.deadline import MAX_SECONDS
-from mbplugin.linter.finding import Severity
+from mbplugin.linter.rule import Severity
 from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
 from mbplugin.phrases import visible
-from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
+from mbplugin.processes.supervised import MAX_SECONDS, RULE_SECONDS, set_rule_seconds
 from mbplugin.report.formats import LintFormat, ProgramFormat, serialized
 
 if TYPE_CHECKING:
@@ -277,7 +276,7 @@ def lint_command(
             refuse_overwriting(outputs, one.source, one.scene)
         for kind, file in also:
             if kind == _REVIEW:
-                from mbplugin.report.review import review_text
+                from mbplugin.report.pull_request import review_text
 
                 emit(review_text(reports, review), file)
             else:

@@ -13,8 +13,7 @@ import numpy as np
 from mbplugin.bullet.motion import Solver, Task, left_out, run_to_end
 from mbplugin.bullet.session import in_child
 from mbplugin.dynamics.tree_model import joint_equations
-from mbplugin.errors import MbPluginError
-from mbplugin.extras import install_command
+from mbplugin.errors import MbPluginError, install_command
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring

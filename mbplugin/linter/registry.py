@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from mbplugin.arguments import checked
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.linter import rules as rule_package
-from mbplugin.linter.finding import SEVERITIES
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import SEVERITIES, Rule
 from mbplugin.phrases import listed, visible
 from mbplugin.processes.foreign import RULE_GROUP, rules_are_announced
 from mbplugin.processes.supervised import running

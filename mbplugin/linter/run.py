@@ -25,9 +25,8 @@ from mbplugin.errors import (
     MissingDependency,
     UnknownName,
 )
-from mbplugin.linter.finding import SEVERITIES, Finding, Severity
 from mbplugin.linter.registry import Selection, broken_plugins, find_rule, is_built_in, rules, text_of
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import SEVERITIES, Finding, Rule, Severity
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
 from mbplugin.model.mechanism.mechanism import Mechanism

@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.linter.finding import Finding
+from mbplugin.linter.rule import Finding
 from mbplugin.model.scene import Request
 from mbplugin.readers import load
 from mbplugin.readers.mjcf.reader import read_mjcf

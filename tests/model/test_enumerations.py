@@ -14,8 +14,8 @@ from mbplugin.analysis.uniqueness import TOOLS
 from mbplugin.constraints.rows import PLANES
 from mbplugin.dynamics.formulations import COORDINATES, REDUNDANCY, TABLE
 from mbplugin.joint_reactions.stiffness_estimate import MATERIALS
-from mbplugin.linter.finding import SEVERITIES
-from mbplugin.linter.finding import Severity as FindingSeverity
+from mbplugin.linter.rule import SEVERITIES
+from mbplugin.linter.rule import Severity as FindingSeverity
 from mbplugin.model import enumerations as names
 from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.simulation.options import OUTCOMES

@@ -12,8 +12,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.errors import MissingDependency
-from mbplugin.extras import PACKAGES, install_command
+from mbplugin.errors import PACKAGES, MissingDependency, install_command
 from mbplugin.model.scene import Request
 from mbplugin.readers.mjcf.compile import mujoco_module
 from mbplugin.readers.usd.stage import pxr_modules

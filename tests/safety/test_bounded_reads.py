@@ -18,7 +18,7 @@ OWN = {
     "processes/foreign.py": "metadata of installed packages",
     "readers/xacro/reader.py": "macros that --xacro-unsafe trusts to run programs",
     "report/html/page.py": "resources of this package",
-    "stamps.py": "what this run has just written",
+    "files.py": "what this run has just written",
 }
 
 

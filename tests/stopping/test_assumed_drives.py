@@ -10,7 +10,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage
-from mbplugin.stopping.scenario.assumed_drives import with_assumed_drives
+from mbplugin.stopping.scenario.scenario import with_assumed_drives
 from mbplugin.stopping.sweep.swept import sweep_plan
 
 G = 9.81

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from mbplugin.report.text.layout import Line
     from mbplugin.stopping.sweep.run import SweepReport
     from mbplugin.stopping.sweep.swept import Swept
-    from mbplugin.stopping.worst_stops import Failure, WorstStops
+    from mbplugin.stopping.worst_search import Failure, WorstStops
 
 _FORM = "dead, worn=SHARE or late=SECONDS"
 Axes = Annotated[
@@ -241,7 +241,7 @@ def _parse_failure(text: str) -> Failure:
     BadUsage
         The kind is unknown, or an amount is missing or not expected.
     """
-    from mbplugin.stopping.worst_stops import Failure
+    from mbplugin.stopping.worst_search import Failure
 
     kinds: dict[str, FailureKind] = {"dead": "dead", "worn": "worn", "late": "late"}
     word, equals, amount = text.partition("=")

@@ -16,8 +16,7 @@ from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.arguments import checked
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.newton_euler import newton_euler
-from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
-from mbplugin.extras import install_command
+from mbplugin.errors import BadUsage, MbPluginError, UnknownName, install_command, suggestion
 from mbplugin.joint_reactions.loaded import applied_to, held_under
 from mbplugin.joint_reactions.run import noting_payloads, reactions
 from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joints, spring_loads

@@ -19,8 +19,8 @@ from mbplugin.errors import (
     MissingDependency,
     UnreadableFile,
     UnresolvedPath,
+    install_command,
 )
-from mbplugin.extras import install_command
 from mbplugin.model.scene import Request, Scene
 from mbplugin.processes.foreign import PARENT, Limits, in_own_child
 from mbplugin.processes.walls import Walls

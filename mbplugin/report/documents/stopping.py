@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.sweep.run import SweepReport
     from mbplugin.stopping.sweep.swept import Swept
     from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.worst_stops import WorstStops
+    from mbplugin.stopping.worst_search import WorstStops
     from mbplugin.stopping.zones.distance import Distance
 
 #: Parts of a brake law that all documents have, including those of earlier releases.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.sweep.swept import Swept
     from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.worst_stops import WorstStops
+    from mbplugin.stopping.worst_search import WorstStops
     from mbplugin.stopping.zones.distance import Distance
     from mbplugin.stopping.zones.zone import StopZone
 

@@ -48,14 +48,14 @@ _MODULES = {
     "SideBySide": "motions",
     "Trajectory": "motions",
     "Agreement": "motions",
-    "StopReport": "stops",
-    "StoppingTable": "stops",
-    "WorstStops": "stops",
+    "StopReport": "motions",
+    "StoppingTable": "motions",
+    "WorstStops": "motions",
     "Rule": "verdicts",
-    "Calibration": "stops",
-    "Distance": "stops",
-    "StopZone": "stops",
-    "Swept": "stops",
+    "Calibration": "motions",
+    "Distance": "motions",
+    "StopZone": "motions",
+    "Swept": "motions",
 }
 #: Maximum length of a name, characters, and maximum number of names on an axis.
 _LONGEST, _MOST = 24, 40

@@ -140,7 +140,7 @@ def _closures(found: Closing) -> list[dict[str, Any]]:
 
 
 def _closing_lines(found: Closing, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.compared import close_lines
+    from mbplugin.report.text.models import close_lines
 
     return close_lines(found, width)
 

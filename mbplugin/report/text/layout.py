@@ -1,4 +1,4 @@
-"""Lines of styled text, wrapped to a width and printed plain or in colour; tables."""
+"""Lines of styled text, wrapped to a width and printed plain or in colour; tables, and blocks of several reports."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from mbplugin.phrases import visible
+
+if TYPE_CHECKING:
+    from mbplugin.simulation.passing_marks import Event
 
 #: Width without a terminal: files, pipes, CI logs.
 PLAIN_WIDTH = 100
@@ -23,6 +27,10 @@ _INDENT = 2
 _GAP = 2
 #: Minimum width reserved for labels when columns are tight; a longer label gets a separate line.
 _LEAST_LABEL = 20
+
+
+#: Maximum number of printed rows or events; all are in the JSON.
+MOST = 40
 
 
 @dataclass(frozen=True)
@@ -163,6 +171,50 @@ def grid_lines(
             yield from _row_lines(label, cells, wide, width, styles[n] if styles else "", own_line)
             if below and block is blocks[-1]:
                 yield from below[n]
+
+
+def warning_lines(warnings: Iterable[str], width: int) -> Iterator[Line]:
+    """Yield each non-empty warning as a paragraph, for the top of a report; those of one line stand together."""
+    paragraphs = [list(wrapped(warning, width, "! ", "! ")) for warning in warnings if warning]
+    for k, lines in enumerate(paragraphs):
+        yield from (Line(text, "bold yellow") for text in lines)
+        if len(lines) > 1 or paragraphs[k + 1 : k + 2] == [] or len(paragraphs[k + 1]) > 1:
+            yield Line()
+
+
+def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterator[Line]:
+    """Yield sentences under a title; nothing if there are none."""
+    if sentences:
+        yield Line()
+        yield Line(title, TITLE)
+    for sentence in sentences:
+        yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
+
+
+def note_lines(notes: Sequence[str], width: int) -> Iterator[Line]:
+    """Yield notes after a blank line; nothing if there are none."""
+    if notes:
+        yield Line()
+    for note in notes:
+        yield from (Line(text) for text in wrapped(note, width, "note: ", "  "))
+
+
+def event_lines(events: Sequence[Event], width: int, digits: int) -> Iterator[Line]:
+    """Yield events, with ``digits`` significant digits of their times; nothing if there are none."""
+    if events:
+        yield Line()
+        yield Line("Events", TITLE)
+    for event in events[:MOST]:
+        yield from (
+            Line(text) for text in wrapped(event.sentence, width, f"  {event.time:.{digits}g} s  ", "    ")
+        )
+    yield from more_lines(len(events), MOST)
+
+
+def more_lines(number: int, printed: int) -> Iterator[Line]:
+    """Yield a line with the number of rows not printed; nothing if all are."""
+    if number > printed:
+        yield Line(f"  and {number - printed} more (all are in the JSON)")
 
 
 def _columns(heads: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[_Column]:

@@ -32,14 +32,20 @@ from mbplugin.report.record import (
     standing_words,
     vector_words,
 )
-from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
-from mbplugin.report.text.models import (
+from mbplugin.report.text.layout import (
     MOST,
+    MOST_NAMES,
+    PLAIN_WIDTH,
+    TITLE,
+    Line,
     event_lines,
+    grid_lines,
     more_lines,
     note_lines,
     sentences_under,
+    table_lines,
     warning_lines,
+    wrapped,
 )
 from mbplugin.stopping.scenario.scenario import assumed_brakes, brakes_of_effort
 

@@ -11,8 +11,18 @@ from mbplugin.model.brake_law import SI, Units, said_in
 from mbplugin.model.spatial import units_of
 from mbplugin.phrases import at_most_shown, counted, joined_by_words, listed, number, rounded_up
 from mbplugin.report.formats import ROUNDING, largest_of, shown
-from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
-from mbplugin.report.text.models import event_lines, note_lines, sentences_under, warning_lines
+from mbplugin.report.text.layout import (
+    PLAIN_WIDTH,
+    TITLE,
+    Line,
+    event_lines,
+    grid_lines,
+    note_lines,
+    sentences_under,
+    table_lines,
+    warning_lines,
+    wrapped,
+)
 from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.outcome import OUTCOME_WORDS
 from mbplugin.stopping.table.values import (
@@ -39,7 +49,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.sweep.run import SweepReport
     from mbplugin.stopping.sweep.swept import Swept
     from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops
+    from mbplugin.stopping.worst_search import FailedBrake, WorstStop, WorstStops
     from mbplugin.stopping.zones.distance import Distance
 
 #: Title of the measured stops of a table.

@@ -31,7 +31,7 @@ from mbplugin.stopping.calibration.fit import (
     measured,
 )
 from mbplugin.stopping.calibration.intervals import Parameter
-from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.measured import Measurement
 from mbplugin.stopping.calibration.values import TOLERANCE, LawName
 from mbplugin.stopping.run import estop
 from mbplugin.stopping.table.run import stopping_table

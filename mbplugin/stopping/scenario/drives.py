@@ -23,7 +23,12 @@ from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import redundancy
 from mbplugin.model.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes
 from mbplugin.model.mechanism.identity import DisjointSets
-from mbplugin.model.mechanism.kinematics import BodyPoses, fixed_at, forward, relative_pose
+from mbplugin.model.mechanism.kinematics import (
+    BodyPoses,
+    fixed_at,
+    forward,
+    relative_pose,
+)
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene, as_scene, in_coordinates_of
 from mbplugin.model.spatial import Array, units_of

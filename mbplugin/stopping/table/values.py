@@ -22,11 +22,11 @@ from mbplugin.stopping.scenario.scenario import NO_EFFORT_LIMITS, NO_TOOL, Effor
 if TYPE_CHECKING:
     from mbplugin.model.scene import Payload
     from mbplugin.stopping.batch import StopSummary
-    from mbplugin.stopping.calibration.bounds import StopBounds
+    from mbplugin.stopping.calibration.intervals import StopBounds
     from mbplugin.stopping.calibration.values import MeasuredStops
     from mbplugin.stopping.scenario.scenario import Scenario
     from mbplugin.stopping.table.extension import ExtensionPose
-    from mbplugin.stopping.worst_stops import WorstStops
+    from mbplugin.stopping.worst_search import WorstStops
     from mbplugin.stopping.zones.zone import StopMotion
 
 #: Source of the numbers of a brake or a ramp: fitted to measured stops, stated, or assumed.

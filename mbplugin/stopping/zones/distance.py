@@ -20,7 +20,7 @@ from mbplugin.stopping.table.values import at_most
 if TYPE_CHECKING:
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.worst_stops import WorstStops
+    from mbplugin.stopping.worst_search import WorstStops
 
 #: Sources of distances: a stop, a table, worst stops, the path of the JSON of one of these, or its figures.
 StopLike: TypeAlias = "StopReport | StoppingTable | WorstStops | StopFigures | str | Path"
@@ -129,7 +129,7 @@ def figures_of(stop: StopLike, category: int | None = None) -> StopFigures:
     """
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.worst_stops import WorstStops
+    from mbplugin.stopping.worst_search import WorstStops
 
     if isinstance(stop, StopFigures):
         return stop

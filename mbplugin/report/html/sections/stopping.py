@@ -55,7 +55,7 @@ from mbplugin.report.text.stopping import (
     worst_start,
 )
 from mbplugin.stopping.outcome import OUTCOME_WORDS, JointStop, StopReport
-from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops
+from mbplugin.stopping.worst_search import FailedBrake, WorstStop, WorstStops
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
