@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.values import ReactionMask as ReactionMask
     from mbplugin.joint_reactions.values import reaction_mask as reaction_mask
     from mbplugin.linter.fixes.run import fix as fix
-    from mbplugin.linter.registry import rules as rules
     from mbplugin.linter.rule import Finding as Finding
     from mbplugin.linter.rule import Rule as Rule
+    from mbplugin.linter.rule import rules as rules
     from mbplugin.linter.run import Report as Report
     from mbplugin.linter.run import lint as lint
     from mbplugin.model.brake_law import Brake as Brake

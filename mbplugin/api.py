@@ -91,7 +91,7 @@ PUBLIC = {
     "reactions": "mbplugin.joint_reactions.run",
     "replay": "mbplugin.visualization.gui.show",
     "rule": "mbplugin.api",
-    "rules": "mbplugin.linter.registry",
+    "rules": "mbplugin.linter.rule",
     "separation_distance": "mbplugin.stopping.zones.distance",
     "show": "mbplugin.visualization.gui.show",
     "simulate": "mbplugin.simulation.run",
@@ -236,7 +236,7 @@ def rule(code: str | int) -> Rule:
     UnknownName
         There is no such rule.
     """
-    from mbplugin.linter.registry import find_rule
+    from mbplugin.linter.rule import find_rule
 
     return find_rule(code)
 

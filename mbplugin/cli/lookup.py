@@ -52,7 +52,7 @@ def rule_command(
 
     The command is also called explain.
     """
-    from mbplugin.linter.registry import find_rule, named_rule, rules, rules_about
+    from mbplugin.linter.rule import find_rule, named_rule, rules, rules_about
 
     if code is not None and code.isdigit():
         code = f"MB{code}"

@@ -16,8 +16,7 @@ from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import recording_reads
 from mbplugin.formats import LINTED, SEARCHED
 from mbplugin.linter.cache import Kept, store, trim
-from mbplugin.linter.registry import find_rule
-from mbplugin.linter.rule import Finding
+from mbplugin.linter.rule import Finding, find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, finding_of, lint, suppress, unused
 from mbplugin.linter.targets import Target
 from mbplugin.phrases import listed

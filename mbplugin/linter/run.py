@@ -25,8 +25,18 @@ from mbplugin.errors import (
     MissingDependency,
     UnknownName,
 )
-from mbplugin.linter.registry import Selection, broken_plugins, find_rule, is_built_in, rules, text_of
-from mbplugin.linter.rule import SEVERITIES, Finding, Rule, Severity
+from mbplugin.linter.rule import (
+    SEVERITIES,
+    Finding,
+    Rule,
+    Selection,
+    Severity,
+    broken_plugins,
+    find_rule,
+    is_built_in,
+    rules,
+    text_of,
+)
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -569,7 +579,7 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
     stated = [text.strip() for text in texts]
     if not stated:
         return ()
-    from mbplugin.linter.registry import rules
+    from mbplugin.linter.rule import rules
 
     codes = {rule.name: rule.code for rule in rules()}
     chosen = tuple(codes.get(text.lower(), text.upper()) for text in stated)
@@ -591,7 +601,7 @@ def rule_code(text: str, said_by: str, where: str) -> str:
     BadUsage
         There is no such rule.
     """
-    from mbplugin.linter.registry import find_rule
+    from mbplugin.linter.rule import find_rule
 
     try:
         return find_rule(text.strip()).code

@@ -1,8 +1,9 @@
-"""A command in a supervised process, time limits of rules and of a whole run, and limits of memory and files.
+"""How the process of a command ends: supervised, interrupted, out of time, or at a limit of memory or files.
 
-``os._exit(0)`` in a rule, or on its import, would end the process silently with exit code 0, which means "no
-findings". The command's process writes into shared memory whose code it is running, and finally its exit code; the
-parent trusts only that.
+Plug-in rules may terminate a process without a result: ``os._exit(0)`` in a rule, or on its import, would end it
+silently with exit code 0, which means "no findings". The command runs in a supervised process, which writes into shared
+memory whose code it is running, and finally its exit code; the parent trusts only that. Ctrl-C and termination signals
+are treated alike: child processes end, files stay.
 """
 
 from __future__ import annotations
@@ -50,6 +51,10 @@ MAX_SECONDS = 900.0
 DEADLINE_GRACE = 10.0
 #: Signal that no other part of a lint uses: rules have a separate alarm.
 _DEADLINE_SIGNAL = getattr(signal, "SIGVTALRM", signal.SIGINT)
+#: Termination signals of shells, job queues and closed terminals.
+_NAMES = ("SIGTERM", "SIGHUP")
+#: Signals received to interrupt the command.
+_received: list[int] = []
 
 
 class RuleTookTooLong(BaseException):
@@ -406,3 +411,82 @@ class Deadline:
             )
             sys.stderr.flush()
         os._exit(2)
+
+
+class Terminated(KeyboardInterrupt):
+    """The process received a termination signal.
+
+    Parameters
+    ----------
+    number : int
+        Number of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"signal {number}")
+        self.number = number
+
+
+def note_interrupts() -> None:
+    """Record each Ctrl-C from now on, because some of its exceptions are swallowed.
+
+    Libraries do so during their import, and exceptions raised in a destructor are lost as well.
+    """
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _received.append(number)
+    signal.default_int_handler(number, frame)
+
+
+def exit_code_of(interrupt: KeyboardInterrupt) -> int:
+    """Return the exit code by which shells report this kind of interrupt."""
+    return 128 + interrupt.number if isinstance(interrupt, Terminated) else INTERRUPTED
+
+
+@contextlib.contextmanager
+def termination_interrupts() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end a block like Ctrl-C, by raising :class:`Terminated`.
+
+    Compiled code delays these signals as it delays Ctrl-C. Ignored signals stay ignored. A signal that a library has
+    swallowed, in the block or before it, takes effect at the end of the block.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C ended the block.
+    Terminated
+        Another signal ended the block.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        _received.append(number)
+        heed = signal.getsignal(signal.SIGINT)
+        # if Ctrl-C is ignored, as in the background of a shell, no code defers it, so it can be raised at once
+        (heed if callable(heed) else signal.default_int_handler)(signal.SIGINT, None)
+
+    numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is signal.SIG_DFL:
+            signal.signal(number, interrupt)
+    try:
+        yield
+        if _received:
+            raise KeyboardInterrupt
+    # extension modules may turn an interrupt into another exception
+    except BaseException:
+        if _received and _received[0] != signal.SIGINT:
+            raise Terminated(_received[0]) from None
+        if _received:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        _received.clear()
+        for number, handler in before.items():
+            signal.signal(number, handler)

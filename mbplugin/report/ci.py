@@ -37,7 +37,7 @@ def sarif_text(reports: Sequence[Report]) -> str:
 
 def sarif_document(reports: Sequence[Report]) -> Object:
     """Return the SARIF log: one run of the tool over all files."""
-    from mbplugin.linter.registry import rules
+    from mbplugin.linter.rule import rules
 
     known = rules()
     index = {rule.code: k for k, rule in enumerate(known)}

@@ -22,8 +22,7 @@ from mbplugin.linter.fixes.run import mended
 from mbplugin.linter.fixes.sources import Sources
 from mbplugin.linter.fixes.toml_spans import TomlSpans
 from mbplugin.linter.fixes.xml_spans import XmlSpans
-from mbplugin.linter.registry import built_in_rules
-from mbplugin.linter.rule import Finding
+from mbplugin.linter.rule import Finding, built_in_rules
 from mbplugin.linter.run import Report
 from places import ROOT
 

@@ -46,12 +46,12 @@ from mbplugin.cli.shared.report import (
     reads_model,
     record_of_scene,
 )
-from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.model.brake_law import SI
 from mbplugin.model.enumerations import Backend, FailureKind, Moving
 from mbplugin.phrases import visible
+from mbplugin.processes.supervised import exit_code_of, termination_interrupts
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:

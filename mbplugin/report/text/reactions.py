@@ -13,7 +13,7 @@ from mbplugin.model.mechanism.kinematics import coordinate_units
 from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.model.spatial import COMPONENTS, units_of
 from mbplugin.phrases import counted, joined_by_words, listed
-from mbplugin.readers.stance import stance_sentence
+from mbplugin.readers.standing import stance_sentence
 from mbplugin.report.formats import largest_of, shown
 from mbplugin.report.record import (
     ACTUATOR_TITLE,

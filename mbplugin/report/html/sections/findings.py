@@ -13,8 +13,7 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.overview import Kind, kinds_of
-from mbplugin.linter.registry import rules
-from mbplugin.linter.rule import SEVERITIES, Finding, Rule
+from mbplugin.linter.rule import SEVERITIES, Finding, Rule, rules
 from mbplugin.phrases import counted, listed
 from mbplugin.report.formats import ignored_lines
 from mbplugin.report.html.chapters import Chapter
