@@ -20,6 +20,7 @@ from mbplugin.model.enumerations import StopLimits
 from mbplugin.phrases import ended, visible
 
 if TYPE_CHECKING:
+    from mbplugin.cli.shared.quantities import Quantities
     from mbplugin.model.brake_law import Units
     from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.mechanism.pair import MotionProfile
@@ -202,6 +203,36 @@ _PREPARING = "preparing (machine code is compiled once, which takes five to ten 
 _TASK = 0
 #: Redraw interval of a bar that counts without a total.
 _EVERY = 100
+
+
+@dataclass(frozen=True)
+class Braking:
+    """The options of every command that computes stops; each field is an option.
+
+    Parameters
+    ----------
+    brake, deceleration : list of str, optional
+    require_brakes : bool
+    tool : str, optional
+    """
+
+    brake: BrakeOption = None
+    require_brakes: RequireBrakesOption = False
+    deceleration: DecelerationOption = None
+    tool: ToolOption = None
+
+    def arguments(self, given: Quantities) -> dict[str, Any]:
+        """Return the arguments of the function behind a command; numbers without units are in those of ``given``."""
+        return {
+            "brakes": given.brakes(self.brake),
+            "require_brakes": self.require_brakes,
+            "decelerations": given.accelerations(self.deceleration, "--deceleration"),
+            "tool": self.tool,
+        }
+
+
+#: No brake, deceleration or tool is given.
+AS_IN_SCENE = Braking()
 
 
 # Options of stops that write the swept zone.
