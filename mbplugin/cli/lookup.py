@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.model.scene import Scene
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
 Save = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also save the matrix, .npz (arrays) or .csv (labelled).")

@@ -50,9 +50,7 @@ from mbplugin.simulation.runner import Progress
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.outcome import StopReport
-from mbplugin.stopping.scenario.decelerations import Decelerations, RampSource, inertias_at, with_reactions
-from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
-from mbplugin.stopping.scenario.scenario import (
+from mbplugin.stopping.scenario import (
     Scenario,
     ToolChoice,
     assumed_brakes,
@@ -62,6 +60,8 @@ from mbplugin.stopping.scenario.scenario import (
     wide_axes_through,
     with_assumed_drives,
 )
+from mbplugin.stopping.scenario.decelerations import Decelerations, RampSource, inertias_at, with_reactions
+from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
 from mbplugin.stopping.scenario.start import Start
 from mbplugin.stopping.table.rated import DefaultTool, default_tool
 

@@ -18,7 +18,7 @@ from mbplugin.report.documents.part import schema_of
 from mbplugin.report.html.chapters import distance_chapter, worst_chapter
 from mbplugin.report.html.sections.view import grade
 from mbplugin.stopping import worst_search as budget
-from mbplugin.stopping.scenario.scenario import NO_TOOL
+from mbplugin.stopping.scenario import NO_TOOL
 from rod_arms import arm
 
 ARM = str(ASSETS / "arm_6r.scene.toml")

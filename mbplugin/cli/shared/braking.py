@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.sweep.plan import SweepPlan
-    from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.zones.zone import StopZone
+    from mbplugin.stopping.table import StoppingTable
+    from mbplugin.stopping.zones import StopZone
 
 #: Default for the largest sagitta and outward growth of the zone outline, m.
 RESOLUTION = 0.002
@@ -260,7 +260,7 @@ class ZoneRequest:
         """Compute the zone, write it to all files and describe it on stderr; None if none is requested."""
         if not self.files:
             return None
-        from mbplugin.stopping.zones.zone import zone_sentences
+        from mbplugin.stopping.zones import zone_sentences
 
         zone = self._computed(scene, stops)
         for file in self.files:
@@ -302,7 +302,7 @@ def zone_request(
     if not own and payload_radius is not None:
         raise BadUsage("--payload-radius is given without a zone", remedy="add --zone FILE")
     if own:
-        from mbplugin.stopping.zones.zone import require_writable
+        from mbplugin.stopping.zones import require_writable
 
         require_writable(own)
     names = [file.resolve() for file in (*own, output) if file is not None]

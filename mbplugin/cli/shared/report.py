@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mbplugin.report.documents import DocumentName
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
 _ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
 #: Interval between updates of the progress line, and before the first one, s.
@@ -283,7 +283,7 @@ def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.report.record import Record
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
     #: Makes the record of a report; called only if a record is to be written, since it hashes files.
     Recording = Callable[[], Record]
@@ -326,7 +326,7 @@ def emit_lines(
     BadUsage
         The text cannot be written there.
     """
-    from mbplugin.report.text.layout import PLAIN_WIDTH, output_width, plain_text, print_lines
+    from mbplugin.report.text import PLAIN_WIDTH, output_width, plain_text, print_lines
 
     if output is None and (on_terminal(sys.stdout) or colour_is_forced()):
         shown = list(lines(output_width()))

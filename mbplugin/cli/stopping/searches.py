@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
+    from mbplugin.stopping.sweep import Swept
     from mbplugin.stopping.sweep.run import SweepReport
-    from mbplugin.stopping.sweep.swept import Swept
     from mbplugin.stopping.worst_search import Failure, WorstStops
 
 _FORM = "dead, worn=SHARE or late=SECONDS"
@@ -300,8 +300,8 @@ def sweep_command(
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.readers.standing import taken_in
+    from mbplugin.stopping.sweep import Swept, sweep_plan
     from mbplugin.stopping.sweep.run import sweep
-    from mbplugin.stopping.sweep.swept import Swept, sweep_plan
 
     plan = sweep_plan(
         scene,

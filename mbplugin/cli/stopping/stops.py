@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.scenario.start import Start
-    from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.zones.zone import StopZone
+    from mbplugin.stopping.table import StoppingTable
+    from mbplugin.stopping.zones import StopZone
 
 PayloadShare = Annotated[
     float,

@@ -13,21 +13,21 @@ from mbplugin.stopping.sweep.run import QUANTILES
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
-    from mbplugin.comparison.side_by_side.run import SideBySide
+    from mbplugin.comparison.side_by_side import SideBySide
     from mbplugin.joint_reactions.misfit_response import MisfitResponse
     from mbplugin.joint_reactions.sizing import Envelope
     from mbplugin.joint_reactions.values import ActuatorForces, ReactionMask, Reactions
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.html.chart import Html
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory
-    from mbplugin.stopping.calibration.values import Calibration
+    from mbplugin.stopping.calibration import Calibration
     from mbplugin.stopping.outcome import StopReport
-    from mbplugin.stopping.sweep.swept import Swept
-    from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.stopping.sweep import Swept
+    from mbplugin.stopping.table import StoppingTable
     from mbplugin.stopping.worst_search import WorstStops
+    from mbplugin.stopping.zones import StopZone
     from mbplugin.stopping.zones.distance import Distance
-    from mbplugin.stopping.zones.zone import StopZone
 
 
 #: Number of charts of a motion in a notebook: coordinates and rates.
@@ -185,7 +185,7 @@ def _misfit_rows(response: MisfitResponse) -> list[dict[str, Any]]:
 def _misfit_lines(response: MisfitResponse, width: int) -> Iterator[Line]:
     from mbplugin.report.record import loop_words
     from mbplugin.report.results.presentation import head_lines
-    from mbplugin.report.text.layout import Line, wrapped
+    from mbplugin.report.text import Line, wrapped
 
     yield from head_lines(repr(response), width)
     yield Line()
@@ -312,7 +312,7 @@ def _stop_chapter(stop: StopReport) -> Chapter:
 
 
 def _table_rows(table: StoppingTable) -> list[dict[str, Any]]:
-    from mbplugin.stopping.table.values import flat
+    from mbplugin.stopping.table import flat
 
     return [flat(row) for row in table.rows]
 

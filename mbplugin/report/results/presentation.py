@@ -13,7 +13,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.phrases import cut_short, number
 from mbplugin.report.formats import plain, shown
 from mbplugin.report.html.chart import Html, element, joined
-from mbplugin.report.text.layout import Line, table_lines, wrapped
+from mbplugin.report.text import Line, table_lines, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.report.html.chapters import Chapter

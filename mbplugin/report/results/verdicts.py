@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule
     from mbplugin.report.html.chapters import Chapter
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
 
 def _report(analysis: Analysis) -> Report:

@@ -13,7 +13,7 @@ from mbplugin.linter.overview import Freedoms, Kind, Overview, Place, freedoms_o
 from mbplugin.phrases import counted, cut_short, listed, visible
 from mbplugin.report.formats import findings_summary, ignored_lines, runs_summary
 from mbplugin.report.record import consequence_words, loop_words, rounding_words
-from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
+from mbplugin.report.text import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis

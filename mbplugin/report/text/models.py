@@ -11,7 +11,7 @@ from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.report.formats import ROUNDING, shown
-from mbplugin.report.text.layout import (
+from mbplugin.report.text import (
     MOST,
     PLAIN_WIDTH,
     TITLE,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Check, Row
     from mbplugin.comparison.models.alignment import Difference, ModelDiff, Normalised, Quantities
     from mbplugin.comparison.models.stops import StopFigure
-    from mbplugin.comparison.side_by_side.run import JointWrench, SideBySide
+    from mbplugin.comparison.side_by_side import JointWrench, SideBySide
 
 
 #: The kinds of differences in words.

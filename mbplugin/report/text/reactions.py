@@ -32,7 +32,7 @@ from mbplugin.report.record import (
     standing_words,
     vector_words,
 )
-from mbplugin.report.text.layout import (
+from mbplugin.report.text import (
     MOST,
     MOST_NAMES,
     PLAIN_WIDTH,
@@ -47,7 +47,7 @@ from mbplugin.report.text.layout import (
     warning_lines,
     wrapped,
 )
-from mbplugin.stopping.scenario.scenario import assumed_brakes, brakes_of_effort
+from mbplugin.stopping.scenario import assumed_brakes, brakes_of_effort
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.sizing import Envelope

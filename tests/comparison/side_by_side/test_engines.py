@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.comparison.side_by_side.run import SideBySide, instant_of
+from mbplugin.comparison.side_by_side import SideBySide, instant_of
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import JointSpring
 from mbplugin.report.html.chapters import Chapter

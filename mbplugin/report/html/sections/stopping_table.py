@@ -37,7 +37,7 @@ from mbplugin.report.text.stopping import (
     summary_cells,
     summary_heads,
 )
-from mbplugin.stopping.table.values import (
+from mbplugin.stopping.table import (
     HTML_CELLS,
     Cell,
     StoppingTable,
@@ -45,11 +45,11 @@ from mbplugin.stopping.table.values import (
     rows_in_units,
     slip_words,
 )
-from mbplugin.stopping.zones.zone import zone_sentences
+from mbplugin.stopping.zones import zone_sentences
 
 if TYPE_CHECKING:
+    from mbplugin.stopping.calibration import MeasuredStops
     from mbplugin.stopping.calibration.intervals import ComparedRow
-    from mbplugin.stopping.calibration.values import MeasuredStops
 
 #: Heads of the table of poses.
 POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")
