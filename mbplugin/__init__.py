@@ -9,7 +9,7 @@ from mbplugin.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis as Analysis
-    from mbplugin.analysis.analysis import analyze as analyze
+    from mbplugin.analysis import analyze as analyze
     from mbplugin.analysis.many_poses import PoseAnalyses as PoseAnalyses
     from mbplugin.api import constraint_matrix as constraint_matrix
     from mbplugin.api import load as load

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PUBLIC = {
     "ActuatorForces": "mbplugin.joint_reactions.values",
     "Agreement": "mbplugin.comparison.agreement",
-    "Analysis": "mbplugin.analysis.analysis",
+    "Analysis": "mbplugin.analysis",
     "Body": "mbplugin.model.mechanism.mechanism",
     "Brake": "mbplugin.model.brake_law",
     "Calibration": "mbplugin.stopping.calibration",
@@ -66,7 +66,7 @@ PUBLIC = {
     "Trajectory": "mbplugin.simulation.trajectory.trajectory",
     "UserEvent": "mbplugin.simulation.options",
     "WORLD": "mbplugin.model.mechanism.mechanism",
-    "analyze": "mbplugin.analysis.analysis",
+    "analyze": "mbplugin.analysis",
     "bias_forces": "mbplugin.dynamics.joint_space",
     "calibrate": "mbplugin.stopping.calibration.run",
     "close": "mbplugin.closing.choice",

@@ -13,8 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mbplugin.analysis import Analysis
-from mbplugin.analysis.analysis import analyze
+from mbplugin.analysis import Analysis, analyze
 from mbplugin.arguments import checked
 from mbplugin.errors import (
     BadScene,

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from command_line import ROOT, call
-from mbplugin.analysis.analysis import DCA_METHODS
+from mbplugin.analysis import DCA_METHODS
 from mbplugin.analysis.uniqueness import TOOLS
 from mbplugin.constraints.rows import PLANES
 from mbplugin.dynamics.formulations import COORDINATES, REDUNDANCY, TABLE

@@ -205,7 +205,7 @@ def _gravity(one: Merged, in_terms: Rewritten, other: Merged) -> list[Found]:
 
 
 def _quantities(scene: Scene, model: Merged) -> Quantities:
-    from mbplugin.analysis.analysis import analyze
+    from mbplugin.analysis import analyze
 
     mech = model.mechanism
     p = dof = undetermined = None

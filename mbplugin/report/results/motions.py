@@ -94,7 +94,7 @@ def charts_of(motion: Trajectory) -> Iterator[Html]:
     from itertools import islice
 
     from mbplugin.report.html.chart import figure
-    from mbplugin.report.html.sections.view import motion_charts
+    from mbplugin.report.html.view import motion_charts
 
     if len(motion.time) > 1:
         yield from (figure(chart, note) for chart, note in islice(motion_charts(motion, ()), _CHARTS))

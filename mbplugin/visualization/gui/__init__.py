@@ -84,7 +84,7 @@ def show(
     MbPluginError
         A window that cannot be opened, a picture that cannot be written, or a crash of PyBullet.
     """
-    from mbplugin.analysis.analysis import Analysis
+    from mbplugin.analysis import Analysis
 
     if result is not None and not isinstance(result, Analysis):
         return replay(mech, result, picture=picture, size=size, camera=camera)
@@ -206,7 +206,7 @@ def open_or_draw(
     files = [None if path is None else Path(path) for path in (picture, film)]
     check_files(*files)
     if replay is None:
-        from mbplugin.analysis.analysis import analyze
+        from mbplugin.analysis import analyze
 
         result = analyze(mech, q, tolerance=tolerance, planar=planar) if result is None else result
         seen = seen_at_rest(mech, result, reactions)

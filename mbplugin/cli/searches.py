@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.sweep.run import SweepReport
     from mbplugin.stopping.worst_search import Failure, WorstStops
 
+
 _FORM = "dead, worn=SHARE or late=SECONDS"
 Axes = Annotated[
     list[str] | None,

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.calibration import Calibration
     from mbplugin.stopping.zones.distance import Distance
 
+
 Measured = Annotated[
     Path,
     typer.Argument(metavar="MEASURED.csv", help="Measured stops: joint, category, speed, time, distance …"),

@@ -27,7 +27,7 @@ from mbplugin.report.html.chart import (
     tick_labels,
     ticks,
 )
-from mbplugin.report.html.sections.view import signature_lines
+from mbplugin.report.html.view import signature_lines
 from mbplugin.report.text.stopping import (
     MEASURED_TITLE,
     ROW_HEADS,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.calibration import MeasuredStops
     from mbplugin.stopping.calibration.intervals import ComparedRow
 
+
 #: Heads of the table of poses.
 POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")
 #: Curves that differ by less than this fraction of the largest value are indistinguishable.
@@ -62,6 +63,8 @@ _OWN, _PREDICTED = 0, 1
 
 
 # The first page: the longest stops, the robot, and the evidence.
+#: Size of the plan and its margin, in units of the drawing.
+_PLAN, _MARGIN = 420.0, 46.0
 
 
 def first_page_section(chapter: Chapter) -> Html | None:
@@ -412,9 +415,6 @@ def _kind(row: ComparedRow, name: str, predicted: set[int]) -> tuple[str, bool, 
 
 
 # The zone that the stops sweep, in top view.
-
-#: Size of the plan and its margin, in units of the drawing.
-_PLAN, _MARGIN = 420.0, 46.0
 
 
 def zone_section(chapter: Chapter) -> Html | None:

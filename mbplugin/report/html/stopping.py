@@ -21,7 +21,7 @@ from mbplugin.report.html.chart import (
     table,
     ticks,
 )
-from mbplugin.report.html.sections.stopping_table import compared_charts
+from mbplugin.report.html.stopping_table import compared_charts
 from mbplugin.report.text.stopping import (
     BOUND_HEADS,
     FAILURE_HEADS,
@@ -59,6 +59,7 @@ from mbplugin.stopping.worst_search import FailedBrake, WorstStop, WorstStops
 
 if TYPE_CHECKING:
     from mbplugin.stopping.calibration import CalibratedRow, Calibration, FittedJoint
+
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 460, 130, 24, 22, 14, 40
 #: Maximum number of joints in the figure of phases; those that move longest are drawn.

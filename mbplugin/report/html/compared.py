@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.side_by_side import JointWrench
     from mbplugin.model.scene import Origin
 
+
 _HEADS = ("quantity", "of", "deviation", "bound", "unit", "error at each step", "orders", "at [s]", "verdict")
 #: Maximum number of coordinates with curves; those that move most are drawn.
 _DRAWN = 5

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from mbplugin.stopping.table import StoppingTable
     from mbplugin.stopping.zones import StopZone
 
+
 PayloadShare = Annotated[
     float,
     typer.Option("--payload-share", metavar="S", help="Factor on the scene's payloads; 0 removes them."),
@@ -116,6 +117,7 @@ WorstOption = Annotated[
     bool, typer.Option("--worst", help="Also search for the worst stops of category 0 of these axes.")
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="Output format.")]
+TableSeconds = Annotated[float, opt.time_limit("Time limit, s; the command fails if the table takes longer.")]
 
 
 @reads_model
@@ -225,8 +227,6 @@ def _start(
 
 
 # ``mbplugin stop-table``: compute stopping times and distances as in a manufacturer's manual.
-
-TableSeconds = Annotated[float, opt.time_limit("Time limit, s; the command fails if the table takes longer.")]
 
 
 @reads_model
