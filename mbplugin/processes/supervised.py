@@ -327,6 +327,9 @@ def set_hard(kind: int, value: int) -> bool:
     return resource.getrlimit(kind)[1] == value
 
 
+# The time limit of a whole run: the lint in progress is aborted, and no further file is started.
+
+
 class OutOfTime(KeyboardInterrupt):
     """The time of the run is over; a KeyboardInterrupt, so that it ends whatever Ctrl-C ends."""
 
@@ -411,6 +414,9 @@ class Deadline:
             )
             sys.stderr.flush()
         os._exit(2)
+
+
+# Ctrl-C and termination signals, which are treated alike.
 
 
 class Terminated(KeyboardInterrupt):

@@ -218,6 +218,9 @@ def _folded(found: ModelDiff) -> list[str]:
     return ["<details><summary>How this was decided</summary>", "", *shown_texts, *more, "", "</details>", ""]
 
 
+# Fixes as a review: suggestions beside the lines that the pull request adds or changes.
+
+
 def review_text(reports: Sequence[Report], changes: str) -> str:
     """Return the review as JSON text.
 

@@ -264,11 +264,14 @@ def _draw_envelope(envelope: Envelope, figure: Any) -> None:
     bars(figure, "largest forces along the motion", "N", [*forces], {"force": [*forces.values()]})
 
 
+# Stops, their tables and searches, sweeps, calibrations, distances and zones.
+
+
 def _with(names: tuple[str, ...], values: Any) -> list[dict[str, Any]]:
     return [{name: getattr(value, name) for name in names} for value in values]
 
 
-def _lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
+def _stop_lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
     """Return the function that yields the text lines of a command; its module is imported on use."""
 
     def lines(result: Any, width: int) -> Iterator[Line]:
@@ -282,7 +285,7 @@ def _lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
     return lines
 
 
-def _document(module: str, *also: Any, part: str = "stopping") -> Callable[[Any], dict[str, Any]]:
+def _stop_document(module: str, *also: Any, part: str = "stopping") -> Callable[[Any], dict[str, Any]]:
     def document(result: Any) -> dict[str, Any]:
         from importlib import import_module
 
@@ -294,7 +297,7 @@ def _document(module: str, *also: Any, part: str = "stopping") -> Callable[[Any]
     return document
 
 
-def _chapter(name: str) -> Callable[[Any], Chapter]:
+def _stop_page(name: str) -> Callable[[Any], Chapter]:
     def chapter(result: Any) -> Chapter:
         from mbplugin.report.html import chapters
 
@@ -426,16 +429,16 @@ PRESENTATIONS = {
     "Swept": Presentation(
         rows=_quantiles,
         columns=("quantity", *(f"{share:.0%}" for share in QUANTILES)),
-        document=_document("sweep", "", ()),
-        lines=_lines("sweep"),
-        chapter=_chapter("sweep"),
+        document=_stop_document("sweep", "", ()),
+        lines=_stop_lines("sweep"),
+        chapter=_stop_page("sweep"),
         draw=_draw_sweep,
     ),
     "StopReport": Presentation(
         rows=lambda stop: _with(_JOINT, stop.joints),
         shown=("name", "unit", "rate", "time", "travel", "brake_energy", "stopped"),
-        document=_document("estop", "", ()),
-        lines=_lines("estop"),
+        document=_stop_document("estop", "", ()),
+        lines=_stop_lines("estop"),
         chapter=_stop_chapter,
         pictures=lambda stop: charts_of(stop.trajectory),
         draw=_draw_stop,
@@ -446,31 +449,31 @@ PRESENTATIONS = {
             *("category", "joint", "speed_percent", "extension_percent", "payload_percent"),
             *("time", "distance", "unit", "tool_distance"),
         ),
-        document=_document("stop_table"),
-        lines=_lines("stop_table"),
-        chapter=_chapter("table"),
+        document=_stop_document("stop_table"),
+        lines=_stop_lines("stop_table"),
+        chapter=_stop_page("table"),
         draw=_draw_table,
     ),
     "WorstStops": Presentation(
         rows=lambda worst: _with(_WORST, worst.found),
         shown=_WORST[:-1],
-        document=_document("worst_stop", "", ()),
-        lines=_lines("worst_stop"),
-        chapter=_chapter("worst"),
+        document=_stop_document("worst_stop", "", ()),
+        lines=_stop_lines("worst_stop"),
+        chapter=_stop_page("worst"),
         draw=_draw_worst,
     ),
     "Calibration": Presentation(
         rows=lambda calibration: _with(_FITTED, calibration.rows),
-        document=_document("calibrate", part="calibrate"),
-        lines=_lines("calibrate"),
-        chapter=_chapter("calibration"),
+        document=_stop_document("calibrate", part="calibrate"),
+        lines=_stop_lines("calibrate"),
+        chapter=_stop_page("calibration"),
         draw=_draw_fit,
     ),
     "Distance": Presentation(
         rows=_terms,
-        document=_document("distance"),
-        lines=_lines("distance"),
-        chapter=_chapter("distance"),
+        document=_stop_document("distance"),
+        lines=_stop_lines("distance"),
+        chapter=_stop_page("distance"),
         draw=lambda distance, figure: bars(
             figure,
             distance.formula,

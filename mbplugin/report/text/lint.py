@@ -42,6 +42,9 @@ _PASTED, _OF_EACH_KIND = 12, 3
 Detail = Literal["quiet", "brief", "full", "everything"]
 
 
+# The first screen: verdict, counts, each kind of finding once, and the reactions to distrust.
+
+
 def overview_lines(report: Report, width: int, among: int = 1) -> Iterator[Line]:
     """Yield the first screen of a report: about two lines for each kind of finding.
 
@@ -211,6 +214,9 @@ def _short(file: str) -> str:
     """Return the path of a file below the working directory, and the name of any other."""
     path = relative_path(file)
     return PurePath(path).name if PurePath(path).is_absolute() or len(path) > _LONGEST_PATH else path
+
+
+# The whole report: the verdict first, then findings, reasons and remedies.
 
 
 def lint_text(

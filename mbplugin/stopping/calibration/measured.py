@@ -187,6 +187,124 @@ def read_quantity(text: str, column: str) -> tuple[float, str, float]:
     )
 
 
+# The file: a heading, and a row for each stop.
+
+
+@dataclass(frozen=True)
+class Record:
+    """A row not yet converted: its line, its joint, and its numbers by column."""
+
+    line: int
+    joint: str
+    numbers: dict[str, Quantity]
+
+
+@dataclass(frozen=True)
+class MeasuredFile:
+    """The contents of a file of measured stops.
+
+    Parameters
+    ----------
+    path, sha256 : str
+    heads : tuple of Head
+    records : tuple of Record
+    """
+
+    path: str
+    sha256: str
+    heads: tuple[Head, ...]
+    records: tuple[Record, ...]
+
+    def where(self, line: int) -> str:
+        """Return a location in the file, ``PATH:LINE``."""
+        return f"{self.path}:{line}"
+
+
+def read_measured(path: Path) -> MeasuredFile:
+    """Read the rows of a CSV file; lines that begin with # are comments.
+
+    Raises
+    ------
+    UnreadableFile, BadNumber, BadUsage
+        The file is missing or no table, a column is missing, or a cell is not a number; the message names the line.
+    """
+    table = read_csv(path, _LONGEST)
+    (line, header), *rows = table.rows
+    heads = _heads(header, table.where(line))
+    records = tuple(_record(table, heads, row, line) for line, row in rows)
+    if not records:
+        raise BadUsage("the table has no row", where=str(path), expected="one row for each measured stop")
+    return MeasuredFile(str(path), hashlib.sha256(table.data).hexdigest(), heads, records)
+
+
+def _heads(cells: Iterable[str], where: str) -> tuple[Head, ...]:
+    heads = tuple(read_head(cell, where) for cell in cells)
+    names = [head.name for head in heads]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadUsage(f"column {name!r} is there twice", where=where, expected="each column once")
+    for name in REQUIRED:
+        if name not in names:
+            raise BadUsage(f"there is no column {name!r}", where=where, expected=", ".join(REQUIRED))
+    require_one_unit(heads, where)
+    return heads
+
+
+def _record(table: CsvTable, heads: tuple[Head, ...], cells: Sequence[str], line: int) -> Record:
+    where = table.where(line)
+    if (len(cells) > len(heads) and any(cells[len(heads) :])) or len(cells) < len(heads):
+        raise BadUsage(
+            f"the row has {len(cells)} cells", where=where, expected=f"{len(heads)}, one for each column"
+        )
+    joint, numbers = "", {}
+    for head, cell in zip(heads, cells, strict=False):
+        if head.name == "joint":
+            joint = cell
+        elif cell:
+            numbers[head.name] = Quantity(head.factor * _number(table, cell, head, where), head.kind)
+    for name in ("category", "speed"):
+        if name not in numbers:
+            raise BadNumber(f"{name} is empty", where=where, expected="a number")
+    if "time" not in numbers and "distance" not in numbers:
+        raise BadNumber("time and distance are empty", where=where, expected="a number in one at least")
+    _require_possible(numbers, where)
+    return Record(line, joint, numbers)
+
+
+def _number(table: CsvTable, cell: str, head: Head, where: str) -> float:
+    try:
+        value = table.number(cell)
+    except ValueError:
+        value = nan
+    if not isfinite(value) or abs(value) > LARGEST:
+        remedy = next((word for pattern, word in _REMEDIES if pattern.fullmatch(cell)), "")
+        expected = "0 or 1" if head.name == "category" else "a number; its unit stands in the header"
+        raise BadNumber(f"{head.name} is {cell[:_SHOWN]!r}", where=where, expected=expected, remedy=remedy)
+    return value
+
+
+def _require_possible(numbers: dict[str, Quantity], where: str) -> None:
+    """Require valid numbers of a stop: a positive time, a nonzero speed, whole counts and so on."""
+    for name, (value, _) in numbers.items():
+        if name in _POSITIVE and value <= 0:
+            raise BadNumber(f"{name} is {value:g} s", where=where, expected="a positive number")
+        if name in _NOT_NEGATIVE and value < 0:
+            raise BadNumber(f"{name} is {value:g}", where=where, expected="a number that is not negative")
+    if numbers["category"].value not in (0, 1):
+        raise BadNumber(f"category is {numbers['category'].value:g}", where=where, expected="0 or 1")
+    if numbers["speed"].value == 0:
+        raise BadNumber("speed is 0", where=where, expected="the speed of the joint at the signal")
+    if "sense" in numbers and numbers["sense"].value not in (-1, 1):
+        raise BadNumber(f"sense is {numbers['sense'].value:g}", where=where, expected="1 or -1")
+    if "repeats" in numbers and (numbers["repeats"].value < 1 or numbers["repeats"].value % 1):
+        raise BadNumber(
+            f"repeats is {numbers['repeats'].value:g}", where=where, expected="a whole number from 1 on"
+        )
+
+
+# A row as a stop of a robot.
+
+
 @dataclass(frozen=True)
 class Measurement:
     """A measured stop of one joint, SI units.
@@ -512,115 +630,3 @@ def _test(text: str, file: MeasuredFile) -> Callable[[Measurement], bool]:
         )
     wanted = number * (factor if unit else head.factor)
     return lambda row: column in row.columns and compare(row.columns[column].value, wanted)
-
-
-@dataclass(frozen=True)
-class Record:
-    """A row not yet converted: its line, its joint, and its numbers by column."""
-
-    line: int
-    joint: str
-    numbers: dict[str, Quantity]
-
-
-@dataclass(frozen=True)
-class MeasuredFile:
-    """The contents of a file of measured stops.
-
-    Parameters
-    ----------
-    path, sha256 : str
-    heads : tuple of Head
-    records : tuple of Record
-    """
-
-    path: str
-    sha256: str
-    heads: tuple[Head, ...]
-    records: tuple[Record, ...]
-
-    def where(self, line: int) -> str:
-        """Return a location in the file, ``PATH:LINE``."""
-        return f"{self.path}:{line}"
-
-
-def read_measured(path: Path) -> MeasuredFile:
-    """Read the rows of a CSV file; lines that begin with # are comments.
-
-    Raises
-    ------
-    UnreadableFile, BadNumber, BadUsage
-        The file is missing or no table, a column is missing, or a cell is not a number; the message names the line.
-    """
-    table = read_csv(path, _LONGEST)
-    (line, header), *rows = table.rows
-    heads = _heads(header, table.where(line))
-    records = tuple(_record(table, heads, row, line) for line, row in rows)
-    if not records:
-        raise BadUsage("the table has no row", where=str(path), expected="one row for each measured stop")
-    return MeasuredFile(str(path), hashlib.sha256(table.data).hexdigest(), heads, records)
-
-
-def _heads(cells: Iterable[str], where: str) -> tuple[Head, ...]:
-    heads = tuple(read_head(cell, where) for cell in cells)
-    names = [head.name for head in heads]
-    for name in names:
-        if names.count(name) > 1:
-            raise BadUsage(f"column {name!r} is there twice", where=where, expected="each column once")
-    for name in REQUIRED:
-        if name not in names:
-            raise BadUsage(f"there is no column {name!r}", where=where, expected=", ".join(REQUIRED))
-    require_one_unit(heads, where)
-    return heads
-
-
-def _record(table: CsvTable, heads: tuple[Head, ...], cells: Sequence[str], line: int) -> Record:
-    where = table.where(line)
-    if (len(cells) > len(heads) and any(cells[len(heads) :])) or len(cells) < len(heads):
-        raise BadUsage(
-            f"the row has {len(cells)} cells", where=where, expected=f"{len(heads)}, one for each column"
-        )
-    joint, numbers = "", {}
-    for head, cell in zip(heads, cells, strict=False):
-        if head.name == "joint":
-            joint = cell
-        elif cell:
-            numbers[head.name] = Quantity(head.factor * _number(table, cell, head, where), head.kind)
-    for name in ("category", "speed"):
-        if name not in numbers:
-            raise BadNumber(f"{name} is empty", where=where, expected="a number")
-    if "time" not in numbers and "distance" not in numbers:
-        raise BadNumber("time and distance are empty", where=where, expected="a number in one at least")
-    _require_possible(numbers, where)
-    return Record(line, joint, numbers)
-
-
-def _number(table: CsvTable, cell: str, head: Head, where: str) -> float:
-    try:
-        value = table.number(cell)
-    except ValueError:
-        value = nan
-    if not isfinite(value) or abs(value) > LARGEST:
-        remedy = next((word for pattern, word in _REMEDIES if pattern.fullmatch(cell)), "")
-        expected = "0 or 1" if head.name == "category" else "a number; its unit stands in the header"
-        raise BadNumber(f"{head.name} is {cell[:_SHOWN]!r}", where=where, expected=expected, remedy=remedy)
-    return value
-
-
-def _require_possible(numbers: dict[str, Quantity], where: str) -> None:
-    """Require valid numbers of a stop: a positive time, a nonzero speed, whole counts and so on."""
-    for name, (value, _) in numbers.items():
-        if name in _POSITIVE and value <= 0:
-            raise BadNumber(f"{name} is {value:g} s", where=where, expected="a positive number")
-        if name in _NOT_NEGATIVE and value < 0:
-            raise BadNumber(f"{name} is {value:g}", where=where, expected="a number that is not negative")
-    if numbers["category"].value not in (0, 1):
-        raise BadNumber(f"category is {numbers['category'].value:g}", where=where, expected="0 or 1")
-    if numbers["speed"].value == 0:
-        raise BadNumber("speed is 0", where=where, expected="the speed of the joint at the signal")
-    if "sense" in numbers and numbers["sense"].value not in (-1, 1):
-        raise BadNumber(f"sense is {numbers['sense'].value:g}", where=where, expected="1 or -1")
-    if "repeats" in numbers and (numbers["repeats"].value < 1 or numbers["repeats"].value % 1):
-        raise BadNumber(
-            f"repeats is {numbers['repeats'].value:g}", where=where, expected="a whole number from 1 on"
-        )
