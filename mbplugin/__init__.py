@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from mbplugin.model.spatial import Spring as Spring
     from mbplugin.simulation.options import UserEvent as UserEvent
     from mbplugin.simulation.run import simulate as simulate
-    from mbplugin.simulation.trajectory import Trajectory as Trajectory
+    from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
     from mbplugin.stopping.calibration import Calibration as Calibration
     from mbplugin.stopping.calibration.run import calibrate as calibrate
     from mbplugin.stopping.order_statistics import tolerance_bound as tolerance_bound

@@ -63,7 +63,7 @@ PUBLIC = {
     "Swept": "mbplugin.stopping.sweep",
     "Term": "mbplugin.model.mechanism.mechanism",
     "TimedConstraint": "mbplugin.model.mechanism.mechanism",
-    "Trajectory": "mbplugin.simulation.trajectory",
+    "Trajectory": "mbplugin.simulation.trajectory.trajectory",
     "UserEvent": "mbplugin.simulation.options",
     "WORLD": "mbplugin.model.mechanism.mechanism",
     "analyze": "mbplugin.analysis",

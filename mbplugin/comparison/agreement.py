@@ -27,8 +27,8 @@ from mbplugin.rendering import Result
 from mbplugin.simulation.options import MAX_SECONDS, Options
 from mbplugin.simulation.passing_marks import TimedDrive, joint_limits
 from mbplugin.simulation.run import move, simulate
-from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.simulation.trajectory.resampling import draw, legend
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import StopReport
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import (

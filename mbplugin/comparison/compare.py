@@ -33,7 +33,7 @@ from mbplugin.model.spatial import (
     units_of,
     vector_from_rotation,
 )
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 SAFETY = 2.0
 _ITERATED = 10.0

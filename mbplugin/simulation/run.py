@@ -63,8 +63,8 @@ from mbplugin.simulation.passing_marks import TimedDrive, schedule_of
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.runner import Progress, Runner
 from mbplugin.simulation.steppers import CompiledStepper, Stepper
-from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.simulation.trajectory.record import Playback
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike

@@ -27,7 +27,7 @@ from mbplugin.phrases import listed
 from mbplugin.simulation.friction import choose_rows
 from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at, kernel_state_of
 from mbplugin.simulation.problem import motion_segments_of, project_state
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.batch import ArmStops, CompiledStop, StopSummary, summary_of, supports_compiled_stop
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.run import run_stop

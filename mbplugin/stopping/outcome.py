@@ -16,7 +16,7 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.passing_marks import Event, bracketed_zero
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.scenario import Scenario
 
 #: Instants evaluated between the samples of the motion: approximate total, and most per interval.

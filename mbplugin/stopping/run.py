@@ -47,7 +47,7 @@ from mbplugin.simulation.options import MAX_SECONDS, Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import move
 from mbplugin.simulation.runner import Progress
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.outcome import StopReport
 from mbplugin.stopping.scenario import (

@@ -25,7 +25,7 @@ from mbplugin.report.picture.picture import PALETTE, ArrowLengths, DrawnArrow, d
 from mbplugin.simulation.trajectory.resampling import drawn
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome import StopReport
 
 #: Lengths of arrows, and radii of arrows, rods and paths, relative to the radius of the picture.

@@ -13,7 +13,7 @@ from rooms import ORDER
 
 PACKAGE = ROOT / "mbplugin"
 #: A value whose methods call what computes on it, and that what computes on it takes.
-FACADE = "mbplugin.simulation.trajectory"
+FACADE = "mbplugin.simulation.trajectory.trajectory"
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 
 

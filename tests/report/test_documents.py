@@ -23,7 +23,7 @@ from mbplugin.report.documents.part import dumps, schema_of
 from mbplugin.report.documents.stopping import estop_document, stop_table_document
 from mbplugin.simulation.options import OUTCOMES, UserEvent, declared
 from mbplugin.simulation.passing_marks import EVENT_KINDS
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import OUTCOMES as STOP_OUTCOMES
 from rod_arms import G, arm
 from transition_cases import dead_centre, flywheels

@@ -37,7 +37,7 @@ from mbplugin.simulation.integrators import explicit
 from mbplugin.simulation.kernel_state import kernel_state_of
 from mbplugin.simulation.problem import motion_segments_of
 from mbplugin.simulation.readable_steppers import PythonStepper
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain
 from places import ASSETS, ORACLES
 from random_mechanisms import loop_mechanism

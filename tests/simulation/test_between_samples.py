@@ -20,10 +20,10 @@ from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.integrators.contract import State
 from mbplugin.simulation.options import Profile
-from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.samples import body_motions
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain
 from rod_arms import arm
 

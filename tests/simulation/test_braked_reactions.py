@@ -12,7 +12,7 @@ from absolute_wrenches import absolute_wrenches
 from command_line import ASSETS
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.run import estop
 from rod_arms import G, arm, two_rods
 

@@ -15,7 +15,7 @@ from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from rod_arms import G, arm, two_rods
 
 

@@ -15,7 +15,7 @@ from mbplugin.dynamics.formulations import solve
 from mbplugin.model.mechanism import Driver
 from mbplugin.model.scene import Load
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from places import ASSETS
 
 SCENE = mb.load(ASSETS / "four_wheel_robot.scene.toml")

@@ -22,7 +22,7 @@ from mbplugin.simulation.integrators import (
 from mbplugin.simulation.integrators.explicit_loop import Tableau
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from places import ROOT
 from rod_arms import arm
 

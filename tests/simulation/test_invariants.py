@@ -16,7 +16,7 @@ from looked import Looked
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import StopReport
 from models import pose_at
 from state_invariants import (

@@ -18,7 +18,7 @@ from mbplugin.dynamics.formulations import eliminate
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import ContradictedState
 from mbplugin.model.scene import Scene
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.studies.elimination import cos_squared
 from places import ORACLES, ROOT
 

@@ -19,7 +19,7 @@ from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.impact import FORMS, activate
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain
 from places import ASSETS
 from random_mechanisms import loop_mechanism

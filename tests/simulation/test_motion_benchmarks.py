@@ -28,7 +28,7 @@ from mbplugin.simulation.kernel_state import KINEMATICS, evaluate_at
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 
 def energy_error(motion: Trajectory) -> float:

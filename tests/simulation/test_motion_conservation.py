@@ -15,7 +15,7 @@ from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward, home
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import body_at, chain, four_bar, pose_at
 from random_mechanisms import loop_mechanism
 from states import random_states

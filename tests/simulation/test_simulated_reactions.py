@@ -11,7 +11,7 @@ import mbplugin as mb
 from absolute_wrenches import absolute_wrenches
 from command_line import ASSETS
 from mbplugin.model.mechanism import Freedom, Lock, Mechanism
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 SCENE = mb.load(ASSETS / "four_bar.scene.toml")
 

@@ -10,7 +10,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from places import ASSETS
 
 

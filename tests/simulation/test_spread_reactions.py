@@ -15,7 +15,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.model.mechanism.kinematics import displace, forward
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from places import ASSETS
 
 SCENE = mb.load(ASSETS / "four_wheel_robot.scene.toml")

@@ -22,7 +22,7 @@ from mbplugin.model.spatial import (
     rotation_from_vector,
 )
 from mbplugin.simulation.passing_marks import passing
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import body_at, chain, pose_at
 from trajectories import falling, through
 

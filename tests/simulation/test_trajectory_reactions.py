@@ -24,7 +24,7 @@ from mbplugin.model.mechanism import PAIR_TYPES, Body, Coupling, Driver, Freedom
 from mbplugin.model.mechanism.kinematics import displace, forward, home
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain, four_bar
 from places import BULLET_DATA, ROOT
 from random_mechanisms import loop_mechanism

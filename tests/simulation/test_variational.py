@@ -16,7 +16,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism import PAIR_TYPES, Body, Driver, Freedom, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import displace
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain
 from places import ORACLES
 from variational_cases import exact, floating_chain, momentum, pendulum, run, sled

@@ -19,7 +19,7 @@ from mbplugin.model.spatial import Array, JointSpring
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.passing_marks import TimedDrive
 from mbplugin.simulation.run import move
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import four_bar
 from rod_arms import arm
 from variational_cases import exact, floating_chain, momentum, pendulum, run, sled

@@ -18,7 +18,7 @@ from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping import outcome as peak_instants
 from mbplugin.stopping.outcome import PeakWrench
 from rod_arms import G, arm

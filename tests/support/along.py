@@ -13,7 +13,7 @@ import numpy as np
 from mbplugin.model.mechanism import WORLD, Mechanism, Pair
 from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 _QUATERNION = ("floating", "point-on-line", "point-on-plane", "spherical")
 

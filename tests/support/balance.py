@@ -16,7 +16,7 @@ from mbplugin.dynamics.tree_model import TreeModel, equations_of, tree_model
 from mbplugin.model.mechanism import Lock
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.impact import with_constraints
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from resisting import resistances
 
 #: A rate or an acceleration is zero up to this share of the largest one, and absolutely.

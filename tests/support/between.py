@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Nodes of a Gauss rule in an interval.
 GAUSS, WEIGHTS = (0.5 * v for v in np.polynomial.legendre.leggauss(6))

@@ -12,7 +12,7 @@ import jsonschema
 from mbplugin.report.documents.motions import simulate_document
 from mbplugin.report.documents.part import dumps, schema_of
 from mbplugin.report.documents.stopping import estop_document
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import StopReport
 
 #: Outcomes and kinds of events that have been found valid together.

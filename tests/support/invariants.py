@@ -10,7 +10,7 @@ from __future__ import annotations
 from document_invariants import document_of_motion_is_valid, document_of_stop_is_valid
 from looked import INSTANTS, Looked
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import StopReport
 from sample_invariants import between_samples_all_holds, samples_are_returned
 from state_invariants import (

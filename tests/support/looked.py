@@ -11,7 +11,7 @@ from along import Along, energies
 from balance import Balance
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Share of the energies at stake by which works and balances may be off (the error of the integrator).
 ENERGY = 1e-6

@@ -15,7 +15,7 @@ import mbplugin as mb
 from mbplugin.model.mechanism import WORLD, Body, Driver, Lock, Mechanism, Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, rotation_from_vector
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import StopReport
 from models import from_world_frames, pose_at
 

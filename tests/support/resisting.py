@@ -10,7 +10,7 @@ import numpy as np
 from along import Along, spring_length
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: What the brakes of a resistance are made of, after the instant at which they close.
 PARTS = ("viscous", "sliding", "static", "short_circuit", "short_circuit_rate")

@@ -10,7 +10,7 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import AnyArray
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: A rate that is held is zero up to this share of the largest one.
 _RATE = 1e-7

@@ -11,7 +11,7 @@ import mbplugin as mb
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array, Pose
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from second_program import Arm, CrankRocker, Motion, Resistance, move
 
 #: Intervals of a motion at whose ends it is compared; brakes close at such an end.

@@ -6,7 +6,7 @@ import numpy as np
 
 from looked import ENERGY, Looked
 from mbplugin.simulation.options import Options
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.outcome import StopReport
 from resisting import resistances
 

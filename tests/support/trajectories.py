@@ -12,7 +12,7 @@ from mbplugin.dynamics.tree_model import equations_of, redundancy, tree_model
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.spatial import Array
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 
 def through(

@@ -12,7 +12,7 @@ from mbplugin.model.mechanism import Body, KnifeEdge, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.run import simulate
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 
 def run(mech: Any, duration: float, step: float, **more: Any) -> Trajectory:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.report.against import Comparison
     from mbplugin.report.record import Record as RecordValue
-    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 _SeriesByName = dict[str, Series]
 _SixOrNull = Annotated[list[float | None], Field(min_length=6, max_length=6)]

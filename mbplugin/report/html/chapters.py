@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.report.against import Comparison
     from mbplugin.report.record import Record
-    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.calibration import Calibration
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.sweep import Swept

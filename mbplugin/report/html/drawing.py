@@ -25,7 +25,7 @@ from mbplugin.simulation.trajectory.resampling import drawn
 
 if TYPE_CHECKING:
     from mbplugin.model.mechanism.mechanism import Mechanism
-    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Lengths of arrows, relative to the radius of the picture.
 _ARROWS = ArrowLengths(largest=0.45, smallest=0.06, fan=0.22)

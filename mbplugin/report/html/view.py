@@ -32,8 +32,8 @@ from mbplugin.report.text.lint import analysis_verdict, verdict
 from mbplugin.report.text.models import engines_verdict
 from mbplugin.report.text.reactions import ENERGIES
 from mbplugin.report.text.stopping import falling_sentence, table_verdict
-from mbplugin.simulation.trajectory import Trajectory
 from mbplugin.simulation.trajectory.resampling import drawn
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.scenario import assumed_brakes
 
 #: Maximum number of notes below the view that are not folded.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.html.chart import Html
     from mbplugin.report.text import Line
-    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.calibration import Calibration
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.sweep import Swept

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.statics import Family, Relation, Weight
     from mbplugin.joint_reactions.stiffness import MissingStiffness
     from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
-    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 #: Attributes of a motion with energies and work, and their labels.
 ENERGIES = {

@@ -40,7 +40,7 @@ class StatedStiffness:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """The fields of :class:`~mbplugin.simulation.trajectory.Trajectory`, which documents them."""
+    """The fields of :class:`~mbplugin.simulation.trajectory.trajectory.Trajectory`, which documents them."""
 
     mechanism: Mechanism
     actions: AppliedForces

@@ -38,7 +38,7 @@ from mbplugin.model.scene import Payload, State
 from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import interrupts_held, isolated_starts
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.batch import ArmStopper, CompiledStop, StopSummary, summary_of, supports_compiled_stop
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.run import run_stop

@@ -23,7 +23,7 @@ from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, number, one_line, one_line_repr, visible
 from mbplugin.readers.meshes import UnusableMesh, mesh_path, read_triangles
 from mbplugin.rendering import Result
-from mbplugin.simulation.trajectory import Trajectory
+from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 _LAYER = "STOP_ZONE"
 #: Code for metres in the header of a DXF.

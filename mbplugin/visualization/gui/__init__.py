@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.model.mechanism.kinematics import JointValues
-    from mbplugin.simulation.trajectory import Trajectory
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.visualization.scene_view import Replay
 
