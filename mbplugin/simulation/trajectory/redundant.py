@@ -27,7 +27,8 @@ from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.simulation.friction import Handling
-from mbplugin.simulation.trajectory.samples import Held, Samples, StatedStiffness
+from mbplugin.simulation.trajectory.axis import Held
+from mbplugin.simulation.trajectory.samples import Samples, StatedStiffness
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike

@@ -20,7 +20,7 @@ from mbplugin.simulation.trajectory.samples import Samples
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from mbplugin.simulation.trajectory.samples import PointMotion
+    from mbplugin.simulation.trajectory.axis import PointMotion
     from mbplugin.simulation.trajectory.wrenches import AxisForces, JointWrenches
 
 
@@ -202,7 +202,7 @@ class Trajectory(Samples, Result):
         BadNumber
             Not three finite numbers.
         """
-        from mbplugin.simulation.trajectory.samples import PointMotion, body_motions
+        from mbplugin.simulation.trajectory.axis import PointMotion, body_motions
 
         self._require(body, tuple(self.mechanism.body_index), "body")
         try:
