@@ -17,8 +17,7 @@ from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.report import command_line, complain, emit, emit_lines, refuse_overwriting
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
 from mbplugin.errors import MbPluginError
-from mbplugin.linter.rule import Severity
-from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
+from mbplugin.model.enumerations import SIMULATORS, Method, Severity, Simulator
 from mbplugin.phrases import counted, listed, visible
 from mbplugin.processes.supervised import MAX_SECONDS, RULE_SECONDS, set_rule_seconds
 from mbplugin.report.formats import LintFormat, ProgramFormat, serialized

@@ -189,7 +189,7 @@ class PythonStepper:
     ) -> tuple[int, Chunk, int]:
         """Take steps in place until ``end`` or until a chunk is full; return status, samples and their number.
 
-        Arrays as for :meth:`mbplugin.simulation.kernel_state.Stepper.advance`.
+        Arrays as for :meth:`mbplugin.simulation.steppers.Stepper.advance`.
         """
         control = control_of(self._options, end, reselect_below)
         chunk = make_chunk(steps or _CHUNK, len(state.q), len(state.qd), self._integrator.degree, True)
