@@ -21,7 +21,7 @@ import mbplugin as mb
 from mbplugin.model.brake_law import Brake
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
-from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.sweep.plan import SweepPlan
 from mbplugin.stopping.sweep.run import sweep
 

@@ -25,7 +25,7 @@ FIRST_DOCSTRING = re.compile(r'"""(.*?)(?:\n\n|""")', re.DOTALL)
 FURTHER = (
     "mbplugin.testing.assert_lints",
     "mbplugin.linter.rule.Rule",
-    "mbplugin.linter.finding.Finding",
+    "mbplugin.linter.rule.Finding",
     "mbplugin.model.spatial.Spring",
     "mbplugin.model.spatial.JointSpring",
     "mbplugin.simulation.options.UserEvent",
@@ -36,7 +36,7 @@ FURTHER = (
 
 def on_config(config: Any) -> Any:
     """Add to the navigation the guides that it does not name, and one page for each rule."""
-    from mbplugin.linter.registry import built_in_rules
+    from mbplugin.linter.rule import built_in_rules
 
     named = set(_files_of(config.nav))
     guides = sorted(path.name for path in Path(config.docs_dir).glob("*.md") if path.name not in named)
@@ -47,7 +47,7 @@ def on_config(config: Any) -> Any:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages and pictures that are not files of this folder."""
-    from mbplugin.linter.registry import built_in_rules
+    from mbplugin.linter.rule import built_in_rules
 
     for rule in built_in_rules():
         files.append(File.generated(config, f"rules/{rule.code}.md", content=rule_page(rule)))

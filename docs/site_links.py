@@ -9,7 +9,7 @@ from typing import Any
 from lxml import html as parser
 from mkdocs.utils import get_relative_url
 
-from mbplugin.linter.registry import built_in_rules
+from mbplugin.linter.rule import built_in_rules
 from mbplugin.report.terms import TERMS, term_of
 
 #: What is not text to put a link into; terms are not linked in code either.

@@ -9,7 +9,7 @@ from mbplugin.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis as Analysis
-    from mbplugin.analysis.analysis import analyze as analyze
+    from mbplugin.analysis import analyze as analyze
     from mbplugin.analysis.many_poses import PoseAnalyses as PoseAnalyses
     from mbplugin.api import constraint_matrix as constraint_matrix
     from mbplugin.api import load as load
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from mbplugin.closing.choice import close as close
     from mbplugin.closing.drift import Closing as Closing
     from mbplugin.comparison.agreement import Agreement as Agreement
+    from mbplugin.comparison.models import diff as diff
     from mbplugin.comparison.models.alignment import ModelDiff as ModelDiff
-    from mbplugin.comparison.models.run import diff as diff
     from mbplugin.comparison.run import crosscheck as crosscheck
-    from mbplugin.comparison.side_by_side.run import SideBySide as SideBySide
-    from mbplugin.comparison.side_by_side.run import engines as engines
+    from mbplugin.comparison.side_by_side import SideBySide as SideBySide
+    from mbplugin.comparison.side_by_side import engines as engines
     from mbplugin.constraints.many_poses import ConstraintMatrices as ConstraintMatrices
     from mbplugin.constraints.rank import ConstraintMatrix as ConstraintMatrix
     from mbplugin.dynamics.joint_space import bias_forces as bias_forces
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.values import ActuatorForces as ActuatorForces
     from mbplugin.joint_reactions.values import ReactionMask as ReactionMask
     from mbplugin.joint_reactions.values import reaction_mask as reaction_mask
-    from mbplugin.linter.finding import Finding as Finding
     from mbplugin.linter.fixes.run import fix as fix
-    from mbplugin.linter.registry import rules as rules
+    from mbplugin.linter.rule import Finding as Finding
     from mbplugin.linter.rule import Rule as Rule
+    from mbplugin.linter.rule import rules as rules
     from mbplugin.linter.run import Report as Report
     from mbplugin.linter.run import lint as lint
     from mbplugin.model.brake_law import Brake as Brake
@@ -71,23 +71,23 @@ if TYPE_CHECKING:
     from mbplugin.simulation.options import UserEvent as UserEvent
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
+    from mbplugin.stopping.calibration import Calibration as Calibration
     from mbplugin.stopping.calibration.run import calibrate as calibrate
-    from mbplugin.stopping.calibration.values import Calibration as Calibration
     from mbplugin.stopping.order_statistics import tolerance_bound as tolerance_bound
     from mbplugin.stopping.outcome import StopReport as StopReport
     from mbplugin.stopping.run import estop as estop
-    from mbplugin.stopping.sweep.swept import Swept as Swept
-    from mbplugin.stopping.sweep.swept import sweep as sweep
+    from mbplugin.stopping.sweep import Swept as Swept
+    from mbplugin.stopping.sweep import sweep as sweep
+    from mbplugin.stopping.table import StoppingTable as StoppingTable
     from mbplugin.stopping.table.run import stop_table as stop_table
     from mbplugin.stopping.table.run import stopping_table as stopping_table
-    from mbplugin.stopping.table.values import StoppingTable as StoppingTable
     from mbplugin.stopping.worst import worst_stop as worst_stop
     from mbplugin.stopping.zones.distance import protective_distance as protective_distance
     from mbplugin.stopping.zones.distance import separation_distance as separation_distance
     from mbplugin.stopping.zones.union import stop_zone as stop_zone
-    from mbplugin.visualization.gui.show import replay as replay
-    from mbplugin.visualization.gui.show import show as show
-    from mbplugin.visualization.gui.show import view as view
+    from mbplugin.visualization.gui import replay as replay
+    from mbplugin.visualization.gui import show as show
+    from mbplugin.visualization.gui import view as view
     from mbplugin.watching.run import watch as watch
 
 __all__ = list(PUBLIC)

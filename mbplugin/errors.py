@@ -1,12 +1,31 @@
-"""Errors that a user can cause, each with a one-sentence message: what, where, expected, remedy."""
+"""Errors that a user can cause, one sentence each: what, where, expected, remedy; and how extras are installed."""
 
 from __future__ import annotations
 
-from mbplugin.extras import install_command
 from mbplugin.phrases import ended, listed, visible
 
 #: Longest part of a message, characters.
 _LONGEST = 600
+#: What ``pip`` installs for each extra; the versions are in pyproject.toml, which has the same names.
+PACKAGES: dict[str, tuple[str, ...]] = {
+    "bullet": ("pybullet",),
+    "usd": ("usd-core",),
+    "frames": ("pandas",),
+    "mjcf": ("mujoco",),
+    "yaml": ("PyYAML",),
+    "xacro": ("xacro",),
+    "plot": ("matplotlib",),
+    "browser": ("playwright",),
+    "server": ("pygls",),
+    "xlsx": ("openpyxl",),
+    "pinocchio": ("pin",),
+    "view": ("Pillow", "imageio", "imageio-ffmpeg"),
+    "sweep": ("joblib", "pyarrow"),
+    "dask": ("joblib", "pyarrow", "dask[distributed]"),
+    "ray": ("joblib", "pyarrow", "ray"),
+    "zones": ("shapely", "ezdxf"),
+    "validator": ("usd-validation-nvidia", "usd-core"),
+}
 
 
 class MbPluginError(Exception):
@@ -170,3 +189,14 @@ def suggestion(name: object, known: list[str] | tuple[str, ...]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known names are {listed(sorted(known), 12)}" if known else "there are none"
+
+
+def install_command(extra: str, *, upgrade: bool = False) -> str:
+    """Return the command that installs the packages of an extra, as one types it in a shell."""
+    return command_for(PACKAGES[extra], upgrade=upgrade)
+
+
+def command_for(packages: tuple[str, ...], *, upgrade: bool = False) -> str:
+    """Return the command that installs packages."""
+    words = [f"'{name}'" if "[" in name else name for name in packages]
+    return " ".join(("python -m pip install", *(("--upgrade",) * upgrade), *words))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mbplugin.linter.finding import Severity
+    from mbplugin.linter.rule import Severity
     from mbplugin.linter.run import Report
     from mbplugin.model.enumerations import Base, Simulator
 

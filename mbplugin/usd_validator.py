@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from mbplugin.linter.finding import Finding
+from mbplugin.linter.rule import Finding
 from mbplugin.model.enumerations import Simulator
 
 #: Simulators that read USD; the lint includes their rules.

@@ -235,7 +235,7 @@ class _Found:
     def add_one(
         self, pose: int, view: View, stressed: Sequence[StressedBlock], labels: dict[str, tuple[str, ...]]
     ) -> None:
-        """Add blocks at one pose, as :func:`mbplugin.analysis.analysis.analyze_mechanism` judges them.
+        """Add blocks at one pose, as :func:`mbplugin.analysis.analyze_mechanism` judges them.
 
         Raises
         ------

@@ -35,7 +35,7 @@ def _prepared() -> int:
     # fifth of the time of a lint
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
-    from mbplugin.cli.shared.termination import note_interrupts
+    from mbplugin.processes.supervised import note_interrupts
 
     note_interrupts()
     from mbplugin.processes.local_settings import ignore_local_settings

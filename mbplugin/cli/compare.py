@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.comparison.run import EngineWord
-    from mbplugin.comparison.side_by_side.run import SideBySide
+    from mbplugin.comparison.side_by_side import SideBySide
     from mbplugin.model.brake_law import Units
     from mbplugin.model.enumerations import LossKind
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
 FirstArgument = Annotated[
     str,
@@ -197,7 +197,7 @@ def diff_command(
     from contextlib import ExitStack
 
     from mbplugin.cli.shared.revision import scene_of
-    from mbplugin.comparison.models.run import TOLERANCE, diff
+    from mbplugin.comparison.models import TOLERANCE, diff
 
     earlier = earlier_report(against, "diff")
     with ExitStack() as kept:
@@ -239,7 +239,7 @@ def _report(found: ModelDiff, scenes: tuple[Scene, ...], files: tuple[str, str])
         return record_of_scene(scenes[0], scenes[1].files)
 
     def comment() -> str:
-        from mbplugin.report.markdown import diff_comment
+        from mbplugin.report.pull_request import diff_comment
 
         return diff_comment(found, files)
 
@@ -309,7 +309,7 @@ def _close_report(
     found: Closing, scene: Scene, file: str, written: str | None, refused: list[LossKind]
 ) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
-        from mbplugin.report.text.compared import close_lines
+        from mbplugin.report.text.models import close_lines
 
         return close_lines(found, width, written, refused)
 
@@ -434,7 +434,7 @@ def _require_files(picture: Path | None, output: Path | None) -> None:
 
 def _crosscheck_report(found: Agreement, scene: Scene, file: str, units: Units) -> CommandReport:
     def lines(width: int) -> Iterable[Line]:
-        from mbplugin.report.text.compared import crosscheck_lines
+        from mbplugin.report.text.models import crosscheck_lines
 
         return crosscheck_lines(found, scene.mechanism.name, width, units)
 
@@ -476,7 +476,7 @@ def engines_command(
     1 % in a component that is unique; 2 for unusable input, wrong usage, or a mechanism that moves under
     the load.
     """
-    from mbplugin.comparison.side_by_side.run import engines
+    from mbplugin.comparison.side_by_side import engines
     from mbplugin.readers.standing import taken_in
 
     earlier = earlier_report(against, "engines")

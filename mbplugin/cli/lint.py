@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args
 
 import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.report import command_line, complain, emit, emit_lines, refuse_overwriting
 from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
-from mbplugin.linter.deadline import MAX_SECONDS
-from mbplugin.linter.finding import Severity
-from mbplugin.model.enumerations import SIMULATORS, Method, Simulator
-from mbplugin.phrases import visible
-from mbplugin.processes.supervised import RULE_SECONDS, set_rule_seconds
+from mbplugin.errors import MbPluginError
+from mbplugin.model.enumerations import SIMULATORS, Method, Severity, Simulator
+from mbplugin.phrases import counted, listed, visible
+from mbplugin.processes.supervised import MAX_SECONDS, RULE_SECONDS, set_rule_seconds
 from mbplugin.report.formats import LintFormat, ProgramFormat, serialized
 
 if TYPE_CHECKING:
@@ -183,6 +183,8 @@ Changes = Annotated[
 #: The format of ``--report`` that needs ``--changes``.
 _REVIEW: Literal["github-review"] = "github-review"
 ReportFormat = LintFormat | Literal["github-review"]
+#: Clears the screen and what has scrolled out of it, and goes to its top.
+_CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 
 
 def lint_command(
@@ -277,7 +279,7 @@ def lint_command(
             refuse_overwriting(outputs, one.source, one.scene)
         for kind, file in also:
             if kind == _REVIEW:
-                from mbplugin.report.review import review_text
+                from mbplugin.report.pull_request import review_text
 
                 emit(review_text(reports, review), file)
             else:
@@ -291,8 +293,6 @@ def lint_command(
         return reports
 
     if watch:
-        from mbplugin.cli.watching import watch_files
-
         if fix or diff or write_scene or "-" in files:
             raise BadUsage(
                 "--watch is given with --fix, --diff, --write-scene or -",
@@ -518,3 +518,47 @@ def rendered(
     from mbplugin.report.documents.lint import lint_document
 
     return serialized(lint_document(reports, detail in ("full", "everything")), name)
+
+
+def watch_files(once: Callable[[], list[Report]], files: Sequence[str], *, by_line: bool) -> NoReturn:
+    """Lint now and after each change; Ctrl-C ends it.
+
+    Parameters
+    ----------
+    once : callable
+        Lints the files, writes the reports and returns them.
+    files : sequence of str
+        The arguments of the command.
+    by_line : bool
+        Whether stdout has text, which is separated by a line if it is no terminal.
+
+    Raises
+    ------
+    MbPluginError
+        The first lint is an invalid request; a later one is reported, and the next change awaited.
+    """
+    from mbplugin.linter.watching import Watch
+
+    watch = Watch(files)
+    on_screen = opt.on_terminal(sys.stdout)
+    if on_screen:
+        emit(_CLEAR)
+    watch.begin()
+    watch.end(once())
+    while True:
+        sys.stdout.flush()
+        complain(f"mbplugin lint: watching {counted(watch.number, 'file')}; Ctrl-C ends")
+        changed = watch.wait()
+        names = visible(listed([*changed], 3))
+        if on_screen:
+            emit(_CLEAR)
+        elif by_line:
+            emit(f"\n--- {time.strftime('%H:%M:%S')} {names}\n\n")
+        watch.begin()
+        reports: list[Report] = []
+        try:
+            reports = once()
+        except MbPluginError as error:
+            # a configuration that is being written
+            complain(f"mbplugin: {error}")
+        watch.end(reports)

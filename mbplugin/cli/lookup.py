@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.model.scene import Scene
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
 Save = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also save the matrix, .npz (arrays) or .csv (labelled).")
@@ -52,7 +52,7 @@ def rule_command(
 
     The command is also called explain.
     """
-    from mbplugin.linter.registry import find_rule, named_rule, rules, rules_about
+    from mbplugin.linter.rule import find_rule, named_rule, rules, rules_about
 
     if code is not None and code.isdigit():
         code = f"MB{code}"

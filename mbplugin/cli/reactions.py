@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
 Qdd = Annotated[
     list[str] | None,

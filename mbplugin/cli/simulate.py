@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 Duration = Annotated[float, typer.Option(metavar="S", parser=opt.seconds("--duration"), help="Duration, s.")]

@@ -89,7 +89,7 @@ def view_command(
     scene = read_scene(file, (output,), reading)
     given = quantities_of(scene, file, reading)
     scene, replayed = _replay(scene, given.coordinates(q), given.rates(qd), motion, category, speed, stop)
-    from mbplugin.visualization.gui.show import open_or_draw
+    from mbplugin.visualization.gui import open_or_draw
 
     with count_bar("pictures") if film is not None else nullcontext() as progress:
         viewed = open_or_draw(

@@ -12,7 +12,7 @@ from math import isclose, isfinite
 
 import numpy as np
 
-from mbplugin.analysis.analysis import analyze_mechanism
+from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.catalogue import COST, Allowed, generic_pose
 from mbplugin.analysis.remedies import Change, Cures, apply_changes, no_remedy, proved_cures
 from mbplugin.arguments import checked

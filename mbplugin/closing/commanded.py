@@ -13,8 +13,7 @@ import numpy as np
 from mbplugin.bullet.motion import Solver, Task, left_out, run_to_end
 from mbplugin.bullet.session import in_child
 from mbplugin.dynamics.tree_model import joint_equations
-from mbplugin.errors import MbPluginError
-from mbplugin.extras import install_command
+from mbplugin.errors import MbPluginError, install_command
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring
@@ -387,7 +386,7 @@ def _drive(
     renamed: Mapping[str, str],
 ) -> tuple[list[str], str, Callable[[Array], None]]:
     """Return the common driven elements, their kind, and a function that applies inputs from −1 to 1 to both models."""
-    from mbplugin.readers.mjcf.reader import actuator_names
+    from mbplugin.readers.mjcf import actuator_names
 
     numbers = [{name: k for k, name in enumerate(actuator_names(mujoco, model))} for model in models]
     names = [name for name in numbers[0] if name in numbers[1]]

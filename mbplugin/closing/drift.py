@@ -19,11 +19,10 @@ from mbplugin.analysis.remedies import Change
 from mbplugin.bullet.built import Built, build
 from mbplugin.bullet.session import quiet, session
 from mbplugin.closing.commanded import FOLLOWS, Commanded
-from mbplugin.comparison.side_by_side.run import with_fixed
+from mbplugin.comparison.side_by_side import with_fixed
 from mbplugin.dynamics.formulations import best_coordinates, eliminate, independence, tangents
 from mbplugin.dynamics.tree_model import joint_equations
-from mbplugin.errors import BrokenModel, MbPluginError
-from mbplugin.extras import install_command
+from mbplugin.errors import BrokenModel, MbPluginError, install_command
 from mbplugin.joint_reactions.state import closed_state
 from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward

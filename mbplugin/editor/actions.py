@@ -18,12 +18,12 @@ from mbplugin.editor.documents import Documents
 from mbplugin.editor.hovers import within
 from mbplugin.editor.positions import Positions, Range
 from mbplugin.files import reading_instead
-from mbplugin.linter.finding import Finding
 from mbplugin.linter.fixes.batch import mended_target
 from mbplugin.linter.fixes.edits import Fix, SourceText, why_not_edited
 from mbplugin.linter.fixes.proposals import REMEDIES, proposed
 from mbplugin.linter.fixes.run import Mending, Proposals
 from mbplugin.linter.fixes.sources import Sources
+from mbplugin.linter.rule import Finding
 from mbplugin.linter.run import Report
 from mbplugin.linter.targets import Target, settings_for, target_of
 from mbplugin.readers.paths import lookups_kept, real_path

@@ -18,7 +18,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import reading_instead
 from mbplugin.linter.batch import UNUSABLE, lint_one_of_many, skipped, without_verdict
 from mbplugin.linter.config import Settings
-from mbplugin.linter.finding import FULL_MESSAGE, Finding
+from mbplugin.linter.rule import FULL_MESSAGE, Finding
 from mbplugin.linter.run import Report
 from mbplugin.linter.targets import (
     Target,

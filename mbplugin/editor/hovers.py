@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import degrees, isinf
 from typing import Any
 
-from mbplugin.analysis.analysis import Analysis
+from mbplugin.analysis import Analysis
 from mbplugin.editor.diagnostics import Inspection
 from mbplugin.editor.documents import Documents
 from mbplugin.editor.positions import Position, Positions, Range

@@ -12,8 +12,7 @@ from mbplugin.dynamics.compiler import cache_root
 from mbplugin.errors import UnknownName, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.linter.fixes.proposals import fix_of
-from mbplugin.linter.registry import find_rule
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import Rule, find_rule
 
 #: Longest page that is compared with what it would be, bytes.
 _LONGEST = 1_000_000

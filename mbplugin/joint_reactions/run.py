@@ -86,8 +86,7 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, contacts_in, model_of
-from mbplugin.readers.stance import Stance, require_on_shapes, stance_of
-from mbplugin.readers.standing import standing, stands
+from mbplugin.readers.standing import Stance, require_on_shapes, stance_of, standing, stands
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.many_poses import PoseReactions

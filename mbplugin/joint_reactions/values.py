@@ -29,8 +29,7 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.readers.source import ModelSource
-from mbplugin.readers.stance import Stance
-from mbplugin.readers.standing import standing
+from mbplugin.readers.standing import Stance, standing
 from mbplugin.rendering import Result
 
 #: Factor on the zero threshold of one self-stress, for sums of several.

@@ -16,13 +16,12 @@ from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import recording_reads
 from mbplugin.formats import LINTED, SEARCHED
 from mbplugin.linter.cache import Kept, store, trim
-from mbplugin.linter.deadline import Deadline
-from mbplugin.linter.finding import Finding
-from mbplugin.linter.registry import find_rule
+from mbplugin.linter.rule import Finding, find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, finding_of, lint, suppress, unused
 from mbplugin.linter.targets import Target
 from mbplugin.phrases import listed
 from mbplugin.processes.foreign import require_possible
+from mbplugin.processes.supervised import Deadline
 from mbplugin.readers.paths import real_path
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ _RECENT = 2.0
 _LATER = frozenset(
     {
         ("functools", "partial"),
-        ("mbplugin.analysis.analysis", "_cures"),
+        ("mbplugin.analysis", "_cures"),
         ("mbplugin.analysis.mobility", "finite_mobility"),
         ("mbplugin.analysis.uniqueness", "self_stresses"),
     }

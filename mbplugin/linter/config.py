@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from mbplugin.linter.finding import Severity
-from mbplugin.linter.registry import Selection
+from mbplugin.linter.rule import Selection, Severity
 from mbplugin.linter.run import Ignore
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.enumerations import Simulator

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from mbplugin.linter.finding import SEVERITIES, Finding, Severity
+from mbplugin.linter.rule import SEVERITIES, Finding, Severity
 from mbplugin.model.mechanism.mechanism import WORLD, base_sentence
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mbplugin.analysis import Analysis
-from mbplugin.analysis.analysis import analyze
+from mbplugin.analysis import Analysis, analyze
 from mbplugin.arguments import checked
 from mbplugin.errors import (
     BadScene,
@@ -25,9 +24,18 @@ from mbplugin.errors import (
     MissingDependency,
     UnknownName,
 )
-from mbplugin.linter.finding import SEVERITIES, Finding, Severity
-from mbplugin.linter.registry import Selection, broken_plugins, find_rule, is_built_in, rules, text_of
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import (
+    SEVERITIES,
+    Finding,
+    Rule,
+    Selection,
+    Severity,
+    broken_plugins,
+    find_rule,
+    is_built_in,
+    rules,
+    text_of,
+)
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -570,7 +578,7 @@ def known_codes(texts: Iterable[str], said_by: str, where: str = "") -> tuple[st
     stated = [text.strip() for text in texts]
     if not stated:
         return ()
-    from mbplugin.linter.registry import rules
+    from mbplugin.linter.rule import rules
 
     codes = {rule.name: rule.code for rule in rules()}
     chosen = tuple(codes.get(text.lower(), text.upper()) for text in stated)
@@ -592,7 +600,7 @@ def rule_code(text: str, said_by: str, where: str) -> str:
     BadUsage
         There is no such rule.
     """
-    from mbplugin.linter.registry import find_rule
+    from mbplugin.linter.rule import find_rule
 
     try:
         return find_rule(text.strip()).code

@@ -19,9 +19,9 @@ from mbplugin.processes.local_settings import ignore_local_settings
 from mbplugin.processes.supervised import rule_seconds, set_rule_seconds
 
 if TYPE_CHECKING:
-    from mbplugin.linter.deadline import Deadline
     from mbplugin.linter.run import Report
     from mbplugin.linter.targets import Target
+    from mbplugin.processes.supervised import Deadline
 
 
 #: Lints one file; the process imports it by name, after the process is prepared.

@@ -21,7 +21,7 @@ from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import parse_json, read_bounded, read_instead, seen_from
 from mbplugin.formats import LINTED, SEARCHED
 from mbplugin.linter.config import Settings
-from mbplugin.linter.finding import ELEMENTS, Finding
+from mbplugin.linter.rule import ELEMENTS, Finding
 from mbplugin.linter.run import Report
 from mbplugin.phrases import listed
 from mbplugin.readers.paths import package_of, real_path

@@ -31,6 +31,9 @@ CoordinateUnit = Literal["rad", "m"]
 PairRole = Literal["base", "joint", "flange"]
 PAIR_ROLES: tuple[PairRole, ...] = get_args(PairRole)
 
+#: How serious a finding is.
+Severity = Literal["error", "warning", "note"]
+
 #: Simulators whose interpretation of model files is known.
 Simulator = Literal["mujoco", "newton", "isaac", "gazebo", "drake", "pybullet"]
 SIMULATORS: tuple[Simulator, ...] = get_args(Simulator)

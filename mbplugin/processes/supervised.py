@@ -1,12 +1,14 @@
-"""Run a command in a supervised process, because plug-in rules may terminate it without a result.
+"""How the process of a command ends: supervised, interrupted, out of time, or at a limit of memory or files.
 
-``os._exit(0)`` in a rule, or on its import, would end the process silently with exit code 0, which means "no
-findings". The command's process writes into shared memory whose code it is running, and finally its exit code; the
-parent trusts only that.
+Plug-in rules may terminate a process without a result: ``os._exit(0)`` in a rule, or on its import, would end it
+silently with exit code 0, which means "no findings". The command runs in a supervised process, which writes into shared
+memory whose code it is running, and finally its exit code; the parent trusts only that. Ctrl-C and termination signals
+are treated alike: child processes end, files stay.
 """
 
 from __future__ import annotations
 
+import _thread
 import builtins
 import contextlib
 import faulthandler
@@ -14,11 +16,12 @@ import mmap
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from mbplugin.phrases import visible
 
@@ -41,6 +44,17 @@ _interrupted = False
 _ADDRESSES = 1 << 30
 #: Soft limits of file descriptors that nested blocks have replaced, outermost first.
 _BEFORE: list[int] = []
+T = TypeVar("T")
+#: Default time limit of a run, s.
+MAX_SECONDS = 900.0
+#: Delay after which a process whose compiled code does not react to the interrupt is ended, s.
+DEADLINE_GRACE = 10.0
+#: Signal that no other part of a lint uses: rules have a separate alarm.
+_DEADLINE_SIGNAL = getattr(signal, "SIGVTALRM", signal.SIGINT)
+#: Termination signals of shells, job queues and closed terminals.
+_NAMES = ("SIGTERM", "SIGHUP")
+#: Signals received to interrupt the command.
+_received: list[int] = []
 
 
 class RuleTookTooLong(BaseException):
@@ -311,3 +325,174 @@ def set_hard(kind: int, value: int) -> bool:
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(kind, (soft, value))
     return resource.getrlimit(kind)[1] == value
+
+
+# The time limit of a whole run: the lint in progress is aborted, and no further file is started.
+
+
+class OutOfTime(KeyboardInterrupt):
+    """The time of the run is over; a KeyboardInterrupt, so that it ends whatever Ctrl-C ends."""
+
+
+class Deadline:
+    """Time limit of a run that starts now.
+
+    Parameters
+    ----------
+    seconds : float or None
+        None for a run without a time limit.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self._end = None if seconds is None else monotonic() + seconds
+        #: File being linted, which may be interrupted; empty if there is none.
+        self._file = ""
+
+    @property
+    def left(self) -> float | None:
+        """Remaining time, s, not less than zero; None without a time limit."""
+        return None if self._end is None else max(0.0, self._end - monotonic())
+
+    @property
+    def passed(self) -> bool:
+        """True if no time remains."""
+        return self.left == 0.0
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """Watch the time in a thread during a block, and interrupt :meth:`run` when it is over."""
+        if self.left is None or threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        done = threading.Event()
+        before = signal.signal(_DEADLINE_SIGNAL, self._interrupt)
+        thread = threading.Thread(target=self._watch, args=(done,), daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+            signal.signal(_DEADLINE_SIGNAL, before)
+
+    def run(self, file: str, function: Callable[[], T]) -> T | None:
+        """Return the result of a function for a file; None if the time runs out first."""
+        if self.passed:
+            return None
+        try:
+            try:
+                self._file = file
+                return function()
+            finally:
+                self._file = ""
+        except OutOfTime:
+            return None
+
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        if self._file and self.passed:
+            raise OutOfTime
+        if _DEADLINE_SIGNAL == signal.SIGINT and not self.passed:
+            raise KeyboardInterrupt
+
+    def _watch(self, done: threading.Event) -> None:
+        """Interrupt the main thread when the time is over; end the process if the thread does not react."""
+        if done.wait(self.left):
+            return
+        if sys.platform == "win32":
+            _thread.interrupt_main()
+        else:
+            signal.pthread_kill(threading.main_thread().ident or 0, _DEADLINE_SIGNAL)
+        if done.wait(DEADLINE_GRACE) or not (file := self._file):
+            return
+        from mbplugin.phrases import visible
+
+        with suppress(OSError, ValueError):
+            sys.stderr.write(
+                f"mbplugin lint: the time of this run is over ({self.seconds:g} s), and {visible(file)} does not"
+                " end; nothing is known about the models; lint it alone, with a longer --max-seconds.\n"
+            )
+            sys.stderr.flush()
+        os._exit(2)
+
+
+# Ctrl-C and termination signals, which are treated alike.
+
+
+class Terminated(KeyboardInterrupt):
+    """The process received a termination signal.
+
+    Parameters
+    ----------
+    number : int
+        Number of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"signal {number}")
+        self.number = number
+
+
+def note_interrupts() -> None:
+    """Record each Ctrl-C from now on, because some of its exceptions are swallowed.
+
+    Libraries do so during their import, and exceptions raised in a destructor are lost as well.
+    """
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _received.append(number)
+    signal.default_int_handler(number, frame)
+
+
+def exit_code_of(interrupt: KeyboardInterrupt) -> int:
+    """Return the exit code by which shells report this kind of interrupt."""
+    return 128 + interrupt.number if isinstance(interrupt, Terminated) else INTERRUPTED
+
+
+@contextlib.contextmanager
+def termination_interrupts() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end a block like Ctrl-C, by raising :class:`Terminated`.
+
+    Compiled code delays these signals as it delays Ctrl-C. Ignored signals stay ignored. A signal that a library has
+    swallowed, in the block or before it, takes effect at the end of the block.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C ended the block.
+    Terminated
+        Another signal ended the block.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        _received.append(number)
+        heed = signal.getsignal(signal.SIGINT)
+        # if Ctrl-C is ignored, as in the background of a shell, no code defers it, so it can be raised at once
+        (heed if callable(heed) else signal.default_int_handler)(signal.SIGINT, None)
+
+    numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in before.items():
+        if handler is signal.SIG_DFL:
+            signal.signal(number, interrupt)
+    try:
+        yield
+        if _received:
+            raise KeyboardInterrupt
+    # extension modules may turn an interrupt into another exception
+    except BaseException:
+        if _received and _received[0] != signal.SIGINT:
+            raise Terminated(_received[0]) from None
+        if _received:
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        _received.clear()
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -23,7 +23,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from mbplugin.extras import command_for
+from mbplugin.errors import command_for
 from mbplugin.files import LFS_POINTER, note_dependency, note_read, version_of
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.scene import Request, Scene, Shape

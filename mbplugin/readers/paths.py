@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from mbplugin.errors import BrokenModel, MbPluginError, UnreadableFile, UnresolvedPath
-from mbplugin.extras import install_command
+from mbplugin.errors import BrokenModel, MbPluginError, UnreadableFile, UnresolvedPath, install_command
 from mbplugin.files import LFS_POINTER, LONGEST, read_bounded
 from mbplugin.model.scene import Defect, Origin, Request
 

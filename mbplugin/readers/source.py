@@ -231,7 +231,7 @@ def read_library_model(source: Any, base: Base | None = None) -> Scene:
             return _urdf(read_text(file), source.name, base)
     if kind == ("pinocchio", "Model"):
         return scene_of_pinocchio(source, base)
-    from mbplugin.readers.mjcf.reader import scene_of_model
+    from mbplugin.readers.mjcf import scene_of_model
 
     if kind == ("mujoco", "MjData"):
         return scene_of_model(source.model, source, base)

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from mbplugin.linter.finding import LONGEST, Finding, FindingFix
+from mbplugin.linter.rule import LONGEST, Finding, FindingFix
 from mbplugin.phrases import shortened, visible
 from mbplugin.report.documents.part import dumps
 from mbplugin.report.formats import findings_summary, plain, runs_summary
@@ -37,7 +37,7 @@ def sarif_text(reports: Sequence[Report]) -> str:
 
 def sarif_document(reports: Sequence[Report]) -> Object:
     """Return the SARIF log: one run of the tool over all files."""
-    from mbplugin.linter.registry import rules
+    from mbplugin.linter.rule import rules
 
     known = rules()
     index = {rule.code: k for k, rule in enumerate(known)}

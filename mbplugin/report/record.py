@@ -196,7 +196,7 @@ def judged(
     model: Scene | Mechanism, q: Array, planar: str | None = None, tolerance: float | None = None
 ) -> tuple[Analysis | None, tuple[str, ...]]:
     """Return the analysis at a pose q (nq,), or None and the reason why there is none."""
-    from mbplugin.analysis.analysis import analyze
+    from mbplugin.analysis import analyze
 
     try:
         return analyze(model, q, planar=planar, tolerance=tolerance), ()

@@ -10,8 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.dynamics.explicit_closure import Closing, closing_conditions
-from mbplugin.dynamics.explicit_closure.closing import closing_equations, minimal_solution
+from mbplugin.dynamics.explicit_closure import (
+    Closing,
+    closing_conditions,
+    closing_equations,
+    minimal_solution,
+)
 from mbplugin.dynamics.formulations import Equations, eliminate, independent_coordinates, solve, tangents
 from mbplugin.dynamics.kernels.articulated import displace, increment_rate, inward, outward
 from mbplugin.dynamics.kernels.composite_bodies import gather

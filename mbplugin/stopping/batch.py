@@ -51,9 +51,9 @@ from mbplugin.stopping.compiled import (
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.outcome import StopOutcome, StopReport, slipped_back
 from mbplugin.stopping.run import run_stop
+from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.drives import Ramps
-from mbplugin.stopping.scenario.scenario import Scenario
-from mbplugin.stopping.zones.zone import StopMotion, motion_of_pieces
+from mbplugin.stopping.zones import StopMotion, motion_of_pieces
 
 _OUTCOMES: dict[int, StopOutcome] = {
     STOPPED: "stopped",

@@ -31,8 +31,8 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.batch import ArmStops, CompiledStop, StopSummary, summary_of, supports_compiled_stop
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.run import run_stop
-from mbplugin.stopping.scenario.scenario import Scenario
-from mbplugin.stopping.zones.zone import StopMotion, motion_of_trajectory
+from mbplugin.stopping.scenario import Scenario
+from mbplugin.stopping.zones import StopMotion, motion_of_trajectory
 
 #: Largest change of a coordinate at once while a loop is followed, rad and m.
 _STEP = 0.15

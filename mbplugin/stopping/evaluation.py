@@ -35,8 +35,8 @@ from mbplugin.stopping.outcome import (
     passed_over,
     slipped_back,
 )
+from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.drives import grip_times
-from mbplugin.stopping.scenario.scenario import Scenario
 
 #: Number of instants of the tool's path in addition to the steps of the motion.
 _PATH = 200

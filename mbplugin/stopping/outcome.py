@@ -17,7 +17,7 @@ from mbplugin.phrases import listed, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.passing_marks import Event, bracketed_zero
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.scenario import Scenario
 
 #: Instants evaluated between the samples of the motion: approximate total, and most per interval.
 _BETWEEN, _MOST = 240, 24

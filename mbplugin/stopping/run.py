@@ -50,17 +50,18 @@ from mbplugin.simulation.runner import Progress
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.outcome import StopReport
-from mbplugin.stopping.scenario.assumed_drives import drives_sentence, with_assumed_drives
-from mbplugin.stopping.scenario.decelerations import Decelerations, RampSource, inertias_at, with_reactions
-from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
-from mbplugin.stopping.scenario.scenario import (
+from mbplugin.stopping.scenario import (
     Scenario,
     ToolChoice,
     assumed_brakes,
+    drives_sentence,
     placeholder_efforts,
     vector_of,
     wide_axes_through,
+    with_assumed_drives,
 )
+from mbplugin.stopping.scenario.decelerations import Decelerations, RampSource, inertias_at, with_reactions
+from mbplugin.stopping.scenario.drives import choose_drives, grip_times, timed_drives
 from mbplugin.stopping.scenario.start import Start
 from mbplugin.stopping.table.rated import DefaultTool, default_tool
 

@@ -25,10 +25,15 @@ from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import make_scenario, tool_name
-from mbplugin.stopping.scenario.assumed_drives import assumed_speeds, speeds_said, with_assumed_drives
+from mbplugin.stopping.scenario import (
+    assumed_brakes,
+    assumed_speeds,
+    speeds_said,
+    with_assumed_drives,
+)
 from mbplugin.stopping.scenario.decelerations import assumed_deceleration, inertias_at
 from mbplugin.stopping.scenario.drives import with_rigid_rest
-from mbplugin.stopping.scenario.scenario import assumed_brakes
+from mbplugin.stopping.table import StoppingTable
 from mbplugin.stopping.table.extension import axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (
     default_tool,
@@ -38,19 +43,23 @@ from mbplugin.stopping.table.rated import (
     stop_command,
 )
 from mbplugin.stopping.table.run import AxisStops, ramps_by_joint, stopping_table
-from mbplugin.stopping.table.values import StoppingTable
 from mbplugin.stopping.worst_search import (
     SAMPLES,
     SAMPLES_OF_RUNS,
     Count,
+    FailedBrake,
+    Failure,
     Objective,
+    SearchBudget,
+    Searches,
     StopComputer,
     StopSpace,
     StopStart,
+    WorstStop,
+    WorstStops,
     coordinate_range,
     worst_points,
 )
-from mbplugin.stopping.worst_stops import FailedBrake, Failure, SearchBudget, Searches, WorstStop, WorstStops
 
 MOST_SAMPLES = 1_000_000
 #: Smallest distance of a searched stop from the joint limits, rad and m.

@@ -25,8 +25,8 @@ from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, is_turn, quaternion_from_rotation, rotation_from_quaternion
 from mbplugin.phrases import counted, listed
 from mbplugin.processes.foreign import in_engine
+from mbplugin.readers.usd import LIMITS, read_joint_sides
 from mbplugin.readers.usd.bodies import Bodies, unique_names
-from mbplugin.readers.usd.reader import LIMITS, read_joint_sides
 from mbplugin.readers.usd.stage import Stage, nothing_opens, pxr_modules
 from mbplugin.writers.shapes import Solid, Solids, solids_of
 from mbplugin.writers.written import Loss, Written, number, unwritten, unwritten_constraints

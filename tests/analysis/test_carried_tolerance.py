@@ -15,7 +15,7 @@ from mbplugin.model.mechanism import Pair
 from mbplugin.report.documents.motions import simulate_document
 from mbplugin.report.documents.stopping import estop_document
 from mbplugin.report.html.chapters import motion_chapter, stop_chapter
-from mbplugin.visualization.gui.show import seen_in_motion
+from mbplugin.visualization.gui import seen_in_motion
 from mbplugin.visualization.scene_view import replay_of
 from places import ASSETS
 

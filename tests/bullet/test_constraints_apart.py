@@ -5,7 +5,7 @@ import pytest
 
 from live_clients import Client, load_minitaur
 from mbplugin.bullet.reader import read_client
-from mbplugin.linter.finding import Finding
+from mbplugin.linter.rule import Finding
 from mbplugin.linter.run import lint
 
 KINDS = ("JOINT_POINT2POINT", "JOINT_FIXED", "JOINT_PRISMATIC")

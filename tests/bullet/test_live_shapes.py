@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.report.picture import picture
-from mbplugin.stopping.zones.zone import shape_piece
+from mbplugin.stopping.zones import shape_piece
 from places import BULLET_DATA
 
 pybullet = pytest.importorskip("pybullet")

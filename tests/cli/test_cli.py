@@ -13,7 +13,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
-from mbplugin.analysis.analysis import METHODS
+from mbplugin.analysis import METHODS
 from mbplugin.cli.app import application
 from mbplugin.cli.shared.quantities import named
 from mbplugin.cli.shared.report import Reading

@@ -9,7 +9,7 @@ import pytest
 
 from command_line import call
 from mbplugin.cli.commands import COMMANDS as ALL
-from mbplugin.report.text.layout import grid_lines
+from mbplugin.report.text import grid_lines
 from places import ASSETS, BULLET_DATA, ROOT
 
 STOPS = ROOT / "examples" / "published_stops"

@@ -96,7 +96,7 @@ def test_upper_case_endings_count(tmp_path: Path) -> None:
 
 
 def test_a_saved_table_has_the_same_endings(tmp_path: Path) -> None:
-    from mbplugin.stopping.table.values import StoppingTable
+    from mbplugin.stopping.table import StoppingTable
 
     table = StoppingTable("arm", "flange", ("a",), (), ("computed, not measured",))
     table.save(tmp_path / "table.HTM")

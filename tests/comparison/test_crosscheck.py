@@ -23,8 +23,8 @@ from mbplugin.model.mechanism.mechanism import KnifeEdge
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 from mbplugin.report.documents.motions import crosscheck_document
-from mbplugin.report.text.compared import crosscheck_lines
-from mbplugin.report.text.layout import plain_text
+from mbplugin.report.text import plain_text
+from mbplugin.report.text.models import crosscheck_lines
 from models import body_at
 from places import BULLET_DATA
 

@@ -12,7 +12,7 @@ import mbplugin as mb
 from command_line import ROOT, call
 from mbplugin.comparison.agreement import Agreement
 from mbplugin.report.html.chapters import Chapter
-from mbplugin.report.html.sections.view import grade
+from mbplugin.report.html.view import grade
 
 ROBOT = """<robot name="arm">
 <link name="base"/>

@@ -21,10 +21,10 @@ from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.report.documents.motions import crosscheck_document
 from mbplugin.report.documents.part import dumps
 from mbplugin.report.html.chapters import Chapter
-from mbplugin.report.html.sections.compared import agreement_section
-from mbplugin.report.html.sections.view import grade
-from mbplugin.report.text.compared import crosscheck_lines
-from mbplugin.report.text.layout import plain_text
+from mbplugin.report.html.compared import agreement_section
+from mbplugin.report.html.view import grade
+from mbplugin.report.text import plain_text
+from mbplugin.report.text.models import crosscheck_lines
 from models import chain
 
 pytest.importorskip("mujoco")

@@ -19,8 +19,8 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.spatial import JointSpring
 from mbplugin.report.documents.motions import crosscheck_document
 from mbplugin.report.documents.part import dumps
-from mbplugin.report.text.compared import crosscheck_lines
-from mbplugin.report.text.layout import plain_text
+from mbplugin.report.text import plain_text
+from mbplugin.report.text.models import crosscheck_lines
 from second_program import Arm, CrankRocker, Resistance
 from stick_slip_cases import Case, arm, crank_rocker
 

@@ -12,7 +12,7 @@ import mbplugin as mb
 from command_line import ASSETS, ORACLES
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.constraints.assembly import assemble
-from mbplugin.dynamics.explicit_closure.closing import closing_conditions
+from mbplugin.dynamics.explicit_closure import closing_conditions
 from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import home
 from mbplugin.model.spatial import Pose, align_z

@@ -13,7 +13,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.linter.fixes.proposals import REMEDIES, fix_of
-from mbplugin.linter.registry import built_in_rules
+from mbplugin.linter.rule import built_in_rules
 from mbplugin.phrases import only_near
 from places import ROOT, TESTS
 from usd_stages import four_bar

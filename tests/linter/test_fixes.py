@@ -15,7 +15,6 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage
-from mbplugin.linter.finding import Finding
 from mbplugin.linter.fixes import edits
 from mbplugin.linter.fixes.edits import Edit, Fix, SourceText, applied
 from mbplugin.linter.fixes.proposals import REMEDIES, proposed
@@ -23,7 +22,7 @@ from mbplugin.linter.fixes.run import mended
 from mbplugin.linter.fixes.sources import Sources
 from mbplugin.linter.fixes.toml_spans import TomlSpans
 from mbplugin.linter.fixes.xml_spans import XmlSpans
-from mbplugin.linter.registry import built_in_rules
+from mbplugin.linter.rule import Finding, built_in_rules
 from mbplugin.linter.run import Report
 from places import ROOT
 

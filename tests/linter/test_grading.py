@@ -9,10 +9,10 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.linter.finding import Finding
+from mbplugin.linter.rule import Finding
 from mbplugin.model.scene import Request
 from mbplugin.readers import load
-from mbplugin.readers.mjcf.reader import read_mjcf
+from mbplugin.readers.mjcf import read_mjcf
 from places import ROOT
 
 CASES = ROOT / "tests" / "cases"

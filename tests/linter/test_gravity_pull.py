@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 import mbplugin as mb
 from command_line import ROOT
-from mbplugin.linter.finding import Finding
+from mbplugin.linter.rule import Finding
 from mbplugin.linter.rules.brakes import BrakeWeakerThanGravity
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair

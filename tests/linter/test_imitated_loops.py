@@ -13,7 +13,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.linter.checks.loops import _normal
-from mbplugin.linter.finding import Finding
+from mbplugin.linter.rule import Finding
 
 #: Of a crank of a finger: in its own frame, m, which is turned by an angle, rad; and of its rocker's place, m.
 CRANK, TURN, ROCKER = (0.01234567891, 0.06123456789), 0.3, 0.02987654321

@@ -12,7 +12,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from github_annotations import annotations
-from mbplugin.linter.finding import LONGEST, Finding
+from mbplugin.linter.rule import LONGEST, Finding
 from mbplugin.model.enumerations import SIMULATORS
 from mbplugin.phrases import shortened
 from mbplugin.report.ci import github_text, sarif_document

@@ -10,8 +10,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage
-from mbplugin.linter.registry import Selection, find_rule, rules
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import Rule, Selection, find_rule, rules
 from mbplugin.model.enumerations import SIMULATORS
 from places import ORACLES, ROOT
 

@@ -10,8 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import mbplugin as mb
-from mbplugin.linter.finding import Finding
-from mbplugin.linter.registry import find_rule
+from mbplugin.linter.rule import Finding, find_rule
 from mbplugin.linter.run import Report
 from places import ASSETS
 from planted import PlantedDefect, PlantedFile, all_defects, planted, robots, unchanged

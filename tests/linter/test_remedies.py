@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import mbplugin as mb
-from mbplugin.linter.finding import SEVERITIES, Finding
-from mbplugin.linter.registry import find_rule, rules
+from mbplugin.linter.rule import SEVERITIES, Finding, find_rule, rules
 from places import ROOT
 from planted_links import stl_box
 

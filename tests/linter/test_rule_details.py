@@ -13,7 +13,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.linter.checks.listing import in_degrees, twins
 from mbplugin.linter.checks.loops import imitated_loops
-from mbplugin.linter.finding import Finding
+from mbplugin.linter.rule import Finding
 from mbplugin.readers.meshes import mesh_extent, mesh_problem
 from places import ROOT
 from planted_links import stl_box

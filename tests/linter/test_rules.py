@@ -18,8 +18,7 @@ import pytest
 import mbplugin as mb
 from mbplugin import errors
 from mbplugin.linter.fixes.proposals import fix_of
-from mbplugin.linter.registry import find_rule, rules
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import Rule, find_rule, rules
 from mbplugin.linter.run import Report
 from mbplugin.model.scene import Origin
 from places import ROOT

@@ -92,11 +92,12 @@ def test_code_that_cannot_be_interrupted_ends_the_process() -> None:
     """A C function that does not return for a minute, without the interpreter's lock as LAPACK has it."""
     script = """
 import ctypes, sys
-from mbplugin.linter import batch, deadline
-deadline.GRACE = 0.5
+from mbplugin.linter import batch
+from mbplugin.processes import supervised
+supervised.DEADLINE_GRACE = 0.5
 def lint(*_, **__):
     libc = ctypes.CDLL(None)
-    libc.signal(deadline._SIGNAL, 1)
+    libc.signal(supervised._DEADLINE_SIGNAL, 1)
     libc.sleep(60)
 batch.lint = lint
 from mbplugin.cli.app import run

@@ -86,7 +86,7 @@ def test_a_stage_that_is_not_saved_is_linted_as_it_is_in_memory(tmp_path: Path) 
 
 
 def test_every_code_of_a_model_belongs_to_one_family() -> None:
-    from mbplugin.linter.registry import rules
+    from mbplugin.linter.rule import rules
 
     for rule in rules():
         assert rule.code.startswith(tuple(code for family in FAMILIES for code in family.codes)), rule.code

@@ -12,12 +12,11 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.errors import MissingDependency
-from mbplugin.extras import PACKAGES, install_command
+from mbplugin.errors import PACKAGES, MissingDependency, install_command
 from mbplugin.model.scene import Request
 from mbplugin.readers.mjcf.compile import mujoco_module
 from mbplugin.readers.usd.stage import pxr_modules
-from mbplugin.readers.xacro.reader import expand
+from mbplugin.readers.xacro import expand
 from places import ASSETS, ROOT
 
 if sys.version_info >= (3, 11):

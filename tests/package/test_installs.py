@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import mbplugin
-from mbplugin.extras import PACKAGES, install_command
+from mbplugin.errors import PACKAGES, install_command
 from places import ROOT
 
 if sys.version_info >= (3, 11):

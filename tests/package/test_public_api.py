@@ -189,9 +189,7 @@ def test_the_command_line_loads_what_computes_only_when_it_computes() -> None:
 
 
 def test_lint_can_be_called_after_its_room_was_imported() -> None:
-    code = (
-        "import mbplugin as mb, mbplugin.linter.registry; from mbplugin import lint; print(lint is mb.lint)"
-    )
+    code = "import mbplugin as mb, mbplugin.linter.rule; from mbplugin import lint; print(lint is mb.lint)"
     assert printed(code) == "True\n"
     urdf = "<robot name='r'><link name='a'/></robot>"
     code = f"import mbplugin.linter.run, mbplugin as mb; print(mb.lint('r', text={urdf!r}).exit_code)"

@@ -17,7 +17,7 @@ from lxml import etree, html
 import mbplugin as mb
 from browser_pages import FLAGS, Visit, chromium, violations
 from command_line import ROOT, call
-from mbplugin.linter.registry import built_in_rules
+from mbplugin.linter.rule import built_in_rules
 from mbplugin.report.terms import TERMS
 
 #: Put before everything else: whoever reaches for a network fails.

@@ -15,7 +15,7 @@ from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import scene_actions
 from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spatial import JointSpring, Spring
-from mbplugin.readers.mjcf.reader import read_mjcf
+from mbplugin.readers.mjcf import read_mjcf
 from mbplugin.readers.sdf.reader import read_sdf
 
 mujoco = pytest.importorskip("mujoco")

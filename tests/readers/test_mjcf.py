@@ -10,7 +10,7 @@ import pytest
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnresolvedPath
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
 from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.mjcf.reader import read_mjcf
+from mbplugin.readers.mjcf import read_mjcf
 from mbplugin.readers.paths import read_text
 from places import BULLET_DATA
 

@@ -827,7 +827,7 @@ def test_long_chains_of_frames_do_not_recurse():
 
 def test_reading_imports_no_engine():
     code = (
-        "import sys, mbplugin.readers.sdf.reader, mbplugin.readers.mjcf.reader;"
+        "import sys, mbplugin.readers.sdf.reader, mbplugin.readers.mjcf;"
         "print([m for m in ('pybullet', 'numba', 'trimesh', 'networkx', 'mujoco') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

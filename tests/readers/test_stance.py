@@ -12,8 +12,14 @@ from mbplugin.errors import BadNumber, BadUsage, MbPluginError, UnknownName
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Scene, Shape, state_at_home
 from mbplugin.model.spatial import Pose, rotation_from_vector
-from mbplugin.readers.stance import FRICTION, TOUCHING, require_on_shapes, stance_of, stance_sentence
-from mbplugin.readers.standing import stands
+from mbplugin.readers.standing import (
+    FRICTION,
+    TOUCHING,
+    require_on_shapes,
+    stance_of,
+    stance_sentence,
+    stands,
+)
 
 INERTIAL = (
     '<inertial><mass value="{m}"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'

@@ -15,7 +15,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.model.mechanism.kinematics import home
 from mbplugin.readers.standing import bolted_down, standing, stands
 from mbplugin.stopping.scenario.start import Recorded, read_recording
-from mbplugin.stopping.sweep.swept import sweep_plan
+from mbplugin.stopping.sweep import sweep_plan
 
 LINK = (
     '<link name="{}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.linter.finding import Finding
+from mbplugin.linter.rule import Finding
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import rotation_from_rpy, rpy_from_rotation
 

@@ -12,7 +12,7 @@ import mbplugin as mb
 from mbplugin.errors import BadNumber, BrokenModel
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Request, Scene
-from mbplugin.readers.urdf.reader import read_urdf
+from mbplugin.readers.urdf import read_urdf
 
 ARM = """<robot name="arm" version="1.2">
  <link name="world"/>

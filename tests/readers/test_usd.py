@@ -24,7 +24,7 @@ ORACLES = Path(__file__).parents[1] / "oracles"
 
 
 def load(text: str) -> Scene:
-    from mbplugin.readers.usd.reader import read_usd
+    from mbplugin.readers.usd import read_usd
 
     return read_usd(text, Request("robot.usda", text))
 

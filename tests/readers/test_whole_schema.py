@@ -11,8 +11,8 @@ from mbplugin.readers.mjcf.compile import MJCF
 from mbplugin.readers.sdf.reader import read_sdf
 from mbplugin.readers.sdf.vocabulary import SDF
 from mbplugin.readers.unread import Idle, Vocabulary
+from mbplugin.readers.urdf import read_urdf
 from mbplugin.readers.urdf.joints import URDF
-from mbplugin.readers.urdf.reader import read_urdf
 from whole_schema import changed, mechanics, other, outcome, use_of, words
 
 #: A robot that says every word of URDF 1.2, and those that PyBullet, Drake and Gazebo add.

@@ -13,8 +13,8 @@ mujoco = pytest.importorskip("mujoco")
 
 from mbplugin.errors import BrokenModel  # noqa: E402
 from mbplugin.model.scene import Request, Scene  # noqa: E402
+from mbplugin.readers.mjcf import read_mjcf  # noqa: E402
 from mbplugin.readers.mjcf.compile import MJCF  # noqa: E402
-from mbplugin.readers.mjcf.reader import read_mjcf  # noqa: E402
 from mbplugin.readers.unread import Idle, Read, Unread, unread_defects  # noqa: E402
 from mbplugin.readers.xml import parse_xml  # noqa: E402
 from mjcf_schema import printed_schema, repeatable_elements  # noqa: E402

@@ -234,7 +234,7 @@ def test_the_marks_of_lines_change_nothing_in_the_model(tmp_path: Path) -> None:
     own = xacro.process_file(str(file)).toxml()
     from mbplugin.model.scene import Request
     from mbplugin.processes.foreign import in_own_child
-    from mbplugin.readers.xacro.reader import LIMITS, expand
+    from mbplugin.readers.xacro import LIMITS, expand
 
     expansion = in_own_child("xacro", LIMITS, "f", {}, expand, Request(str(file)), frozenset())
 

@@ -15,7 +15,7 @@ from html_pages import page_of, parsed
 from mbplugin.model.brake_law import Said, Units, said_in
 from mbplugin.phrases import at_most_shown, rounded_up
 from mbplugin.report.html.chart import Curve
-from mbplugin.report.html.sections.stopping_table import merged
+from mbplugin.report.html.stopping_table import merged
 from measured_stops import boom, friction, ramp, table, written
 
 ARM = str(ROOT / "assets" / "arm_6r.scene.toml")

@@ -24,8 +24,7 @@ import mbplugin as mb
 from command_line import DOOR_2, SAMPLE, call, call_process
 from github_annotations import annotations
 from mbplugin.cli.lint import rendered
-from mbplugin.linter.finding import Finding
-from mbplugin.linter.registry import rules
+from mbplugin.linter.rule import Finding, rules
 from mbplugin.linter.run import Report
 from mbplugin.report.ci import github_text, gitlab_text, junit_text, sarif_document
 from mbplugin.report.formats import LintFormat

@@ -15,7 +15,7 @@ import pytest
 import mbplugin as mb
 from command_line import FOUR_BAR, ROOT, call
 from mbplugin.report import pdf
-from mbplugin.stopping.table.values import HTML_CELLS
+from mbplugin.stopping.table import HTML_CELLS
 from places import BULLET_DATA
 
 ARM = str(ROOT / "assets" / "arm_6r.scene.toml")

@@ -25,7 +25,7 @@ from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.report.documents.lint import lint_document
 from mbplugin.report.documents.part import dumps, schema_of
 from mbplugin.report.formats import plain
-from mbplugin.report.text.layout import PLAIN_WIDTH, wrapped
+from mbplugin.report.text import PLAIN_WIDTH, wrapped
 from mbplugin.report.text.lint import Detail, lint_text, verdict
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")

@@ -13,8 +13,8 @@ import jsonschema
 import pytest
 
 from command_line import SAMPLE, call
-from mbplugin.linter.finding import TextRange
-from mbplugin.report.review import _block
+from mbplugin.linter.rule import TextRange
+from mbplugin.report.pull_request import _block
 
 ARM = "robots/arm.urdf"
 #: Of the REST API, "Create a review for a pull request" (2022-11-28): the keys that are used here.

@@ -9,7 +9,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.phrases import visible
-from mbplugin.report.text.layout import Line, wrapped
+from mbplugin.report.text import Line, wrapped
 
 ESC, RLO = "\x1b", "\u202e"
 #: Reads backwards from its middle on.

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from command_line import ASSETS, EITHER_WAY, ROOT, Call, Outcome, call, call_process
+from mbplugin.files import is_own, stamp
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import rigid_groups
 from mbplugin.model.spatial import Pose
-from mbplugin.stamps import is_own, stamp
 
 ATTACKS = ROOT / "tests" / "attacks" / "files"
 

@@ -16,9 +16,9 @@ OWN = {
     "dynamics/compiler/jit.py": "sources of this package",
     "report/record.py": "metadata of this package",
     "processes/foreign.py": "metadata of installed packages",
-    "readers/xacro/reader.py": "macros that --xacro-unsafe trusts to run programs",
+    "readers/xacro/__init__.py": "macros that --xacro-unsafe trusts to run programs",
     "report/html/page.py": "resources of this package",
-    "stamps.py": "what this run has just written",
+    "files.py": "what this run has just written",
 }
 
 

@@ -17,8 +17,7 @@ from command_line import ASSETS, DOOR_2, FOUR_BAR, call
 from mbplugin.cli.app import _function, application
 from mbplugin.cli.commands import COMMANDS
 from mbplugin.cli.shared.help import WRITTEN
-from mbplugin.files import replacing
-from mbplugin.stamps import is_own
+from mbplugin.files import is_own, replacing
 
 ARM = str(ASSETS / "arm_6r.scene.toml")
 MODEL = ARM.replace(".scene.toml", ".urdf")

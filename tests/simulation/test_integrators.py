@@ -13,7 +13,12 @@ from mbplugin.errors import UnknownName
 from mbplugin.model.mechanism import Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.integrators import explicit as dop853_coefficients
-from mbplugin.simulation.integrators import find_integrator, integrator_choices, integrator_names, methods
+from mbplugin.simulation.integrators import (
+    find_integrator,
+    integrator_choices,
+    integrator_names,
+    methods,
+)
 from mbplugin.simulation.integrators.explicit_loop import Tableau
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.run import simulate

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from locked_mechanisms import spatial_four_bar_with_pendulum, two_arms_one_part
-from mbplugin.analysis.analysis import analyze
+from mbplugin.analysis import analyze
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import joint_equations

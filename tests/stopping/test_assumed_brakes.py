@@ -19,8 +19,8 @@ import mbplugin as mb
 from command_line import ROOT, below_the_verdict, call
 from mbplugin.errors import BadUsage
 from mbplugin.report.html.chapters import stop_chapter, table_chapter
-from mbplugin.report.html.sections.view import grade
-from mbplugin.stopping.scenario.scenario import PUBLISHED_OVER_DEFAULT
+from mbplugin.report.html.view import grade
+from mbplugin.stopping.scenario import PUBLISHED_OVER_DEFAULT
 
 ARM = str(ROOT / "assets" / "arm_6r.scene.toml")
 JOINTS = [f"j{k}" for k in range(1, 7)]

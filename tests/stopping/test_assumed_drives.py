@@ -10,8 +10,8 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage
-from mbplugin.stopping.scenario.assumed_drives import with_assumed_drives
-from mbplugin.stopping.sweep.swept import sweep_plan
+from mbplugin.stopping.scenario import with_assumed_drives
+from mbplugin.stopping.sweep import sweep_plan
 
 G = 9.81
 BODY = (

@@ -7,7 +7,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.stopping.sweep.swept import sweep_plan
+from mbplugin.stopping.sweep import sweep_plan
 from places import ASSETS
 
 FOUR_BAR = str(ASSETS / "four_bar.scene.toml")

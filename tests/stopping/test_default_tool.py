@@ -23,7 +23,7 @@ from mbplugin.model.mechanism import Body, Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.report.documents.part import schema_of
 from mbplugin.report.html.chapters import distance_chapter, table_chapter
-from mbplugin.report.html.sections.view import grade
+from mbplugin.report.html.view import grade
 from mbplugin.stopping.table.rated import default_tool
 from rod_arms import arm
 

@@ -17,7 +17,7 @@ from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
-from mbplugin.report.text.layout import plain_text
+from mbplugin.report.text import plain_text
 from mbplugin.report.text.stopping import estop_lines
 from mbplugin.simulation.impact import Transition
 from mbplugin.stopping import evaluation as impact

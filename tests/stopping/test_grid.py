@@ -11,8 +11,8 @@ import pytest
 import mbplugin as mb
 from command_line import ROOT, call
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.stopping.table import StoppingTable
 from mbplugin.stopping.table.run import FORMS, grid_of
-from mbplugin.stopping.table.values import StoppingTable
 
 ARM = ROOT / "assets" / "arm_6r.scene.toml"
 KEY = ("category", "joint", "speed_percent", "extension_percent", "payload_percent")

@@ -16,8 +16,8 @@ import pytest
 import mbplugin as mb
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.drives import choose_drives
+from mbplugin.stopping.sweep import sweep_plan
 from mbplugin.stopping.sweep.plan import stopper_of
-from mbplugin.stopping.sweep.swept import sweep_plan
 from shared_freedoms import (
     Machine,
     Writing,

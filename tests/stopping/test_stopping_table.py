@@ -20,8 +20,8 @@ from mbplugin.model.scene import Payload, Scene
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.evaluation import joint_stops
 from mbplugin.stopping.run import estop, make_scenario, run_stop
+from mbplugin.stopping.table import StoppingTable
 from mbplugin.stopping.table.extension import ExtensionPoses, table_axes
-from mbplugin.stopping.table.values import StoppingTable
 from places import ASSETS, BULLET_DATA
 from rod_arms import arm, two_rods
 

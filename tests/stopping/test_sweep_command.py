@@ -20,8 +20,8 @@ import pytest
 import mbplugin as mb
 from command_line import ROOT, call
 from mbplugin.cli.shared.braking import count_bar
-from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.processes.supervised import exit_code_of, termination_interrupts
 from mbplugin.simulation.run import simulate
 from mbplugin.stopping.scenario.start import Recorded
 from rod_arms import arm

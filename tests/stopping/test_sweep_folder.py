@@ -17,8 +17,8 @@ import pytest
 
 import mbplugin as mb
 from command_line import ROOT, Outcome, call
+from mbplugin.stopping.sweep import sweep_plan
 from mbplugin.stopping.sweep.run import UnfitPart, numbers_of, read_part
-from mbplugin.stopping.sweep.swept import sweep_plan
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -24,7 +24,7 @@ from mbplugin.model.mechanism import Freedom
 from mbplugin.report.documents.part import schema_of
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import estop, make_scenario
-from mbplugin.stopping.table.values import COLUMNS
+from mbplugin.stopping.table import COLUMNS
 from rod_arms import arm
 from two_rod_stops import slide_to_rest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import mbplugin as mb
-from mbplugin.report.html.sections.stopping import phases_figure
+from mbplugin.report.html.stopping import phases_figure
 from mbplugin.report.text.stopping import tool_sentences
 from places import ASSETS
 

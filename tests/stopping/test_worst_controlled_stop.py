@@ -14,7 +14,7 @@ from command_line import ASSETS, call
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
 from mbplugin.stopping.worst import worst_stop
-from mbplugin.stopping.worst_stops import Failure, WorstStops
+from mbplugin.stopping.worst_search import Failure, WorstStops
 from rod_arms import arm
 
 ROD = arm((1.0,), limits=Freedom(lower=-2.5, upper=2.5, velocity=2.0, effort=60.0))

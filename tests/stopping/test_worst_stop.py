@@ -24,8 +24,7 @@ from mbplugin.stopping.batch import ArmStopper, CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.table.run import stopping_table
 from mbplugin.stopping.worst import _stated, with_worst_stops, worst_stop
-from mbplugin.stopping.worst_search import Objective, StopComputer, StopSpace
-from mbplugin.stopping.worst_stops import Failure, WorstStop, WorstStops
+from mbplugin.stopping.worst_search import Failure, Objective, StopComputer, StopSpace, WorstStop, WorstStops
 from mbplugin.stopping.zones.distance import figures_of, figures_of_document
 from places import BULLET_DATA
 from rod_arms import arm

@@ -16,9 +16,9 @@ from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom
 from mbplugin.report.documents.part import schema_of
 from mbplugin.report.html.chapters import distance_chapter, worst_chapter
-from mbplugin.report.html.sections.view import grade
-from mbplugin.stopping import worst_stops as budget
-from mbplugin.stopping.scenario.scenario import NO_TOOL
+from mbplugin.report.html.view import grade
+from mbplugin.stopping import worst_search as budget
+from mbplugin.stopping.scenario import NO_TOOL
 from rod_arms import arm
 
 ARM = str(ASSETS / "arm_6r.scene.toml")

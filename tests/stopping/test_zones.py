@@ -13,8 +13,8 @@ import trimesh
 import mbplugin as mb
 from mbplugin.model.scene import Scene
 from mbplugin.stopping.outcome import StopReport
+from mbplugin.stopping.zones import ConvexPiece, StopZone, body_pieces, motion_of_pieces
 from mbplugin.stopping.zones.union import ZoneUnion, chord_spans, simplified
-from mbplugin.stopping.zones.zone import ConvexPiece, StopZone, body_pieces, motion_of_pieces
 from swept_points import ARMS, arm, random_stops, sampled_points, stops_of
 
 shapely = pytest.importorskip("shapely")

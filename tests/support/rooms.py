@@ -6,11 +6,9 @@ from __future__ import annotations
 ORDER = (
     (
         "phrases",
-        "extras",
         "errors",
         "formats",
         "files",
-        "stamps",
         "version",
         "rendering",
         "lapack",

@@ -20,14 +20,15 @@ from mbplugin.model.enumerations import StopLimits
 from mbplugin.phrases import ended, visible
 
 if TYPE_CHECKING:
+    from mbplugin.cli.shared.quantities import Quantities
     from mbplugin.model.brake_law import Units
     from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.mechanism.pair import MotionProfile
     from mbplugin.model.scene import Scene
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.sweep.plan import SweepPlan
-    from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.zones.zone import StopZone
+    from mbplugin.stopping.table import StoppingTable
+    from mbplugin.stopping.zones import StopZone
 
 #: Default for the largest sagitta and outward growth of the zone outline, m.
 RESOLUTION = 0.002
@@ -204,6 +205,36 @@ _TASK = 0
 _EVERY = 100
 
 
+@dataclass(frozen=True)
+class Braking:
+    """The options of every command that computes stops; each field is an option.
+
+    Parameters
+    ----------
+    brake, deceleration : list of str, optional
+    require_brakes : bool
+    tool : str, optional
+    """
+
+    brake: BrakeOption = None
+    require_brakes: RequireBrakesOption = False
+    deceleration: DecelerationOption = None
+    tool: ToolOption = None
+
+    def arguments(self, given: Quantities) -> dict[str, Any]:
+        """Return the arguments of the function behind a command; numbers without units are in those of ``given``."""
+        return {
+            "brakes": given.brakes(self.brake),
+            "require_brakes": self.require_brakes,
+            "decelerations": given.accelerations(self.deceleration, "--deceleration"),
+            "tool": self.tool,
+        }
+
+
+#: No brake, deceleration or tool is given.
+AS_IN_SCENE = Braking()
+
+
 # Options of stops that write the swept zone.
 
 
@@ -229,7 +260,7 @@ class ZoneRequest:
         """Compute the zone, write it to all files and describe it on stderr; None if none is requested."""
         if not self.files:
             return None
-        from mbplugin.stopping.zones.zone import zone_sentences
+        from mbplugin.stopping.zones import zone_sentences
 
         zone = self._computed(scene, stops)
         for file in self.files:
@@ -271,7 +302,7 @@ def zone_request(
     if not own and payload_radius is not None:
         raise BadUsage("--payload-radius is given without a zone", remedy="add --zone FILE")
     if own:
-        from mbplugin.stopping.zones.zone import require_writable
+        from mbplugin.stopping.zones import require_writable
 
         require_writable(own)
     names = [file.resolve() for file in (*own, output) if file is not None]

@@ -15,11 +15,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from mbplugin.cli.commands import ALIASES, COMMANDS
 from mbplugin.errors import BadUsage
+from mbplugin.files import require_replaceable
 from mbplugin.formats import ENDINGS
 from mbplugin.phrases import ended
 from mbplugin.rendering import BINARY, format_of, require_agreement
 from mbplugin.report.formats import require_package
-from mbplugin.stamps import require_replaceable
 
 #: Messages of libraries about values, and their replacements.
 _WORDS = (

@@ -206,7 +206,7 @@ def split(texts: Sequence[str] | None) -> tuple[str, ...]:
 
 def completed_codes(incomplete: str) -> list[tuple[str, str]]:
     """Return the completions for the last of comma-separated rules: codes, and names once a text is begun."""
-    from mbplugin.linter.registry import built_in_rules
+    from mbplugin.linter.rule import built_in_rules
 
     before, comma, last = incomplete.rpartition(",")
     known = [(rule.code, rule.name) for rule in built_in_rules()]

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from time import monotonic
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mbplugin.report.documents import DocumentName
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
 _ARGUMENTS: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
 #: Interval between updates of the progress line, and before the first one, s.
@@ -182,17 +182,20 @@ AS_WRITTEN = Reading()
 
 
 def reads_model(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Replace the parameter ``reading`` of a command by the individual reading options, for the command line."""
+    """Replace each parameter that is a group of options, such as ``reading``, by its options, for the command line."""
     own = inspect.signature(command, eval_str=True)
-    of_reading = inspect.signature(Reading, eval_str=True).parameters
+    annotations = {name: parameter.annotation for name, parameter in own.parameters.items()}
+    groups: dict[str, Any] = {name: group for name, group in annotations.items() if is_dataclass(group)}
+    options = {name: inspect.signature(group, eval_str=True).parameters for name, group in groups.items()}
     parameters: list[inspect.Parameter] = []
     for name, parameter in own.parameters.items():
-        parameters += of_reading.values() if name == "reading" else [parameter]
+        parameters += options[name].values() if name in groups else [parameter]
 
     @wraps(command)
     def run(**given: Any) -> Any:
-        reading = Reading(**{name: given.pop(name) for name in of_reading})
-        return command(**given, reading=reading)
+        for name, group in groups.items():
+            given[name] = group(**{option: given.pop(option) for option in options[name]})
+        return command(**given)
 
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
@@ -280,7 +283,7 @@ def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
     from mbplugin.report.record import Record
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
     #: Makes the record of a report; called only if a record is to be written, since it hashes files.
     Recording = Callable[[], Record]
@@ -323,7 +326,7 @@ def emit_lines(
     BadUsage
         The text cannot be written there.
     """
-    from mbplugin.report.text.layout import PLAIN_WIDTH, output_width, plain_text, print_lines
+    from mbplugin.report.text import PLAIN_WIDTH, output_width, plain_text, print_lines
 
     if output is None and (on_terminal(sys.stdout) or colour_is_forced()):
         shown = list(lines(output_width()))

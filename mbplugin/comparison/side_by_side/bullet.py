@@ -11,7 +11,7 @@ import numpy as np
 from mbplugin.bullet.built import Built, build, constraint_parts
 from mbplugin.bullet.motion import Task, apply_forces
 from mbplugin.bullet.session import quiet, session
-from mbplugin.comparison.side_by_side.run import Answer, Instant
+from mbplugin.comparison.side_by_side import Answer, Instant
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mbplugin.bullet.tree import loaded
-from mbplugin.comparison.side_by_side.run import Answer, Instant, Part, parts_of
+from mbplugin.comparison.side_by_side import Answer, Instant, Part, parts_of
 from mbplugin.dynamics.newton_euler import load_wrench
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.kinematics import forward

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from math import log10, pi
 from typing import Any
 
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.rule import Rule, body_place, make_finding
+from mbplugin.linter.rule import ELEMENTS, Finding, Rule, Severity, body_place, make_finding
 from mbplugin.model.scene import Origin, Scene
 
 #: Maximum number of characters of a list in a message.

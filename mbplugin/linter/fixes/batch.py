@@ -13,12 +13,12 @@ from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import reading_instead
 from mbplugin.linter.batch import UNUSED, lint_one_of_many
 from mbplugin.linter.config import Settings
-from mbplugin.linter.finding import Finding, FindingFix
 from mbplugin.linter.fixes import edits as text_edits
 from mbplugin.linter.fixes.edits import Fix, SourceText, applied, text_range
 from mbplugin.linter.fixes.proposals import proposed
 from mbplugin.linter.fixes.run import Mending, Proposals, is_mendable, mended, patch_of, write
 from mbplugin.linter.fixes.sources import Sources
+from mbplugin.linter.rule import Finding, FindingFix
 from mbplugin.linter.run import Report, Unmended
 from mbplugin.linter.targets import Target, read_config, targets
 from mbplugin.phrases import counted, listed

@@ -14,7 +14,7 @@ from typing import Any
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import read_bounded, temporary_beside
-from mbplugin.linter.finding import TextRange
+from mbplugin.linter.rule import TextRange
 from mbplugin.phrases import one_line_repr, visible
 from mbplugin.readers.paths import package_of, real_path, repository_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mbplugin.linter.finding import Finding
 from mbplugin.linter.fixes.edits import Edit, Fix, SourceText
 from mbplugin.linter.fixes.sources import Sources, name_of
+from mbplugin.linter.rule import Finding
 from mbplugin.model.scene import Scene
 
 Fixes = Iterator[Fix]

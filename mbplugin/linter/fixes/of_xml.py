@@ -9,10 +9,10 @@ import numpy as np
 
 from mbplugin.linter.checks.listing import twins
 from mbplugin.linter.checks.meshes import solid_of
-from mbplugin.linter.finding import Finding
 from mbplugin.linter.fixes.edits import Edit, Fix
 from mbplugin.linter.fixes.sources import Sources, elements_at, places_of
 from mbplugin.linter.fixes.xml_spans import Attribute, XmlElement, XmlSpans
+from mbplugin.linter.rule import Finding
 from mbplugin.model.brake_law import decimal
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, rotation_from_rpy

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbplugin.comparison.models import diff
 from mbplugin.comparison.models.alignment import Difference
-from mbplugin.comparison.models.run import diff
 from mbplugin.errors import MbPluginError
-from mbplugin.linter.finding import SEVERITIES
 from mbplugin.linter.fixes.edits import Fix
 from mbplugin.linter.fixes.sources import elements_of
+from mbplugin.linter.rule import SEVERITIES
 from mbplugin.linter.run import Report
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Scene, Shape

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mbplugin.linter.finding import Applicability, Finding
 from mbplugin.linter.fixes import of_text, of_xml
 from mbplugin.linter.fixes.edits import Fix
 from mbplugin.linter.fixes.of_xml import Propose
 from mbplugin.linter.fixes.sources import Sources
+from mbplugin.linter.rule import Applicability, Finding
 from mbplugin.model.scene import Scene
 
 

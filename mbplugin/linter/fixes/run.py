@@ -16,12 +16,12 @@ from pathlib import Path
 from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
 from mbplugin.files import read_bounded, reading_instead, seen_from
-from mbplugin.linter.finding import Finding, FindingFix
 from mbplugin.linter.fixes import edits as text_edits
 from mbplugin.linter.fixes.edits import Fix, applied, overlapping, text_range, why_not_edited
 from mbplugin.linter.fixes.proof import Change, judged
 from mbplugin.linter.fixes.proposals import REMEDIES, proposed
 from mbplugin.linter.fixes.sources import Sources, elements_of
+from mbplugin.linter.rule import Finding, FindingFix
 from mbplugin.linter.run import Report, Unmended, lint
 from mbplugin.model.enumerations import Base
 from mbplugin.readers.paths import lookups_kept

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from mbplugin.errors import UnreadableFile
 from mbplugin.files import read_bounded
-from mbplugin.linter.finding import Finding
 from mbplugin.linter.fixes import toml_spans, xml_spans
 from mbplugin.linter.fixes.edits import SourceText
 from mbplugin.linter.fixes.toml_spans import TomlSpans
 from mbplugin.linter.fixes.xml_spans import XmlElement, XmlSpans
+from mbplugin.linter.rule import Finding
 
 #: Longer files are not edited, bytes.
 _LONGEST = 20_000_000

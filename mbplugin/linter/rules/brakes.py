@@ -13,8 +13,7 @@ from mbplugin.constraints.reduction import velocity_transformation
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.joint_reactions.state import spring_loads
 from mbplugin.linter.checks.loops import gravity_pull
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.rule import Rule, constraint_place, listed, make_finding
+from mbplugin.linter.rule import ELEMENTS, Finding, Rule, Severity, constraint_place, listed, make_finding
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism.kinematics import forward, unbraked_joints
 from mbplugin.model.mechanism.mechanism import Lock, Mechanism

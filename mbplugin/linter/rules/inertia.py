@@ -7,10 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import links_finding
 from mbplugin.linter.checks.loops import Carriage, Carriages, is_made, states_inertial
-from mbplugin.linter.checks.masses import negative, placeholder, principal_moments, triangle_excess, vanishing
-from mbplugin.linter.checks.shapes import Comparison, compared_with_shapes
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, body_place, listed, make_finding
+from mbplugin.linter.checks.shapes import (
+    Comparison,
+    compared_with_shapes,
+    negative,
+    placeholder,
+    principal_moments,
+    triangle_excess,
+    vanishing,
+)
+from mbplugin.linter.rule import Finding, Rule, Severity, body_place, listed, make_finding
 from mbplugin.model.mechanism import Body
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted

@@ -9,8 +9,7 @@ from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, in_degrees, joined_finding
 from mbplugin.linter.checks.loops import coinciding_frames, imitated_loops
 from mbplugin.linter.checks.simulators import BOUNDED, SINGLE, number, numbers, urdf_documents, written_joints
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, body_place, constraint_place
+from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.scene import Document, Node, Origin, Scene
 

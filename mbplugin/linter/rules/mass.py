@@ -10,18 +10,18 @@ import numpy as np
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, in_degrees, joined_finding, twins
 from mbplugin.linter.checks.loops import extents
-from mbplugin.linter.checks.masses import (
+from mbplugin.linter.checks.meshes import solid_of
+from mbplugin.linter.checks.shapes import (
+    compared_with_shapes,
     implausible_radii,
+    impossible_densities,
     placeholder,
     possible,
     principal_moments,
     repeated_inertias,
 )
-from mbplugin.linter.checks.meshes import solid_of
-from mbplugin.linter.checks.shapes import compared_with_shapes, impossible_densities
 from mbplugin.linter.checks.simulators import number, urdf_documents, written_joints
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, body_place, constraint_place, make_finding
+from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place, make_finding
 from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward, home, joint_axes
 from mbplugin.model.scene import Origin, Scene

@@ -8,8 +8,7 @@ from dataclasses import replace
 from mbplugin.analysis import Analysis
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.checks.listing import shortened
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.rule import Rule, constraint_place, defects_noted
+from mbplugin.linter.rule import ELEMENTS, Finding, Rule, Severity, constraint_place, defects_noted
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
 

@@ -20,8 +20,7 @@ from mbplugin.linter.checks.simulators import (
     written_joints,
     written_links,
 )
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, constraint_place
+from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place
 from mbplugin.model.enumerations import Simulator
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.scene import Scene

@@ -21,8 +21,16 @@ from mbplugin.linter.checks.snapping import (
     rounded_literals,
     suspect_values,
 )
-from mbplugin.linter.finding import ELEMENTS, Finding, Severity
-from mbplugin.linter.rule import Rule, constraint_place, listed, make_finding, model_place
+from mbplugin.linter.rule import (
+    ELEMENTS,
+    Finding,
+    Rule,
+    Severity,
+    constraint_place,
+    listed,
+    make_finding,
+    model_place,
+)
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.mechanism import Coupling
 from mbplugin.model.scene import Scene

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.simulators import format_of
 from mbplugin.linter.checks.snapping import block_place, non_unique, redundant_blocks
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, body_place, constraint_place, listed, make_finding
+from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place, listed, make_finding
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.simulators import format_of
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, defects_noted, make_finding
+from mbplugin.linter.rule import Finding, Rule, Severity, defects_noted, make_finding
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.scene import Origin, Scene

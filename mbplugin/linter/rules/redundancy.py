@@ -21,8 +21,7 @@ from mbplugin.linter.checks.snapping import (
     remedy_sentence,
     undeclared_blocks,
 )
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, constraint_place, listed, make_finding, model_place
+from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place, listed, make_finding, model_place
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import Scene

@@ -8,8 +8,7 @@ from mbplugin.analysis import Analysis
 from mbplugin.errors import suggestion
 from mbplugin.linter.checks.listing import Instance, joined_finding
 from mbplugin.linter.checks.simulators import BOUNDED, number, srdf_beside, urdf_documents
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import Finding, Rule, Severity
 from mbplugin.model.scene import Document, Node, Scene
 
 

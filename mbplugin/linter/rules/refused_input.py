@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import Finding, Rule, Severity
 from mbplugin.model.scene import Scene
 
 

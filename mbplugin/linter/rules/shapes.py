@@ -15,8 +15,7 @@ from mbplugin.linter.checks.shapes import (
     written_solids,
 )
 from mbplugin.linter.checks.simulators import numbers, written_links
-from mbplugin.linter.finding import Finding, Severity
-from mbplugin.linter.rule import Rule, body_place
+from mbplugin.linter.rule import Finding, Rule, Severity, body_place
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.kinematics import rigid_groups
 from mbplugin.model.scene import Node, Request, Scene

@@ -26,9 +26,9 @@ from mbplugin.errors import (
     MissingDependency,
     UnknownName,
     UnresolvedPath,
+    install_command,
     suggestion,
 )
-from mbplugin.extras import install_command
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.identity import DisjointSets

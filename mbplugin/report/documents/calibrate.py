@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.report.documents.part import Count, Part, Recorded, Size, Source, key
 from mbplugin.report.documents.stopping import Bound, ComparedRow, bound_entries
-from mbplugin.stopping.calibration.values import LawName
+from mbplugin.stopping.calibration import LawName
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.calibration.values import Calibration, RepeatedStop
+    from mbplugin.stopping.calibration import Calibration, RepeatedStop
 
 
 class _Parameter(Part):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.analysis.uniqueness import joint_place
-from mbplugin.linter.finding import Applicability, Severity
+from mbplugin.linter.rule import Applicability, Severity
 from mbplugin.model.enumerations import (
     ConstraintKind,
     CoordinateUnit,

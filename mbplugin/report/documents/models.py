@@ -11,7 +11,7 @@ from pydantic import Field
 from mbplugin.closing.drift import Drives, assumptions_of
 from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
 from mbplugin.joint_reactions.values import Mode
-from mbplugin.linter.finding import Severity
+from mbplugin.linter.rule import Severity
 from mbplugin.model.enumerations import Format, LossKind
 from mbplugin.report.documents.part import (
     Code,
@@ -32,12 +32,12 @@ from mbplugin.report.documents.part import (
 if TYPE_CHECKING:
     from mbplugin.closing.drift import Closing
     from mbplugin.comparison.models.alignment import Difference, ModelDiff
-    from mbplugin.comparison.side_by_side.run import JointWrench, SideBySide
+    from mbplugin.comparison.side_by_side import JointWrench, SideBySide
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.config import Settings
     from mbplugin.linter.rule import Rule as LintRule
     from mbplugin.model.scene import Origin, Scene
-    from mbplugin.visualization.gui.show import Viewed
+    from mbplugin.visualization.gui import Viewed
 
 _SixOrNull = Annotated[list[float | None], Field(min_length=6, max_length=6)]
 _SixTruths = Annotated[list[bool], Field(min_length=6, max_length=6)]

@@ -44,7 +44,7 @@ from mbplugin.report.documents.part import (
 from mbplugin.report.documents.stopping import EffortLimits
 from mbplugin.simulation.options import Outcome
 from mbplugin.simulation.passing_marks import EventKind
-from mbplugin.stopping.scenario.scenario import assumed_brakes, brakes_of_effort
+from mbplugin.stopping.scenario import assumed_brakes, brakes_of_effort
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement

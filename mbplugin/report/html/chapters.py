@@ -11,9 +11,9 @@ from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.readers.source import sources_of
-from mbplugin.readers.stance import stance_sentence
+from mbplugin.readers.standing import stance_sentence
 from mbplugin.report.record import judged, reactions_at_rest, record_of
-from mbplugin.stopping.scenario.scenario import (
+from mbplugin.stopping.scenario import (
     NO_EFFORT_LIMITS,
     NO_TOOL,
     EffortLimits,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
     from mbplugin.comparison.agreement import Agreement
     from mbplugin.comparison.models.alignment import ModelDiff
-    from mbplugin.comparison.side_by_side.run import SideBySide
+    from mbplugin.comparison.side_by_side import SideBySide
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
     from mbplugin.model.mechanism.mechanism import Mechanism
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from mbplugin.report.against import Comparison
     from mbplugin.report.record import Record
     from mbplugin.simulation.trajectory.trajectory import Trajectory
-    from mbplugin.stopping.calibration.values import Calibration
+    from mbplugin.stopping.calibration import Calibration
     from mbplugin.stopping.outcome import StopReport
-    from mbplugin.stopping.sweep.swept import Swept
-    from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.worst_stops import WorstStops
+    from mbplugin.stopping.sweep import Swept
+    from mbplugin.stopping.table import StoppingTable
+    from mbplugin.stopping.worst_search import WorstStops
+    from mbplugin.stopping.zones import StopZone
     from mbplugin.stopping.zones.distance import Distance
-    from mbplugin.stopping.zones.zone import StopZone
 
 
 def lint_chapter(report: Report, command: str = "") -> Chapter:

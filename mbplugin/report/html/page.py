@@ -15,7 +15,7 @@ from mbplugin.report.formats import runs_summary
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Html, element, joined, json_script, section
 from mbplugin.report.html.drawing import drawing_data, film_data, ghost_data, path_bytes, stress_data
-from mbplugin.report.html.sections.view import (
+from mbplugin.report.html.view import (
     grade,
     interaction_panel,
     sentence,
@@ -106,7 +106,7 @@ def _rules(chapters: tuple[Chapter, ...]) -> Html | None:
     """Return the documentation of the rules of all findings."""
     if all(one.report is None for one in chapters):
         return None
-    from mbplugin.report.html.sections.findings import rules_section
+    from mbplugin.report.html.findings import rules_section
 
     return rules_section(chapters)
 
@@ -144,7 +144,7 @@ def _sections(chapter: Chapter) -> Iterator[Html]:
 def _section(chapter: Chapter, about: str, module: str, name: str) -> Html | None:
     if getattr(chapter, about) in (None, ()):
         return None
-    make: Callable[[Chapter], Html | None] = getattr(import_module(f"{__package__}.sections.{module}"), name)
+    make: Callable[[Chapter], Html | None] = getattr(import_module(f"{__package__}.{module}"), name)
     return make(chapter)
 
 

@@ -44,7 +44,7 @@ def text_of(result: object, kind: Literal["text", "json", "html"]) -> str:
 
         return page(result, how)
     from mbplugin.report.results.presentation import fact_lines
-    from mbplugin.report.text.layout import plain_text
+    from mbplugin.report.text import plain_text
 
     lines = how.lines(result, WIDTH) if how.lines else fact_lines(repr(result), how.rows(result), WIDTH)
     return plain_text(lines).rstrip("\n")

@@ -1,28 +1,63 @@
-"""Presentations of motions, joint reactions, misfits and actuator forces, and of comparisons with other programs."""
+"""Presentations of motions, reactions and comparisons of programs, and of stops, their tables and zones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mbplugin.model.spatial import COMPONENTS
 from mbplugin.report.results.presentation import Presentation, bars, grid
+from mbplugin.stopping.sweep.run import QUANTILES
 
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement
-    from mbplugin.comparison.side_by_side.run import SideBySide
+    from mbplugin.comparison.side_by_side import SideBySide
     from mbplugin.joint_reactions.misfit_response import MisfitResponse
     from mbplugin.joint_reactions.sizing import Envelope
     from mbplugin.joint_reactions.values import ActuatorForces, ReactionMask, Reactions
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.html.chart import Html
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.stopping.calibration import Calibration
+    from mbplugin.stopping.outcome import StopReport
+    from mbplugin.stopping.sweep import Swept
+    from mbplugin.stopping.table import StoppingTable
+    from mbplugin.stopping.worst_search import WorstStops
+    from mbplugin.stopping.zones import StopZone
+    from mbplugin.stopping.zones.distance import Distance
+
 
 #: Number of charts of a motion in a notebook: coordinates and rates.
 _CHARTS = 2
+#: Number of force components at the start of a wrench; moments follow.
+_FORCES = 3
+_WRENCH = (
+    "constraint",
+    "kind",
+    "type",
+    "component",
+    "unit",
+    "value",
+    "unique",
+    "source",
+    "sigma",
+    "lower",
+    "upper",
+)
+_MISFIT = ("constraint", "component", "misfit unit", "largest load per misfit")
+_ACTUATOR = ("joint", "value", "unit", "unique")
+_JOINT = (
+    *("name", "unit", "rate", "time", "travel", "reaction_time", "braking_time", "reaction_travel"),
+    *("braking_travel", "back", "brake_energy", "stopped"),
+)
+_WORST = ("name", "value", "unit", "grid", "outcome", "time", "tool_distance", "payload", "command")
+_FITTED = (
+    *("line", "joint", "category", "unit", "speed", "time_measured", "time_computed", "time_deviation"),
+    *("distance_measured", "distance_computed", "distance_deviation", "held_out"),
+)
 
 
 def _samples(motion: Trajectory) -> list[dict[str, Any]]:
@@ -59,7 +94,7 @@ def charts_of(motion: Trajectory) -> Iterator[Html]:
     from itertools import islice
 
     from mbplugin.report.html.chart import figure
-    from mbplugin.report.html.sections.view import motion_charts
+    from mbplugin.report.html.view import motion_charts
 
     if len(motion.time) > 1:
         yield from (figure(chart, note) for chart, note in islice(motion_charts(motion, ()), _CHARTS))
@@ -71,7 +106,7 @@ def _deviations(found: Agreement) -> list[dict[str, Any]]:
 
 
 def _agreement_lines(found: Agreement, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.compared import crosscheck_lines
+    from mbplugin.report.text.models import crosscheck_lines
 
     return crosscheck_lines(found, f"{found.engine} and mbplugin", width)
 
@@ -86,23 +121,6 @@ def _agreement_chapter(found: Agreement) -> Chapter:
     from mbplugin.report.html.chapters import Chapter
 
     return Chapter(title=f"Beside {found.engine}", agreement=found)
-
-
-#: Number of force components at the start of a wrench; moments follow.
-_FORCES = 3
-_WRENCH = (
-    "constraint",
-    "kind",
-    "type",
-    "component",
-    "unit",
-    "value",
-    "unique",
-    "source",
-    "sigma",
-    "lower",
-    "upper",
-)
 
 
 def _wrenches(reactions: Reactions) -> list[dict[str, Any]]:
@@ -155,9 +173,6 @@ def _draw_mask(mask: ReactionMask, figure: Any) -> None:
     grid(figure, mask.name, mask.joints, unique)
 
 
-_MISFIT = ("constraint", "component", "misfit unit", "largest load per misfit")
-
-
 def _misfit_rows(response: MisfitResponse) -> list[dict[str, Any]]:
     largest = [float(np.abs(response.entries(k)[1]).max(initial=0.0)) for k in response.stressing]
     units = {"N": "m", "N·m": "rad"}
@@ -170,7 +185,7 @@ def _misfit_rows(response: MisfitResponse) -> list[dict[str, Any]]:
 def _misfit_lines(response: MisfitResponse, width: int) -> Iterator[Line]:
     from mbplugin.report.record import loop_words
     from mbplugin.report.results.presentation import head_lines
-    from mbplugin.report.text.layout import Line, wrapped
+    from mbplugin.report.text import Line, wrapped
 
     yield from head_lines(repr(response), width)
     yield Line()
@@ -183,9 +198,6 @@ def _draw_misfits(response: MisfitResponse, figure: Any) -> None:
     names = [f"{row['constraint']}.{row['component']}" for row in rows]
     values = [row["largest load per misfit"] for row in rows]
     bars(figure, "largest load of a misfit of 1 m or 1 rad", "N, N·m", names, {"load": values})
-
-
-_ACTUATOR = ("joint", "value", "unit", "unique")
 
 
 def _actuator_rows(forces: ActuatorForces) -> list[dict[str, Any]]:
@@ -252,6 +264,132 @@ def _draw_envelope(envelope: Envelope, figure: Any) -> None:
     bars(figure, "largest forces along the motion", "N", [*forces], {"force": [*forces.values()]})
 
 
+# Stops, their tables and searches, sweeps, calibrations, distances and zones.
+
+
+def _with(names: tuple[str, ...], values: Any) -> list[dict[str, Any]]:
+    return [{name: getattr(value, name) for name in names} for value in values]
+
+
+def _stop_lines(module: str) -> Callable[[Any, int], Iterator[Line]]:
+    """Return the function that yields the text lines of a command; its module is imported on use."""
+
+    def lines(result: Any, width: int) -> Iterator[Line]:
+        from importlib import import_module
+
+        made: Iterator[Line] = getattr(import_module("mbplugin.report.text.stopping"), f"{module}_lines")(
+            result, width
+        )
+        return made
+
+    return lines
+
+
+def _stop_document(module: str, *also: Any, part: str = "stopping") -> Callable[[Any], dict[str, Any]]:
+    def document(result: Any) -> dict[str, Any]:
+        from importlib import import_module
+
+        made: dict[str, Any] = getattr(
+            import_module(f"mbplugin.report.documents.{part}"), f"{module}_document"
+        )(result, *also)
+        return made
+
+    return document
+
+
+def _stop_page(name: str) -> Callable[[Any], Chapter]:
+    def chapter(result: Any) -> Chapter:
+        from mbplugin.report.html import chapters
+
+        made: Chapter = getattr(chapters, f"{name}_chapter")(result)
+        return made
+
+    return chapter
+
+
+def _stop_chapter(stop: StopReport) -> Chapter:
+    from mbplugin.report.html.chapters import Chapter
+
+    mech = stop.trajectory.mechanism
+    return Chapter(title=f"Stop of {mech.name}", model=mech, stop=stop)
+
+
+def _table_rows(table: StoppingTable) -> list[dict[str, Any]]:
+    from mbplugin.stopping.table import flat
+
+    return [flat(row) for row in table.rows]
+
+
+def _draw_stop(stop: StopReport, figure: Any) -> None:
+    names = [joint.name for joint in stop.joints]
+    series = {"time [s]": [j.time for j in stop.joints], "travel": [abs(j.travel) for j in stop.joints]}
+    bars(figure, f"stop of category {stop.scenario.category}", "s; rad, m", names, series)
+
+
+def _draw_table(table: StoppingTable, figure: Any) -> None:
+    sides = figure.subplots(1, 2)
+    for axes, name, unit in zip(sides, ("time", "distance"), ("s", "rad, m"), strict=True):
+        for joint in table.axes:
+            for category in sorted({row["category"] for row in table.rows}):
+                own = [r for r in table.rows if (r["joint"], r["category"]) == (joint, category)]
+                own = sorted(own, key=lambda row: float(row["speed"]))
+                axes.plot(
+                    [row["speed"] for row in own],
+                    [row[name] for row in own],
+                    "o",
+                    label=f"{joint}, {category}",
+                )
+        axes.set_xlabel("speed [rad/s, m/s]")
+        axes.set_ylabel(f"{name} [{unit}]")
+    sides[0].legend(title="axis, category")
+
+
+def _draw_worst(worst: WorstStops, figure: Any) -> None:
+    values = [one.value for one in worst.found]
+    bars(figure, "worst stops", "s; rad, m", [one.name for one in worst.found], {"found": values})
+
+
+def _draw_fit(calibration: Calibration, figure: Any) -> None:
+    axes = figure.add_subplot()
+    for held_out, label in ((False, "fitted"), (True, "predicted")):
+        own = [row for row in calibration.rows if row.held_out is held_out]
+        axes.plot(range(len(own)), [row.distance_deviation for row in own], "o", label=label)
+    axes.set_ylabel("relative deviation of the distance")
+    axes.legend()
+
+
+def _terms(distance: Distance) -> list[dict[str, Any]]:
+    return _with(("symbol", "value", "unit", "meaning", "source"), distance.terms)
+
+
+def _corners(zone: StopZone) -> list[dict[str, Any]]:
+    return [
+        {"polygon": k, "x": x, "y": y} for k, polygon in enumerate(zone.polygons) for x, y in polygon.tolist()
+    ]
+
+
+def _draw_zone(zone: StopZone, figure: Any) -> None:
+    axes = figure.add_subplot(aspect="equal")
+    for polygon in zone.polygons:
+        axes.fill(*polygon.T, alpha=0.4)
+    axes.set_xlabel("x [m]")
+    axes.set_ylabel("y [m]")
+
+
+def _quantiles(swept: Swept) -> list[dict[str, Any]]:
+    return [
+        {"quantity": name} | {f"{share:.0%}": value for share, value in values.items()}
+        for name, values in swept.report.quantiles.items()
+    ]
+
+
+def _draw_sweep(swept: Swept, figure: Any) -> None:
+    axes = figure.add_subplot()
+    axes.hist(swept.report.table.column("time").to_numpy(), bins=40)
+    axes.set_xlabel("time to rest [s]")
+    axes.set_ylabel("stops")
+
+
 PRESENTATIONS = {
     "Trajectory": Presentation(
         rows=_samples,
@@ -288,4 +426,61 @@ PRESENTATIONS = {
         chapter=_engine_chapter,
         draw=_draw_engines,
     ),
+    "Swept": Presentation(
+        rows=_quantiles,
+        columns=("quantity", *(f"{share:.0%}" for share in QUANTILES)),
+        document=_stop_document("sweep", "", ()),
+        lines=_stop_lines("sweep"),
+        chapter=_stop_page("sweep"),
+        draw=_draw_sweep,
+    ),
+    "StopReport": Presentation(
+        rows=lambda stop: _with(_JOINT, stop.joints),
+        shown=("name", "unit", "rate", "time", "travel", "brake_energy", "stopped"),
+        document=_stop_document("estop", "", ()),
+        lines=_stop_lines("estop"),
+        chapter=_stop_chapter,
+        pictures=lambda stop: charts_of(stop.trajectory),
+        draw=_draw_stop,
+    ),
+    "StoppingTable": Presentation(
+        rows=_table_rows,
+        shown=(
+            *("category", "joint", "speed_percent", "extension_percent", "payload_percent"),
+            *("time", "distance", "unit", "tool_distance"),
+        ),
+        document=_stop_document("stop_table"),
+        lines=_stop_lines("stop_table"),
+        chapter=_stop_page("table"),
+        draw=_draw_table,
+    ),
+    "WorstStops": Presentation(
+        rows=lambda worst: _with(_WORST, worst.found),
+        shown=_WORST[:-1],
+        document=_stop_document("worst_stop", "", ()),
+        lines=_stop_lines("worst_stop"),
+        chapter=_stop_page("worst"),
+        draw=_draw_worst,
+    ),
+    "Calibration": Presentation(
+        rows=lambda calibration: _with(_FITTED, calibration.rows),
+        document=_stop_document("calibrate", part="calibrate"),
+        lines=_stop_lines("calibrate"),
+        chapter=_stop_page("calibration"),
+        draw=_draw_fit,
+    ),
+    "Distance": Presentation(
+        rows=_terms,
+        document=_stop_document("distance"),
+        lines=_stop_lines("distance"),
+        chapter=_stop_page("distance"),
+        draw=lambda distance, figure: bars(
+            figure,
+            distance.formula,
+            "m",
+            [t.symbol for t in distance.terms if t.unit == "m"],
+            {"term": [t.value for t in distance.terms if t.unit == "m"]},
+        ),
+    ),
+    "StopZone": Presentation(rows=_corners, draw=_draw_zone),
 }

@@ -13,7 +13,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.phrases import cut_short, number
 from mbplugin.report.formats import plain, shown
 from mbplugin.report.html.chart import Html, element, joined
-from mbplugin.report.text.layout import Line, table_lines, wrapped
+from mbplugin.report.text import Line, table_lines, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.report.html.chapters import Chapter
@@ -48,14 +48,14 @@ _MODULES = {
     "SideBySide": "motions",
     "Trajectory": "motions",
     "Agreement": "motions",
-    "StopReport": "stops",
-    "StoppingTable": "stops",
-    "WorstStops": "stops",
+    "StopReport": "motions",
+    "StoppingTable": "motions",
+    "WorstStops": "motions",
     "Rule": "verdicts",
-    "Calibration": "stops",
-    "Distance": "stops",
-    "StopZone": "stops",
-    "Swept": "stops",
+    "Calibration": "motions",
+    "Distance": "motions",
+    "StopZone": "motions",
+    "Swept": "motions",
 }
 #: Maximum length of a name, characters, and maximum number of names on an axis.
 _LONGEST, _MOST = 24, 40

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule
     from mbplugin.report.html.chapters import Chapter
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
 
 
 def _report(analysis: Analysis) -> Report:
@@ -140,7 +140,7 @@ def _closures(found: Closing) -> list[dict[str, Any]]:
 
 
 def _closing_lines(found: Closing, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.compared import close_lines
+    from mbplugin.report.text.models import close_lines
 
     return close_lines(found, width)
 

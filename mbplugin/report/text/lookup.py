@@ -13,7 +13,7 @@ from mbplugin.linter.config import DEFAULT, Settings
 from mbplugin.phrases import counted, visible
 from mbplugin.report.against import Comparison, change_words, input_words, title_of
 from mbplugin.report.formats import ROUNDING
-from mbplugin.report.text.layout import PLAIN_WIDTH, Line, filled, wrapped
+from mbplugin.report.text import PLAIN_WIDTH, Line, filled, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.constraints.rank import ConstraintMatrix

@@ -13,7 +13,7 @@ from mbplugin.model.mechanism.kinematics import coordinate_units
 from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.model.spatial import COMPONENTS, units_of
 from mbplugin.phrases import counted, joined_by_words, listed
-from mbplugin.readers.stance import stance_sentence
+from mbplugin.readers.standing import stance_sentence
 from mbplugin.report.formats import largest_of, shown
 from mbplugin.report.record import (
     ACTUATOR_TITLE,
@@ -32,16 +32,22 @@ from mbplugin.report.record import (
     standing_words,
     vector_words,
 )
-from mbplugin.report.text.layout import MOST_NAMES, PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
-from mbplugin.report.text.models import (
+from mbplugin.report.text import (
     MOST,
+    MOST_NAMES,
+    PLAIN_WIDTH,
+    TITLE,
+    Line,
     event_lines,
+    grid_lines,
     more_lines,
     note_lines,
     sentences_under,
+    table_lines,
     warning_lines,
+    wrapped,
 )
-from mbplugin.stopping.scenario.scenario import assumed_brakes, brakes_of_effort
+from mbplugin.stopping.scenario import assumed_brakes, brakes_of_effort
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.sizing import Envelope

@@ -11,11 +11,21 @@ from mbplugin.model.brake_law import SI, Units, said_in
 from mbplugin.model.spatial import units_of
 from mbplugin.phrases import at_most_shown, counted, joined_by_words, listed, number, rounded_up
 from mbplugin.report.formats import ROUNDING, largest_of, shown
-from mbplugin.report.text.layout import PLAIN_WIDTH, TITLE, Line, grid_lines, table_lines, wrapped
-from mbplugin.report.text.models import event_lines, note_lines, sentences_under, warning_lines
+from mbplugin.report.text import (
+    PLAIN_WIDTH,
+    TITLE,
+    Line,
+    event_lines,
+    grid_lines,
+    note_lines,
+    sentences_under,
+    table_lines,
+    warning_lines,
+    wrapped,
+)
 from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.outcome import OUTCOME_WORDS
-from mbplugin.stopping.table.values import (
+from mbplugin.stopping.table import (
     TEXT_CELLS,
     at_most,
     cells_with_bounds,
@@ -25,8 +35,7 @@ from mbplugin.stopping.table.values import (
 )
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.calibration.intervals import ComparedRow, Parameter
-    from mbplugin.stopping.calibration.values import (
+    from mbplugin.stopping.calibration import (
         CalibratedRow,
         Calibration,
         FittedJoint,
@@ -34,12 +43,13 @@ if TYPE_CHECKING:
         MeasuredStops,
         RepeatedStop,
     )
+    from mbplugin.stopping.calibration.intervals import ComparedRow, Parameter
     from mbplugin.stopping.outcome import JointStop, PeakWrench, StopReport
-    from mbplugin.stopping.scenario.scenario import ToolChoice
+    from mbplugin.stopping.scenario import ToolChoice
+    from mbplugin.stopping.sweep import Swept
     from mbplugin.stopping.sweep.run import SweepReport
-    from mbplugin.stopping.sweep.swept import Swept
-    from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops
+    from mbplugin.stopping.table import StoppingTable
+    from mbplugin.stopping.worst_search import FailedBrake, WorstStop, WorstStops
     from mbplugin.stopping.zones.distance import Distance
 
 #: Title of the measured stops of a table.

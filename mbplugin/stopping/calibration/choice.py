@@ -15,6 +15,7 @@ from mbplugin.model.spatial import Pose
 from mbplugin.phrases import counted, number
 from mbplugin.simulation.friction import breaking_address
 from mbplugin.simulation.run import simulate
+from mbplugin.stopping.calibration import TOLERANCE, LawName
 from mbplugin.stopping.calibration.fit import (
     BRAKE,
     CONSTANT,
@@ -31,8 +32,7 @@ from mbplugin.stopping.calibration.fit import (
     measured,
 )
 from mbplugin.stopping.calibration.intervals import Parameter
-from mbplugin.stopping.calibration.measurement import Measurement
-from mbplugin.stopping.calibration.values import TOLERANCE, LawName
+from mbplugin.stopping.calibration.measured import Measurement
 from mbplugin.stopping.run import estop
 from mbplugin.stopping.table.run import stopping_table
 

@@ -19,7 +19,7 @@ from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.stopping.batch import CompiledStop, require_compiled_stop
-from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.measured import Measurement
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario.drives import Ramps
 from mbplugin.stopping.table.extension import ExtensionPoses, moving_chain, table_axes

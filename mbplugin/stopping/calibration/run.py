@@ -24,7 +24,7 @@ from mbplugin.phrases import counted, listed, number, visible
 from mbplugin.readers.source import ModelSource, Source, sources_of
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
-from mbplugin.stopping.calibration.bounds import uncertainty_of
+from mbplugin.stopping.calibration import CalibratedRow, Calibration, FittedJoint, RepeatedStop
 from mbplugin.stopping.calibration.choice import (
     WITHOUT_TORQUE,
     Choice,
@@ -55,17 +55,17 @@ from mbplugin.stopping.calibration.intervals import (
     determination,
     known,
     parameters_of,
+    uncertainty_of,
     written_up,
 )
 from mbplugin.stopping.calibration.measured import (
     MeasuredFile,
+    Measurement,
     held_out,
     measurements_of,
     read_measured,
     require_consistent,
 )
-from mbplugin.stopping.calibration.measurement import Measurement
-from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint, RepeatedStop
 from mbplugin.stopping.order_statistics import (
     CONFIDENCE,
     SHARE,

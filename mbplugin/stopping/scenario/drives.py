@@ -23,15 +23,20 @@ from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import redundancy
 from mbplugin.model.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes
 from mbplugin.model.mechanism.identity import DisjointSets
-from mbplugin.model.mechanism.kinematics import BodyPoses, fixed_at, forward, relative_pose
+from mbplugin.model.mechanism.kinematics import (
+    BodyPoses,
+    fixed_at,
+    forward,
+    relative_pose,
+)
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene, as_scene, in_coordinates_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed
 from mbplugin.simulation.friction import generic_redundancy
 from mbplugin.simulation.passing_marks import TimedDrive
+from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.decelerations import drive_equations, drive_of, joint_states
-from mbplugin.stopping.scenario.scenario import Scenario
 
 #: Size of a joint's row, in unit motions, below which it does not move; share of a row below which it is dependent.
 _STANDS, _DEPENDENT = 1e-6, 1e-7

@@ -42,8 +42,8 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.batch import ArmStopper, CompiledStop, StopSummary, summary_of, supports_compiled_stop
 from mbplugin.stopping.evaluation import evaluate
 from mbplugin.stopping.run import run_stop
-from mbplugin.stopping.scenario.scenario import Scenario
-from mbplugin.stopping.zones.zone import StopMotion, motion_of_trajectory
+from mbplugin.stopping.scenario import Scenario
+from mbplugin.stopping.zones import StopMotion, motion_of_trajectory
 
 #: Version of the part files. Increase it when columns or their meanings change, so that old folders count as other
 #: sweeps.

@@ -19,7 +19,7 @@ from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
 from mbplugin.readers.standing import likely_wheels, moves, stated_wheels
-from mbplugin.stopping.scenario.scenario import Scenario
+from mbplugin.stopping.scenario import Scenario
 
 #: Words in the names of tool points, of tools, of tool holders, and of sensors and other parts.
 _POINTS = {"tcp", "grasp", "grasptarget", "pinch"}

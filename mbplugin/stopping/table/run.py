@@ -32,16 +32,26 @@ from mbplugin.readers.source import ModelSource, Source
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
 from mbplugin.stopping.batch import ArmStops, StopSummary
-from mbplugin.stopping.calibration.bounds import StopBounds, bounds_of, no_bounds
+from mbplugin.stopping.calibration import MeasuredRow, MeasuredStops, not_determined
 from mbplugin.stopping.calibration.fit import Bench, braked
-from mbplugin.stopping.calibration.intervals import known
-from mbplugin.stopping.calibration.measured import measurements_of, read_measured, require_consistent
-from mbplugin.stopping.calibration.measurement import Measurement
-from mbplugin.stopping.calibration.values import MeasuredRow, MeasuredStops, not_determined
+from mbplugin.stopping.calibration.intervals import StopBounds, bounds_of, known, no_bounds
+from mbplugin.stopping.calibration.measured import (
+    Measurement,
+    measurements_of,
+    read_measured,
+    require_consistent,
+)
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.run import make_scenario, tool_name
-from mbplugin.stopping.scenario.assumed_drives import assumed_speeds, speeds_said, with_assumed_drives
+from mbplugin.stopping.scenario import (
+    Scenario,
+    assumed_brakes,
+    assumed_speeds,
+    speeds_said,
+    start_as_stated,
+    with_assumed_drives,
+)
 from mbplugin.stopping.scenario.decelerations import (
     assumed_deceleration,
     checked_decelerations,
@@ -49,7 +59,7 @@ from mbplugin.stopping.scenario.decelerations import (
     with_reactions,
 )
 from mbplugin.stopping.scenario.drives import with_rigid_rest
-from mbplugin.stopping.scenario.scenario import Scenario, assumed_brakes, start_as_stated
+from mbplugin.stopping.table import COLUMNS, MOVES, Evidence, RowCase, RowStop, StoppingTable
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (
     DefaultTool,
@@ -61,8 +71,7 @@ from mbplugin.stopping.table.rated import (
     rated_payload,
     stop_command,
 )
-from mbplugin.stopping.table.values import COLUMNS, MOVES, Evidence, RowCase, RowStop, StoppingTable
-from mbplugin.stopping.zones.zone import StopMotion
+from mbplugin.stopping.zones import StopMotion
 
 #: Number of axes before the one that bends the arm.
 _BENT = 2
@@ -491,7 +500,7 @@ def row_values(
     bounds: StopBounds | None = None,
     evidence: Evidence = "stated",
 ) -> dict[str, object]:
-    """Return a row of a :class:`~mbplugin.stopping.table.values.StoppingTable`, without its command.
+    """Return a row of a :class:`~mbplugin.stopping.table.StoppingTable`, without its command.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.trajectory.axis import BodyMotions, body_motions
 from mbplugin.stopping.outcome import StopReport
 from mbplugin.stopping.sweep.plan import SweepPlan, stopper_of
-from mbplugin.stopping.table.values import StoppingTable
-from mbplugin.stopping.zones.zone import (
+from mbplugin.stopping.table import StoppingTable
+from mbplugin.stopping.zones import (
     BodyPieces,
     ConvexPiece,
     StopMotion,

@@ -1,1 +1,367 @@
-"""The PyBullet window with verdicts, sliders and replays."""
+"""The PyBullet window: a movable robot coloured by result, and replays of motions and stops."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from mbplugin.arguments import checked, known_as
+from mbplugin.errors import MbPluginError
+from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.scene import Scene
+from mbplugin.phrases import counted
+from mbplugin.processes.isolation import isolated_command
+from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.report.picture import Picture
+from mbplugin.report.picture import picture as whole_picture
+from mbplugin.report.record import judged, reactions_at_rest
+
+if TYPE_CHECKING:
+    from mbplugin.analysis import Analysis
+    from mbplugin.joint_reactions.values import Reactions
+    from mbplugin.model.mechanism.kinematics import JointValues
+    from mbplugin.simulation.trajectory.trajectory import Trajectory
+    from mbplugin.stopping.outcome import StopReport
+    from mbplugin.visualization.scene_view import Replay
+
+OPENED, ENDED = b"opened\n", b"ended\n"
+CLOSED_SENTENCE = "The window was closed."
+ENDED_SENTENCE = "The replay has reached its end."
+#: Exit code after an exception; PyBullet does not use this code.
+BUG = 70
+#: Messages of Xlib when its window is destroyed.
+_GONE = (b"(explicit kill or server shutdown)", b"fatal IO error")
+#: Remedy if no window can be opened.
+_WITHOUT = "use --picture or --film (picture=… or film=… in Python), which need no window"
+#: How long PyBullet may take to close its window, s.
+_PATIENCE = 20
+
+
+@checked
+def show(
+    mech: ModelSource,
+    result: Analysis | Trajectory | StopReport | None = None,
+    *,
+    reactions: Reactions | None = None,
+    picture: str | Path | None = None,
+    size: tuple[int, int] | None = None,
+    camera: tuple[float, ...] = (),
+) -> str:
+    """Show a robot coloured by result in a window, and return when it is closed.
+
+    Sliders move it along its constraint manifold; the window displays the redundancy p and the rank at every
+    pose. A motion or a stop is replayed; :func:`replay` has further options.
+
+    Parameters
+    ----------
+    mech : path, PyBullet client, Scene or Mechanism
+    result : Analysis, Trajectory or StopReport, optional
+        Verdicts and a pose (rad, m), or a motion; by default the scene is analyzed.
+    reactions : Reactions, optional
+        Drawn as arrows; by default the reactions at rest under the loads of the scene, if it has an equilibrium.
+    picture : path, optional
+        Draw into this ``.png`` or ``.jpg`` instead of opening a window.
+    size : tuple of int, optional
+        Width and height of the picture, pixels.
+    camera : tuple of float
+        Yaw and pitch (degrees) and distance (m) of the picture's camera; missing ones are chosen.
+
+    Returns
+    -------
+    str
+        One sentence: how the window ended, or what was written.
+
+    Raises
+    ------
+    MbPluginError
+        A window that cannot be opened, a picture that cannot be written, or a crash of PyBullet.
+    """
+    from mbplugin.analysis import Analysis
+
+    if result is not None and not isinstance(result, Analysis):
+        return replay(mech, result, picture=picture, size=size, camera=camera)
+    return open_or_draw(
+        model_of(mech), result=result, reactions=reactions, picture=picture, size=size, camera=camera
+    ).sentence
+
+
+@checked
+def replay(
+    mech: ModelSource,
+    motion: Trajectory | StopReport | str | Path,
+    *,
+    speed: float | None = None,
+    loop: bool = True,
+    picture: str | Path | None = None,
+    film: str | Path | None = None,
+    size: tuple[int, int] | None = None,
+    camera: tuple[float, ...] = (),
+) -> str:
+    """Replay a motion or a stop in a window, and return when it is closed.
+
+    For a stop, two transparent robots show the pose at the signal and the end of the usual
+    simplification, which sets every rate to zero.
+
+    Parameters
+    ----------
+    mech : path, PyBullet client, Scene or Mechanism
+    motion : Trajectory, StopReport or path
+        A path names a motion saved as ``.npz`` or ``.csv``.
+    speed : float, optional
+        Relative to real time; by default chosen so that the replay lasts 3 to 30 s.
+    loop : bool
+        Restart at the end; otherwise the window closes there.
+    picture, film : path, optional
+        Draw the end into a ``.png`` or ``.jpg``, and the whole motion into a ``.gif`` or ``.mp4``, instead of
+        opening a window.
+    size : tuple of int, optional
+        Width and height of picture and film, pixels.
+    camera : tuple of float
+        Yaw and pitch (degrees) and distance (m) of the camera of picture and film; missing ones are chosen.
+
+    Returns
+    -------
+    str
+        One sentence: how the window ended, or what was written.
+
+    Raises
+    ------
+    MbPluginError
+        An unusable motion or speed, a window that cannot be opened, a file that cannot be written, or a
+        crash of PyBullet.
+    """
+    from mbplugin.readers.standing import taken_in
+    from mbplugin.stopping.outcome import StopReport
+    from mbplugin.visualization.scene_view import replay_of
+
+    mech = model_of(mech)
+    if isinstance(mech, Scene) and isinstance(motion, StopReport):
+        mech = taken_in(mech, motion.scenario.mech)
+    made = replay_of(mech, motion, speed)
+    return open_or_draw(
+        mech, replay=made, loop=loop, picture=picture, film=film, size=size, camera=camera
+    ).sentence
+
+
+#: :func:`show` under the name of its command.
+view = known_as(show, "view")
+
+
+@dataclass(frozen=True)
+class Viewed:
+    """The outcome of a view.
+
+    Parameters
+    ----------
+    outcome : "closed", "ended" or "written"
+        The window was closed, a replay has reached its end, or files were written instead.
+    notes : tuple of str
+        Differences between the drawing and the model.
+    """
+
+    outcome: str
+    files: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The outcome as one sentence."""
+        if self.outcome != "written":
+            return CLOSED_SENTENCE if self.outcome == "closed" else ENDED_SENTENCE
+        sentence = f"{' and '.join(self.files)} written"
+        return f"{'; '.join((sentence, *self.notes))}."
+
+
+def open_or_draw(
+    mech: Scene | Mechanism,
+    *,
+    q: JointValues = None,
+    tolerance: float | None = None,
+    planar: str | None = None,
+    result: Analysis | None = None,
+    reactions: Reactions | None = None,
+    replay: Replay | None = None,
+    loop: bool = True,
+    picture: str | Path | None = None,
+    film: str | Path | None = None,
+    size: tuple[int, int] | None = None,
+    camera: tuple[float, ...] = (),
+    labels: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> Viewed:
+    """Show a scene or a replay in a window, or draw it into files, and return the outcome.
+
+    Parameters are those of :func:`show` and :func:`replay`, and of :func:`mbplugin.analyze`.
+    """
+    from mbplugin.visualization.render import FILM_SIZE, SIZE, check_files, write_film, write_picture
+
+    files = [None if path is None else Path(path) for path in (picture, film)]
+    check_files(*files)
+    if replay is None:
+        from mbplugin.analysis import analyze
+
+        result = analyze(mech, q, tolerance=tolerance, planar=planar) if result is None else result
+        seen = seen_at_rest(mech, result, reactions)
+        title = title_of(seen, result)
+    else:
+        seen = seen_in_motion(mech, replay, planar, tolerance)
+        title = (seen.mechanism.name,)
+    if files == [None, None]:
+        sentence = in_window(Window(seen, title, None if replay else result, replay, loop, mech))
+        return Viewed("closed" if sentence == CLOSED_SENTENCE else "ended", notes=seen.notes)
+    if files[0] is not None:
+        write_picture(files[0], seen, title, size or SIZE, camera, replay, labels)
+    if files[1] is not None and replay is not None:
+        write_film(files[1], seen, title, replay, size or FILM_SIZE, camera, progress)
+    return Viewed("written", tuple(str(path) for path in files if path is not None), seen.notes)
+
+
+def seen_at_rest(mech: Scene | Mechanism, analysis: Analysis, reactions: Reactions | None = None) -> Picture:
+    """Return the drawing at the closed pose of an analysis, with reactions if they can be computed."""
+    if reactions is None:
+        # a mechanism without an equilibrium under its loads has no arrows
+        reactions, _ = reactions_at_rest(mech, analysis)
+    return whole_picture(mech, analysis=analysis, reactions=reactions, q=analysis.q)
+
+
+def seen_in_motion(
+    mech: Scene | Mechanism, made: Replay, planar: str | None = None, tolerance: float | None = None
+) -> Picture:
+    """Return the drawing at the start of a replay, with verdicts if that pose can be analyzed."""
+    analysis, _ = judged(mech, made.q[0], planar, made.tolerance if tolerance is None else tolerance)
+    return whole_picture(mech, analysis=analysis, q=made.q[0])
+
+
+def title_of(seen: Picture, analysis: Analysis) -> tuple[str, ...]:
+    """Return the title lines of a picture at rest."""
+    p = analysis.degree_of_redundancy
+    sentence = f"{counted(p, 'redundant constraint')}, {analysis.mobility.words}"
+    return (seen.mechanism.name, sentence + (", singular pose" if analysis.singular_pose else ""))
+
+
+# A window has a separate process, as closing PyBullet's window ends its process with exit code 1.
+#
+# The process writes to its original standard output when the window is open and when a replay has ended.
+# All other output, that of PyBullet, is collected in case the process crashes. It is not a child
+# of :mod:`mbplugin.processes.foreign`: it has no limits, and its one request gets no answer.
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The request for a window.
+
+    Parameters
+    ----------
+    analysis : Analysis, optional
+        The robot is moved by sliders from the pose of this analysis.
+    replay : Replay, optional
+        Shown instead of sliders.
+    loop : bool
+        Whether the replay restarts at its end.
+    model : Scene or Mechanism, optional
+        Its reactions at rest are drawn at every pose of the sliders.
+    """
+
+    seen: Picture
+    title: tuple[str, ...]
+    analysis: Analysis | None = None
+    replay: Replay | None = None
+    loop: bool = True
+    model: Scene | Mechanism | None = None
+
+
+def in_window(window: Window) -> str:
+    """Show a window until it is closed or its replay ends, and return a sentence that says which.
+
+    Raises
+    ------
+    MbPluginError
+        No window can be opened, or the process was ended by a signal.
+    RuntimeError
+        Any other exception in the process, with its traceback.
+    """
+    with tempfile.TemporaryFile() as printed:
+        process = subprocess.Popen(
+            isolated_command("mbplugin.visualization.gui.replay"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=printed,
+        )
+        try:
+            status_lines = _talk(process, pickle.dumps(window))
+            _wait(process)
+        except BaseException:
+            # an interrupt closes the window too
+            process.kill()
+            process.wait()
+            raise
+        finally:
+            if process.stdout is not None:
+                process.stdout.close()
+        return _sentence(status_lines, process.returncode, printed)
+
+
+def _talk(process: subprocess.Popen[bytes], request: bytes) -> set[bytes]:
+    """Send the request, and return the status lines of the process up to its last one."""
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        with process.stdin:
+            process.stdin.write(request)
+    except BrokenPipeError:
+        return set()
+    status_lines = set()
+    for line in process.stdout:
+        status_lines.add(line)
+        if line == ENDED:
+            break
+    return status_lines
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _sentence(status_lines: set[bytes], code: int, printed: IO[bytes]) -> str:
+    """Return the sentence for the status lines and the exit code of the process; raise after a failure."""
+    if code == BUG:
+        text = _all_of(printed).decode(errors="replace")
+        raise RuntimeError(f"in the process with the window:\n{text[text.rfind('Traceback') :]}")
+    if ENDED in status_lines:
+        return ENDED_SENTENCE
+    if OPENED not in status_lines:
+        raise MbPluginError(
+            f"PyBullet cannot open a window{_on_display()}",
+            expected="a display with OpenGL 3",
+            remedy=_WITHOUT,
+        )
+    # after the user closes the window, PyBullet's threads may crash while they shut down
+    if code < 0 and not any(words in _all_of(printed) for words in _GONE):
+        raise MbPluginError(
+            f"the process with the window ended by signal {signal.Signals(-code).name}",
+            remedy=_WITHOUT,
+        )
+    return CLOSED_SENTENCE
+
+
+def _on_display() -> str:
+    if sys.platform in ("win32", "darwin"):
+        return ""
+    display = os.environ.get("DISPLAY")
+    return f" on display {display}" if display else " since no display is set"
+
+
+def _all_of(printed: IO[bytes]) -> bytes:
+    printed.seek(0)
+    return printed.read()

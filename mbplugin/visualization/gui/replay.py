@@ -24,8 +24,8 @@ from mbplugin.report.picture import ReactionArrow, reaction_arrows
 from mbplugin.report.picture.picture import LEGEND
 from mbplugin.report.record import reactions_at
 from mbplugin.simulation.manifold import Manifold, PoseVerdict
+from mbplugin.visualization.gui import BUG, ENDED, OPENED, Window
 from mbplugin.visualization.gui.controls import Controls, Screen, TextOverlay
-from mbplugin.visualization.gui.show import BUG, ENDED, OPENED, Window
 from mbplugin.visualization.render import camera_for
 from mbplugin.visualization.scene_view import (
     Replay,

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.comparison.side_by_side.run import SideBySide, instant_of
+from mbplugin.comparison.side_by_side import SideBySide, instant_of
 from mbplugin.errors import BadUsage
 from mbplugin.model.spatial import JointSpring
 from mbplugin.report.html.chapters import Chapter
-from mbplugin.report.html.sections.view import grade
+from mbplugin.report.html.view import grade
 from mbplugin.report.text.models import engines_lines, engines_verdict
 
 ROOT = Path(__file__).parents[3]

@@ -14,7 +14,7 @@ import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadScene
 from mbplugin.model.brake_law import Brake, FitUncertainty
-from mbplugin.stopping.calibration.bounds import bounds_of, tolerance_factor
+from mbplugin.stopping.calibration.intervals import bounds_of, tolerance_factor
 from measured_stops import HEAD, INERTIA, Law, boom, friction, ramp, table, written
 from rod_arms import arm
 

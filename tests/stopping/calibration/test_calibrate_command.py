@@ -15,8 +15,12 @@ import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.report.documents.part import schema_of
-from mbplugin.stopping.calibration.measured import measurements_of, read_measured, require_consistent
-from mbplugin.stopping.calibration.measurement import read_head
+from mbplugin.stopping.calibration.measured import (
+    measurements_of,
+    read_head,
+    read_measured,
+    require_consistent,
+)
 from measured_stops import HEAD, boom, friction, ramp, table, written
 
 SCENE = """

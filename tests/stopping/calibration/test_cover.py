@@ -15,7 +15,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.report.documents.part import schema_of
 from mbplugin.stopping.calibration.fit import RampModel
 from mbplugin.stopping.calibration.intervals import as_written, covering_margin, written_up
-from mbplugin.stopping.calibration.measurement import Measurement
+from mbplugin.stopping.calibration.measured import Measurement
 from measured_stops import boom, friction, ramp, table, written
 
 SPEEDS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0)

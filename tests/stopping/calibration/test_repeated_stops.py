@@ -13,7 +13,7 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadNumber
-from mbplugin.stopping.calibration.values import Calibration
+from mbplugin.stopping.calibration import Calibration
 
 ROBOT = """<robot name="one"><link name="base"/><link name="bar"><inertial><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>

@@ -34,7 +34,7 @@ from mbplugin.report.text.reactions import ENERGIES
 from mbplugin.report.text.stopping import falling_sentence, table_verdict
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.scenario.scenario import assumed_brakes
+from mbplugin.stopping.scenario import assumed_brakes
 
 #: Maximum number of notes below the view that are not folded.
 _MOST = 2

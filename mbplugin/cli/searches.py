@@ -10,20 +10,18 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import (
+    AS_IN_SCENE,
     BoundOption,
-    BrakeOption,
+    Braking,
     CategoryOption,
-    DecelerationOption,
     DelayToleranceOption,
     FullSpeedOption,
     LoadOption,
     PayloadRadiusOption,
     RatedPayloadOption,
-    RequireBrakesOption,
     StopDurationOption,
     StopLimitsOption,
     StopPayloadOption,
-    ToolOption,
     TorqueToleranceOption,
     ZoneOption,
     ZoneResolutionOption,
@@ -46,12 +44,12 @@ from mbplugin.cli.shared.report import (
     reads_model,
     record_of_scene,
 )
-from mbplugin.cli.shared.termination import exit_code_of, termination_interrupts
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
 from mbplugin.model.brake_law import SI
 from mbplugin.model.enumerations import Backend, FailureKind, Moving
 from mbplugin.phrases import visible
+from mbplugin.processes.supervised import exit_code_of, termination_interrupts
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -60,10 +58,11 @@ if TYPE_CHECKING:
     from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
+    from mbplugin.stopping.sweep import Swept
     from mbplugin.stopping.sweep.run import SweepReport
-    from mbplugin.stopping.sweep.swept import Swept
-    from mbplugin.stopping.worst_stops import Failure, WorstStops
+    from mbplugin.stopping.worst_search import Failure, WorstStops
+
 
 _FORM = "dead, worn=SHARE or late=SECONDS"
 Axes = Annotated[
@@ -150,13 +149,10 @@ def worst_stop_command(
     payload: RatedPayloadOption = None,
     payload_range: PayloadRange = "0,1",
     speed: FullSpeedOption = None,
-    brake: BrakeOption = None,
-    deceleration: DecelerationOption = None,
+    braking: Braking = AS_IN_SCENE,
     torque_tolerance: TorqueToleranceOption = 0.0,
     delay_tolerance: DelayToleranceOption = 0.0,
     failure: FailureOption = None,
-    require_brakes: RequireBrakesOption = False,
-    tool: ToolOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
     samples: Samples = None,
@@ -195,13 +191,10 @@ def worst_stop_command(
             payload=payload,
             payload_range=parse_range("--payload-range", payload_range),
             speeds=speeds,
-            brakes=given.brakes(brake),
-            decelerations=given.accelerations(deceleration, "--deceleration"),
+            **braking.arguments(given),
             torque_tolerance=torque_tolerance,
             delay_tolerance=delay_tolerance,
             failures=[_parse_failure(text) for text in failure or ()],
-            tool=tool,
-            require_brakes=require_brakes,
             limits=limits,
             duration=duration,
             samples=samples,
@@ -241,7 +234,7 @@ def _parse_failure(text: str) -> Failure:
     BadUsage
         The kind is unknown, or an amount is missing or not expected.
     """
-    from mbplugin.stopping.worst_stops import Failure
+    from mbplugin.stopping.worst_search import Failure
 
     kinds: dict[str, FailureKind] = {"dead": "dead", "worn": "worn", "late": "late"}
     word, equals, amount = text.partition("=")
@@ -270,16 +263,13 @@ def sweep_command(
     q_spread: Spread = 0.0,
     speed_range: Speeds = "1,1",
     category: CategoryOption = 0,
-    brake: BrakeOption = None,
-    require_brakes: RequireBrakesOption = False,
-    deceleration: DecelerationOption = None,
+    braking: Braking = AS_IN_SCENE,
     torque_tolerance: TorqueToleranceOption = 0.0,
     delay_tolerance: DelayToleranceOption = 0.0,
     payload: StopPayloadOption = None,
     payload_range: Payloads = "1,1",
     load: LoadOption = None,
     bound: BoundOption = None,
-    tool: ToolOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
     max_seconds: opt.MaxSecondsOption = MAX_SECONDS,
@@ -311,8 +301,8 @@ def sweep_command(
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.readers.standing import taken_in
+    from mbplugin.stopping.sweep import Swept, sweep_plan
     from mbplugin.stopping.sweep.run import sweep
-    from mbplugin.stopping.sweep.swept import Swept, sweep_plan
 
     plan = sweep_plan(
         scene,
@@ -325,14 +315,11 @@ def sweep_command(
         speed_range=parse_range("--speed-range", speed_range),
         category=category,
         payload=given.tool_payloads(payload),
-        brakes=given.brakes(brake),
-        require_brakes=require_brakes,
-        decelerations=given.accelerations(deceleration, "--deceleration"),
+        **braking.arguments(given),
         torque_tolerance=torque_tolerance,
         delay_tolerance=delay_tolerance,
         payload_range=parse_range("--payload-range", payload_range),
         loads=given.loads(load),
-        tool=tool,
         limits=limits,
         duration=duration,
         max_seconds=max_seconds,

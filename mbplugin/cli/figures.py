@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from mbplugin.model.brake_law import Units
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
-    from mbplugin.report.text.layout import Line
-    from mbplugin.stopping.calibration.values import Calibration
+    from mbplugin.report.text import Line
+    from mbplugin.stopping.calibration import Calibration
     from mbplugin.stopping.zones.distance import Distance
+
 
 Measured = Annotated[
     Path,

@@ -27,7 +27,7 @@ from mbplugin.report.html.chart import (
     tick_labels,
     ticks,
 )
-from mbplugin.report.html.sections.view import signature_lines
+from mbplugin.report.html.view import signature_lines
 from mbplugin.report.text.stopping import (
     MEASURED_TITLE,
     ROW_HEADS,
@@ -37,7 +37,7 @@ from mbplugin.report.text.stopping import (
     summary_cells,
     summary_heads,
 )
-from mbplugin.stopping.table.values import (
+from mbplugin.stopping.table import (
     HTML_CELLS,
     Cell,
     StoppingTable,
@@ -45,11 +45,12 @@ from mbplugin.stopping.table.values import (
     rows_in_units,
     slip_words,
 )
-from mbplugin.stopping.zones.zone import zone_sentences
+from mbplugin.stopping.zones import zone_sentences
 
 if TYPE_CHECKING:
+    from mbplugin.stopping.calibration import MeasuredStops
     from mbplugin.stopping.calibration.intervals import ComparedRow
-    from mbplugin.stopping.calibration.values import MeasuredStops
+
 
 #: Heads of the table of poses.
 POSE_HEADS = ("axis", "joint", "extension %", "sense", "pose")
@@ -62,6 +63,8 @@ _OWN, _PREDICTED = 0, 1
 
 
 # The first page: the longest stops, the robot, and the evidence.
+#: Size of the plan and its margin, in units of the drawing.
+_PLAN, _MARGIN = 420.0, 46.0
 
 
 def first_page_section(chapter: Chapter) -> Html | None:
@@ -412,9 +415,6 @@ def _kind(row: ComparedRow, name: str, predicted: set[int]) -> tuple[str, bool, 
 
 
 # The zone that the stops sweep, in top view.
-
-#: Size of the plan and its margin, in units of the drawing.
-_PLAN, _MARGIN = 420.0, 46.0
 
 
 def zone_section(chapter: Chapter) -> Html | None:

@@ -21,7 +21,7 @@ from mbplugin.report.html.chart import (
     table,
     ticks,
 )
-from mbplugin.report.html.sections.stopping_table import compared_charts
+from mbplugin.report.html.stopping_table import compared_charts
 from mbplugin.report.text.stopping import (
     BOUND_HEADS,
     FAILURE_HEADS,
@@ -55,10 +55,11 @@ from mbplugin.report.text.stopping import (
     worst_start,
 )
 from mbplugin.stopping.outcome import OUTCOME_WORDS, JointStop, StopReport
-from mbplugin.stopping.worst_stops import FailedBrake, WorstStop, WorstStops
+from mbplugin.stopping.worst_search import FailedBrake, WorstStop, WorstStops
 
 if TYPE_CHECKING:
-    from mbplugin.stopping.calibration.values import CalibratedRow, Calibration, FittedJoint
+    from mbplugin.stopping.calibration import CalibratedRow, Calibration, FittedJoint
+
 
 _WIDTH, _LEFT, _RIGHT, _ROW, _BAR, _FOOT = 460, 130, 24, 22, 14, 40
 #: Maximum number of joints in the figure of phases; those that move longest are drawn.

@@ -40,8 +40,9 @@ from mbplugin.report.text.models import (
 if TYPE_CHECKING:
     from mbplugin.comparison.agreement import Agreement, Row
     from mbplugin.comparison.models.alignment import Difference, ModelDiff
-    from mbplugin.comparison.side_by_side.run import JointWrench
+    from mbplugin.comparison.side_by_side import JointWrench
     from mbplugin.model.scene import Origin
+
 
 _HEADS = ("quantity", "of", "deviation", "bound", "unit", "error at each step", "orders", "at [s]", "verdict")
 #: Maximum number of coordinates with curves; those that move most are drawn.

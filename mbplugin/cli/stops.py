@@ -11,20 +11,18 @@ import typer
 
 from mbplugin.cli.shared import options as opt
 from mbplugin.cli.shared.braking import (
+    AS_IN_SCENE,
     BoundOption,
-    BrakeOption,
+    Braking,
     CategoryOption,
-    DecelerationOption,
     FullSpeedOption,
     LoadOption,
     PayloadRadiusOption,
     RatedPayloadOption,
-    RequireBrakesOption,
     RestSpeedOption,
     StopDurationOption,
     StopLimitsOption,
     StopPayloadOption,
-    ToolOption,
     ToolPointOption,
     ZoneOption,
     ZoneResolutionOption,
@@ -56,11 +54,12 @@ if TYPE_CHECKING:
     from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
-    from mbplugin.report.text.layout import Line
+    from mbplugin.report.text import Line
     from mbplugin.stopping.outcome import StopReport
     from mbplugin.stopping.scenario.start import Start
-    from mbplugin.stopping.table.values import StoppingTable
-    from mbplugin.stopping.zones.zone import StopZone
+    from mbplugin.stopping.table import StoppingTable
+    from mbplugin.stopping.zones import StopZone
+
 
 PayloadShare = Annotated[
     float,
@@ -118,6 +117,7 @@ WorstOption = Annotated[
     bool, typer.Option("--worst", help="Also search for the worst stops of category 0 of these axes.")
 ]
 FormatOption = Annotated[TableFormat, typer.Option("--output-format", help="Output format.")]
+TableSeconds = Annotated[float, opt.time_limit("Time limit, s; the command fails if the table takes longer.")]
 
 
 @reads_model
@@ -128,15 +128,12 @@ def estop_command(
     category: CategoryOption = 0,
     payload: StopPayloadOption = None,
     payload_share: PayloadShare = 1.0,
-    brake: BrakeOption = None,
-    require_brakes: RequireBrakesOption = False,
-    deceleration: DecelerationOption = None,
+    braking: Braking = AS_IN_SCENE,
+    tool_point: ToolPointOption = None,
     load: LoadOption = None,
     trajectory: Trajectory = None,
     to: To = None,
     at: At = 0.0,
-    tool: ToolOption = None,
-    tool_point: ToolPointOption = None,
     limits: StopLimitsOption = "stop",
     duration: StopDurationOption = 10.0,
     rest_speed: RestSpeedOption = None,
@@ -169,12 +166,9 @@ def estop_command(
             category=category,
             payload=given.tool_payloads(payload),
             payload_share=payload_share,
-            brakes=given.brakes(brake),
-            require_brakes=require_brakes,
-            decelerations=given.accelerations(deceleration, "--deceleration"),
+            **braking.arguments(given),
             loads=given.loads(load),
             start=_start(trajectory, to, q, at, given),
-            tool=tool,
             tool_point=given.point(tool_point, "--tool-point"),
             limits=limits,
             duration=duration,
@@ -234,8 +228,6 @@ def _start(
 
 # ``mbplugin stop-table``: compute stopping times and distances as in a manufacturer's manual.
 
-TableSeconds = Annotated[float, opt.time_limit("Time limit, s; the command fails if the table takes longer.")]
-
 
 @reads_model
 def stop_table_command(
@@ -245,10 +237,7 @@ def stop_table_command(
     payload: RatedPayloadOption = None,
     speed: FullSpeedOption = None,
     category: Category = None,
-    brake: BrakeOption = None,
-    require_brakes: RequireBrakesOption = False,
-    deceleration: DecelerationOption = None,
-    tool: ToolOption = None,
+    braking: Braking = AS_IN_SCENE,
     grid: GridOption = None,
     edition: EditionOption = 2025,
     measured: MeasuredOption = None,
@@ -281,8 +270,7 @@ def stop_table_command(
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.stopping.table.run import stopping_table
 
-    speeds, brakes = given.rates(speed, "--speed"), given.brakes(brake)
-    pose, ramps = given.coordinates(q), given.accelerations(deceleration, "--deceleration")
+    speeds, pose, stated = given.rates(speed, "--speed"), given.coordinates(q), braking.arguments(given)
     table = stopping_table(
         scene,
         q=pose,
@@ -290,10 +278,7 @@ def stop_table_command(
         payload=payload,
         speeds=speeds,
         categories=_categories(category),
-        brakes=brakes,
-        require_brakes=require_brakes,
-        decelerations=ramps,
-        tool=tool,
+        **stated,
         grid=_grid(grid),
         edition=edition,
         measured=measured,
@@ -312,8 +297,8 @@ def stop_table_command(
                 q=pose,
                 payload=payload,
                 speeds=speeds,
-                brakes=brakes,
-                decelerations=ramps,
+                brakes=stated["brakes"],
+                decelerations=stated["decelerations"],
                 progress=progress,
             )
     emit_report(

@@ -12,16 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.finding import SEVERITIES, Finding
 from mbplugin.linter.overview import Kind, kinds_of
-from mbplugin.linter.registry import rules
-from mbplugin.linter.rule import Rule
+from mbplugin.linter.rule import SEVERITIES, Finding, Rule, rules
 from mbplugin.phrases import counted, listed
 from mbplugin.report.formats import ignored_lines
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Chart, Curve, Html, choice, element, figure, section, table
-from mbplugin.report.text.lint import reasons
-from mbplugin.report.text.overview import kind_remedy, shown_places
+from mbplugin.report.text.lint import kind_remedy, reasons, shown_places
 
 _FINDING_HEADS = ("severity", "rule", "element", "problem and remedy", "where")
 #: Maximum number of parts in the line of a kind of finding.

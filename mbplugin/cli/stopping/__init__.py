@@ -1,1 +1,0 @@
-"""The commands that compute stops: one stop, tables, worst stops, sweeps, calibration and separation distances."""

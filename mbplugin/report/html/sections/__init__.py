@@ -1,1 +1,0 @@
-"""The sections of a chapter, one for each kind of result."""
