@@ -21,7 +21,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene, Shape
 from mbplugin.model.spatial import AnyArray, Array, Pose
-from mbplugin.phrases import listed
+from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh
 
 #: Coefficient of friction of rubber on a dry floor, assumed if none is stated.
@@ -152,7 +152,8 @@ def stance_sentence(stance: Stance | None) -> tuple[str, ...]:
         said += f"; the coefficient of friction is assumed to be {mu}: --friction (friction=...) changes it"
     if stance.assumed:
         said += "; --stance (stance=[...]) names the links that touch the ground"
-    return (said + ".",)
+    short = f"standing on {counted(count, 'contact')}, friction {stance.friction:g} (--stance, --friction)"
+    return (Assumption(said + ".", short),)
 
 
 def _matching(mech: Mechanism, links: Iterable[str]) -> tuple[str, ...]:

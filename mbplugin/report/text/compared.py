@@ -10,7 +10,7 @@ from mbplugin.model.brake_law import SI, Units
 from mbplugin.phrases import counted, joined_by_words
 from mbplugin.report.formats import shown
 from mbplugin.report.text.layout import PLAIN_WIDTH, Line, grid_lines, table_lines, wrapped
-from mbplugin.report.text.models import note_lines, sentences_under, warning_lines
+from mbplugin.report.text.models import first_lines, note_lines, sentences_under
 
 if TYPE_CHECKING:
     from mbplugin.closing.commanded import Commanded
@@ -28,10 +28,10 @@ def crosscheck_lines(
     found: Agreement, name: str, width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the report of a cross-check with one engine or two, with angles and lengths in some units."""
-    yield from warning_lines(found.of_effort.warnings, width)
     of_engines = [found] if found.second is None else [found, found.second]
     # who reads one line reads that something disagrees
     of_engines.sort(key=lambda one: one.verdict != "disagrees")
+    headline: list[Line] = []
     for one in of_engines:
         style = (
             "bold yellow"
@@ -39,8 +39,15 @@ def crosscheck_lines(
             else _STYLES.get(one.verdict, "bold yellow")
         )
         who = name if found.second is None else f"{name}, {one.engine}"
-        for text in wrapped(f"{who}: {one.verdict}. {_sentence(one.reason)}", width, "", "  "):
-            yield Line(text, style)
+        said = f"{who}: {one.verdict}. {_sentence(one.reason)}"
+        headline += [Line(text, style) for text in wrapped(said, width, "", "  ")]
+    yield from first_lines(
+        headline,
+        found.of_effort.warnings,
+        width,
+        notes=(note for one in of_engines for note in one.notes),
+        warnings_first=True,
+    )
     for one in of_engines:
         if one is found or one.verdict != "agrees":
             yield from _engine_lines(one, width, units)
@@ -162,8 +169,10 @@ def close_lines(
 ) -> Iterator[Line]:
     """Yield the report of one conversion: verdict, losses that were not allowed, assumptions, closures and drift."""
     style = "bold green" if found.proved and not found.strays else "bold yellow"
-    for text in wrapped(f"{found.mechanism.name}: {close_verdict(found)}", width, "", "  "):
-        yield Line(text, style)
+    verdict = wrapped(f"{found.mechanism.name}: {close_verdict(found)}", width, "", "  ")
+    assumed = tuple(assumptions_of(found))
+    lines = first_lines([Line(text, style) for text in verdict], (), width, notes=assumed)
+    yield from (line for line in lines if line.text)
     if written is not None:
         yield Line(f"written to {written}")
     if how := _copy_or_anew(found):
@@ -173,7 +182,7 @@ def close_lines(
         text = f"the {found.format} lacks parts of the model ({kinds}), see below; --allow-loss {kinds} accepts this"
         for line in wrapped(text, width, "", "  "):
             yield Line(line, "bold yellow")
-    yield from sentences_under("Assumptions", list(assumptions_of(found)), width)
+    yield from sentences_under("Assumptions", assumed, width)
     yield from sentences_under("Closures", [*_closures(found), *_changes(found)], width)
     yield from sentences_under("Written in another way, with the same motion", found.written.held, width)
     yield from sentences_under(f"Not in the {found.format}", found.written.left_out, width)

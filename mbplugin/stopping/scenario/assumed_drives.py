@@ -19,7 +19,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, follows, forward, hom
 from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, is_turn, units_of
-from mbplugin.phrases import listed
+from mbplugin.phrases import Assumption, listed
 
 #: What a brake holds, relative to the largest load of its links.
 _MARGIN = 2.0
@@ -80,7 +80,9 @@ def drives_sentence(mech: Mechanism) -> tuple[str, ...]:
     if not pairs:
         return ()
     shown = [f"{p.name} {p.freedoms[0].effort:.3g} {units_of(p.kind.free[0]).force}" for p in pairs]
-    return (f"{NO_DRIVE}: assumed are {listed(shown, _NAMED, _ROOM)} (--brake, brakes=).",)
+    said = listed(shown, _NAMED, _ROOM)
+    sentence = f"{NO_DRIVE}: assumed are {said} (--brake, brakes=)."
+    return (Assumption(sentence, f"brakes {said}, as none and no effort limit is stated (--brake)"),)
 
 
 def assumed_speeds(
@@ -99,7 +101,8 @@ def speeds_said(mech: Mechanism, speeds: Mapping[str, float]) -> tuple[str, ...]
         return ()
     units = {name: units_of(mech.pair_by_name[name].kind.free[0]).rate for name in speeds}
     shown = listed([f"{name} {speed:g} {units[name]}" for name, speed in speeds.items()], _NAMED, _ROOM)
-    return (f"No axis states a velocity limit: assumed are {shown} (--speed, speeds=).",)
+    sentence = f"No axis states a velocity limit: assumed are {shown} (--speed, speeds=)."
+    return (Assumption(sentence, f"full speeds {shown} (--speed)"),)
 
 
 def _effort(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> float:
