@@ -20,6 +20,30 @@ _LONGEST_LINE = 200
 _LONGEST_FIELD, _FEW = 40, 4
 
 
+class Assumption(str):
+    """A sentence on an assumption of a result, with a short form for the first lines of a report.
+
+    Parameters
+    ----------
+    sentence : str
+        The whole sentence, which is the string itself.
+    short : str
+        What is assumed, in a few words; empty if another assumption says it.
+    """
+
+    short: str
+
+    def __new__(cls, sentence: str, short: str) -> Assumption:
+        """Return the sentence, with its short form as an attribute."""
+        made = super().__new__(cls, sentence)
+        made.short = short
+        return made
+
+    def __reduce__(self) -> tuple[type[Assumption], tuple[str, str]]:
+        """Return the class and the arguments of a copy, for other processes."""
+        return Assumption, (str(self), self.short)
+
+
 def names_of(names: str | Iterable[str]) -> tuple[str, ...]:
     """Return names as a tuple; a single string is one name, not a sequence of letters."""
     return (names,) if isinstance(names, str) else tuple(names)

@@ -107,7 +107,7 @@ def view_command(
             progress=progress,
         )
     if output_format == "text":
-        emit(f"{viewed.sentence}\n", output)
+        emit("".join(f"{line}\n" for line in viewed.lines), output)
     else:
         from mbplugin.report.documents.models import view_document
 

@@ -30,7 +30,7 @@ from mbplugin.model.mechanism.mechanism import Lock, base_sentence
 from mbplugin.model.mechanism.pair import RowKind
 from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, Pose, axis_of, is_turn, vector_from_rotation
-from mbplugin.phrases import counted, listed, one_line, one_line_repr
+from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.unread import with_fixed_roots
@@ -421,14 +421,17 @@ def assumptions_of(found: Closing) -> Iterator[str]:
     """Yield the assumptions of a conversion."""
     yield from base_sentence(found.mechanism.assumed_fixed)
     if found.loose:
-        yield (
+        sentence = (
             f"{found.loose} moves freely in the {found.format}, since the file does not state its base: --base fixed "
             "(base='fixed') holds it"
         )
+        yield Assumption(sentence, f"{found.loose} free in the {found.format} (--base fixed)")
     if found.driven:
-        yield f"driven joints are not cut: {listed(found.driven)}"
+        sentence = f"driven joints are not cut: {listed(found.driven)}"
+        yield Assumption(sentence, f"{counted(len(found.driven), 'driven joint')} not cut (--driven)")
     else:
-        yield "no joint is driven: the model names no drive, brake, coupling, lock or effort limit"
+        sentence = "no joint is driven: the model names no drive, brake, coupling, lock or effort limit"
+        yield Assumption(sentence, "no joint is driven (--driven)")
     if found.planar is not None:
         yield f"the redundancy is that in space, although the scene is analyzed in the plane {found.planar}"
     if found.written.copy_of is None:

@@ -17,9 +17,10 @@ from mbplugin.bullet.session import quiet, session
 from mbplugin.bullet.tree import outer_frame
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
-from mbplugin.model.brakes import AppliedForces, BrakeLike, signalled_brakes
+from mbplugin.model.brakes import AppliedForces, BrakeLike, idle_sentence, signalled_brakes
 from mbplugin.model.mechanism import Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.mechanism import floating_sentence
 from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.model.spatial import Array, cross
 from mbplugin.phrases import cut_short, listed, one_line, one_line_repr
@@ -541,7 +542,7 @@ def of_stop(report: StopReport, max_seconds: float = MAX_SECONDS) -> Setup:
 
 def _notes(geared: bool, task: Task, ours: Trajectory) -> tuple[str, ...]:
     """Return notes on what both motions leave out, on where PyBullet differs by design, and those of our motion."""
-    notes = []
+    notes = [*floating_sentence(ours.mechanism), *idle_sentence(ours.mechanism, ours.actions)]
     if geared:
         notes.append("rotor inertias are left out of both motions")
     if stronger := [brake.joint for brake in task.brakes if brake.law.static > brake.law.sliding]:

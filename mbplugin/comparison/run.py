@@ -60,7 +60,7 @@ from mbplugin.model.brakes import BrakeLike
 from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene
-from mbplugin.phrases import listed
+from mbplugin.phrases import Assumption, listed
 from mbplugin.processes.foreign import LimitPassed, Limits, in_engine, in_own_child
 from mbplugin.readers import load
 from mbplugin.readers.source import ModelSource, model_of
@@ -767,7 +767,8 @@ def _misread(ours: Body, theirs: Body) -> str:
     """Return a known misreading of a body by PyBullet; empty for none."""
     unit = theirs.mass == 1.0 and np.array_equal(theirs.I_C, np.eye(3))
     if ours.massless and unit:
-        return f"PyBullet gives {ours.name!r}, which states no inertia, 1 kg and 1 kg·m²"
+        sentence = f"PyBullet gives {ours.name!r}, which states no inertia, 1 kg and 1 kg·m²"
+        return Assumption(sentence, "1 kg in PyBullet for links without inertia")
     a, b, c = np.linalg.eigvalsh(ours.I_C)
     if not theirs.I_C.any() and ours.I_C.any() and (a < 0 or a + b < c):
         return f"PyBullet sets the inertia of {ours.name!r} to zero, since no body can have it"

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from math import isfinite, pi
+from math import inf, isfinite, pi
 from numbers import Real
 from typing import Any
 
@@ -38,7 +38,7 @@ from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load, Payload, Scene, require_kind, require_table
 from mbplugin.model.spatial import Array, JointSpring, Spring, units_of
-from mbplugin.phrases import listed, one_line_repr
+from mbplugin.phrases import Assumption, counted, listed, one_line_repr
 
 #: A rate may exceed its velocity limit by this factor: full speed is the limit itself.
 _ABOVE = 1.0 + 1e-6
@@ -95,9 +95,27 @@ def weightless(scene: Scene) -> tuple[str, ...]:
     ]
     if not names:
         return ()
-    return (
+    sentence = (
         f"links that have a shape and no mass count as without mass, so that forces and travels may be too small:"
-        f" {listed(names)}",
+        f" {listed(names)}"
+    )
+    count = "1 link with a shape has" if len(names) == 1 else f"{len(names)} links with shapes have"
+    return (Assumption(sentence, f"{count} no mass (--massless)"),)
+
+
+def idle_sentence(mech: Mechanism, actions: AppliedForces) -> tuple[str, ...]:
+    """Return a sentence on drives that exert no force; empty if a force acts, or no joint states an effort limit."""
+    acting = actions.torques or actions.controller or actions.brakes or mech.drivers or mech.locks
+    driven = [pair.name for pair in mech.pairs if any(0 < f.effort < inf for f in pair.freedoms)]
+    if acting or not driven:
+        return ()
+    sentence = (
+        f"No drive acts on {listed(driven, 3)}: --torque, --lock and --profile (torques, locks, profiles) do."
+    )
+    return (
+        Assumption(
+            sentence, f"no drive acts on {counted(len(driven), 'joint')} (--torque, --lock, --profile)"
+        ),
     )
 
 

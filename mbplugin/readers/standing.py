@@ -42,7 +42,7 @@ from mbplugin.model.mechanism.kinematics import (
 from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.scene import Scene, Shape, in_coordinates_of
 from mbplugin.model.spatial import AnyArray, Array, Pose
-from mbplugin.phrases import listed
+from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.unread import with_fixed_roots
@@ -410,7 +410,8 @@ def stance_sentence(stance: Stance | None) -> tuple[str, ...]:
         said += f"; the coefficient of friction is assumed to be {mu}: --friction (friction=...) changes it"
     if stance.assumed:
         said += "; --stance (stance=[...]) names the links that touch the ground"
-    return (said + ".",)
+    short = f"standing on {counted(count, 'contact')}, friction {stance.friction:g} (--stance, --friction)"
+    return (Assumption(said + ".", short),)
 
 
 def _matching(mech: Mechanism, links: Iterable[str]) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ from mbplugin.model.scene import (
     replaced_payloads,
 )
 from mbplugin.model.spatial import Array, is_turn
-from mbplugin.phrases import listed
+from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import MAX_SECONDS, Options
@@ -324,7 +324,8 @@ def _within_limits(mech: Mechanism, stated: State) -> tuple[State, tuple[str, ..
     if not moved:
         return stated, ()
     what = f"The pose of the file is outside the limits; it starts with {listed(moved, 6)}: --q (q) states another."
-    return replace(stated, q=q), (what,)
+    short = f"{counted(len(moved), 'joint')} in mid-range, as the file's pose is outside the limits (--q)"
+    return replace(stated, q=q), (Assumption(what, short),)
 
 
 def moving_joints(mech: Mechanism, qd: Array) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def with_excluded(file: Path, joints: list[str]) -> Path:
     return other
 
 
-def told(file: Path) -> list[mb.linter.finding.Finding]:
+def told(file: Path) -> list[mb.linter.rule.Finding]:
     return [finding for finding in mb.lint(file).findings if finding.code == "MB129"]
 
 

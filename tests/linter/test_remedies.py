@@ -96,6 +96,7 @@ REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
     "MB152": (('value="2"', 'value="0.5"'),),
     "MB153": (("<transmission.*</transmission>", ""),),
     "MB155": (('0 0.4 0" rpy="0.3', '0.1 0.4 0" rpy="0.3'),),
+    "MB156": (('size="0.015 0.01 0.42', 'size="0.015 0.01 0.3'),),
     "MB160": (("hinge-1", "hinge_1"),),
 }
 #: Rules about the model without an entry above, and why.

@@ -150,7 +150,7 @@ def test_what_cannot_be_shown_is_named(tmp_path: Path) -> None:
     request = replace(scene.request, package_dirs=(str(tmp_path),))
     seen = picture(replace(scene, shapes={body: shapes}, request=request))
     assert len(seen.notes) == 5
-    for word, note in zip(("gone.obj", "broken.obj", "box", "cloud", "sticks"), seen.notes, strict=True):
+    for word, note in zip(("sticks", "gone.obj", "broken.obj", "box", "cloud"), seen.notes, strict=True):
         assert (word in note and body in note) or note.endswith("every body")
     assert seen.bodies[1].stick
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, product
@@ -27,6 +27,9 @@ _WIDE, _NARROW = 2.0, 0.02
 #: of this density below which a radius is too small.
 _DENSEST, _DENSE = 25_000.0, 1 / 3
 _LINKS, _COPIED = 3, 1.5
+#: Factors of inertias in kg·mm², g·mm², g·m² and t·m², and of one that was converted to kg·m² twice.
+#: Of several that fit, the radius of gyration nearest to this share of the mechanism is taken.
+_FACTORS_OF_UNITS, _USUAL = (1e-9, 1e-6, 1e-3, 1e3, 1e6), 0.25
 #: A link with less than this fraction of the robot's mass only serves as a frame.
 _FRAME = 1e-3
 #: Below this fraction of the largest moment a difference is rounding from rotations computed here.
@@ -84,6 +87,23 @@ def implausible_radii(scene: Scene) -> Mapping[str, str]:
         against = _contradiction(body, radius, around)
         if against and solid_of(scene.shapes.get(body.name, ()), scene.request) is None:
             found[body.name] = f"{radius:.3g} m, {against}"
+    return MappingProxyType(found)
+
+
+def fitting_factors(scene: Scene, names: Iterable[str]) -> Mapping[str, float]:
+    """Return the factor by which the inertia of a link fits the robot, for links that a wrong unit would explain."""
+    around, index = extents(scene), scene.mechanism.body_index
+    found: dict[str, float] = {}
+    for name in names:
+        body = scene.mechanism.bodies[index[name]]
+        radius = float(np.sqrt(principal_moments(body)[-1]) / np.sqrt(body.mass))
+        fitting = {
+            factor: abs(float(np.log(radius * factor**0.5 / (_USUAL * around.whole))))
+            for factor in _FACTORS_OF_UNITS
+            if not _contradiction(body, radius * factor**0.5, around)
+        }
+        if fitting:
+            found[name] = min(fitting, key=lambda factor: fitting[factor])
     return MappingProxyType(found)
 
 

@@ -91,6 +91,7 @@ REMEDIES: dict[str, Remedy] = {
     "MB151": Remedy("safe", "corrects a name with one near match", _XML, (of_xml.corrected_materials,)),
     "MB152": Remedy("safe", "corrects a name with one near match", "SRDF", (of_xml.corrected_semantics,)),
     "MB155": Remedy("unsafe", "adds the closure to the scene", _TEXT, (of_text.added_closures,)),
+    "MB156": Remedy("unsafe", "adds the closure to the scene", _TEXT, (of_text.added_closures,)),
     "MB202": Remedy(
         "unsafe",
         "gives the closure the weaker type that is proved to be enough",

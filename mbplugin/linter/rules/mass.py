@@ -13,6 +13,7 @@ from mbplugin.linter.checks.loops import extents
 from mbplugin.linter.checks.meshes import solid_of
 from mbplugin.linter.checks.shapes import (
     compared_with_shapes,
+    fitting_factors,
     implausible_radii,
     impossible_densities,
     placeholder,
@@ -26,6 +27,7 @@ from mbplugin.model.mechanism import Body, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import forward, home, joint_axes
 from mbplugin.model.scene import Origin, Scene
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import listed
 
 
 class ImplausibleDensity(Rule):
@@ -102,7 +104,7 @@ class ImplausibleGyrationRadius(Rule):
 
     Remedy
     ------
-    Convert the inertia to kg·m²: 1 kg·mm² is 1e-6 kg·m².
+    Convert the inertia to kg·m²: 1 kg·mm² is 1e-6 kg·m². The finding gives the factor of a unit with which it fits.
 
     References
     ----------
@@ -115,15 +117,20 @@ class ImplausibleGyrationRadius(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
+        radii = implausible_radii(scene)
+        factors = fitting_factors(scene, radii)
+        times = [f"{name!r} fits with {factor:g} times its inertia" for name, factor in factors.items()]
+        fits = f": {listed(times)}" if times else ""
         yield from joined_finding(
             self,
             self.severity,
             [
                 Instance(name, body_place(scene, name, "inertia", "inertial"), f"{name!r} {radius}")
-                for name, radius in implausible_radii(scene).items()
+                for name, radius in radii.items()
             ],
             "radii of gyration that do not fit the robot",
-            help="check the units of inertia (kg·m²) and mass (kg)",
+            help=f"check the units of inertia (kg·m²) and mass (kg){fits}",
+            evidence={"factors": dict(factors)},
         )
 
 

@@ -14,7 +14,7 @@ from mbplugin.model.mechanism.contact import Contact, require_few
 from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, breadth_first, freedom_name
 from mbplugin.model.mechanism.pair import PAIR_TYPES, MotionProfile, Pair
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, listed, one_line, one_line_repr
+from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
 
 _QUATERNION = ("qx", "qy", "qz", "qw")
 #: The name of the ground, which is not a body.
@@ -442,9 +442,33 @@ def base_sentence(assumed_fixed: Sequence[str]) -> tuple[str, ...]:
     """Return a sentence on roots assumed to be fixed, and how to change that; empty if there are none."""
     if not assumed_fixed:
         return ()
-    return (
-        f"{listed(assumed_fixed)} is taken as fixed to the ground: --base free (base='free') changes that.",
+    sentence = (
+        f"{listed(assumed_fixed)} is taken as fixed to the ground: --base free (base='free') changes that."
     )
+    return (Assumption(sentence, f"{listed(assumed_fixed, 1)} taken as fixed to the ground (--base free)"),)
+
+
+def floating_sentence(mech: Mechanism) -> tuple[str, ...]:
+    """Return a sentence on roots that nothing joins to the ground, and how to fix them; empty if there are none."""
+    if mech.pfaffians or mech.contacts:
+        return ()
+    tied: DisjointSets[str] = DisjointSets()
+    for pair in mech.pairs:
+        if pair.type != "floating":
+            tied.join(pair.body_a, pair.body_b)
+    roots = [
+        joint.outer
+        for joint in mech.tree.joints
+        if joint.pair is None or (joint.pair.type == "floating" and joint.inner == WORLD)
+    ]
+    loose = [root for root in roots if tied.find(root) != tied.find(WORLD)]
+    if not loose:
+        return ()
+    verbs = ("moves", "it") if len(loose) == 1 else ("move", "them")
+    sentence = (
+        f"{listed(loose)} {verbs[0]} freely, as nothing holds {verbs[1]}: --base fixed (base='fixed') does."
+    )
+    return (Assumption(sentence, f"nothing holds {listed(loose, 1)} (--base fixed)"),)
 
 
 def held_sentence(assumed_held: Sequence[str]) -> tuple[str, ...]:
@@ -452,10 +476,16 @@ def held_sentence(assumed_held: Sequence[str]) -> tuple[str, ...]:
     if not assumed_held:
         return ()
     one = len(assumed_held) == 1
-    return (
+    sentence = (
         f"{listed(assumed_held)} {'is' if one else 'are'} taken as held: the load moves {'it' if one else 'them'}, and "
-        f"the file states no drive. --hold (hold=[...]) names the joints that are held.",
+        f"the file states no drive. --hold (hold=[...]) names the joints that are held."
     )
+    return (Assumption(sentence, f"{_some(assumed_held)} held, as the file states no drive (--hold)"),)
+
+
+def _some(joints: Sequence[str]) -> str:
+    """Return the name of one joint, or the number of several."""
+    return joints[0] if len(joints) == 1 else f"{len(joints)} joints"
 
 
 @dataclass(frozen=True, eq=False)

@@ -326,7 +326,7 @@ def picture(
     sticks = [body.name for body in bodies if body.stick and body.name != WORLD]
     if sticks:
         which = "every body" if len(sticks) == len(mech.bodies) else listed(sticks)
-        notes = (*notes, f"drawn as sticks, since no shape is known: {which}")
+        notes = (f"drawn as sticks, since no shape is known: {which}", *notes)
     return Picture(mech, poses, bodies, joints, arrows, center_W, radius, legend_of(keys), notes)
 
 

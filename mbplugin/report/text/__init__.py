@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mbplugin.phrases import visible
+from mbplugin.phrases import Assumption, visible
 
 if TYPE_CHECKING:
     from mbplugin.simulation.passing_marks import Event
@@ -31,6 +31,8 @@ _LEAST_LABEL = 20
 
 #: Maximum number of printed rows or events; all are in the JSON.
 MOST = 40
+#: All assumptions of a result are in so many lines of its report, blank ones not counted.
+FIRST = 5
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,52 @@ def warning_lines(warnings: Iterable[str], width: int) -> Iterator[Line]:
         yield from (Line(text, "bold yellow") for text in lines)
         if len(lines) > 1 or paragraphs[k + 1 : k + 2] == [] or len(paragraphs[k + 1]) > 1:
             yield Line()
+
+
+def first_lines(
+    headline: Sequence[Line],
+    warnings: Iterable[str],
+    width: int,
+    *,
+    notes: Iterable[str] = (),
+    warnings_first: bool = False,
+) -> Iterator[Line]:
+    """Yield the headline of a report and its warnings, with all assumptions in the first ``FIRST`` lines.
+
+    If the warnings are too long for that, the short forms of all assumptions come before them, and before a headline
+    that leaves them no room.
+
+    Parameters
+    ----------
+    headline : sequence of Line
+    warnings : iterable of str
+        Whole sentences to print; empty ones are left out.
+    notes : iterable of str
+        Sentences printed elsewhere; those that are an ``Assumption`` get their short form here.
+    warnings_first : bool
+        Whether short warnings come before the headline, so that nobody reads it without them.
+    """
+    told = [warning for warning in warnings if warning]
+    more = [note for note in notes if isinstance(note, Assumption) and note not in told]
+    whole = list(warning_lines(told, width))
+    lines = sum(bool(line.text) for line in whole)
+    if warnings_first and lines + len(rest := _in_short(more, width)) <= FIRST:
+        yield from (*whole, *rest, *headline)
+        return
+    assumed = _in_short((*told, *more), width) if more or lines + len(headline) > FIRST else []
+    order = (headline, assumed) if len(headline) + len(assumed) <= FIRST else (assumed, headline)
+    yield from (line for part in order for line in part)
+    yield Line()
+    yield from whole
+
+
+def _in_short(sentences: Sequence[str], width: int) -> list[Line]:
+    """Return the short forms of the assumptions among some sentences, as one paragraph; empty if there are none."""
+    shorts = dict.fromkeys(one.short for one in sentences if isinstance(one, Assumption) and one.short)
+    if not shorts:
+        return []
+    text = f"assumed: {'; '.join(shorts)}."
+    return [Line(line, "bold yellow") for line in wrapped(text, width, "! ", "! ")]
 
 
 def sentences_under(title: str, sentences: Sequence[str], width: int) -> Iterator[Line]:

@@ -16,12 +16,12 @@ from mbplugin.report.text import (
     PLAIN_WIDTH,
     TITLE,
     Line,
+    first_lines,
     grid_lines,
     more_lines,
     note_lines,
     sentences_under,
     table_lines,
-    warning_lines,
     wrapped,
 )
 
@@ -75,6 +75,8 @@ _NAMES = 6
 #: At least this many elements with the same kind and cause of difference are merged into one paragraph.
 _MANY = 3
 _COLUMN = 12
+#: Longest list of names in the first lines of a report, characters.
+_ROOM = 60
 #: Names and units of the components of a wrench.
 COMPONENT_NAMES = ("fx N", "fy N", "fz N", "mx N·m", "my N·m", "mz N·m")
 #: Differences below this fraction of the largest load in their joint are rounding.
@@ -232,10 +234,11 @@ def decided_texts(found: ModelDiff) -> Iterator[str]:
 def engines_lines(found: SideBySide, width: int = PLAIN_WIDTH) -> Iterator[Line]:
     """Yield the verdict, then a table for each joint."""
     assumed = (*base_sentence(found.mechanism.assumed_fixed), *held_sentence(found.assumed_held))
-    yield from warning_lines(assumed, width)
     style = ("bold green" if found.compared else "bold yellow") if found.agrees else "bold red"
-    for text in wrapped(f"{found.mechanism.name}: {engines_verdict(found)}", width, "", "  "):
-        yield Line(text, style)
+    held = f" Held: {listed(found.held, room=_ROOM)}." if found.held else ""
+    verdict = wrapped(f"{found.mechanism.name}: {engines_verdict(found)}{held}", width, "", "  ")
+    headline = [Line(text, style) for text in verdict]
+    yield from first_lines(headline, assumed, width, notes=found.notes, warnings_first=True)
     for engine in found.engines:
         if engine.reason:
             yield from (
@@ -305,10 +308,10 @@ def crosscheck_lines(
     found: Agreement, name: str, width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the report of a cross-check with one engine or two, with angles and lengths in some units."""
-    yield from warning_lines(found.of_effort.warnings, width)
     of_engines = [found] if found.second is None else [found, found.second]
     # who reads one line reads that something disagrees
     of_engines.sort(key=lambda one: one.verdict != "disagrees")
+    headline: list[Line] = []
     for one in of_engines:
         style = (
             "bold yellow"
@@ -316,8 +319,15 @@ def crosscheck_lines(
             else _STYLES.get(one.verdict, "bold yellow")
         )
         who = name if found.second is None else f"{name}, {one.engine}"
-        for text in wrapped(f"{who}: {one.verdict}. {_sentence(one.reason)}", width, "", "  "):
-            yield Line(text, style)
+        said = f"{who}: {one.verdict}. {_sentence(one.reason)}"
+        headline += [Line(text, style) for text in wrapped(said, width, "", "  ")]
+    yield from first_lines(
+        headline,
+        found.of_effort.warnings,
+        width,
+        notes=(note for one in of_engines for note in one.notes),
+        warnings_first=True,
+    )
     for one in of_engines:
         if one is found or one.verdict != "agrees":
             yield from _engine_lines(one, width, units)
@@ -441,8 +451,10 @@ def close_lines(
     from mbplugin.closing.drift import assumptions_of
 
     style = "bold green" if found.proved and not found.strays else "bold yellow"
-    for text in wrapped(f"{found.mechanism.name}: {close_verdict(found)}", width, "", "  "):
-        yield Line(text, style)
+    verdict = wrapped(f"{found.mechanism.name}: {close_verdict(found)}", width, "", "  ")
+    assumed = tuple(assumptions_of(found))
+    lines = first_lines([Line(text, style) for text in verdict], (), width, notes=assumed)
+    yield from (line for line in lines if line.text)
     if written is not None:
         yield Line(f"written to {written}")
     if how := _copy_or_anew(found):
@@ -452,7 +464,7 @@ def close_lines(
         text = f"the {found.format} lacks parts of the model ({kinds}), see below; --allow-loss {kinds} accepts this"
         for line in wrapped(text, width, "", "  "):
             yield Line(line, "bold yellow")
-    yield from sentences_under("Assumptions", list(assumptions_of(found)), width)
+    yield from sentences_under("Assumptions", assumed, width)
     yield from sentences_under("Closures", [*_closures(found), *_changes(found)], width)
     yield from sentences_under("Written in another way, with the same motion", found.written.held, width)
     yield from sentences_under(f"Not in the {found.format}", found.written.left_out, width)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.model.brake_law import SI, Units
+from mbplugin.model.brakes import idle_sentence
 from mbplugin.model.mechanism.identity import freedom_of
 from mbplugin.model.mechanism.kinematics import coordinate_units
-from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
+from mbplugin.model.mechanism.mechanism import base_sentence, floating_sentence, held_sentence
 from mbplugin.model.spatial import COMPONENTS, units_of
 from mbplugin.phrases import counted, joined_by_words, listed
 from mbplugin.readers.standing import stance_sentence
@@ -39,12 +40,12 @@ from mbplugin.report.text import (
     TITLE,
     Line,
     event_lines,
+    first_lines,
     grid_lines,
     more_lines,
     note_lines,
     sentences_under,
     table_lines,
-    warning_lines,
     wrapped,
 )
 from mbplugin.stopping.scenario import assumed_brakes, brakes_of_effort
@@ -90,11 +91,12 @@ def reactions_lines(
         *stance_sentence(result.stance),
         *held_sentence(result.assumed_held),
     )
-    yield from warning_lines(assumed, width)
     if result.envelope is not None:
+        yield from first_lines([], assumed, width, notes=result.notes, warnings_first=True)
         yield from envelope_lines(result.envelope, width)
         return
-    yield from (Line(text, "bold") for text in wrapped(_headline(result), width, "", "  "))
+    headline = [Line(text, "bold") for text in wrapped(_headline(result), width, "", "  ")]
+    yield from first_lines(headline, assumed, width, notes=result.notes, warnings_first=True)
     yield from world_table(result, width) if axes == "world" else _table(result, width)
     yield from _others(result, width)
     legend = _legend(result, axes)
@@ -306,8 +308,11 @@ def simulate_lines(
     motion: Trajectory, pairs: Sequence[str] = (), width: int = PLAIN_WIDTH, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the report of one motion, with the reactions of ``pairs``; coordinates are in the given units."""
-    yield from warning_lines(brakes_of_effort(motion.actions.brakes).warnings, width)
-    yield from (Line(text, "bold") for text in wrapped(_simulate_headline(motion), width, "", "  "))
+    headline = [Line(text, "bold") for text in wrapped(_simulate_headline(motion), width, "", "  ")]
+    mech, actions = motion.mechanism, motion.actions
+    notes = (*floating_sentence(mech), *idle_sentence(mech, actions), *motion.notes)
+    warnings = brakes_of_effort(actions.brakes).warnings
+    yield from first_lines(headline, warnings, width, notes=notes, warnings_first=True)
     yield from _coordinates(motion, width, units)
     yield from _independent(motion, width)
     yield from _energies(motion, width)

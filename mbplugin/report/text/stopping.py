@@ -16,6 +16,7 @@ from mbplugin.report.text import (
     TITLE,
     Line,
     event_lines,
+    first_lines,
     grid_lines,
     note_lines,
     sentences_under,
@@ -83,11 +84,11 @@ def stop_table_lines(
     table: StoppingTable, width: int = PLAIN_WIDTH, *, commands: bool = False, units: Units = SI
 ) -> Iterator[Line]:
     """Yield the table by category and axis; optionally with the command that recomputes each row."""
-    yield from (Line(text, "bold") for text in wrapped(table_verdict(table, units), width, "", "  "))
+    headline = [Line(text, "bold") for text in wrapped(table_verdict(table, units), width, "", "  ")]
+    yield from first_lines(headline, table.warnings, width, notes=table.assumptions)
     if table.unrested:
         yield from (Line(text, "bold red") for text in wrapped(table.unrested, width, "  ", "    "))
-    yield Line()
-    yield from warning_lines(table.warnings, width)
+        yield Line()
     rows = rows_in_units(table, units)
     yield from grid_lines(
         "longest stops",
@@ -122,7 +123,8 @@ def table_verdict(table: StoppingTable, units: Units, more: str = "") -> str:
     # "at most" needs an upper bound in every row
     bounds = ("rest_time_bound", "tool_distance_bound")
     sure = "at most" if all(row[key] is not None for row in table.rows for key in bounds) else "up to"
-    rested = "" if table.unrested else ", all at rest"
+    moving = sum(one.unrested for one in found)
+    rested = f", {moving} NOT AT REST" if moving else ", all at rest"
     return (
         f"{table.model}: {counted(len(table.rows), 'stop')}{rested}, {sure}"
         f" {at_most_shown(1e3 * at_most(slowest, 'rest_time'))} ms ({slowest['joint']}, category"
@@ -241,11 +243,9 @@ def worst_stop_lines(
         f"{worst.model}: worst of {counted(worst.count, 'stop')} of category {worst.category}, seed"
         f" {worst.seed}, tool {worst.tool}; computed, not measured"
     )
-    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
-    yield Line()
-    yield from warning_lines(
-        (*worst.of_effort.warnings, worst.tool_choice.warning, worst.searches.warning), width
-    )
+    headline = [Line(text, "bold") for text in wrapped(title, width, "", "  ")]
+    warnings = (*worst.of_effort.warnings, worst.tool_choice.warning, worst.searches.warning)
+    yield from first_lines(headline, warnings, width, notes=worst.assumptions)
     for sentence in said_in(worst.assumptions[1:], units):
         yield from (Line(text) for text in wrapped(sentence, width, "  ", "    "))
     yield Line()
@@ -330,9 +330,9 @@ def sweep_lines(swept: Swept, width: int = PLAIN_WIDTH, units: Units = SI) -> It
         f"{scenario.mech.name}: {stops} of category {scenario.category}, seed {swept.plan.seed}, tool"
         f" {scenario.tool}; computed, not measured"
     )
-    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
-    yield Line()
-    yield from warning_lines((*scenario.of_effort.warnings, scenario.tool_choice.warning), width)
+    headline = [Line(text, "bold") for text in wrapped(title, width, "", "  ")]
+    warnings = (*scenario.of_effort.warnings, scenario.tool_choice.warning)
+    yield from first_lines(headline, warnings, width, notes=scenario.notes)
     yield from (Line(f"  {sentence}") for sentence in outcome_sentences(swept.report))
     yield from table_lines("of those that stopped", QUANTILE_HEADS, quantile_rows(swept, units), width)
     bounds = bound_rows(swept, units)
@@ -554,9 +554,8 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
     """Yield the report of one stop, with angles and lengths in the given units."""
     warnings = (*report.scenario.of_effort.warnings, report.scenario.tool_choice.warning)
     verdict, style = (falling_sentence(report), "bold red") if report.falls else (_headline(report), "bold")
-    yield from (Line(text, style) for text in wrapped(verdict, width, "", "  "))
-    yield Line()
-    yield from warning_lines(warnings, width)
+    headline = [Line(text, style) for text in wrapped(verdict, width, "", "  ")]
+    yield from first_lines(headline, warnings, width, notes=report.notes)
     yield from _joints(report, width, units)
     yield from _tool(report, width, units)
     yield from _peaks(report, width)
@@ -568,6 +567,11 @@ def estop_lines(report: StopReport, width: int = PLAIN_WIDTH, units: Units = SI)
 
 
 def _headline(report: StopReport) -> str:
+    if not report.scenario.qd.any():
+        return (
+            f"{report.scenario.mech.name}: nothing moves at the signal, so that nothing stops: state rates, such as"
+            " --qd JOINT=1 (qd={JOINT: 1}); computed, not measured"
+        )
     return (
         f"{report.scenario.mech.name}: stop of category {report.scenario.category},"
         f" {report.verdict} ({report.reaction_time:.4g} s until braking starts); computed, not measured"

@@ -33,7 +33,7 @@ from mbplugin.model.mechanism.kinematics import BodyPoses, follows, forward, hom
 from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint, base_sentence
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array, is_turn, units_of
-from mbplugin.phrases import listed, one_line_repr
+from mbplugin.phrases import Assumption, counted, listed, one_line_repr
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, Options
 from mbplugin.simulation.passing_marks import joint_limits
 from mbplugin.stopping.scenario.decelerations import RampSource, inertias_at
@@ -102,7 +102,22 @@ class EffortLimits(NamedTuple):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings at the top of a report; empty if everything is stated."""
-        return tuple(filter(None, (*self.taken, self._of_joints())))
+        return tuple(filter(None, (*self.taken, Assumption(self._of_joints(), self._in_short()))))
+
+    def _in_short(self) -> str:
+        """Return the brakes and decelerations in a few words."""
+        number = {
+            "brakes": len(self.brakes),
+            "decelerations": len(self.ramps),
+            "brake delays": len(self.delays),
+        }
+        if not any(number.values()):
+            return ""
+        if any(said.startswith(NO_DRIVE) for said in self.taken):
+            return "no evidence for safety"
+        said = [f"{what} of {counted(count, 'joint')}" for what, count in number.items() if count]
+        source = " from effort limits" if self.brakes or self.ramps else ""
+        return f"{' and '.join(said)}{source}, no evidence for safety"
 
     def _of_joints(self) -> str:
         if not self.joints:
@@ -209,10 +224,11 @@ def placeholder_efforts(mech: Mechanism, brakes: Iterable[JointBrake], q: Array)
     if not ratios or min(ratios)[0] <= _PLAUSIBLE:
         return ()
     ratio, joint_name, effort, load, unit = min(ratios)
-    return (
+    sentence = (
         f"The effort limits look like placeholders: that of {joint_name}, {effort:g} {unit}, is {ratio:.0f} times the"
-        f" {load:.3g} {unit} that holds what it carries; stops with real brakes are longer and softer.",
+        f" {load:.3g} {unit} that holds what it carries; stops with real brakes are longer and softer."
     )
+    return (Assumption(sentence, "the effort limits look like placeholders"),)
 
 
 def assumed_brakes(brakes: Iterable[JointBrake | BrakeForce]) -> tuple[str, ...]:
@@ -254,7 +270,9 @@ class ToolChoice(NamedTuple):
     @property
     def sentence(self) -> str:
         """The tool used by default, in words; empty if one was given."""
-        return f"no tool given; using {self.body}, {self.reason}" if self.reason else ""
+        if not self.reason:
+            return ""
+        return Assumption(f"no tool given; using {self.body}, {self.reason}", f"tool {self.body} (--tool)")
 
     @property
     def heading(self) -> str:
@@ -271,10 +289,13 @@ class ToolChoice(NamedTuple):
         """Warning at the top of a report; empty if all axes move the point."""
         if not self.still_on:
             return ""
-        return (
+        sentence = (
             f"NOT THE WHOLE MOTION: {self.heading}. Speed, path and extension of the tool below leave that motion"
             " out, and a payload stated by its mass alone sits there too: state the point with --tool-point"
             " (tool_point) of estop, or name a link at the tip with --tool."
+        )
+        return Assumption(
+            sentence, f"not moved by {listed(self.still_on, 2)}, on whose axis it lies (--tool-point)"
         )
 
     def moved_by(self, mech: Mechanism, q: Array, moving: Iterable[str]) -> ToolChoice:
@@ -561,7 +582,9 @@ def drives_sentence(mech: Mechanism) -> tuple[str, ...]:
     if not pairs:
         return ()
     shown = [f"{p.name} {p.freedoms[0].effort:.3g} {units_of(p.kind.free[0]).force}" for p in pairs]
-    return (f"{NO_DRIVE}: assumed are {listed(shown, _NAMED, _ROOM)} (--brake, brakes=).",)
+    said = listed(shown, _NAMED, _ROOM)
+    sentence = f"{NO_DRIVE}: assumed are {said} (--brake, brakes=)."
+    return (Assumption(sentence, f"brakes {said}, as none and no effort limit is stated (--brake)"),)
 
 
 def assumed_speeds(
@@ -580,7 +603,8 @@ def speeds_said(mech: Mechanism, speeds: Mapping[str, float]) -> tuple[str, ...]
         return ()
     units = {name: units_of(mech.pair_by_name[name].kind.free[0]).rate for name in speeds}
     shown = listed([f"{name} {speed:g} {units[name]}" for name, speed in speeds.items()], _NAMED, _ROOM)
-    return (f"No axis states a velocity limit: assumed are {shown} (--speed, speeds=).",)
+    sentence = f"No axis states a velocity limit: assumed are {shown} (--speed, speeds=)."
+    return (Assumption(sentence, f"full speeds {shown} (--speed)"),)
 
 
 def _effort(mech: Mechanism, joint: TreeJoint, poses: BodyPoses) -> float:

@@ -32,7 +32,7 @@ from mbplugin.model.mechanism.kinematics import (
 from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene, as_scene, in_coordinates_of
 from mbplugin.model.spatial import Array, units_of
-from mbplugin.phrases import listed
+from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.simulation.friction import generic_redundancy
 from mbplugin.simulation.passing_marks import TimedDrive
 from mbplugin.stopping.scenario import Scenario
@@ -412,7 +412,8 @@ def with_rigid_rest(
     for reason, own in (("they lie beside the arm", rigid - within), ("couplings tie them", rigid & within)):
         names = [pair.name for pair in mech.pairs if pair.name in own and pair.kind.free]
         if names:
-            said.append(f"{listed(names)}: taken as rigid in their pose, as {reason}.")
+            sentence = f"{listed(names)}: taken as rigid in their pose, as {reason}."
+            said.append(Assumption(sentence, f"{counted(len(names), 'joint')} rigid"))
     return scene, tuple(said)
 
 

@@ -174,10 +174,19 @@ class Viewed:
     @property
     def sentence(self) -> str:
         """The outcome as one sentence."""
+        return f"{'; '.join(self._parts)}."
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The outcome with its first note, then one line for each other note."""
+        outcome, *notes = self._parts
+        return (f"{'; '.join((outcome, *notes[:1]))}.", *(f"note: {note}" for note in notes[1:]))
+
+    @property
+    def _parts(self) -> tuple[str, ...]:
         if self.outcome != "written":
-            return CLOSED_SENTENCE if self.outcome == "closed" else ENDED_SENTENCE
-        sentence = f"{' and '.join(self.files)} written"
-        return f"{'; '.join((sentence, *self.notes))}."
+            return ((CLOSED_SENTENCE if self.outcome == "closed" else ENDED_SENTENCE).removesuffix("."),)
+        return (f"{' and '.join(self.files)} written", *self.notes)
 
 
 def open_or_draw(
