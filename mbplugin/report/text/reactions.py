@@ -302,6 +302,9 @@ def simulate_lines(
     """Yield the report of one motion, with the reactions of ``pairs``; coordinates are in the given units."""
     yield from warning_lines(brakes_of_effort(motion.actions.brakes).warnings, width)
     yield from (Line(text, "bold") for text in wrapped(_simulate_headline(motion), width, "", "  "))
+    if motion.motion_range is not None:
+        text = f"The motion is not unique: {motion.motion_range.words}"
+        yield from (Line(line, "bold") for line in wrapped(text, width, "", "  "))
     yield from _coordinates(motion, width, units)
     yield from _independent(motion, width)
     yield from _energies(motion, width)
