@@ -200,6 +200,18 @@ def test_one_guide_is_unique(made: Made) -> None:
     assert acceleration_range(made(guides((0.2,)))) is None
 
 
+def test_a_guide_whose_load_is_known_has_one_acceleration_beside_guides_that_press(made: Made) -> None:
+    text = guides((0.2, 0.2))
+    text = text.replace("body = [{", 'body = [{ name = "other", mass = 3, inertia = [1, 1, 1] }, {')
+    text = text.replace("g0 = 1.0", "g0 = 1.0, alone = 1.0") + (
+        '[[pair]]\nname = "alone"\ntype = "prismatic"\nbody_a = "world"\nbody_b = "other"\n'
+        "xyz_a = [0, 5, 0]\naxis = [1, 0, 0]\nfriction_coefficient = 0.4\n"
+    )
+    found = acceleration_range(made(text))
+    assert found is not None and found.sliding == ("g0", "g1")
+    assert [one.name for one in found.accelerations] == ["g0"]
+
+
 # What the reports say.
 
 
