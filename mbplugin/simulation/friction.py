@@ -456,14 +456,21 @@ class LoadFriction:
 
     def _read(self, qdd: Array, multipliers: Array) -> Array:
         """Return the magnitude (k,) of the force in each joint, N, for qdd (nv,) and multipliers (m,)."""
+        return np.array([np.linalg.norm(force) for force in self.forces(qdd, multipliers)])
+
+    def forces(self, qdd: Array, multipliers: Array) -> list[Array]:
+        """Return the force (3,) in each joint, N, world axes, for qdd (nv,) and multipliers (m,).
+
+        The model must hold the forces at the state, without those of rows; they are overwritten.
+        """
         model = self._model
         pull_rows(model, multipliers)
         model.rates["qdd"] = qdd
         inverse_dynamics(model.composites, model.rates, np.empty(len(qdd)))
-        return np.array([self._load(pair, multipliers) for _, pair, _ in self._joints])
+        return [self._force(pair, multipliers) for _, pair, _ in self._joints]
 
-    def _load(self, pair: Pair, multipliers: Array) -> float:
-        """Return the magnitude of the force in one joint, N, for multipliers (m,)."""
+    def _force(self, pair: Pair, multipliers: Array) -> Array:
+        """Return the force (3,) in one joint, N, for multipliers (m,)."""
         model = self._model
         a, X_aP = model.composites_of.frame(model.mech, pair.body_a, pair.X_AP)
         b, _ = model.composites_of.frame(model.mech, pair.body_b, pair.X_BS)
@@ -479,7 +486,7 @@ class LoadFriction:
         if pair.type == "prismatic":
             axis = model.composites["R"][a] @ X_aP.R[:, 2]
             force = force - (force @ axis) * axis
-        return float(np.linalg.norm(force))
+        return np.asarray(force)
 
 
 def pull_rows(model: TreeModel, multipliers: Array) -> None:

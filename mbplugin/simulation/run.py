@@ -16,7 +16,8 @@ from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.dynamics.compiler.jit import announce_compilation
-from mbplugin.errors import BadNumber, BadUsage, MbPluginError, UnknownName, suggestion
+from mbplugin.dynamics.tree_model import tree_model
+from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownName, suggestion
 from mbplugin.model.brakes import (
     AppliedForces,
     BrakeLike,
@@ -55,6 +56,7 @@ from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
 from mbplugin.phrases import listed, visible_one_line
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.activation import Activation
+from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.impact import gripped, state_in, without_constraints
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR
 from mbplugin.simulation.kernel_state import measure
@@ -349,13 +351,47 @@ def move(
     breaks = [time for profile in options.profiles.values() for time in breaks_of(profile)]
     breaks += [time for driver in drivers if driver.profile is not None for time in driver.profile.breaks]
     schedule = schedule_of((*later, *(hold for hold, _ in holds)), engagement_time, drives, to_rest, breaks)
+    known = len(problem.notes)
     if activation.by_load:
         problem = replace(
             problem, notes=(*problem.notes, *_open_loads(problem, activation.by_load.names, options))
         )
+    open_loads = len(problem.notes) > known
     runner = Runner(problem, stepper, options, activation, schedule)
     outcome = runner.run(progress)
-    return _trajectory(problem, runner, options, outcome, perf_counter() - begun)
+    motion = _trajectory(problem, runner, options, outcome, perf_counter() - begun)
+    return _with_range(motion, options, held, later) if open_loads and not drives else motion
+
+
+def _with_range(
+    motion: Trajectory, options: Options, held: tuple[Constraint, ...], later: tuple[Lock, ...]
+) -> Trajectory:
+    """Return a motion with the range of its accelerations where it first slides without a timed constraint or brake."""
+    if options.profiles:
+        return motion
+    # this module is slow to import, and few motions need it
+    from mbplugin.simulation.motion_range import range_at
+
+    first = min((brake.closes for brake in motion.actions.brakes), default=inf)
+    model = tree_model(
+        motion.mechanism, motion.actions, locks=(*later, *held), planar=options.planar, q=motion.q[0]
+    )
+    for k, time in enumerate(motion.time.tolist()):
+        if time >= first:
+            break
+        if motion.active[motion.segment[k]] or not np.abs(motion.qd[k]).max(initial=0.0) > AT_REST:
+            continue
+        try:
+            found = range_at(model, time, motion.q[k], motion.qd[k], options.tolerance)
+        except BrokenModel as error:
+            return replace(
+                motion, notes=(*motion.notes, f"the range of its accelerations is not known: {error}")
+            )
+        if found is not None:
+            found = replace(found, time=time)
+            return replace(motion, motion_range=found, notes=(f"{found.words}", *motion.notes))
+        break
+    return motion
 
 
 def _stepper(

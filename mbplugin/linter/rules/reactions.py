@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 
 from mbplugin.analysis import Analysis
+from mbplugin.errors import MbPluginError
 from mbplugin.linter.checks.simulators import format_of
 from mbplugin.linter.checks.snapping import block_place, non_unique, redundant_blocks
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place, listed, make_finding
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
+from mbplugin.simulation.open_accelerations import MotionRange
 
 
 class NonUniqueReaction(Rule):
@@ -77,11 +80,13 @@ class NonUniqueReaction(Rule):
 
 
 class FrictionOnNonUnique(Rule):
-    """A joint with friction has a reaction that is not unique.
+    """A joint or sliding contact with friction has a reaction that is not unique.
 
     What it does
     ------------
-    Lists the pairs with stated friction whose reaction the rigid model does not determine.
+    Lists the pairs with stated friction whose reaction the rigid model does not determine, and the contacts that slip
+    at the rates of the scene and leave its accelerations open. Where friction that grows with the load slides, the
+    range of every open acceleration is given.
 
     Why it matters
     --------------
@@ -106,9 +111,11 @@ class FrictionOnNonUnique(Rule):
     severity: Severity = "warning"
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield at most one finding."""
+        """Yield at most one finding of joints, and one of contacts."""
         if analysis is None:
             return
+        found = _open_accelerations(scene)
+        yield from self._of_contacts(scene, found)
         pairs = scene.mechanism.pair_by_name
         friction = {
             verdict.name: max(
@@ -122,16 +129,67 @@ class FrictionOnNonUnique(Rule):
             return
         names = list(friction)
         has = "has a reaction that is" if len(names) == 1 else "have reactions that are"
+        by_joint = found is not None and set(found.sliding) & set(names)
         yield make_finding(
             self,
             self.severity,
             f"{counted(len(names), 'joint')} with friction {has} not unique, so friction that grows with the "
-            f"load makes the motion arbitrary: {listed(names)}",
+            f"load makes the motion arbitrary: {listed(names)}"
+            + (f"; {found.words}" if found is not None and by_joint else ""),
             element=names[0],
             origin=constraint_place(scene, names[0]),
-            evidence={"friction_N_m_or_N": friction},
+            evidence={
+                "friction_N_m_or_N": friction,
+                **(_ranges(found) if found is not None and by_joint else {}),
+            },
             help="remove the redundancy, or make the bodies around these joints flexible",
         )
+
+    def _of_contacts(self, scene: Scene, found: MotionRange | None) -> Iterable[Finding]:
+        """Yield the finding of contacts that slip, if their normal forces leave accelerations open."""
+        contacts = {contact.name for contact in scene.contacts}
+        names = [name for name in found.sliding if name in contacts] if found is not None else []
+        if found is None or not names:
+            return
+        yield make_finding(
+            self,
+            self.severity,
+            f"the motion is not unique, since the friction of {counted(len(names), 'contact')} that "
+            f"{'slips' if len(names) == 1 else 'slip'} depends on normal forces that the rigid model does not "
+            f"determine: {found.words}",
+            element=names[0],
+            evidence=_ranges(found),
+            help="let the body rest on three points, or give all contacts one coefficient of friction",
+        )
+
+
+def _open_accelerations(scene: Scene) -> MotionRange | None:
+    """Return the range of the accelerations at the scene's state; None if all are unique or there is no motion."""
+    if not scene.state.qd.any():
+        return None
+    # this module is slow to import, and few scenes need it
+    from mbplugin.simulation.motion_range import acceleration_range
+
+    try:
+        return acceleration_range(scene)
+    except MbPluginError:
+        # other rules report a state that has no motion
+        return None
+
+
+def _ranges(found: MotionRange) -> dict[str, object]:
+    """Return the evidence of a range; an infinite end is null."""
+    return {
+        "accelerations": {
+            one.name: {
+                "lower": one.lower if isfinite(one.lower) else None,
+                "upper": one.upper if isfinite(one.upper) else None,
+                "unit": one.unit,
+                "exact": one.exact,
+            }
+            for one in found.accelerations
+        }
+    }
 
 
 class FlexibleBodies(Rule):

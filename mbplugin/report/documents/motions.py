@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -124,6 +125,26 @@ class _Leading(Part):
     names: list[str] = key("joint rates")
 
 
+class _AccelerationRange(Part):
+    name: str = key("a joint rate")
+    lower: float | None = key("null: no limit")
+    upper: float | None = key("null: no limit")
+    unit: str
+    exact: bool = key("whether both ends are reached; otherwise the range may be wider than what is possible")
+
+    @classmethod
+    def of(cls, value: Any = None, **stated: Any) -> dict[str, Any]:
+        """Return the JSON object of a range."""
+        lower, upper = (end if isfinite(end) else None for end in (value.lower, value.upper))
+        return super().of(value, lower=lower, upper=upper)
+
+
+class _MotionRange(Part):
+    time: Size = key("s")
+    sliding: list[str] = key("joints whose friction depends on a force that the rigid model leaves open")
+    accelerations: list[_AccelerationRange]
+
+
 class SimulateOutput(Recorded):
     """A motion."""
 
@@ -150,6 +171,9 @@ class SimulateOutput(Recorded):
     statistics: dict[str, float]
     assumed: list[str] = key("what brakes leave out, one sentence for each joint", optional=True)
     of_effort: EffortLimits = key("brakes that are not stated", optional=True)
+    motion_range: _MotionRange | None = key(
+        "accelerations that are possible where it first slides, if the motion is not unique", optional=True
+    )
     notes: list[str]
 
 

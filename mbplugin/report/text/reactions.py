@@ -309,6 +309,9 @@ def simulate_lines(
 ) -> Iterator[Line]:
     """Yield the report of one motion, with the reactions of ``pairs``; coordinates are in the given units."""
     headline = [Line(text, "bold") for text in wrapped(_simulate_headline(motion), width, "", "  ")]
+    if motion.motion_range is not None:
+        text = f"The motion is not unique: {motion.motion_range.words}"
+        headline += [Line(line, "bold") for line in wrapped(text, width, "", "  ")]
     mech, actions = motion.mechanism, motion.actions
     notes = (*floating_sentence(mech), *idle_sentence(mech, actions), *motion.notes)
     warnings = brakes_of_effort(actions.brakes).warnings

@@ -13,6 +13,7 @@ from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Constraint, Mechanism, Pair
 from mbplugin.model.spatial import Array, make_read_only
+from mbplugin.simulation.open_accelerations import MotionRange
 from mbplugin.simulation.options import Outcome
 from mbplugin.simulation.passing_marks import Event
 
@@ -65,6 +66,7 @@ class Samples:
     independent: tuple[Leading, ...] = ()
     playback: Playback | None = field(default=None, repr=False)
     stiffness: StatedStiffness | None = field(default=None, repr=False)
+    motion_range: MotionRange | None = field(default=None, repr=False)
 
     @property
     def pair_names(self) -> tuple[str, ...]:

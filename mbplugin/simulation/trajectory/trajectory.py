@@ -80,6 +80,9 @@ class Trajectory(Samples, Result):
         Integrates the motion again between its samples; None if only samples are known.
     stiffness : StatedStiffness or None
         Determines the reactions that the rigid model does not.
+    motion_range : MotionRange or None
+        Range of the accelerations at the first sample that slides, if friction depends on forces that the rigid model
+        does not determine: then the motion is one of many. None if it is unique.
     """
 
     def __repr__(self) -> str:
