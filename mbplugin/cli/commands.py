@@ -124,6 +124,12 @@ COMMANDS = {
         "Compare two models: list the differences and probable causes.",
         "mbplugin diff before.urdf after.urdf",
     ),
+    "doctor": Entry(
+        "Set up",
+        "doctor",
+        "Check what works here: extras, engines, caches, git, browser.",
+        "mbplugin doctor",
+    ),
     "config": Entry(
         "Set up",
         "lookup",

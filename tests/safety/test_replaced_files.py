@@ -26,6 +26,7 @@ MODEL = ARM.replace(".scene.toml", ".urdf")
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "lint": (FOUR_BAR,),
     "config": (),
+    "doctor": (),
     "rule": ("MB201",),
     "schema": ("lint",),
     "matrix": (FOUR_BAR,),

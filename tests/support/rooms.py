@@ -31,6 +31,7 @@ ORDER = (
     ("closing",),
     ("linter",),
     ("editor",),
+    ("installation",),
     ("report",),
     ("visualization",),
     ("watching",),

@@ -25,5 +25,6 @@ DocumentName = Literal[
     "view",
     "config",
     "settings",
+    "doctor",
 ]
 DOCUMENTS: tuple[DocumentName, ...] = get_args(DocumentName)
