@@ -206,7 +206,7 @@ def close_verdict(found: Closing) -> str:
     before, after = found.before, found.after
     p = (
         f"p = {before.degree_of_redundancy} before, {after.degree_of_redundancy} after; "
-        f"mobility {before.dof} before, {after.dof} after"
+        f"mobility {before.mobility} before, {after.mobility} after"
     )
     if found.proved and not found.strays:
         singular = "" if not after.degree_of_redundancy else ", and more at this singular pose"

@@ -130,9 +130,9 @@ def quantities_text(numbers: Quantities) -> str:
         counted(numbers.loops, "loop"),
         f"{numbers.mass:.6g} kg in all",
     ]
-    if numbers.dof is not None and numbers.degree_of_redundancy is not None:
+    if numbers.mobility is not None and numbers.degree_of_redundancy is not None:
         redundant = counted(numbers.degree_of_redundancy, "redundant constraint")
-        parts += [f"mobility {numbers.dof}", redundant]
+        parts += [f"mobility {numbers.mobility}", redundant]
     return ", ".join(parts)
 
 
