@@ -124,6 +124,12 @@ COMMANDS = {
         "Compare two models: list the differences and probable causes.",
         "mbplugin diff before.urdf after.urdf",
     ),
+    "init": Entry(
+        "Set up",
+        "init",
+        "Write configuration, baseline, hook and CI of a repository.",
+        "mbplugin init --dry-run",
+    ),
     "doctor": Entry(
         "Set up",
         "doctor",

@@ -27,6 +27,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "lint": (FOUR_BAR,),
     "config": (),
     "doctor": (),
+    "init": ("--dry-run",),
     "rule": ("MB201",),
     "schema": ("lint",),
     "matrix": (FOUR_BAR,),

@@ -67,8 +67,8 @@ def test_every_command_and_every_format_comes() -> None:
 def test_no_command_of_the_program_is_left_out() -> None:
     listed = outcome(("--help",)).out.partition("\nOptions:")[0]
     commands = set(re.findall(r"^  ([a-z][a-z-]*)  +\S", listed, re.MULTILINE))
-    # what speaks with an editor, and what reads no input and takes the time of many cases
-    assert commands == {*COMMANDS, "server", "doctor"}
+    # what speaks with an editor, what reads no input, and what writes into the repository that it stands in
+    assert commands == {*COMMANDS, "server", "doctor", "init"}
 
 
 @pytest.mark.long

@@ -31,7 +31,7 @@ ORDER = (
     ("closing",),
     ("linter",),
     ("editor",),
-    ("installation",),
+    ("installation", "initialization"),
     ("report",),
     ("visualization",),
     ("watching",),

@@ -26,5 +26,6 @@ DocumentName = Literal[
     "config",
     "settings",
     "doctor",
+    "init",
 ]
 DOCUMENTS: tuple[DocumentName, ...] = get_args(DocumentName)

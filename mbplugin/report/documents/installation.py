@@ -1,12 +1,15 @@
-"""The JSON document of ``mbplugin doctor`` (contract: keys may be added, never renamed)."""
+"""The JSON documents of ``mbplugin doctor`` and ``init`` (contract: keys may be added, never renamed)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from mbplugin.report.documents.part import Count, Document, Part, key
 
 if TYPE_CHECKING:
+    from mbplugin.initialization.contents import NewFile
+    from mbplugin.initialization.survey import Survey
     from mbplugin.installation import Installation
 
 
@@ -62,4 +65,51 @@ def doctor_document(found: Installation) -> dict[str, Any]:
         found,
         extras=[_Extra.of(one, works=not one.lacks) for one in found.extras],
         caches=[_Cache.of(one, used=not one.reason) for one in found.caches],
+    )
+
+
+class _Reasoned(Part):
+    file: str
+    reason: str
+
+
+class _Exclusion(Part):
+    file: str
+    pattern: str = key("as it stands in the configuration")
+    reason: str
+
+
+class _NewFile(Part):
+    name: str = key("relative to the root")
+    text: str
+    exists: bool = key("whether there is one already, which is left alone")
+    addition: str = key("what to add to the one that exists; empty where it has all")
+
+
+class InitOutput(Document):
+    """What a repository holds, and the files that it got."""
+
+    root: str
+    in_git: bool
+    host: Literal["github", "gitlab", "other"] = key("by the names of the remotes")
+    dry_run: bool = key("whether nothing was written")
+    robots: list[str] = key("files that are linted")
+    excluded: list[_Exclusion]
+    skipped: list[_Reasoned] = key("files that a lint skips by itself")
+    findings: Count = key("that no baseline stated before has")
+    lasting: Count = key("of these, those that fail and that no baseline can hold")
+    files: list[_NewFile]
+
+
+def init_document(found: Survey, files: Sequence[NewFile], dry_run: bool) -> dict[str, Any]:
+    """Return the JSON document of ``mbplugin init``."""
+    return InitOutput.of(
+        found,
+        root=str(found.root),
+        dry_run=dry_run,
+        robots=[report.source for report in found.reports],
+        skipped=[_Reasoned.of(one) for one in found.skipped],
+        findings=len(found.findings),
+        lasting=len(found.lasting),
+        files=files,
     )
