@@ -40,7 +40,7 @@ def initialization_lines(
             yield from _row("exists", f"{one.name}, left as it is; {rest}", width)
             # to be copied
             yield from (Line(f"    {line}", "yellow") for line in one.addition.splitlines())
-    yield from _next(found, files, width)
+    yield from _next(found, files, dry_run, width)
 
 
 def _findings(found: Survey) -> str:
@@ -64,18 +64,24 @@ def _place(name: str) -> str:
     return "add to it, above its first table:" if name == "mbplugin.toml" else "add to it:"
 
 
-def _next(found: Survey, files: Sequence[NewFile], width: int) -> Iterator[Line]:
+def _next(found: Survey, files: Sequence[NewFile], dry_run: bool, width: int) -> Iterator[Line]:
     from mbplugin.initialization.contents import has_placeholder
 
     if has_placeholder(files):
-        text = (
-            "the address of mbplugin's repository in hook and CI is a placeholder: put in the real one, or remove"
-            " these files and start again with --source URL"
+        other = "" if dry_run else ", or remove these files and start again"
+        text = "the address of mbplugin's repository in hook and CI is a placeholder: put in the real one"
+        yield from _row(
+            "edit", f"{text}{other}{' with --source URL' if other else ', or state --source URL'}", width
         )
-        yield from _row("edit", text, width)
-    words = "mbplugin lint . exits 0 now, and 1 when a new defect comes"
-    if any(one.exists and one.addition for one in files):
-        words = "after the additions, mbplugin lint . exits 0, and 1 when a new defect comes"
+    if found.lasting:
+        words = "mend what no baseline can hold; then mbplugin lint . exits 0"
+    elif any(one.exists and one.addition for one in files):
+        words = "after the additions, mbplugin lint . exits 0"
+    else:
+        words = "mbplugin lint . then exits 0" if dry_run else "mbplugin lint . exits 0 now"
+    words += ", and 1 when a new defect comes"
+    if not dry_run:
+        words += "; commit the files"
     if not found.in_git:
         words += "; git init makes this folder a repository, which hook and CI need"
     yield from _row("next", words, width)
