@@ -99,10 +99,14 @@ class ModelItem(pytest.Item):
             The exit code of the lint is not 0.
         """
         from mbplugin.linter.batch import lint_target, skipped, unused_ignores
-        from mbplugin.linter.targets import target_of
+        from mbplugin.linter.targets import stated_baselines, target_of, without_known
+        from mbplugin.report.documents.part import violation
 
         target = target_of(_seen_from_here(self.path), _settings(self))
         report = lint_target(target, {})
+        known = stated_baselines([target], lambda document: violation(document, "lint"))
+        if known is not None:
+            (report,) = without_known([report], known)
         if not self.session.isinitpath(self.path):
             report = skipped(report)
         unused = [[f"{f.file}:{f.line}", f.message] for f in unused_ignores(target, [report])]

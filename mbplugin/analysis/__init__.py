@@ -221,10 +221,11 @@ class Analysis(Result):
     rank, rank_holonomic, rank_pfaffian : int
     dof, gruebler : int
         n − rank and n − rows: mobility to first order, and Grübler's.
-    finite_dof : int or None
-        Finite mobility, the dimension of the set of poses; None if a large block is undecided.
+    finite_mobility, finite_dof : int or None
+        Finite mobility, the dimension of the set of poses, by both names; None if a large block is undecided.
     mobility : Mobility
         First-order and finite mobility, and the blocks in which they differ, with branches and infinitesimal freedoms.
+        ``mobility.mobility`` is the number ``dof``.
     degree_of_redundancy, structural_redundancy : int
         p at this pose, and at the generic pose.
     samples : int
@@ -302,9 +303,14 @@ class Analysis(Result):
             return self._find_mobility()
 
     @property
-    def finite_dof(self) -> int | None:
+    def finite_mobility(self) -> int | None:
         """Finite mobility: the dimension of the set of poses; None if a large block is undecided."""
         return self.mobility.finite
+
+    @property
+    def finite_dof(self) -> int | None:
+        """The finite mobility, by its other name."""
+        return self.finite_mobility
 
     @cached_property
     def _cures(self) -> Cures:

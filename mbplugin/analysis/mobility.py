@@ -81,14 +81,19 @@ class Branch:
 
     Parameters
     ----------
-    dof : int
-        Dimension of the branch: the mobility of the block on it.
+    mobility : int
+        Dimension of the branch: the mobility of the block on it. ``dof`` is another name of it.
     rates : tuple of str
         Joint rates that are nonzero along it.
     """
 
-    dof: int
+    mobility: int
     rates: tuple[str, ...]
+
+    @property
+    def dof(self) -> int:
+        """The mobility, by its other name."""
+        return self.mobility
 
 
 @one_line_repr
@@ -149,8 +154,13 @@ class Mobility:
     blocks: tuple[BlockMobility, ...] = ()
 
     @property
-    def dof(self) -> int:
+    def mobility(self) -> int:
         """The infinitesimal mobility, by its key in JSON."""
+        return self.infinitesimal
+
+    @property
+    def dof(self) -> int:
+        """The infinitesimal mobility, by its other name."""
         return self.infinitesimal
 
     @property

@@ -66,16 +66,21 @@ class Remedy:
 
     Parameters
     ----------
-    dof : int
-        Mobility after the changes.
+    mobility : int
+        Mobility after the changes. ``dof`` is another name of it.
     restores : tuple of str
         Joints with a role that the loops lock and that can move after the changes.
     """
 
     changes: tuple[Change, ...]
     degree_of_redundancy: int
-    dof: int
+    mobility: int
     restores: tuple[str, ...] = ()
+
+    @property
+    def dof(self) -> int:
+        """The mobility, by its other name."""
+        return self.mobility
 
     @property
     def toml(self) -> str:
@@ -86,7 +91,9 @@ class Remedy:
     def proof(self) -> str:
         """Results of the analysis after the changes, in words."""
         freed = f"; {listed(self.restores, 4)} can move again" if self.restores else ""
-        return f"{counted(self.degree_of_redundancy, 'redundant constraint')}, mobility {self.dof}{freed}"
+        return (
+            f"{counted(self.degree_of_redundancy, 'redundant constraint')}, mobility {self.mobility}{freed}"
+        )
 
 
 @dataclass(frozen=True)
@@ -453,12 +460,12 @@ class Freeing:
 
     Parameters
     ----------
-    dof : int
+    mobility : int
         Mobility of the mechanism after the change.
     """
 
     change: Change
-    dof: int
+    mobility: int
 
 
 def freeing_change(

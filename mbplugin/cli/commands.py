@@ -124,6 +124,18 @@ COMMANDS = {
         "Compare two models: list the differences and probable causes.",
         "mbplugin diff before.urdf after.urdf",
     ),
+    "init": Entry(
+        "Set up",
+        "init",
+        "Write configuration, baseline, hook and CI of a repository.",
+        "mbplugin init --dry-run",
+    ),
+    "doctor": Entry(
+        "Set up",
+        "doctor",
+        "Check what works here: extras, engines, caches, git, browser.",
+        "mbplugin doctor",
+    ),
     "config": Entry(
         "Set up",
         "lookup",

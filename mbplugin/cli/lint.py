@@ -406,15 +406,25 @@ def _lint(
     fixing: Fixing | None,
 ) -> list[Report]:
     from mbplugin.linter.batch import lint_targets, with_skipped, with_unused_ignores
-    from mbplugin.linter.targets import read_baseline, skipped_line, targets, without_known
+    from mbplugin.linter.targets import (
+        read_baseline,
+        skipped_line,
+        stated_baselines,
+        targets,
+        without_known,
+    )
 
+    skipped: list[tuple[str, str]] = []
+    found = targets(files, settings, config, skipped)
     known = None
-    if baseline is not None:
+    if baseline is not None or any(target.settings.baseline for target in found):
         from mbplugin.report.documents.part import violation
 
-        known = read_baseline(baseline, lambda document: violation(document, "lint"))
-    skipped: list[tuple[str, str]] = []
-    chosen = [_with_text(target) for target in targets(files, settings, config, skipped)]
+        def violates(document: Any) -> str:
+            return violation(document, "lint")
+
+        known = read_baseline(baseline, violates) if baseline else stated_baselines(found, violates)
+    chosen = [_with_text(target) for target in found]
     if line := skipped_line(skipped):
         complain(f"mbplugin lint: {line}")
     kept = None
@@ -422,7 +432,7 @@ def _lint(
         from mbplugin.linter.cache import kept_reports
 
         kept = kept_reports(chosen, options)
-    reports = list(_with_progress(lint_targets(chosen, options, jobs, max_seconds, kept), len(chosen)))
+    reports = list(with_progress(lint_targets(chosen, options, jobs, max_seconds, kept), len(chosen)))
     if fixing is not None:
         reports = fixing.models(
             chosen, reports, options, lambda one: one if known is None else without_known([one], known)[0]
@@ -449,7 +459,7 @@ def _format_and_file(text: str) -> tuple[ReportFormat, Path]:
     raise BadUsage(f"--report is {text!r}", expected=f"FORMAT=FILE, FORMAT one of {', '.join(known)}")
 
 
-def _with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
+def with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
     """Return the reports, with a progress bar on stderr if there are several and stderr is a terminal."""
     if number < 2 or not opt.on_terminal(sys.stderr):
         return reports

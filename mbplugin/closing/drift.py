@@ -534,16 +534,27 @@ class Verdict:
     ----------
     degree_of_redundancy, structural_redundancy : int
         At the closed pose, and at a generic one.
-    dof : int
-        Finite mobility; first-order mobility if a large block is undecided.
-    held_dof : int
-        Mobility with all driven joints locked: the freedoms that no drive determines.
+    mobility : int
+        Finite mobility; first-order mobility if a large block is undecided. ``dof`` is another name of it.
+    held_mobility : int
+        Mobility with all driven joints locked: the freedoms that no drive determines. ``held_dof`` is another name
+        of it.
     """
 
     degree_of_redundancy: int
     structural_redundancy: int
-    dof: int
-    held_dof: int
+    mobility: int
+    held_mobility: int
+
+    @property
+    def dof(self) -> int:
+        """The mobility, by its other name."""
+        return self.mobility
+
+    @property
+    def held_dof(self) -> int:
+        """The mobility with all driven joints locked, by its other name."""
+        return self.held_mobility
 
 
 @one_line_repr
@@ -645,7 +656,8 @@ class Closing(Result):
     @property
     def keeps_mobility(self) -> bool:
         """True if the file has the mobility of the model, also with all driven joints locked."""
-        return (self.after.dof, self.after.held_dof) == (self.before.dof, self.before.held_dof)
+        after, before = self.after, self.before
+        return (after.mobility, after.held_mobility) == (before.mobility, before.held_mobility)
 
     @property
     def motions(self) -> tuple[Commanded, ...]:

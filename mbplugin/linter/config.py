@@ -36,6 +36,8 @@ class Settings:
         Folders in which ``package://`` and relative names are looked up, absolute.
     exclude : tuple of str
         Patterns of absolute paths that are skipped when a folder is searched.
+    baseline : str
+        The JSON report of an earlier lint, absolute, whose findings are not reported; empty if there is none.
     scenes : mapping of str to str
         Maps a robot file to the scene that is linted in its place, both absolute.
     ignores : tuple of Ignore
@@ -62,6 +64,7 @@ class Settings:
     misfit_limit: float | None = None
     package_dirs: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    baseline: str = ""
     scenes: Mapping[str, str] = field(default_factory=dict)
     ignores: tuple[Ignore, ...] = ()
     xacro_unsafe: bool = False

@@ -55,7 +55,8 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
         return f"{glob.escape(folder.as_posix())}/{text}"
 
     if not named:
-        _require_own_folders(folder, config.package_dirs, where("package-dirs"))
+        _require_own("package-dirs", folder, config.package_dirs, where("package-dirs"))
+        _require_own("baseline", folder, [config.baseline] if config.baseline else [], where("baseline"))
     codes = [entry for entry in config.ignore if isinstance(entry, str)]
     return Settings(
         select=known_codes(config.select, "select", where("select")),
@@ -67,6 +68,7 @@ def settings_of(path: Path, data: Mapping[str, Any], lines: ConfigLines, *, name
         misfit_limit=config.misfit_limit,
         package_dirs=tuple(absolute(name) for name in config.package_dirs),
         exclude=tuple(pattern(text) for text in config.exclude),
+        baseline=absolute(config.baseline) if config.baseline else "",
         scenes={
             real_path(folder / robot).as_posix(): absolute(scene) for robot, scene in config.scenes.items()
         },
@@ -99,23 +101,30 @@ def _argument(value: str | bool | int | float) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _require_own_folders(folder: Path, names: Sequence[str], where: str) -> None:
-    """Reject folders outside the repository, because models read files from these folders.
+#: For each key that names places which are read: what they must be, and the option that may name others.
+_OWN = {
+    "package-dirs": ("folders", "the folder with --package-dir"),
+    "baseline": ("a file", "it with --baseline"),
+}
+
+
+def _require_own(key: str, folder: Path, names: Sequence[str], where: str) -> None:
+    """Reject places outside the repository, because files are read from them.
 
     Raises
     ------
     BadUsage
-        A folder is outside; the message names the first one.
+        A place is outside; the message names the first one.
     """
     around = (folder, *folder.parents)
     root = next((candidate for candidate in around if (candidate / ".git").exists()), folder)
     for name in names:
         if not real_path(folder / name).is_relative_to(real_path(root)):
             raise BadUsage(
-                f"package-dirs names {name!r}, which lies outside {root}",
+                f"{key} names {name!r}, which lies outside {root}",
                 where=where,
-                expected="folders of the repository, in a configuration that is found beside a model",
-                remedy="name the configuration with --config, or the folder with --package-dir",
+                expected=f"{_OWN[key][0]} of the repository, in a configuration that is found beside a model",
+                remedy=f"name the configuration with --config, or {_OWN[key][1]}",
             )
 
 
@@ -260,6 +269,9 @@ class ConfigFile(Table):
     ) = None
     package_dirs: Annotated[list[Text], Field(description="where package:// is looked up")] = []
     exclude: Annotated[list[Text], Field(description="patterns passed over in folders")] = []
+    baseline: (
+        Annotated[Text, Field(description="JSON of an earlier lint, whose findings are not reported")] | None
+    ) = None
     xacro: Annotated[XacroTable, Field(description="how xacro files are expanded")] = XacroTable()
     units: Annotated[UnitsTable, Field(description="units of options and texts")] = UnitsTable()
     scenes: Annotated[dict[str, Text], Field(description="robot = scene that is linted in its place")] = {}

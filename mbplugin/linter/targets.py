@@ -276,12 +276,30 @@ def skipped_line(skipped: Iterable[tuple[str, str]]) -> str:
 # The baseline: the JSON report of an earlier lint, whose findings are not reported again.
 
 
-def read_baseline(path: Path, violation: Callable[[Any], str]) -> Known:
+def stated_baselines(targets: Iterable[Target], violation: Callable[[Any], str]) -> Known | None:
+    """Return the count of each finding in the baselines that the configurations of files state; None without any.
+
+    Raises
+    ------
+    BadUsage
+        A baseline cannot be read, or is none.
+    """
+    known: Known | None = None
+    for name in dict.fromkeys(target.settings.baseline for target in targets):
+        if name:
+            # files in it are seen from its folder, wherever the lint starts
+            known = (known or Counter()) | read_baseline(Path(name), violation, Path(name).parent)
+    return known
+
+
+def read_baseline(path: Path, violation: Callable[[Any], str], folder: Path | None = None) -> Known:
     """Return the count of each finding in the JSON report of a lint.
 
     Parameters
     ----------
     path : Path
+    folder : Path, optional
+        From which relative names of files in the report are seen; default: the working folder.
     violation : callable
         Returns the first location at which a document violates its schema; empty if there is none.
 
@@ -296,7 +314,7 @@ def read_baseline(path: Path, violation: Callable[[Any], str]) -> Known:
             raise _no_baseline(path)
         runs = document.get("runs", [document])
         return Counter(
-            _key(run["source"], finding["code"], element)
+            _key((folder or Path.cwd()) / run["source"], finding["code"], element)
             for run in runs
             for finding in run["findings"]
             for element in finding.get("evidence", {}).get(ELEMENTS) or [finding["element"]]

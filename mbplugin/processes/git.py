@@ -239,7 +239,7 @@ def open_repository(folder: Path, purpose: str) -> Repository:
     BadUsage
         Git is not installed, or the folder is in no repository; ``purpose``, what needs it, begins the message.
     """
-    program = _git()
+    program = git_program()
     if program is None:
         raise BadUsage(f"{purpose} needs git, which is not installed", remedy="install git")
     probe = Repository(folder, None, "", program)
@@ -258,7 +258,7 @@ def open_repository(folder: Path, purpose: str) -> Repository:
     return Repository(folder, root, os.fsdecode(prefix).removesuffix("\n"), program)
 
 
-def _git() -> str | None:
+def git_program() -> str | None:
     """Return the git program of PATH; relative folders of it, and on Windows the working folder, do not count."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         if Path(folder).is_absolute() and (found := shutil.which(str(Path(folder) / "git"))):

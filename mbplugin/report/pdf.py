@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,18 +11,10 @@ from importlib import import_module
 from typing import Any
 
 from mbplugin.errors import MissingDependency
+from mbplugin.installation import installed_browser
 from mbplugin.phrases import visible
 from mbplugin.report.record import Record, time_of_report
 
-#: Chromium-based browsers, in the order of the search.
-BROWSERS = (
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "microsoft-edge",
-    "msedge",
-)
 #: Pages with a 3D view need WebGL; without a display it is rendered in software.
 _FLAGS = ("--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist")
 _MARGIN = {"top": "18mm", "bottom": "18mm", "left": "15mm", "right": "15mm"}
@@ -132,7 +123,7 @@ def _browser() -> Iterator[Any]:
         Chromium does not start.
     """
     api = playwright_api()
-    installed = next(filter(None, map(shutil.which, BROWSERS)), None)
+    installed = installed_browser()
     with api.sync_playwright() as driver:
         try:
             browser = driver.chromium.launch(executable_path=installed, args=list(_FLAGS))

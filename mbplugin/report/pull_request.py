@@ -130,7 +130,7 @@ def _numbers(found: ModelDiff) -> Iterator[tuple[str, str, str]]:
         ("mass", [f"{side.mass:.6g} kg" for side in (found.a, found.b)]),
         ("bodies, joints", [f"{side.bodies}, {side.joints}" for side in (found.a, found.b)]),
         ("loops", [str(side.loops) for side in (found.a, found.b)]),
-        ("mobility", [_known(side.dof) for side in (found.a, found.b)]),
+        ("mobility", [_known(side.mobility) for side in (found.a, found.b)]),
         ("redundant constraints", [_known(side.degree_of_redundancy) for side in (found.a, found.b)]),
         ("joints with undetermined reactions", [_undetermined(side) for side in (found.a, found.b)]),
     ):

@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 SLOW = ("stop-table", "worst-stop", "sweep", "calibrate", "crosscheck", "engines", "close")
 NEEDS_BULLET = ("crosscheck", "engines", "close")
 #: Commands that are not text of a model, or have a document of their own.
-OTHERS = ("schema", "view", "server", "warmup", "distance")
+OTHERS = ("schema", "view", "server", "warmup", "distance", "doctor", "init")
 #: What may be wider: paths, commands to copy, and what is pasted into a scene.
 COPIED = re.compile(r"^\s*mbplugin |\w/\w|^\s*(?:\w+ =|#) ")
 #: A number that is zero, with a sign.

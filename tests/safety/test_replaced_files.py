@@ -25,6 +25,8 @@ MODEL = ARM.replace(".scene.toml", ".urdf")
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "lint": (FOUR_BAR,),
     "config": (),
+    "doctor": (),
+    "init": ("--dry-run",),
     "rule": ("MB201",),
     "schema": ("lint",),
     "matrix": (FOUR_BAR,),

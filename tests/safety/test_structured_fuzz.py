@@ -67,8 +67,8 @@ def test_every_command_and_every_format_comes() -> None:
 def test_no_command_of_the_program_is_left_out() -> None:
     listed = outcome(("--help",)).out.partition("\nOptions:")[0]
     commands = set(re.findall(r"^  ([a-z][a-z-]*)  +\S", listed, re.MULTILINE))
-    # a server answers an editor, not a command line
-    assert commands - {"server"} == set(COMMANDS)
+    # what speaks with an editor, what reads no input, and what writes into the repository that it stands in
+    assert commands == {*COMMANDS, "server", "doctor", "init"}
 
 
 @pytest.mark.long

@@ -29,6 +29,7 @@ ORDER = (
     ("closing",),
     ("linter",),
     ("editor",),
+    ("installation", "initialization"),
     ("report",),
     ("visualization",),
     ("watching",),

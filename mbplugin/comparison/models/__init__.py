@@ -252,11 +252,13 @@ def _of_whole(
     """Return differences of the whole: redundancy, mobility, and dynamics that no part explains."""
     a, b = numbers
     found: list[Difference] = []
-    if None not in (a.dof, b.dof) and a.degree_of_redundancy != b.degree_of_redundancy:
+    if None not in (a.mobility, b.mobility) and a.degree_of_redundancy != b.degree_of_redundancy:
         p, r = (counted(x.degree_of_redundancy or 0, "redundant constraint") for x in numbers)
         found.append(Difference("redundancy", a.name, b.name, p, r))
-    if None not in (a.dof, b.dof) and a.dof != b.dof:
-        found.append(Difference("mobility", a.name, b.name, f"mobility {a.dof}", f"mobility {b.dof}"))
+    if None not in (a.mobility, b.mobility) and a.mobility != b.mobility:
+        found.append(
+            Difference("mobility", a.name, b.name, f"mobility {a.mobility}", f"mobility {b.mobility}")
+        )
     if explained:
         return found
     gaps = [x for x in (dynamics.mass_matrix, dynamics.gravity_forces) if x is not None]

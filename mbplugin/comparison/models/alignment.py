@@ -603,8 +603,13 @@ class Quantities:
     couplings: int
     mass: float
     degree_of_redundancy: int | None
-    dof: int | None
+    mobility: int | None
     undetermined: tuple[str, ...] | None = None
+
+    @property
+    def dof(self) -> int | None:
+        """The mobility, by its other name."""
+        return self.mobility
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 #: Name of a folder of machine code: compiler version and checksum of the sources.
-_OF_A_STATE = re.compile(r"\d+(\.\w+)+-[0-9a-f]{16}")
+OF_A_STATE = re.compile(r"\d+(\.\w+)+-[0-9a-f]{16}")
 #: Seconds after which an unused folder is removed.
 _UNUSED = 30 * 24 * 3600.0
 
@@ -50,7 +50,7 @@ def private_folder(folder: Path, content: str = "machine code is") -> bool:
     except OSError as error:
         say(f"{content} not cached: {folder}: {(error.strerror or 'no reason given').lower()}")
         return False
-    reason = _objection(status)
+    reason = folder_objection(status)
     if reason:
         say(f"{content} not cached: {folder} {reason}; remove it, or set XDG_CACHE_HOME")
     return not reason
@@ -67,7 +67,7 @@ def remove_unused(folder: Path) -> None:
         for other in folder.parent.iterdir():
             status = other.lstat()
             unused = now - status.st_mtime > _UNUSED and other != folder
-            if unused and _OF_A_STATE.fullmatch(other.name) and not _objection(status):
+            if unused and OF_A_STATE.fullmatch(other.name) and not folder_objection(status):
                 shutil.rmtree(other, ignore_errors=True)
 
 
@@ -81,8 +81,8 @@ def file_objection(status: os.stat_result) -> str:
     return _of_others(status) if stat.S_ISREG(status.st_mode) else "is not a file"
 
 
-def _objection(status: os.stat_result) -> str:
-    """Return the reason not to trust machine code in a folder; empty if there is none."""
+def folder_objection(status: os.stat_result) -> str:
+    """Return the reason not to trust the content of a folder; empty if there is none."""
     return _of_others(status) if stat.S_ISDIR(status.st_mode) else "is not a folder"
 
 

@@ -261,6 +261,7 @@ class SingularPose(Rule):
             evidence={
                 "degree_of_redundancy": here,
                 "structural_redundancy": generic,
+                "mobility": analysis.dof,
                 "dof": analysis.dof,
             },
             help="analyze at another pose with --q NAME=VALUE; verdicts on reactions hold at this pose only",
@@ -563,8 +564,8 @@ class LockedLoop(Rule):
                     "constraints": list(members),
                     "joints": joints,
                     "toml": change.toml(),
-                    "mobility": freeing.dof,
+                    "mobility": freeing.mobility,
                 },
-                help=f"make it {way}: then the mobility is {freeing.dof}; if the loop is a"
+                help=f"make it {way}: then the mobility is {freeing.mobility}; if the loop is a"
                 " structure, model it as one body",
             )

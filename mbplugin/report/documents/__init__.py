@@ -25,5 +25,7 @@ DocumentName = Literal[
     "view",
     "config",
     "settings",
+    "doctor",
+    "init",
 ]
 DOCUMENTS: tuple[DocumentName, ...] = get_args(DocumentName)

@@ -55,7 +55,8 @@ class _Plateau(Part):
 
 
 class _Branch(Part):
-    dof: Count
+    mobility: Count | None = key("of the block along it", optional=True)
+    dof: Count = key("mobility, by its other name")
     rates: list[str] = key("joint rates that move along it")
 
 
@@ -72,11 +73,13 @@ class _Mobility(Part):
     rank: Count
     rank_holonomic: Count
     rank_pfaffian: Count
-    dof: int = key("columns - rank: mobility to first order")
-    finite_dof: int | None = key(
+    mobility: int | None = key("columns - rank: mobility to first order", read="dof", optional=True)
+    dof: int = key("mobility, by its other name")
+    finite_mobility: int | None = key(
         "mobility in fact, the dimension of the set of poses; left out where a large block is not decided",
         optional=True,
     )
+    finite_dof: int | None = key("finite_mobility, by its other name", optional=True)
     differing: list[_BlockMobility] = key(
         "blocks in which mobility to first order and in fact differ", read="mobility.blocks", optional=True
     )
@@ -216,7 +219,8 @@ class _Change(Part):
 class _Remedy(Part):
     changes: list[_Change]
     degree_of_redundancy: Count
-    dof: int
+    mobility: int | None = key("after the changes", optional=True)
+    dof: int = key("mobility, by its other name")
     restores: list[str] = key(
         "joints that the loops lock, and that can move after the changes", optional=True
     )

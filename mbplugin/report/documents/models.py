@@ -183,7 +183,8 @@ class _Model(Part):
     couplings: Count
     mass: float = key("kg")
     degree_of_redundancy: Count | None = key("null where the loops cannot be closed")
-    dof: Count | None
+    mobility: Count | None = key("to first order; left out where the loops cannot be closed", optional=True)
+    dof: Count | None = key("mobility, by its other name; null where the loops cannot be closed")
     undetermined: list[str] | None = key(
         "joints whose reactions a rigid model does not determine; left out where the loops cannot be closed",
         optional=True,
@@ -314,8 +315,10 @@ class _Change(Part):
 class _Verdict(Part):
     degree_of_redundancy: Count
     structural_redundancy: Count = key("at a generic pose")
-    dof: int
-    held_dof: int = key("degrees of freedom with all driven joints held")
+    mobility: int | None = key("in fact; to first order where a large block is not decided", optional=True)
+    held_mobility: int | None = key("mobility with all driven joints locked", optional=True)
+    dof: int = key("mobility, by its other name")
+    held_dof: int = key("held_mobility, by its other name")
 
 
 class _ClosureDrift(Part):

@@ -28,6 +28,7 @@ _MODULES: dict[str, tuple[DocumentName, ...]] = {
     "motions": ("reactions", "simulate", "crosscheck"),
     "stopping": ("estop", "stop-table", "worst-stop", "sweep", "distance"),
     "calibrate": ("calibrate",),
+    "installation": ("doctor", "init"),
 }
 #: The models of input files.
 _INPUTS = {

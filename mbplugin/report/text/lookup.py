@@ -119,7 +119,7 @@ def settings_text(settings: Settings) -> str:
 def _lines(settings: Settings) -> Iterator[str]:
     yield f"configuration: {settings.file or 'none above this file'}"
     for name, (value, origin) in settings.values.items():
-        unset = value in (None, (), {})
+        unset = value in (None, "", (), {})
         shown = _UNSET.get(name, "none") if unset else _shown(value)
         yield f"{name}: {shown} ({DEFAULT if unset else origin})"
     for ignore in settings.ignores:

@@ -152,9 +152,9 @@ def quantities_text(numbers: Quantities) -> str:
         counted(numbers.loops, "loop"),
         f"{numbers.mass:.6g} kg in all",
     ]
-    if numbers.dof is not None and numbers.degree_of_redundancy is not None:
+    if numbers.mobility is not None and numbers.degree_of_redundancy is not None:
         redundant = counted(numbers.degree_of_redundancy, "redundant constraint")
-        parts += [f"mobility {numbers.dof}", redundant]
+        parts += [f"mobility {numbers.mobility}", redundant]
     return ", ".join(parts)
 
 
@@ -497,7 +497,7 @@ def close_verdict(found: Closing) -> str:
     before, after = found.before, found.after
     p = (
         f"p = {before.degree_of_redundancy} before, {after.degree_of_redundancy} after; "
-        f"mobility {before.dof} before, {after.dof} after"
+        f"mobility {before.mobility} before, {after.mobility} after"
     )
     if found.proved and not found.strays:
         singular = "" if not after.degree_of_redundancy else ", and more at this singular pose"
