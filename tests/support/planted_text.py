@@ -234,7 +234,10 @@ def _sdf(name: str, dice: random.Random) -> PlantedText:
         "<inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>"
     )
     lines = ['<?xml version="1.0"?>', '<sdf version="1.9">', '<model name="chain"><static>false</static>']
-    lines.append(f'\t<link name="base">{inertial}</link>')
+    pose = (
+        '<pose rotation_format="quat_xyzw">0 0 0 ⟦1 0 0 -1|0.7071067811865475 0 0 -0.7071067811865475⟧</pose>'
+    )
+    lines.append(f'\t<link name="base">{pose}{inertial}</link>')
     above = "base"
     for word in _WORDS[:8]:
         axis = {
@@ -350,6 +353,7 @@ def _stage(name: str, dice: random.Random) -> PlantedText:
     uniform token physics:axis = "Z"
     point3f physics:localPos0 = (1, 0, 0)
     point3f physics:localPos1 = (0, 0, 0)
+    quatf physics:localRot0 = (⟦0, 0, -2, 0|0.0, 0.0, -1.0, 0.0⟧) # (2, 0, 0, 0)
   }}"""
         for k, (a, b) in enumerate((("first", "second"), ("second", "third")))
     )
@@ -358,7 +362,7 @@ def _stage(name: str, dice: random.Random) -> PlantedText:
 
 
 def _mjcf(name: str, dice: random.Random) -> PlantedText:
-    body = '<geom type="box" size="0.1 0.1 0.1" mass="1"/>'
+    body = '<geom type="box" size="0.1 0.1 0.1" mass="1" quat="⟦0 3\t0 4|0 0.6\t0 0.8⟧"/>'
     text = f"""<mujoco model="twice">
   <worldbody>
     <body name="a" pos="0 0 1"><joint name="j0" axis="0 1 0"/>{body}

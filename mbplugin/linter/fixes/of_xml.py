@@ -17,6 +17,7 @@ from mbplugin.model.brake_law import decimal
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, rotation_from_rpy
 from mbplugin.phrases import only_near
+from mbplugin.readers.quaternions import QUATERNIONS, wrong_norm
 from mbplugin.readers.xml import rounded_angle
 
 Fixes = Iterator[Fix]
@@ -36,6 +37,28 @@ def normalized_axes(finding: Finding, sources: Sources, scene: Scene | None) -> 
         unit = [_text(value / hypot(*values)) for value in values]
         title = f"axis {' '.join(word for _, _, word in words)} → {' '.join(unit)}"
         yield Fix(finding.code, element, title, _replaced(spans, words, unit))
+
+
+def normalized_quaternions(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fixes that divide quaternions by their norm, one for all quaternions of a named element."""
+    titles: dict[str, list[str]] = {}
+    edits: dict[str, list[Edit]] = {}
+    for element, spans, owner in elements_at(finding, sources):
+        stated = [
+            spans.words(one)[QUATERNIONS[one.name] :] for one in owner.attributes if one.name in QUATERNIONS
+        ]
+        if owner.tag == "pose" and owner.get("rotation_format") == "quat_xyzw":
+            stated.append(spans.text_words(owner)[3:])
+        for words in stated:
+            if wrong_norm([word for _, _, word in words]) is None:
+                continue
+            values = _numbers(words)
+            unit = [_text(value / hypot(*values)) for value in values]
+            title = f"quaternion {' '.join(word for _, _, word in words)} → {' '.join(unit)}"
+            titles.setdefault(element, []).append(title)
+            edits.setdefault(element, []).extend(_replaced(spans, words, unit))
+    for element, found in edits.items():
+        yield Fix(finding.code, element, "; ".join(dict.fromkeys(titles[element])), tuple(found))
 
 
 def full_digits(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:

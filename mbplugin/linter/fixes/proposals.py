@@ -86,6 +86,12 @@ REMEDIES: dict[str, Remedy] = {
     "MB129": Remedy(
         "unsafe", "excludes the joint from the articulation", "USD text", (of_text.excluded_joint,)
     ),
+    "MB136": Remedy(
+        "safe",
+        "divides the quaternion by its norm; not xformOp:orient of USD, of which OpenUSD reads another rotation",
+        f"{_XML}, SDF, MJCF, USD text",
+        (of_xml.normalized_quaternions, of_text.normalized_joint_frames),
+    ),
     "MB147": Remedy("safe", "states the axes of the prim", "USD text", (of_text.principal_axes,)),
     "MB150": Remedy("safe", "corrects a name with one near match", _XML, (of_xml.corrected_references,)),
     "MB151": Remedy("safe", "corrects a name with one near match", _XML, (of_xml.corrected_materials,)),

@@ -45,6 +45,7 @@ from mbplugin.phrases import listed
 from mbplugin.processes.foreign import Limits, in_engine
 from mbplugin.readers.mjcf.compile import MJCF, Names, compile_mjcf, mujoco_module
 from mbplugin.readers.mjcf.files import ModelFiles, missing_defects, model_files
+from mbplugin.readers.quaternions import quaternion_defects
 from mbplugin.readers.unread import SHAPE, TOUCH, require_free_root, unread_defects, with_fixed_roots
 from mbplugin.readers.xml import limit, local_name, origin
 
@@ -107,6 +108,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
     # an included file is a part of the including document, whatever the name of its root
     defects += (d for root in roots[1:] for d in unread_defects(root, MJCF, "mujocoinclude"))
     defects += (d for root in files.attached for d in unread_defects(root, MJCF, local_name(root)))
+    defects += (d for root in (*roots, *files.attached) for d in quaternion_defects(root, "MJCF"))
     defects += missing_defects(files.missing)
     read = tuple(dict.fromkeys(str(root.base) for root in (*roots, *files.attached)))
     return replace(scene, files=read, defects=tuple(defects), request=request)
