@@ -20,7 +20,7 @@ _EXACT = 1e-5
 #: The programs that read a format, and what they do with such a quaternion.
 _TAKEN = {
     "MJCF": "MuJoCo normalises them",
-    "URDF": "urdfdom normalises them",
+    "URDF": "urdf::Rotation normalises them",
     "SDF": "libsdformat takes them as they are, so that the rotation depends on the program",
 }
 

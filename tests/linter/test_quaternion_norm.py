@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def found(file: Path) -> list[Finding]:
     [
         ("m.xml", MJCF, 5, "note", "MuJoCo normalises them"),
         ("m.sdf", SDF, 1, "warning", "libsdformat takes them as they are"),
-        ("m.urdf", URDF, 1, "note", "urdfdom normalises them"),
+        ("m.urdf", URDF, 1, "note", "urdf::Rotation normalises them"),
     ],
 )
 def test_each_is_normalised_and_every_other_byte_stays(
@@ -79,7 +80,7 @@ def test_frames_of_usd_joints_are_normalised_and_an_orientation_stays(tmp_path: 
         frames = f"quatf physics:localRot0 = ({rotation}) # (2, 0, 0, 0)\n"
         tip = body("tip", at=xform(orient=(2, 0, 0, 2)), mass=inertial(1.0, (0.1, 0.1, 0.1)))
         base = body("base", mass=inertial(1.0, (0.1, 0.1, 0.1)))
-        return stage(group("robot", base, tip, joint("Spherical", "k", "base", "tip", frames)))
+        return stage(group("robot", base, tip, joint("SphericalJoint", "k", "base", "tip", frames)))
 
     file = tmp_path / "m.usda"
     file.write_bytes(text("0,-3 , 0, 4").encode())
@@ -100,6 +101,28 @@ def test_openusd_reads_another_angle_of_an_orientation() -> None:
     frame = UsdGeom.Xform.Define(layer, "/a")
     frame.AddOrientOp().Set(Gf.Quatf(2, 0, 0, 2))
     assert np.allclose(np.array(frame.GetLocalTransformation()), np.eye(4))
+
+
+def test_openusd_normalises_the_frames_of_joints(tmp_path: Path) -> None:
+    """The reason why their fix is safe."""
+    Usd, UsdPhysics = (pytest.importorskip(f"pxr.{name}") for name in ("Usd", "UsdPhysics"))
+    file = tmp_path / "m.usda"
+    frames = "quatf physics:localRot0 = (0, -3, 0, 4)\nquatf physics:localRot1 = (2, 0, 0, 2)\n"
+    bodies = (body(name, mass=inertial(1.0, (0.1, 0.1, 0.1))) for name in ("base", "tip"))
+    file.write_text(stage(group("robot", *bodies, joint("SphericalJoint", "k", "base", "tip", frames))))
+    layer = Usd.Stage.Open(str(file))
+    load = getattr(UsdPhysics, "LoadUsdPhysicsFromRange", None)
+    if load is None:
+        pytest.skip("this OpenUSD does not evaluate joints in Python")
+    with warnings.catch_warnings():
+        # OpenUSD 26 has another name for it
+        warnings.simplefilter("ignore", DeprecationWarning)
+        _, (frame,) = load(layer, ["/robot"])[UsdPhysics.ObjectType.SphericalJoint]
+    for seen, meant in (
+        (frame.localPose0Orientation, (0, -0.6, 0, 0.8)),
+        (frame.localPose1Orientation, (0.5**0.5, 0, 0, 0.5**0.5)),
+    ):
+        assert np.allclose([seen.GetReal(), *seen.GetImaginary()], meant)
 
 
 @pytest.mark.parametrize(

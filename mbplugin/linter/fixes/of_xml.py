@@ -11,7 +11,7 @@ from mbplugin.linter.checks.listing import twins
 from mbplugin.linter.checks.meshes import solid_of
 from mbplugin.linter.finding import Finding
 from mbplugin.linter.fixes.edits import Edit, Fix
-from mbplugin.linter.fixes.sources import Sources, elements_at, places_of
+from mbplugin.linter.fixes.sources import Sources, elements_at, name_of, places_of
 from mbplugin.linter.fixes.xml_spans import Attribute, XmlElement, XmlSpans
 from mbplugin.model.brake_law import decimal
 from mbplugin.model.scene import Scene
@@ -245,7 +245,7 @@ def spelling(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
         what = f"<{tag}>" if tag in meant else f"attribute of <{tag}>"
         yield Fix(
             finding.code,
-            finding.element,
+            name_of(finding),
             f"{what}: {words}",
             tuple(edits),
             frozenset(touched),
@@ -254,7 +254,7 @@ def spelling(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
         )
     else:
         yield Fix(
-            finding.code, finding.element, f"second <{tag}> removed, the first one counts", tuple(edits)
+            finding.code, name_of(finding), f"second <{tag}> removed, the first one counts", tuple(edits)
         )
 
 
@@ -313,12 +313,13 @@ def exchanged_limits(finding: Finding, sources: Sources, scene: Scene | None) ->
 
 
 def limits_in_radians(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
-    """Yield the fixes that convert limits from degrees to radians."""
-    for element, spans, limit in elements_at(finding, sources, "limit"):
-        words = [w for side in ("lower", "upper") for w in _words(spans, limit.attribute(side))]
-        stated = [side for side in ("lower", "upper") if limit.attribute(side)]
+    """Yield the fixes that convert limits from degrees to radians; in MJCF they are an attribute of the joint."""
+    for element, spans, limit in elements_at(finding, sources, "limit", "joint"):
+        sides = ("lower", "upper") if limit.tag == "limit" else ("range",)
+        words = [word for side in sides for word in _words(spans, limit.attribute(side))]
+        stated = 2 if limit.attribute("range") else sum(limit.attribute(side) is not None for side in sides)
         values = _numbers(words)
-        if values and len(values) == len(stated):
+        if values and len(values) == stated:
             converted = [_text(radians(value)) for value in values]
             shown = " … ".join(
                 f"{word}° → {text}" for (_, _, word), text in zip(words, converted, strict=True)

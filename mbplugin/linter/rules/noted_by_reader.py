@@ -424,8 +424,9 @@ class QuaternionNorm(NotedByReader):
     Lists the quaternions of a file whose norm differs from 1 by more than the rounding of their digits: ``quat``,
     ``refquat`` and ``relpose`` of MJCF, ``<pose rotation_format="quat_xyzw">`` of SDF, ``quat_xyzw`` of URDF, and
     ``physics:localRot0``, ``physics:localRot1`` and ``xformOp:orient`` of USD. It is a note where the usual reader
-    normalises: MuJoCo, urdfdom, and OpenUSD for the frames of joints. They are normalised here too, but OpenUSD
-    evaluates ``xformOp:orient``.
+    normalises: MuJoCo 4.0, ``urdf::Rotation`` of urdfdom_headers, and UsdPhysics of OpenUSD 26.11 for the frames of
+    joints. They are normalised here too, but OpenUSD evaluates ``xformOp:orient`` as it stands, and libsdformat
+    keeps the four numbers of a ``<pose>``.
 
     Why it matters
     --------------

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
+from mbplugin.files import reading_instead, replaced_contents
 from mbplugin.model.enumerations import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
@@ -74,8 +75,15 @@ def read_mjcf_apart(text: str, request: Request) -> Scene:
     MbPluginError
         Any error of the reader; or MuJoCo ended its process, exceeded a limit, or failed.
     """
-    scene = in_engine("MuJoCo", LIMITS, request.path, read_mjcf, text, request)
+    contents = replaced_contents()
+    scene = in_engine("MuJoCo", LIMITS, request.path, _read_instead, contents, text, request)
     return replace(scene, request=request)
+
+
+def _read_instead(contents: Mapping[str, bytes], text: str, request: Request) -> Scene:
+    """Return the scene of an MJCF model whose included files may have other contents than on the disk."""
+    with reading_instead(contents):
+        return read_mjcf(text, request)
 
 
 def read_mjcf(text: str, request: Request) -> Scene:
