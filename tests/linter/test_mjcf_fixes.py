@@ -73,11 +73,16 @@ KEPT = (
     ("", "quite_another='1'", ""),
     ("", "pos='0 0.0.5 1'", ""),
     ("", "", ITSELF % " polycoef='1 1 0 0 0'"),
-    ("", "", "<contact><exclude body1='right_arm' body2='left_leg'/></contact>"),
     (
-        "<asset><model name='m' file='m.xml'/></asset>",
         "",
-        "<actuator><motor joint='elbw'/></actuator><worldbody><attach model='m' body='b' prefix='x'/></worldbody>",
+        "",
+        "<worldbody><body name='l_hand'/></worldbody><contact><exclude body1='r_hand' body2='left_arm'/></contact>",
+    ),
+    (
+        "",
+        "",
+        "<worldbody><replicate count='2'><body name='pad'/></replicate></worldbody>"
+        "<actuator><motor joint='elbw'/></actuator>",
     ),
 )
 
@@ -112,7 +117,6 @@ def test_an_equality_of_a_joint_with_itself_is_removed(tmp_path: Path) -> None:
 def test_what_could_mean_several_things_stays(tmp_path: Path, parts: tuple[str, str, str]) -> None:
     pytest.importorskip("mujoco")
     file = tmp_path / "m.xml"
-    (tmp_path / "m.xml.part").write_text("")
     file.write_text(ARM % parts)
     before = file.read_bytes()
     report = mb.fix(file, unsafe=True)
