@@ -33,7 +33,16 @@ ALIASES = {
     "source": ("mech", "model", "scene"),
 }
 #: Names from other libraries whose spelling alone would suggest a wrong parameter.
-_ELSEWHERE = {"dq": "qd", "qvel": "qd", "v": "qd", "ddq": "qdd", "qacc": "qdd", "a": "qdd", "qpos": "q"}
+_ELSEWHERE = {
+    "dq": "qd",
+    "qvel": "qd",
+    "v": "qd",
+    "ddq": "qdd",
+    "qacc": "qdd",
+    "a": "qdd",
+    "qpos": "q",
+    "dt": "step",
+}
 #: Options of ``load`` only; functions that take a mechanism have no such parameter.
 _OF_LOADING = ("base", "massless", "package_dirs", "xacro_args", "xacro_unsafe")
 _SHORT = 40
@@ -162,6 +171,8 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
             remedy = f"did you mean {meant!r}?" if meant in names else suggestion(written, names)
             if written in _OF_LOADING:
                 remedy = f"give it to mb.load(FILE, {written}=…), and the result to this function"
+            if written == "units":
+                remedy = "results are in SI; texts state units, as in q={'j0': '30deg'}"
             raise _bad(function, f"there is no argument {written!r}", "", remedy)
         if name in found or name in names[:given]:
             raise _bad(function, f"{name!r} is given twice", "it once", "")
@@ -181,7 +192,7 @@ def _read(function: Callable[..., Any], name: str, kind: Kind, value: object) ->
         what = f"{misfit.place} is {cut_short(repr(misfit.value), _SHORT)}"
         examples = (f"such as {example}" for kind, example in EXAMPLES.items() if kind in misfit.expected)
         row = "such as [0, 0, 0.1]" if misfit.expected == "numbers" else ""
-        remedy = _as_number(misfit) or next(examples, row)
+        remedy = _as_path(misfit.value) or _as_number(misfit) or next(examples, row)
         raise _bad(function, what, misfit.expected, remedy) from None
 
 
@@ -206,6 +217,16 @@ def _with_unit(function: Callable[..., Any], name: str, value: object) -> float 
     from mbplugin.model.brake_law import SI
 
     return SI.value(value, _DIMENSIONS[name], f"{function.__name__}(): {name} is")
+
+
+def _as_path(value: object) -> str:
+    """Return a remedy for what names files in another way than with a text or a path."""
+    if isinstance(value, bytes):
+        return "write os.fsdecode(…) for a path in bytes"
+    if isinstance(value, list | tuple) and value and all(isinstance(one, str | os.PathLike) for one in value):
+        return "call it for each file"
+    name = getattr(value, "name", None)
+    return f"give its path, {name!r}" if hasattr(value, "read") and isinstance(name, str) else ""
 
 
 def _as_number(misfit: Misfit) -> str:

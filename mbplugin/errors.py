@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 from mbplugin.phrases import ended, listed, visible
 
 #: Longest part of a message, characters.
@@ -96,9 +100,13 @@ class UnknownFormat(MbPluginError):
 
 
 class BrokenModel(MbPluginError):
-    """A model from which no mechanism can be built."""
+    """A model from which no mechanism can be built.
+
+    ``correction`` has what mends a misspelt word of an MJCF file.
+    """
 
     code = "MB904"
+    correction: Mapping[str, Any] = MappingProxyType({})
 
 
 class Fragment(BrokenModel):

@@ -110,6 +110,11 @@ def reading_instead(contents: Mapping[str, bytes]) -> Iterator[None]:
         _REPLACED.reset(token)
 
 
+def replaced_contents() -> Mapping[str, bytes]:
+    """Return the contents that are read in place of those of files, by real path, for another process."""
+    return _REPLACED.get() or {}
+
+
 def read_instead(path: str | Path) -> bytes | None:
     """Return the content that is read in place of that of a file; None for the file's own."""
     contents = _REPLACED.get()

@@ -37,6 +37,7 @@ _INSTEAD = {
     "to_dataframe": "to_frame",
     "dataframe": "to_frame",
     "figure": "plot",
+    "write": "save",
 }
 #: Binary formats, which are written to files only.
 BINARY = ("pdf", "xlsx")

@@ -18,7 +18,11 @@ LintSeconds = Annotated[
 ]
 
 
-def server_command(lint_seconds: LintSeconds = LINT_SECONDS) -> int:
+#: Editors pass it to every server; there is no other way.
+Stdio = Annotated[bool, typer.Option("--stdio", hidden=True)]
+
+
+def server_command(lint_seconds: LintSeconds = LINT_SECONDS, stdio: Stdio = True) -> int:
     """Serve an editor: findings while a model is written, what its parts are, and fixes.
 
     The server speaks the Language Server Protocol on stdin and stdout. An editor starts it.

@@ -46,6 +46,7 @@ _TAGS_OF = {
     "MB124": ("dynamics",),
     "MB125": ("axis",),
     **dict.fromkeys(("MB126", "MB501"), ("origin", "axis", "pose")),
+    "MB136": ("pose",),
     **dict.fromkeys(("MB131", "MB132", "MB133"), ("mesh",)),
 }
 _SEVERITIES = {"error": 1, "warning": 2, "note": 3}

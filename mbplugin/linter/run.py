@@ -11,13 +11,14 @@ from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mbplugin.analysis import Analysis, analyze
 from mbplugin.arguments import checked
 from mbplugin.errors import (
     BadScene,
     BadUsage,
+    BrokenModel,
     ContradictedState,
     Fragment,
     MbPluginError,
@@ -466,13 +467,18 @@ def finding_of(error: MbPluginError, source: str, scene: Scene | None = None) ->
         element=element,
         file=file if known else error.where or source,
         line=int(line) if known else 0,
-        evidence={FRAGMENT: True}
-        if isinstance(error, Fragment)
-        else {"meant": [list(key) for key in error.meant]}
-        if isinstance(error, BadScene) and error.meant
-        else {},
+        evidence=_correction(error),
         help=error.remedy or rule.remedy,
     )
+
+
+def _correction(error: MbPluginError) -> dict[str, Any]:
+    """Return the evidence of an error: what mends it, where the reader knows that."""
+    if isinstance(error, Fragment):
+        return {FRAGMENT: True}
+    if isinstance(error, BadScene) and error.meant:
+        return {"meant": [list(key) for key in error.meant]}
+    return dict(error.correction) if isinstance(error, BrokenModel) else {}
 
 
 def _quoted_constraint(error: MbPluginError, scene: Scene) -> tuple[str, Origin | None]:

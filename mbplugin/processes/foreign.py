@@ -422,16 +422,23 @@ class Parent:
 PARENT = Parent()
 
 
-def fields_of(error: MbPluginError) -> dict[str, str]:
+def fields_of(error: MbPluginError) -> dict[str, Any]:
     """Return the fields of an error by name."""
-    return {name: getattr(error, name) for name in _FIELDS}
+    fields: dict[str, Any] = {name: getattr(error, name) for name in _FIELDS}
+    if isinstance(error, BrokenModel) and error.correction:
+        fields["correction"] = dict(error.correction)
+    return fields
 
 
 def _value(answer: tuple[str, Any], engine: str) -> Any:
     kind, value = answer
     if kind in ("error", "failed"):
         error_type, fields = value
-        raise error_type(fields.pop("what"), **fields)
+        correction = fields.pop("correction", None)
+        error = error_type(fields.pop("what"), **fields)
+        if correction:
+            error.correction = correction
+        raise error
     if kind == "bug":
         raise RuntimeError(f"in the process of {engine}:\n{value}")
     return value

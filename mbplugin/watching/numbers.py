@@ -220,7 +220,7 @@ def evaluate(structure: Structure, reading: Reading, length: float) -> Numbers:
 
 
 def _rest(s: Structure, reading: Reading, rows: Rows, needed: Array, stopped: AnyArray) -> Array:
-    """Return the part of ``needed`` (nv,) that the engine's forces do not balance."""
+    """Return the part of ``needed`` (nv,) that the engine's forces do not balance, zero in rates ``stopped`` (nv,)."""
     ties, t = rows.engine[: rows.ties], reading.touching
     read = np.isfinite(ties)
     rest = needed - rows.J[: rows.ties][read].T @ ties[read] - _read(reading.drives)

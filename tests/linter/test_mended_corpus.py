@@ -23,16 +23,17 @@ PLANTED = {
     "MB124",
     "MB125",
     "MB126",
+    "MB136",
     "MB147",
     "MB150",
     "MB205",
 }
-PLANTED |= {"MB501", "MB908"}
+PLANTED |= {"MB501", "MB904", "MB908"}
 NEEDS = {".usda": "pxr", ".xml": "mujoco", ".xacro": "xacro"}
 
 
 def test_the_corpus_is_large() -> None:
-    assert len(CORPUS) == 21
+    assert len(CORPUS) == 23
     assert sum(file.count for file in CORPUS) >= 180
     assert {Path(file.name).suffix for file in CORPUS} == {
         ".urdf",
@@ -56,8 +57,9 @@ def test_each_defect_is_mended_and_every_other_byte_stays(file: PlantedText, tmp
     report = mb.fix(path, unsafe=file.unsafe, select=sorted(PLANTED | {"MB202"} if file.unsafe else PLANTED))
     assert path.read_bytes() == file.after
     assert not report.unmended
-    left = {finding.code for finding in mb.lint(path).findings}
-    assert not left & PLANTED
+    # notes on actuators of MJCF and the like are not about a misspelt word
+    findings = [one for one in mb.lint(path).findings if (one.code, one.severity) != ("MB113", "note")]
+    assert not {finding.code for finding in findings} & PLANTED
     # what was added, MB2xx and the like, is what the defects hid
     assert len(report.mended) > 0
 

@@ -1,7 +1,8 @@
-"""Fixes in MJCF, where damping and dry friction are attributes of the joint."""
+"""Fixes in MJCF: of what MuJoCo refuses, of limits in degrees, and of damping, all attributes of elements."""
 
 from __future__ import annotations
 
+from math import pi
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,141 @@ def test_without_unsafe_fixes_the_file_stays(tmp_path: Path) -> None:
     file.write_bytes(MODEL % b"0.2")
     mb.fix(file)
     assert file.read_bytes() == MODEL % b"0.2"
+
+
+ARM = """<mujoco>
+%s
+<worldbody>
+<body name="left_arm">
+<joint name="shoulder" %s/>
+<geom size="0.1"/>
+<body name="right_leg"><joint name="elbow"/><geom size="0.1"/></body></body></worldbody>
+%s
+</mujoco>"""
+#: What stands before the bodies, in the first joint and after them, and the word that is mended.
+REFUSED = (
+    ("", 'axs="0 0 1"', "", "axs", "axis"),
+    ("", 'Damping="1"', "", "Damping", "damping"),
+    ("", "damping\n\t=\t'1' armatur\n='1'", "", "armatur", "armature"),
+    ("<compilr angle='radian'/>", "", "", "compilr", "compiler"),
+    ("<default><joint dampng='1'/></default>", "", "", "dampng", "damping"),
+    ("<default><default class='servo'/></default>", "class='servoo'", "", "servoo", "servo"),
+    ("", "", "<actuator><motr joint='elbow'/></actuator>", "motr", "motor"),
+    ("", "", "<actuator><motor joint='elbw'/></actuator>", "elbw", "elbow"),
+    ("", "", "<sensor><jointpos joint='elbw'/></sensor>", "elbw", "elbow"),
+    ("", "", "<sensor><framepos objtype='xbody' objname='left_arn'/></sensor>", "left_arn", "left_arm"),
+    ("", "", "<equality><joint joint1='shouldr' joint2='elbow'/></equality>", "shouldr", "shoulder"),
+    ("", "", "<equality><connect body1='left_arm' body2='wrld' anchor='0 0 0'/></equality>", "wrld", "world"),
+    ("", "", "<contact><exclude body1='lefft_arm' body2='right_leg'/></contact>", "lefft_arm", "left_arm"),
+    ("", "", "<tendon><fixed><joint joint='elbw' coef='1'/></fixed></tendon>", "elbw", "elbow"),
+)
+ITSELF = "<equality>\n<joint joint1='elbow' joint2='elbow'%s/>\n</equality>"
+#: What is not mended: two near names, none, a bound joint, another side of the robot, a word that is there already.
+KEPT = (
+    ("", "dampin='1' damping='2'", ""),
+    ("", "class='servo'", ""),
+    ("", "quite_another='1'", ""),
+    ("", "pos='0 0.0.5 1'", ""),
+    ("", "", ITSELF % " polycoef='1 1 0 0 0'"),
+    (
+        "",
+        "",
+        "<worldbody><body name='l_hand'/></worldbody><contact><exclude body1='r_hand' body2='left_arm'/></contact>",
+    ),
+    (
+        "",
+        "",
+        "<worldbody><replicate count='2'><body name='pad'/></replicate></worldbody>"
+        "<actuator><motor joint='elbw'/></actuator>",
+    ),
+)
+
+
+@pytest.mark.parametrize(("head", "joint", "tail", "wrong", "right"), REFUSED)
+@pytest.mark.parametrize("ends", [b"\n", b"\r\n"])
+def test_a_word_that_mujoco_refuses_gets_its_near_match(
+    tmp_path: Path, head: str, joint: str, tail: str, wrong: str, right: str, ends: bytes
+) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    text = (ARM % (head, joint, tail)).encode().replace(b"\n", ends)
+    file.write_bytes(text)
+    (finding,) = mb.lint(file).findings
+    assert finding.code == "MB904" and f"did you mean {right!r}?" in finding.message
+    report = mb.fix(file)
+    assert file.read_bytes() == text.replace(wrong.encode(), right.encode())
+    assert len(report.mended) == 1 and not report.unmended
+    mujoco.MjModel.from_xml_path(str(file))
+
+
+def test_an_equality_of_a_joint_with_itself_is_removed(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    file.write_text(ARM % ("", "", ITSELF % " polycoef='0 1'"))
+    mb.fix(file)
+    assert file.read_text() == ARM % ("", "", "<equality>\n</equality>")
+    assert mujoco.MjModel.from_xml_path(str(file)).neq == 0
+
+
+@pytest.mark.parametrize("parts", KEPT)
+def test_what_could_mean_several_things_stays(tmp_path: Path, parts: tuple[str, str, str]) -> None:
+    pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    file.write_text(ARM % parts)
+    before = file.read_bytes()
+    report = mb.fix(file, unsafe=True)
+    assert file.read_bytes() == before and not report.mended
+    assert any(finding.severity == "error" for finding in report.findings)
+
+
+def test_words_of_one_line_are_mended_one_after_the_other(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    wrong = ARM % ("", 'axs="0 0 1" dampng="1" armatur="1"', "<sensor><jointpos joint='elbw'/></sensor>")
+    file.write_text(wrong.replace("\n", " "))
+    report = mb.fix(file)
+    right = ARM % ("", 'axis="0 0 1" damping="1" armature="1"', "<sensor><jointpos joint='elbow'/></sensor>")
+    assert file.read_text() == right.replace("\n", " ") and len(report.mended) == 4
+    mujoco.MjModel.from_xml_path(str(file))
+
+
+def test_an_included_file_is_mended_where_the_word_stands(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    main, part = tmp_path / "m.xml", tmp_path / "part.xml"
+    main.write_bytes(b"<mujoco>\r\n<include file='part.xml'/>\r\n<worldbody/></mujoco>")
+    body = b"<mujoco>\n<worldbody><body><joint name='k' %s='0 1 0' damping='%s'/><geom size='1'/></body></worldbody>"
+    end = b"<actuator><motor joint='kk'/><motor joint='knee'/></actuator>\n<!-- axs --></mujoco>"
+    left = main.read_bytes()
+    part.write_bytes((body % (b"axs", b"-1")).replace(b"'k'", b"'knee'") + end.replace(b"kk", b"knie"))
+    (finding,) = mb.lint(main).findings
+    assert (finding.file, finding.line) == (str(part), 2)
+    mb.fix(main, unsafe=True)
+    assert main.read_bytes() == left
+    assert part.read_bytes() == (body % (b"axis", b"1")).replace(b"'k'", b"'knee'") + end.replace(
+        b"kk", b"knee"
+    )
+    mujoco.MjModel.from_xml_path(str(main))
+
+
+@pytest.mark.parametrize(
+    ("compiler", "stated", "mended"),
+    [
+        ('angle="radian"', "-90  180", f"{-pi / 2!r}  {pi!r}"),
+        ("", "-90  180", None),
+        ('angle="radian"', "-1.5 1.5", None),
+        ('angle="radian"', "-100 100", None),
+    ],
+)
+def test_limits_in_degrees_of_a_file_in_radians(
+    tmp_path: Path, compiler: str, stated: str, mended: str | None
+) -> None:
+    pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    text = ARM % (f"<compiler {compiler}/>", f'axis="0 1 0"\trange="{stated}"', "")
+    file.write_text(text)
+    assert ("MB122" in {finding.code for finding in mb.lint(file).findings}) is (mended is not None)
+    mb.fix(file)
+    assert file.read_text() == text
+    mb.fix(file, unsafe=True)
+    assert file.read_text() == (text.replace(stated, mended) if mended else text)
+    assert "MB122" not in {finding.code for finding in mb.lint(file).findings}

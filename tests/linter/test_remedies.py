@@ -93,6 +93,7 @@ REMEDIES: dict[str, tuple[tuple[str, str], ...]] = {
     "MB151": (
         ('<robot name="[^"]*">', r'\g<0><material name="orange"><color rgba="1 0.5 0 1"/></material>'),
     ),
+    "MB136": (("0 0 0.5  1 0 0 1", "0 0 0.5  0.6 0 0 0.8"),),
     "MB152": (('value="2"', 'value="0.5"'),),
     "MB153": (("<transmission.*</transmission>", ""),),
     "MB155": (('0 0.4 0" rpy="0.3', '0.1 0.4 0" rpy="0.3'),),

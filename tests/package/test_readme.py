@@ -71,6 +71,14 @@ def test_every_block_is_of_a_kind_that_is_run() -> None:
         assert {block.kind for block in pages.blocks_of(page)} <= set(pages.KINDS), page
 
 
+def test_an_output_is_shown_with_its_first_lines() -> None:
+    """The tutorial is read in full, and the README shows what fits on one screen."""
+    for page in PAGES:
+        most = {"tutorial.md": 60, "README.md": 20}.get(page.name, 15)
+        for block in pages.blocks_of(page):
+            assert block.kind != "console" or block.text.count("\n") <= most, f"{page}:{block.line}"
+
+
 # An output that was edited by hand is noticed
 
 
@@ -110,6 +118,9 @@ def test_an_edited_comment_behind_a_print_is_noticed(workplace: Path) -> None:
         ("console", "$ echo a\na\n", ""),
         ("console", "$ echo a\nb\n", "echo a prints\na\n"),
         ("console", "$ echo a\n", "echo a prints"),
+        ("console", "$ printf 'a\\nb\\nc\\n'\na\n…\n", ""),
+        ("console", "$ printf 'a\\nb\\nc\\n'\nb\n…\n", "prints\na\n…\n"),
+        ("console", "$ printf 'a\\nb\\n'\na\nb\n…\n", "prints\na\nb\n"),
         ("console", "$ exit 3\n", "exit code 3"),
         ("sh", "true\nfalse\n", "false: exit code 1"),
         ("sh", "exit 1  # exit code 1\n", ""),

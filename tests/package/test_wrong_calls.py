@@ -1,4 +1,4 @@
-"""A hundred wrong calls, in the shell and in Python: each is answered by the next step, or simply works."""
+"""More than a hundred wrong calls, in the shell and in Python: each is answered by the next step, or simply works."""
 
 from __future__ import annotations
 
@@ -83,6 +83,42 @@ SHELL: tuple[tuple[str, str], ...] = (
     ("convert robot.urdf", "write mbplugin close robot.urdf"),
     ("compare a.urdf b.urdf", "write mbplugin diff a.urdf b.urdf"),
     ("forces robot.urdf", "write mbplugin reactions robot.urdf"),
+    # servers and watches
+    ("server --port 8080", "write mbplugin server, which speaks on stdin and stdout"),
+    ("server --tcp", "write mbplugin server, which speaks on stdin and stdout"),
+    ("server robot.urdf", "the editor names the files"),
+    ("server --timeout 5", "write --lint-seconds 5"),
+    ("server --lint-second 5", "--lint-seconds"),
+    ("server --lint-seconds 0", "expected a positive number up to 3600"),
+    ("lsp", "write mbplugin server"),
+    ("language-server --stdio", "write mbplugin server --stdio"),
+    ("watch robot.urdf", "write mbplugin lint robot.urdf --watch"),
+    ("lint robot.urdf -w", "write --watch"),
+    ("lint robot.urdf --wach", "--watch"),
+    ("lint robot.urdf --watch --fix", "--watch is given with --fix"),
+    # fixes
+    ("fix robot.urdf", "write mbplugin lint robot.urdf --fix"),
+    ("lint robot.urdf --fixx", "did you mean --fix?"),
+    ("lint robot.urdf --autofix", "did you mean --fix?"),
+    ("lint robot.urdf --unsafe", "did you mean --unsafe-fixes"),
+    ("lint robot.urdf --dry-run", "write --diff"),
+    ("lint robot.urdf --patch", "write --diff"),
+    ("lint robot.urdf --base-line b.json", "--baseline"),
+    ("lint robot.urdf --output-format SARIF", "write --output-format sarif"),
+    ("lint robot.urdf --output-format junt", "write --output-format junit"),
+    # revisions and envelopes
+    ("diff HEAD~1 HEAD robot.urdf", "write mbplugin diff HEAD~1:robot.urdf HEAD:robot.urdf"),
+    ("diff HEAD:robot.urdf", "write mbplugin diff HEAD:robot.urdf robot.urdf"),
+    ("diff robot.urdf HEAD", "write HEAD:FILE for a file at that revision"),
+    ("diff robot.urdf --rev HEAD", "write REV:PATH for a file at a revision"),
+    ("diff HEAD:robt.urdf robot.urdf", "change to a folder of the repository"),
+    ("diff robot.urdf robot.urdf --markdown", "write --output-format github"),
+    ("diff robot.urdf robot.urdf --output-format md", "write --output-format github"),
+    ("diff robot.urdf robot.urdf --stop", "did you mean --stops?"),
+    ("envelope robot.urdf", "write mbplugin reactions robot.urdf --envelope MOTION"),
+    (f"reactions {BAR} --envelope", "write --envelope VALUE"),
+    (f"reactions {BAR} --units deg mm", "write --units deg,mm"),
+    (f"reactions {BAR} --units degrees", "deg, rev, m, cm"),
     # files
     ("lint robot", "did you mean 'robot.urdf'?"),
     ("lint robt.urdf", "did you mean 'robot.urdf'?"),
@@ -118,6 +154,24 @@ PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
         lambda: mb.simulate(BAR, 1, drivers=mb.Driver("d", "j9")),
         "known names are j0, j1, j2",
     ),
+    ("bytes", lambda: mb.lint(BAR.encode()), "write os.fsdecode(…)"),
+    ("bytes to load", lambda: mb.load(BAR.encode()), "write os.fsdecode(…)"),
+    ("bytes to fix", lambda: mb.fix(BAR.encode()), "write os.fsdecode(…)"),
+    ("list of files", lambda: mb.lint([BAR, ARM]), "call it for each file"),
+    ("list of one path", lambda: mb.analyze([Path(BAR)]), "call it for each file"),
+    ("open file", lambda: mb.load(Path(BAR).open()), "give its path"),  # noqa: SIM115
+    ("nothing", lambda: mb.load(None), "expected a path"),
+    ("units", lambda: mb.reactions(BAR, units="deg"), "texts state units, as in q={'j0': '30deg'}"),
+    ("units of lint", lambda: mb.lint(BAR, units="mm"), "texts state units, as in q={'j0': '30deg'}"),
+    ("degrees", lambda: mb.simulate(BAR, 0.01, q={"j0": "30deg"}).q[0][0], "0.5235"),
+    ("a step", lambda: mb.simulate(BAR, 0.01, dt=0.001), "did you mean 'step'?"),
+    ("an integrator", lambda: mb.simulate(BAR, 0.1, integrator="rk45"), "did you mean 'rk4'?"),
+    ("unsafe fixes", lambda: mb.fix(BAR, unsafe_fixes=True), "did you mean 'unsafe'?"),
+    ("no motion", lambda: mb.envelope(BAR), "write motion=…"),
+    ("a file to watch", lambda: mb.watch(BAR), "expected a whole number or a PyBullet client"),
+    ("one model", lambda: mb.diff(BAR), "write b=…"),
+    ("a base", lambda: mb.lint(BAR, base="floating"), "expected 'fixed' or 'free'"),
+    ("write", lambda: mb.lint(BAR).write("r.json"), "did you mean 'save'?"),
     ("attribute", lambda: mb.lint(BAR).finding, "did you mean 'findings'?"),
     ("exit code", lambda: mb.lint(BAR).exitcode, "did you mean 'exit_code'?"),
     ("redundancy", lambda: mb.analyze(BAR).redundancy, "did you mean 'degree_of_redundancy'?"),
@@ -140,7 +194,7 @@ PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
 
 
 def test_there_are_a_hundred() -> None:
-    assert len({text for text, _ in SHELL}) + len({name for name, _, _ in PYTHON}) >= 100
+    assert len({text for text, _ in SHELL}) + len({name for name, _, _ in PYTHON}) >= 150
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """Runs the blocks of a page from top to bottom, in a folder with what the pages speak of.
 
 - ``sh``: every line is run and succeeds silently on stderr; ``# exit code N`` at its end says otherwise.
-- ``console``: one command after ``$``, and its whole output.
+- ``console``: one command after ``$``, and its whole output, or the first lines of it before a line ``…``.
 - ``python``: is run; a comment behind a ``print`` is what that prints first, up to ``…``.
 - ``toml``: ``# NAME`` in the first line makes the file, ``# more of NAME`` adds to it. Without either it is
   a part of a scene, and is read in the scene of the README.
@@ -41,6 +41,8 @@ EXTRAS = set(
         re.MULTILINE,
     )
 )
+#: The last line of an output that a page does not show to its end.
+MORE = "…\n"
 #: Rounding that differs between machines.
 ROUNDING = re.compile(r"(?<=constraints hold to )\S+")
 
@@ -151,7 +153,7 @@ def run_commands(block: Block, folder: Path) -> None:
 
 def run_transcript(block: Block, folder: Path) -> None:
     command, shown = transcript(block)
-    seen = output_of(block, folder)
+    seen = as_long_as(shown, output_of(block, folder))
     if ROUNDING.sub("", seen) != ROUNDING.sub("", shown):
         raise block.fail(f"{command} prints\n{seen}\n(python tests/test_readme.py writes it anew)")
 
@@ -162,6 +164,14 @@ def transcript(block: Block) -> tuple[str, str]:
     if not command.startswith("$ "):
         raise block.fail("a console block starts with '$ '")
     return command[2:], shown
+
+
+def as_long_as(shown: str, seen: str) -> str:
+    """Return an output as a page shows it: the first lines, as many as the page has before a line ``…``."""
+    first = shown.splitlines(keepends=True)
+    if first[-1:] != [MORE] or seen.count("\n") < len(first):
+        return seen
+    return "".join([*seen.splitlines(keepends=True)[: len(first) - 1], MORE])
 
 
 def output_of(block: Block, folder: Path) -> str:
@@ -214,8 +224,8 @@ def rewrite_transcripts(page: Path, folder: Path) -> None:
     text = page.read_text(encoding="utf-8")
     for block in blocks_of(page):
         if block.kind == "console":
-            command, _ = transcript(block)
-            new = f"```console\n$ {command}\n{output_of(block, folder)}```"
+            command, shown = transcript(block)
+            new = f"```console\n$ {command}\n{as_long_as(shown, output_of(block, folder))}```"
             text = text.replace(f"```console\n{block.text}```", new)
         else:
             run_block(block, folder)

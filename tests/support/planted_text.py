@@ -58,6 +58,7 @@ def corpus(seed: int) -> list[PlantedText]:
     files += [_loop_sdf("loop.sdf", dice), _loop_urdf("loop.urdf", dice)]
     files += [_scene(f"cell{k}.scene.toml", dice) for k in range(2)]
     files += [_weaker_scene("weaker.scene.toml", dice), _stage("stage.usda", dice), _mjcf("twice.xml", dice)]
+    files += [_refused_mjcf("refused.xml", dice), _mjcf_in_radians("radians.xml", dice)]
     return files
 
 
@@ -234,7 +235,10 @@ def _sdf(name: str, dice: random.Random) -> PlantedText:
         "<inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>"
     )
     lines = ['<?xml version="1.0"?>', '<sdf version="1.9">', '<model name="chain"><static>false</static>']
-    lines.append(f'\t<link name="base">{inertial}</link>')
+    pose = (
+        '<pose rotation_format="quat_xyzw">0 0 0 ⟦1 0 0 -1|0.7071067811865475 0 0 -0.7071067811865475⟧</pose>'
+    )
+    lines.append(f'\t<link name="base">{pose}{inertial}</link>')
     above = "base"
     for word in _WORDS[:8]:
         axis = {
@@ -350,6 +354,7 @@ def _stage(name: str, dice: random.Random) -> PlantedText:
     uniform token physics:axis = "Z"
     point3f physics:localPos0 = (1, 0, 0)
     point3f physics:localPos1 = (0, 0, 0)
+    quatf physics:localRot0 = (⟦0, 0, -2, 0|0.0, 0.0, -1.0, 0.0⟧) # (2, 0, 0, 0)
   }}"""
         for k, (a, b) in enumerate((("first", "second"), ("second", "third")))
     )
@@ -358,7 +363,7 @@ def _stage(name: str, dice: random.Random) -> PlantedText:
 
 
 def _mjcf(name: str, dice: random.Random) -> PlantedText:
-    body = '<geom type="box" size="0.1 0.1 0.1" mass="1"/>'
+    body = '<geom type="box" size="0.1 0.1 0.1" mass="1" quat="⟦0 3\t0 4|0 0.6\t0 0.8⟧"/>'
     text = f"""<mujoco model="twice">
   <worldbody>
     <body name="a" pos="0 0 1"><joint name="j0" axis="0 1 0"/>{body}
@@ -369,6 +374,61 @@ def _mjcf(name: str, dice: random.Random) -> PlantedText:
     <connect name="loop" body1="b" body2="c" anchor="1 0 0"/>
 ⟦    <connect name="again" body1="b" body2="c" anchor="1 0 0"/>
 |⟧  </equality>
+</mujoco>
+"""
+    return _made(name, text, dice, unsafe=True, mark=False)
+
+
+def _noise_of_mjcf(dice: random.Random) -> str:
+    """Return noise without an instruction, which MuJoCo refuses."""
+    noise = _noise(dice)
+    return "" if noise.startswith("<?") else noise
+
+
+def _refused_mjcf(name: str, dice: random.Random) -> PlantedText:
+    """What MuJoCo refuses: misspelt tags, attributes and names, and joints that are coupled with themselves."""
+    limbs = "".join(
+        f'''{_noise_of_mjcf(dice)}
+\t<body name="{limb}" pos="0 0 0.2"> <!-- axs= & 'shouldr' -->
+\t\t<joint name="{limb}_joint" ⟦{wrong}|{right}⟧='0  1 0'
+\t\t\tclass = "⟦servoo|servo⟧"/><⟦gem|geom⟧ ⟦sise|size⟧="0.1" /> <![CDATA[ <joint axs="1"/> ]]>
+'''
+        for limb, (wrong, right) in zip(
+            ("shoulder", "elbow", "wrist"),
+            (("axs", "axis"), ("Axis", "axis"), ("axiss", "axis")),
+            strict=True,
+        )
+    )
+    text = f"""<?xml version="1.0"?>
+<mujoco model="a &amp; b &#233;">
+  <⟦defaults|default⟧><default class="servo"><joint ⟦dampng|damping⟧="0.1"/></default></⟦defaults|default⟧>
+  <worldbody>{limbs}</body></body></body></worldbody>
+  <equality>
+⟦    <joint name="itself" joint1="wrist_joint" joint2='wrist_joint'/>
+|⟧    <connect body1="⟦wrst|wrist⟧"\tbody2="world" anchor="0 0 0"/></equality>
+  <contact><exclude body1='⟦shouldr|shoulder⟧' body2="wrist"/></contact>
+  <⟦actuators|actuator⟧><⟦motr|motor⟧ name="m" joint="⟦elbow_jont|elbow_joint⟧"/></⟦actuators|actuator⟧>
+  <sensor><jointpos joint="⟦elbow_jont|elbow_joint⟧"/><framepos objtype="body" ⟦objnme|objname⟧="wrist"/></sensor>
+</mujoco>
+"""
+    return _made(name, text, dice, mark=False)
+
+
+def _mjcf_in_radians(name: str, dice: random.Random) -> PlantedText:
+    bodies = "".join(
+        f"""
+    <body pos="0 0 0.2"><joint name="j{k}" axis="0 1 0" range="⟦{lower}|{meant[0]}⟧\t⟦{upper}|{meant[1]}⟧"/>
+    {_noise_of_mjcf(dice)}
+    <geom size="0.1"/>"""
+        for k, (lower, upper, meant) in enumerate(
+            [
+                ("-90", "90", (f"-{_QUARTER}", _QUARTER)),
+                ("-45", "180", ("-0.7853981633974483", "3.141592653589793")),
+            ]
+        )
+    )
+    text = f"""<mujoco><compiler angle="radian" autolimits="true"/>
+  <worldbody>{bodies}</body></body></worldbody>
 </mujoco>
 """
     return _made(name, text, dice, unsafe=True, mark=False)

@@ -17,7 +17,7 @@ from mbplugin.cli.commands import ALIASES, COMMANDS
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_replaceable
 from mbplugin.formats import ENDINGS
-from mbplugin.phrases import ended
+from mbplugin.phrases import ended, only_near
 from mbplugin.rendering import BINARY, format_of, require_agreement
 from mbplugin.report.formats import require_package
 
@@ -99,6 +99,11 @@ _INTENDED = {
     "forces": "reactions",
     "plot": "view",
     "draw": "view",
+    "lsp": "server",
+    "language-server": "server",
+    "watch": "lint --watch",
+    "fix": "lint --fix",
+    "envelope": "reactions --envelope MOTION",
 }
 #: What options of other programs mean here; of several words the first that the command has.
 _INSTEAD: dict[str, tuple[str, ...]] = {
@@ -121,7 +126,21 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--debug", "--details", "--full"), ("-v",)),
     "--strict": ("--fail-on note",),
     "--werror": ("--fail-on warning",),
+    **dict.fromkeys(("--dry-run", "--patch", "--check"), ("--diff",)),
+    **dict.fromkeys(("--markdown", "--md", "--github"), ("--output-format github",)),
+    **dict.fromkeys(("--rev", "--revision", "--ref", "--commit"), ("REV:PATH for a file at a revision",)),
+    **dict.fromkeys(
+        ("--port", "--tcp", "--socket", "--ws"), ("mbplugin server, which speaks on stdin and stdout",)
+    ),
+    **dict.fromkeys(("--timeout", "--time-limit"), ("--lint-seconds", "--max-seconds")),
+    "-w": ("--watch",),
 }
+#: Commands in which a word in place of an option is another argument.
+_WORDS_OF = {"REV:PATH": "diff", "mbplugin": "server"}
+#: Names of the text of a comment on GitHub.
+_MARKDOWN = ("markdown", "md", "gfm")
+#: Words of ``git diff OLD NEW FILE`` behind the command.
+_OF_GIT = 3
 #: Command parameters that name output files; those of ``report`` are FORMAT=FILE.
 WRITTEN = ("output", "save", "plot", "picture", "film", "write", "write_scene", "zone", "report")
 #: Parameter of the output folder of a command, which checks the content of that folder itself.
@@ -145,7 +164,11 @@ def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
     message = f"{command}: {message[:1].lower()}{message[1:]}"
     if meant := _intended(message, error, arguments):
         return ended(f"{message.partition(';')[0]}; write {meant}")
-    remedy = _joined_value(message, arguments) or _remedy(message, command, arguments)
+    remedy = (
+        _at_revisions(message, arguments)
+        or _joined_value(message, arguments)
+        or _remedy(message, command, arguments)
+    )
     return message if message.endswith("?") else ended(f"{message}; {remedy}")
 
 
@@ -155,8 +178,9 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
     of_group = not error.ctx or error.ctx.parent is None
     if of_group and first in _INTENDED and ("no such command" in message or "no such option" in message):
         word = _INTENDED[first]
-        words = ("mbplugin", *rest[:1], word) if word.startswith("--") else ("mbplugin", word, *rest)
-        return " ".join(words)
+        command, *options = word.split()
+        words = (*rest[:1], command) if word.startswith("--") else (command, *rest, *options)
+        return " ".join(("mbplugin", *words))
     found = re.search(r"no such option: (-\S+?)(?:;|$)", message)
     if not found or of_group:
         return ""
@@ -173,6 +197,8 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
 def _with_value(word: str, value: str, context: Any) -> str:
     """Return an option with its value if the command has the option, and offers the value; else an empty text."""
     name, _, own = word.partition(" ")
+    if name in _WORDS_OF:
+        return word if context.info_name == _WORDS_OF[name] else ""
     option = next((one for one in context.command.params if name in one.opts), None)
     if option is None or (own and own not in re.split(r"\W", str(option.get_help_record(context)[0]))):
         return ""
@@ -182,6 +208,14 @@ def _with_value(word: str, value: str, context: Any) -> str:
 
 def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
     name = command.partition(" ")[2]
+    if (found := re.search(r"option '(-[\w-]+)' requires an argument", message)) and arguments[0] in COMMANDS:
+        return f"write {found[1]} VALUE, see 'mbplugin {arguments[0]} --help'"
+    if name == "server" and "unexpected extra argument" in message:
+        return "write mbplugin server, the editor names the files"
+    if name == "diff" and ": missing " in message and (file := arguments[-1].partition(":")[2]):
+        return f"write mbplugin diff {arguments[-1]} {file}"
+    if word := _offered(message):
+        return f"write {word}"
     if ": missing " in message and name in COMMANDS:
         return f"for example {COMMANDS[name].example}"
     first = arguments[0].lstrip("-") if arguments else ""
@@ -194,6 +228,17 @@ def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
         if f"no such option: {word[:2]}" in message and _has_one_dash(word):
             return f"write -{word}"
     return f"see '{command} --help'"
+
+
+def _offered(message: str) -> str:
+    """Return an option with the value that a misspelt one of a choice means; empty if none is near."""
+    found = re.search(r"invalid value for '(-[\w-]+)[^']*': '([^']*)' is not one of (.*)", message)
+    if not found:
+        return ""
+    option, typed, choices = found[1], found[2], re.findall(r"'([^']*)'", found[3])
+    wanted = "github" if typed.lower() in _MARKDOWN else typed.lower()
+    meant = wanted if wanted in choices else only_near(wanted, choices)
+    return f"{option} {meant}" if meant else ""
 
 
 def _has_one_dash(word: str) -> bool:
@@ -217,7 +262,18 @@ def _joined_value(message: str, arguments: Sequence[str]) -> str:
             return f"write {option} {first}{extra}"
         if "=" not in first and _is_number(extra):
             return f"write {option} {first}={extra}"
+        if option == "--units":
+            return f"write {option} {first},{extra}"
     return ""
+
+
+def _at_revisions(message: str, arguments: Sequence[str]) -> str:
+    """Return a remedy for ``diff OLD NEW FILE``, as git has it; empty for anything else."""
+    given = [word for word in arguments[1:] if not word.startswith("-")]
+    if "unexpected extra argument" not in message or arguments[0] != "diff" or len(given) != _OF_GIT:
+        return ""
+    old, new, file = given
+    return "" if _is_model(old) or not _is_model(file) else f"write mbplugin diff {old}:{file} {new}:{file}"
 
 
 def _is_number(text: str) -> bool:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: A drive of Windows with a path, and a name with a scheme such as ``package://``.
 _NO_REVISION = re.compile(r"[A-Za-z]:\\|\w+://")
+#: What is typed for a revision, without a file of it.
+_ONLY_REVISION = re.compile(r"(HEAD|main|master|[0-9a-f]{7,40})([~^]\d*)*")
 #: Most paths that a message names.
 _NAMED = 4
 #: Most paths among which a misspelt one is looked for.
@@ -81,6 +83,10 @@ def scene_of(
         The model cannot be used.
     """
     found = None if argument == opt.STDIN else revision_and_path(argument)
+    if found is None and _ONLY_REVISION.fullmatch(argument) and not _exists(argument):
+        raise UnreadableFile(
+            "no such file", where=argument, remedy=f"write {argument}:FILE for a file at that revision"
+        )
     if found is None:
         yield read_scene(argument, outputs, reading, also=also, anew=anew)
         return

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import hypot
 
 from mbplugin.linter.fixes.edits import Edit, Fix, SourceText
-from mbplugin.linter.fixes.sources import Sources, name_of
+from mbplugin.linter.fixes.sources import Sources, name_of, places_of
 from mbplugin.linter.rule import Finding
 from mbplugin.model.scene import Scene
+from mbplugin.readers.quaternions import wrong_norm
 
 Fixes = Iterator[Fix]
 _PRIM = re.compile(r"[ \t]*(?:def|over|class)\b")
@@ -17,6 +19,8 @@ _HIDDEN = re.compile(
     r"\"\"\".*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|@@@.*?@@@|@[^@\n]*@|#[^\n]*",
     re.DOTALL,
 )
+#: The quaternion of a joint frame; its numbers are the group.
+_JOINT_FRAME = re.compile(r"quat[fdh][ \t]+physics:localRot[01][ \t]*=[ \t]*\(([^()#=\"']*)\)")
 _NAME = re.compile(r"^name = \"([^\"\\]+)\"$", re.MULTILINE)
 
 
@@ -133,9 +137,51 @@ def principal_axes(finding: Finding, sources: Sources, scene: Scene | None) -> F
     yield from _stated(finding, sources, "quatf physics:principalAxes = (1, 0, 0, 0)", frozenset())
 
 
+def normalized_joint_frames(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fixes that divide the quaternions of joint frames of a USD stage by their norm."""
+    for place, element in dict.fromkeys(zip(places_of(finding), finding.elements, strict=False)):
+        source = _usd_text(sources, place[0])
+        content = _content_of_prim(source, place[1]) if source else -1
+        if source is None or content < 0:
+            continue
+        edits: list[Edit] = []
+        titles: list[str] = []
+        for match in _statements(source.text, content, _JOINT_FRAME):
+            words = match.group(1).replace(",", " ").split()
+            if wrong_norm(words) is None:
+                continue
+            values = [float(word) for word in words]
+            unit = ", ".join(repr(value / hypot(*values) + 0.0) for value in values)
+            edits.append(Edit(source.file, match.start(1), match.end(1), unit))
+            titles.append(f"quaternion {match.group(1)} → {unit}")
+        if edits:
+            yield Fix(finding.code, element, "; ".join(titles), tuple(edits))
+
+
+def _usd_text(sources: Sources, file: str) -> SourceText | None:
+    """Return the text of a layer of USD; None for another file, and for a binary layer."""
+    source = sources.text(file) if file.endswith((".usda", ".usd")) else None
+    return source if source is not None and source.data.startswith(b"#usda") else None
+
+
+def _statements(text: str, content: int, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern among the statements of a prim, not of the prims in it."""
+    position, depth = content, 0
+    while position < len(text) and depth >= 0:
+        if hidden := _HIDDEN.match(text, position):
+            position = hidden.end()
+            continue
+        if not depth and text[position - 1].isspace() and (found := pattern.match(text, position)):
+            yield found
+            position = found.end()
+            continue
+        depth += (text[position] in "{(") - (text[position] in "})")
+        position += 1
+
+
 def _stated(finding: Finding, sources: Sources, statement: str, touches: frozenset[str]) -> Fixes:
-    source = sources.text(finding.file) if finding.file.endswith((".usda", ".usd")) else None
-    if source is None or not source.data.startswith(b"#usda"):
+    source = _usd_text(sources, finding.file)
+    if source is None:
         return
     content = _content_of_prim(source, finding.line)
     if content < 0:

@@ -10,13 +10,14 @@ import numpy as np
 from mbplugin.linter.checks.listing import twins
 from mbplugin.linter.checks.meshes import solid_of
 from mbplugin.linter.fixes.edits import Edit, Fix
-from mbplugin.linter.fixes.sources import Sources, elements_at, places_of
+from mbplugin.linter.fixes.sources import Sources, elements_at, name_of, places_of
 from mbplugin.linter.fixes.xml_spans import Attribute, XmlElement, XmlSpans
 from mbplugin.linter.rule import Finding
 from mbplugin.model.brake_law import decimal
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, rotation_from_rpy
 from mbplugin.phrases import only_near
+from mbplugin.readers.quaternions import QUATERNIONS, wrong_norm
 from mbplugin.readers.xml import rounded_angle
 
 Fixes = Iterator[Fix]
@@ -36,6 +37,28 @@ def normalized_axes(finding: Finding, sources: Sources, scene: Scene | None) -> 
         unit = [_text(value / hypot(*values)) for value in values]
         title = f"axis {' '.join(word for _, _, word in words)} → {' '.join(unit)}"
         yield Fix(finding.code, element, title, _replaced(spans, words, unit))
+
+
+def normalized_quaternions(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fixes that divide quaternions by their norm, one for all quaternions of a named element."""
+    titles: dict[str, list[str]] = {}
+    edits: dict[str, list[Edit]] = {}
+    for element, spans, owner in elements_at(finding, sources):
+        stated = [
+            spans.words(one)[QUATERNIONS[one.name] :] for one in owner.attributes if one.name in QUATERNIONS
+        ]
+        if owner.tag == "pose" and owner.get("rotation_format") == "quat_xyzw":
+            stated.append(spans.text_words(owner)[3:])
+        for words in stated:
+            if wrong_norm([word for _, _, word in words]) is None:
+                continue
+            values = _numbers(words)
+            unit = [_text(value / hypot(*values)) for value in values]
+            title = f"quaternion {' '.join(word for _, _, word in words)} → {' '.join(unit)}"
+            titles.setdefault(element, []).append(title)
+            edits.setdefault(element, []).extend(_replaced(spans, words, unit))
+    for element, found in edits.items():
+        yield Fix(finding.code, element, "; ".join(dict.fromkeys(titles[element])), tuple(found))
 
 
 def full_digits(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
@@ -222,7 +245,7 @@ def spelling(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
         what = f"<{tag}>" if tag in meant else f"attribute of <{tag}>"
         yield Fix(
             finding.code,
-            finding.element,
+            name_of(finding),
             f"{what}: {words}",
             tuple(edits),
             frozenset(touched),
@@ -231,7 +254,7 @@ def spelling(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
         )
     else:
         yield Fix(
-            finding.code, finding.element, f"second <{tag}> removed, the first one counts", tuple(edits)
+            finding.code, name_of(finding), f"second <{tag}> removed, the first one counts", tuple(edits)
         )
 
 
@@ -290,12 +313,13 @@ def exchanged_limits(finding: Finding, sources: Sources, scene: Scene | None) ->
 
 
 def limits_in_radians(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
-    """Yield the fixes that convert limits from degrees to radians."""
-    for element, spans, limit in elements_at(finding, sources, "limit"):
-        words = [w for side in ("lower", "upper") for w in _words(spans, limit.attribute(side))]
-        stated = [side for side in ("lower", "upper") if limit.attribute(side)]
+    """Yield the fixes that convert limits from degrees to radians; in MJCF they are an attribute of the joint."""
+    for element, spans, limit in elements_at(finding, sources, "limit", "joint"):
+        sides = ("lower", "upper") if limit.tag == "limit" else ("range",)
+        words = [word for side in sides for word in _words(spans, limit.attribute(side))]
+        stated = 2 if limit.attribute("range") else sum(limit.attribute(side) is not None for side in sides)
         values = _numbers(words)
-        if values and len(values) == len(stated):
+        if values and len(values) == stated:
             converted = [_text(radians(value)) for value in values]
             shown = " … ".join(
                 f"{word}° → {text}" for (_, _, word), text in zip(words, converted, strict=True)

@@ -59,8 +59,8 @@ def judged(before: Report, after: Report, fixes: Sequence[Fix]) -> tuple[str, tu
     for key, number in Counter((fix.code, fix.element) for fix in fixes).items():
         if left[key] > max(known[key] - number, 0):
             return f"{key[0]} is still reported for {key[1]!r}", ()
-    if before.scene is None and after.scene is None:
-        # the next error of an unusable file was there before
+    if before.scene is None:
+        # what an unusable file hid, its next error or a finding, was there before
         return "", ()
     most = max(SEVERITIES.index(_severity(before, fix)) for fix in fixes)
     for finding in after.findings:
@@ -68,7 +68,7 @@ def judged(before: Report, after: Report, fixes: Sequence[Fix]) -> tuple[str, tu
         worse = SEVERITIES.index(finding.severity) > most or finding.severity == "error"
         if new and worse:
             return f"{finding.code} appears ({finding.severity}: {finding.message})", ()
-    if before.scene is None or after.scene is None:
+    if after.scene is None:
         return "", ()
     try:
         changes = tuple(_changes(before.scene, after.scene, fixes))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mbplugin.linter.fixes import of_text, of_xml
+from mbplugin.linter.fixes import of_mjcf, of_text, of_xml
 from mbplugin.linter.fixes.edits import Fix
 from mbplugin.linter.fixes.of_xml import Propose
 from mbplugin.linter.fixes.sources import Sources
@@ -74,7 +74,7 @@ REMEDIES: dict[str, Remedy] = {
     "MB116": Remedy("safe", "writes the computed side of the closure", _TEXT, (of_text.written_side,)),
     "MB117": Remedy("safe", 'adds <link name="world"/>', "URDF", (of_xml.declared_world,)),
     "MB120": Remedy("unsafe", "exchanges the limits", _XML, (of_xml.exchanged_limits,)),
-    "MB122": Remedy("unsafe", "converts the limits to radians", _XML, (of_xml.limits_in_radians,)),
+    "MB122": Remedy("unsafe", "converts the limits to radians", f"{_XML}, MJCF", (of_xml.limits_in_radians,)),
     "MB124": Remedy("unsafe", "removes the sign", f"{_XML}, MJCF", (of_xml.positive_damping,)),
     "MB125": Remedy("safe", "divides the axis by its length", _XML, (of_xml.normalized_axes,)),
     "MB126": Remedy(
@@ -85,6 +85,12 @@ REMEDIES: dict[str, Remedy] = {
     ),
     "MB129": Remedy(
         "unsafe", "excludes the joint from the articulation", "USD text", (of_text.excluded_joint,)
+    ),
+    "MB136": Remedy(
+        "safe",
+        "divides the quaternion by its norm; not xformOp:orient of USD, of which OpenUSD reads another rotation",
+        f"{_XML}, SDF, MJCF, USD text",
+        (of_xml.normalized_quaternions, of_text.normalized_joint_frames),
     ),
     "MB147": Remedy("safe", "states the axes of the prim", "USD text", (of_text.principal_axes,)),
     "MB150": Remedy("safe", "corrects a name with one near match", _XML, (of_xml.corrected_references,)),
@@ -109,6 +115,12 @@ REMEDIES: dict[str, Remedy] = {
         "writes the angle with all digits wherever it occurs",
         f"{_XML}, SDF, {_TEXT}",
         (of_xml.full_digits,),
+    ),
+    "MB904": Remedy(
+        "safe",
+        "corrects a tag, an attribute or a name with one near match; removes an equality of a joint with itself",
+        "MJCF",
+        (of_mjcf.corrected_words, of_mjcf.corrected_names, of_mjcf.removed_equalities),
     ),
     "MB908": Remedy("safe", "corrects keys and tables with one near match", _TEXT, (of_text.corrected_keys,)),
     "MB913": Remedy("safe", "removes the waiver", "configurations", (of_text.removed_waiver,)),

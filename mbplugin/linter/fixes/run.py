@@ -28,6 +28,8 @@ from mbplugin.readers.paths import lookups_kept
 
 #: Fixes may reveal others: a misspelt word hides what it states.
 _ROUNDS = 4
+#: Of a file that cannot be used only the first error is known.
+_ERRORS = 40
 Proposals = Callable[[Finding, Sources, Report], Iterable[Fix]]
 
 
@@ -153,9 +155,13 @@ def mended(
     with lookups_kept():
         first = lint()
         trial = _Trial(lint_all, first.source)
-        for _ in range(_ROUNDS):
+        rounds = 0
+        for _ in range(_ERRORS):
             with reading_instead(trial.overlay):
                 report = lint() if trial.contents else first
+            rounds += report.scene is not None
+            if rounds > _ROUNDS:
+                break
             fixes = trial.proposals(report, propose or _proposals, unsafe=unsafe)
             if not fixes:
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mbplugin.errors import UnreadableFile
@@ -56,9 +56,12 @@ class Sources:
 
 
 def name_of(finding: Finding) -> str:
-    """Return the element of a finding; its line for unusable input, where only the first error is reported."""
-    unusable = finding.code.startswith("MB9") and finding.severity == "error"
-    return f"line {finding.line}" if unusable else finding.element
+    """Return the element of a finding; for unusable input, where only the first error is reported, line and word."""
+    if not finding.code.startswith("MB9") or finding.severity != "error":
+        return finding.element
+    meant = finding.evidence.get("meant")
+    words = "".join(f" {wrong!r}" for wrong in meant) if isinstance(meant, Mapping) else ""
+    return f"line {finding.line}{words}"
 
 
 def elements_of(finding: Finding) -> tuple[str, ...]:

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import hypot, pi, radians
+from math import hypot, isfinite, pi, radians
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks.listing import Instance, in_degrees, joined_finding
-from mbplugin.linter.checks.simulators import BOUNDED, SINGLE, number, numbers, urdf_documents, written_joints
+from mbplugin.linter.checks.simulators import (
+    BOUNDED,
+    SINGLE,
+    format_of,
+    number,
+    numbers,
+    urdf_documents,
+    written_joints,
+)
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place
 from mbplugin.model.mechanism import Pair
 from mbplugin.model.scene import Document, Node, Origin, Scene
@@ -121,9 +129,9 @@ class LimitsInDegrees(Rule):
 
     What it does
     ------------
-    Lists the revolute joints of a URDF with a limit that is a whole number beyond two turns (4π rad), at
-    most 720, while no limit is a fraction below that. Powers of ten such as 100 stand for "no limit" and are
-    omitted.
+    Lists the revolute joints of a URDF, and the hinges of an MJCF file with ``angle="radian"``, with a limit that is
+    a whole number beyond two turns (4π rad), at most 720, while no limit is a fraction below that. Powers of ten
+    such as 100 stand for "no limit" and are omitted.
 
     Why it matters
     --------------
@@ -140,7 +148,7 @@ class LimitsInDegrees(Rule):
 
     References
     ----------
-    URDF: limits of revolute joints are in radians.
+    URDF: limits of revolute joints are in radians. MJCF: ``angle`` of ``<compiler>``.
     """
 
     code, name = "MB122", "limits-in-degrees"
@@ -149,12 +157,10 @@ class LimitsInDegrees(Rule):
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
         found = []
-        for joint in written_joints(scene, "revolute"):
-            limit = joint.child("limit")
-            values = [value for side in ("lower", "upper") if (value := number(limit, side)) is not None]
-            if limit and in_degrees(values):
+        for name, place, values in _limits(scene):
+            if in_degrees(values):
                 shown = " … ".join(f"{value:g} ({radians(value):.3g} rad)" for value in values)
-                found.append(Instance(joint.name, limit.origin, f"{joint.name!r} {shown}"))
+                found.append(Instance(name, place, f"{name!r} {shown}"))
         yield from joined_finding(
             self,
             self.severity,
@@ -162,6 +168,20 @@ class LimitsInDegrees(Rule):
             "limits that seem to be in degrees",
             help="write them in radians",
         )
+
+
+def _limits(scene: Scene) -> Iterator[tuple[str, Origin | None, list[float]]]:
+    """Yield the joints that turn, with the place and the limits, rad, of a URDF or an MJCF file in radians."""
+    for joint in written_joints(scene, "revolute"):
+        limit = joint.child("limit")
+        if limit:
+            values = (number(limit, side) for side in ("lower", "upper"))
+            yield joint.name, limit.origin, [value for value in values if value is not None]
+    if format_of(scene) == "mjcf":
+        for pair in scene.mechanism.pairs:
+            for freedom in pair.freedoms if pair.type == "revolute" else ():
+                stated = [value for value in (freedom.lower, freedom.upper) if isfinite(value)]
+                yield pair.name, constraint_place(scene, pair.name), stated
 
 
 _NAMES = ("effort", "velocity")

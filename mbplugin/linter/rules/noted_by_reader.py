@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mbplugin.analysis import Analysis
 from mbplugin.errors import MbPluginError
-from mbplugin.linter.checks.listing import shortened
+from mbplugin.linter.checks.listing import Instance, joined_finding, shortened
 from mbplugin.linter.rule import ELEMENTS, Finding, Rule, Severity, constraint_place, defects_noted
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
@@ -413,6 +413,52 @@ class LoopInArticulation(NotedByReader):
                 line=place.line if place else finding.line,
                 evidence={**finding.evidence, "exclude": joint, "type": type or was},
             )
+
+
+class QuaternionNorm(NotedByReader):
+    """A quaternion does not have the norm 1.
+
+    What it does
+    ------------
+    Lists the quaternions of a file whose norm differs from 1 by more than the rounding of their digits: ``quat``,
+    ``refquat`` and ``relpose`` of MJCF, ``<pose rotation_format="quat_xyzw">`` of SDF, ``quat_xyzw`` of URDF, and
+    ``physics:localRot0``, ``physics:localRot1`` and ``xformOp:orient`` of USD. It is a note where the usual reader
+    normalises: MuJoCo 4.0, ``urdf::Rotation`` of urdfdom_headers, and UsdPhysics of OpenUSD 26.11 for the frames of
+    joints. They are normalised here too, but OpenUSD evaluates ``xformOp:orient`` as it stands, and libsdformat
+    keeps the four numbers of a ``<pose>``.
+
+    Why it matters
+    --------------
+    A program that does not normalise turns the frame by another angle, or scales what is in it: OpenUSD reads
+    ``xformOp:orient = (2, 0, 0, 2)`` as no rotation.
+
+    Example
+    -------
+    ``<geom type="box" size="1 1 1" quat="1 0 0 1"/>``, whose norm is 1.414.
+
+    Remedy
+    ------
+    Divide the quaternion by its norm.
+
+    References
+    ----------
+    SDF: ``<pose>``; MJCF: frame orientations; OpenUSD: UsdGeomXformOp, UsdPhysicsJoint.
+    """
+
+    code, name = "MB136", "quaternion-not-normalized"
+    severity: Severity = "warning"
+    help = "divide the quaternion by its norm"
+
+    def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
+        """Yield one finding for what is read alike."""
+        groups: dict[tuple[str, Severity], list[Instance]] = {}
+        for defect in scene.defects:
+            if defect.code == self.code:
+                key = str(defect.evidence["taken"]), defect.severity or self.severity
+                groups.setdefault(key, []).append(Instance(defect.element, defect.origin, defect.message))
+        for (taken, severity), found in groups.items():
+            what = "quaternions whose norm is not 1"
+            yield from joined_finding(self, severity, found, what, so=taken, help=self.help)
 
 
 class InertiaWithoutAxes(NotedByReader):

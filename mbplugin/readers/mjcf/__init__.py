@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
+from mbplugin.files import reading_instead, replaced_contents
 from mbplugin.model.enumerations import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
 from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
@@ -45,6 +46,7 @@ from mbplugin.phrases import listed
 from mbplugin.processes.foreign import Limits, in_engine
 from mbplugin.readers.mjcf.compile import MJCF, Names, compile_mjcf, mujoco_module
 from mbplugin.readers.mjcf.files import ModelFiles, missing_defects, model_files
+from mbplugin.readers.quaternions import quaternion_defects
 from mbplugin.readers.unread import SHAPE, TOUCH, require_free_root, unread_defects, with_fixed_roots
 from mbplugin.readers.xml import limit, local_name, origin
 
@@ -73,8 +75,15 @@ def read_mjcf_apart(text: str, request: Request) -> Scene:
     MbPluginError
         Any error of the reader; or MuJoCo ended its process, exceeded a limit, or failed.
     """
-    scene = in_engine("MuJoCo", LIMITS, request.path, read_mjcf, text, request)
+    contents = replaced_contents()
+    scene = in_engine("MuJoCo", LIMITS, request.path, _read_instead, contents, text, request)
     return replace(scene, request=request)
+
+
+def _read_instead(contents: Mapping[str, bytes], text: str, request: Request) -> Scene:
+    """Return the scene of an MJCF model whose included files may have other contents than on the disk."""
+    with reading_instead(contents):
+        return read_mjcf(text, request)
 
 
 def read_mjcf(text: str, request: Request) -> Scene:
@@ -107,6 +116,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
     # an included file is a part of the including document, whatever the name of its root
     defects += (d for root in roots[1:] for d in unread_defects(root, MJCF, "mujocoinclude"))
     defects += (d for root in files.attached for d in unread_defects(root, MJCF, local_name(root)))
+    defects += (d for root in (*roots, *files.attached) for d in quaternion_defects(root, "MJCF"))
     defects += missing_defects(files.missing)
     read = tuple(dict.fromkeys(str(root.base) for root in (*roots, *files.attached)))
     return replace(scene, files=read, defects=tuple(defects), request=request)

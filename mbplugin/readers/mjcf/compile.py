@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,6 +23,7 @@ from mbplugin.model.mechanism.mechanism import WORLD
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed
 from mbplugin.processes.supervised import no_more_files
+from mbplugin.readers.mjcf.corrections import Schema, correction_of
 from mbplugin.readers.mjcf.files import SIZES, ModelFiles, same_mechanics, stand_ins
 from mbplugin.readers.unread import (
     LOOKS,
@@ -326,7 +327,9 @@ def compile_mjcf(files: ModelFiles, request: Request) -> Any:
             model = _compiled(mujoco, files)
         except ValueError as error:
             message = files.as_written(str(error))
-            raise _told(message, request, meant(mujoco, message)) from None
+            documents = [*files.roots, *files.attached]
+            correction = correction_of(Schema.of(mujoco, root), message, documents)
+            raise _told(message, request, meant(mujoco, message), correction) from None
         except Exception as error:
             # an error outside MuJoCo's own types leaves it locked: the next model would wait forever
             raise EngineFailed(
@@ -381,7 +384,9 @@ def _quiet(mujoco: Any) -> Iterator[list[str]]:
         mujoco.set_mju_user_warning(before)
 
 
-def _told(message: str, request: Request, remedy: str = "") -> MbPluginError:
+def _told(
+    message: str, request: Request, remedy: str = "", correction: Mapping[str, Any] | None = None
+) -> MbPluginError:
     """Convert a multi-line compiler message to one error of this package."""
     missing = _MISSING_FILE.search(message)
     line = _LINE.search(message)
@@ -398,11 +403,15 @@ def _told(message: str, request: Request, remedy: str = "") -> MbPluginError:
     reason = re.sub(r"((XML )?Error|XML parse error \d+)\s*:\s*", "", first).strip()
     detail = re.sub(r"Element name '', id \d+(, )?|,? ?line \d+", "", " ".join(rest.split())).strip(" ,")
     reason = "; ".join(part for part in (reason.rstrip("."), detail) if part)
-    return BrokenModel(
+    words = list(correction.get("meant", {}).values()) if correction else []
+    told = BrokenModel(
         f"MuJoCo cannot compile the model: {reason or 'no reason given'}",
-        where=place,
-        remedy=remedy or "correct the file there",
+        where=correction["places"][0] if correction else place,
+        remedy=remedy or (f"did you mean {words[0]!r}?" if words else "correct the file there"),
     )
+    if correction:
+        told.correction = correction
+    return told
 
 
 def _unusable_number(roots: list[Element]) -> str:

@@ -16,6 +16,7 @@ from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request
 from mbplugin.model.spatial import Array, Pose, align_z, cross, unit
 from mbplugin.readers.paths import find, gazebo_caches, read_text, real_path, unread_number
+from mbplugin.readers.quaternions import quaternion_defects
 from mbplugin.readers.sdf.frames import (
     MODEL_FRAME,
     Frames,
@@ -394,7 +395,7 @@ def read_document(text: str, reading: Reading) -> Scope:
     request = reading.request
     reading.files.append(request.path)
     root = _sdf_root(text, request.path)
-    reading.defects += unread_defects(root, SDF, "sdf")
+    reading.defects += (*unread_defects(root, SDF, "sdf"), *quaternion_defects(root, "SDF"))
     worlds = children(root, "world")
     for extra in worlds[1:]:
         name = str(extra.get("name", "world"))
@@ -540,7 +541,7 @@ def _included_model(
         if child(root, "light") is not None or child(root, "actor") is not None:
             return None
         raise BrokenModel("the included file has no <model>", where=f"{file}:{root.sourceline}")
-    reading.defects += unread_defects(root, SDF, "sdf")
+    reading.defects += (*unread_defects(root, SDF, "sdf"), *quaternion_defects(root, "SDF"))
     model = _scope(element, version_of(root), reading, inner_request, (*stack, _identity(file)))
     return replace(
         model,

@@ -17,6 +17,7 @@ from mbplugin.errors import BadNumber, BadUsage, BrokenModel, Fragment, MbPlugin
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.scene import Defect, Request, Scene, Shape, state_at_home
 from mbplugin.model.spatial import Array, Pose, align_z
+from mbplugin.readers.quaternions import quaternion_defects
 from mbplugin.readers.sdf.frames import inertia_of, number_of, pose_of, shape_of
 from mbplugin.readers.unread import unread_defects
 from mbplugin.readers.urdf.extended_urdf import (
@@ -103,7 +104,7 @@ def _scene(robot: Element, request: Request) -> Scene:
     note_open_closures(draft)
     hold_base(draft)
     coupled = couplings(mimics, draft)
-    draft.defects += unread_defects(robot, URDF, "robot")
+    draft.defects += (*unread_defects(robot, URDF, "robot"), *quaternion_defects(robot, "URDF"))
     name = str(robot.get("name") or Path(request.path).stem)
     draft.origin[("model", name, "")] = origin(robot)
     mech = Mechanism(name, tuple(draft.bodies), tuple(draft.pairs.values()), coupled)

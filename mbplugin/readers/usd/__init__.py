@@ -30,6 +30,7 @@ from mbplugin.readers.usd.bodies import (
     steps_of,
     unique_names,
     unread_defects,
+    wrong_quaternions,
 )
 from mbplugin.readers.usd.mass import body_of, mesh_triangles
 from mbplugin.readers.usd.stage import Stage, not_utf8, nothing_opens, pxr_modules
@@ -134,7 +135,7 @@ def _scene_of(stage: Stage, request: Request) -> Scene:
     _note_apart(stage, mech, poses, joints)
     _note_loops(stage, mech, joints)
     shapes = read_shapes(stage, bodies)
-    stage.defects += unread_defects(stage)
+    stage.defects += (*unread_defects(stage), *wrong_quaternions(stage))
     return Scene(
         mechanism=mech,
         state=State(coordinates_of(mech, _body_poses(mech, poses)), np.zeros(len(mech.qd_names))),

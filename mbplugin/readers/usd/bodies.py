@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import degrees, inf, isfinite, radians
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom
 from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.phrases import counted
+from mbplugin.readers.quaternions import quaternion_defect, wrong_norm
 from mbplugin.readers.usd.stage import Stage
 from mbplugin.readers.xml import limit
 
@@ -127,6 +128,31 @@ def unread_defects(stage: Stage) -> Iterator[Defect]:
         yield Defect(
             "MB113", str(first.GetPath()), f"{what}{where} is not read", stage.place(first), {"prims": paths}
         )
+
+
+#: Numbers of the types of quaternions, with the digits that they hold.
+_PRECISIONS = {"Quath": np.float16, "Quatf": np.float32, "Quatd": np.float64}
+#: The quaternions that are read, with what OpenUSD does with a norm that is not 1.
+_QUATERNIONS: dict[str, tuple[str, Literal["note", "warning"]]] = {
+    "physics:localRot0": ("OpenUSD normalises them", "note"),
+    "physics:localRot1": ("OpenUSD normalises them", "note"),
+    "xformOp:orient": ("OpenUSD does not normalise them and reads another angle", "warning"),
+}
+
+
+def wrong_quaternions(stage: Stage) -> Iterator[Defect]:
+    """Yield a defect for each quaternion of a joint frame or a transformation whose norm is not 1."""
+    for prim in stage.prims:
+        for name, (taken, severity) in _QUATERNIONS.items():
+            value = stage.value(prim, name) if stage.authored(prim, name) else None
+            precision = _PRECISIONS.get(type(value).__name__)
+            if value is None or precision is None:
+                continue
+            # the shortest text of a number is that of the file
+            norm = wrong_norm([str(precision(x)) for x in (value.GetReal(), *value.GetImaginary())])
+            if norm is not None:
+                path = str(prim.GetPath())
+                yield quaternion_defect(path, name, norm, stage.place(prim), taken, severity)
 
 
 def _of_prim(stage: Stage, prim: Any) -> Iterator[str]:
