@@ -250,7 +250,7 @@ class Manifold:
         ]
 
     def _obstacle(self, before: Array, after: Array, gap: float) -> str:
-        """Return what forbids a step from ``before`` to ``after`` (nq,) that leaves a gap, m; empty if nothing does."""
+        """Return what forbids a step from ``before`` (nq,) to ``after`` (nq,) with this gap, m; empty if nothing."""
         if gap > self._misfit:
             return "the loop lets it go no farther"
         if self.closure.constraints and self._largest_move(before, after) > _JUMP:

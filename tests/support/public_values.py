@@ -62,7 +62,8 @@ def values_in(value: object, seen: set[int], path: str) -> Iterator[tuple[str, o
     if id(value) in seen:
         return
     seen.add(id(value))
-    if type(value).__module__.startswith("mbplugin."):
+    # a sentence is as long as it is
+    if type(value).__module__.startswith("mbplugin.") and not isinstance(value, str):
         yield path, value
     if is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
