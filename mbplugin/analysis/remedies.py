@@ -21,7 +21,7 @@ from mbplugin.errors import BrokenModel, UnknownName
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, relative_pose
 from mbplugin.model.spatial import Array
-from mbplugin.phrases import counted, listed, one_line_repr
+from mbplugin.phrases import counted, listed, one_line_repr, toml_text
 
 #: Number of initial options tried, times p: larger blocks get fewer.
 _EFFORT = 360
@@ -50,8 +50,7 @@ class Change:
 
     def toml(self) -> str:
         """Return the lines to paste into a scene file."""
-        name = self.constraint.replace("\\", "\\\\").replace('"', '\\"')
-        lines = ["[[pair]]", f'name = "{name}"', f'type = "{self.new}"']
+        lines = ["[[pair]]", f"name = {toml_text(self.constraint)}", f'type = "{self.new}"']
         if self.axis is not None:
             lines.append(f"axis = [{', '.join(f'{a:g}' for a in self.axis)}]")
         return "\n".join(lines)

@@ -15,7 +15,7 @@ from mbplugin.errors import PACKAGES, BadUsage, UnreadableFile
 from mbplugin.files import read_bounded
 from mbplugin.initialization.survey import Survey, baseline_text
 from mbplugin.linter.targets import NAME, SHARED_NAME
-from mbplugin.phrases import visible
+from mbplugin.phrases import toml_text, visible
 from mbplugin.version import __version__
 
 CiChoice = Literal["github", "gitlab", "script", "none"]
@@ -131,24 +131,13 @@ def _configuration(found: Survey, baseline: bool) -> str:
 def _settings(found: Survey, baseline: bool) -> Iterator[str]:
     if baseline:
         yield "# findings that were there when this was written; they are not reported again"
-        yield f"baseline = {quoted(BASELINE)}"
+        yield f"baseline = {toml_text(BASELINE)}"
     reasons = dict.fromkeys((one.pattern, one.reason) for one in found.excluded)
     if reasons:
         yield "# passed over when folders are linted"
         yield "exclude = ["
-        yield from (f"    {quoted(pattern)},  # {visible(reason)}" for pattern, reason in reasons)
+        yield from (f"    {toml_text(pattern)},  # {visible(reason)}" for pattern, reason in reasons)
         yield "]"
-
-
-def quoted(text: str) -> str:
-    r"""Return a text as a basic string of TOML; what is not printable is escaped, as are quotes and backslashes."""
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-def _escaped(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    return character if character.isprintable() else f"\\U{ord(character):08x}"
 
 
 # The hook and the CI, which call the templates and the action of mbplugin's own repository.

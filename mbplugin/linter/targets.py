@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 import sys
@@ -23,7 +22,7 @@ from mbplugin.formats import LINTED, SEARCHED
 from mbplugin.linter.config import Settings
 from mbplugin.linter.rule import ELEMENTS, Finding
 from mbplugin.linter.run import Report
-from mbplugin.phrases import listed
+from mbplugin.phrases import listed, toml_text
 from mbplugin.readers.paths import package_of, real_path
 from mbplugin.readers.xml import root_name
 
@@ -386,14 +385,13 @@ def closed_scene(report: Report, target: Path) -> str:
             where=report.source,
             remedy="store the closed pose (evidence q in the JSON) in [state] of the scene",
         )
-    # JSON strings are valid TOML strings
     file = seen_from(target.absolute().parent, request.path)
-    lines = ["[[model]]", f"file = {json.dumps(file)}"]
+    lines = ["[[model]]", f"file = {toml_text(file)}"]
     if request.base is not None:
         lines.append(f'base = "{request.base}"')
     moved = np.abs(analysis.q - scene.state.q) > _STILL
     pose = [
-        f"{json.dumps(name)} = {value!r}"
+        f"{toml_text(name)} = {value!r}"
         for name, value, changed in zip(scene.mechanism.q_names, analysis.q.tolist(), moved, strict=True)
         if changed
     ]

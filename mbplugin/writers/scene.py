@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
@@ -13,7 +12,7 @@ from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
-from mbplugin.phrases import listed
+from mbplugin.phrases import listed, toml_text
 from mbplugin.writers.shapes import Solid, in_roles, solids_of
 from mbplugin.writers.written import Loss, Written, states_freedom, toml_number, unwritten
 
@@ -43,7 +42,10 @@ def scene_text(scene: Scene) -> Written:
         *(_pfaffian(pfaffian) for pfaffian in mech.pfaffians),
         *(_driver(driver) for driver in mech.drivers),
         *(_contact(contact) for contact in scene.contacts),
-        *(_table("lock", {"joint": _text(lock.joint), **_freedoms(lock.freedoms)}) for lock in mech.locks),
+        *(
+            _table("lock", {"joint": toml_text(lock.joint), **_freedoms(lock.freedoms)})
+            for lock in mech.locks
+        ),
         *_actuators(scene),
         *_lint(scene.options),
     ]
@@ -62,17 +64,12 @@ def _table(kind: str, entries: dict[str, str]) -> str:
     return "\n".join((*head, *lines)) + "\n"
 
 
-def _text(name: str) -> str:
-    # JSON strings are valid TOML strings, except for DEL, which JSON does not escape
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def _vector(values: Sequence[float] | Array) -> str:
     return f"[{', '.join(toml_number(value) for value in values)}]"
 
 
 def _freedoms(names: tuple[str, ...]) -> dict[str, str]:
-    return {"freedoms": f"[{', '.join(_text(name) for name in names)}]"} if names else {}
+    return {"freedoms": f"[{', '.join(toml_text(name) for name in names)}]"} if names else {}
 
 
 def _state(scene: Scene, poses: BodyPoses) -> Iterator[str]:
@@ -80,11 +77,11 @@ def _state(scene: Scene, poses: BodyPoses) -> Iterator[str]:
     mech, state = scene.mechanism, scene.state
     stated = coordinates_of(mech, poses)
     entries = {
-        _text(name): toml_number(value)
+        toml_text(name): toml_number(value)
         for name, value, pose in zip(mech.q_names, state.q, stated, strict=True)
         if name in state.given or abs(value - pose) > _STATED
     }
-    rates = {_text(n): toml_number(v) for n, v in zip(mech.qd_names, state.qd, strict=True) if v}
+    rates = {toml_text(n): toml_number(v) for n, v in zip(mech.qd_names, state.qd, strict=True) if v}
     if entries:
         yield _table("state.q", entries)
     if rates:
@@ -101,7 +98,7 @@ def _frame(X: Pose, side: str = "") -> dict[str, str]:
 
 def _body(mech: Mechanism, poses: BodyPoses, index: int) -> str:
     body = mech.bodies[index]
-    entries = {"name": _text(body.name), "mass": toml_number(body.mass), **_frame(poses.of(index))}
+    entries = {"name": toml_text(body.name), "mass": toml_number(body.mass), **_frame(poses.of(index))}
     if body.p_LC.any():
         entries["com"] = _vector(body.p_LC)
     if body.I_C.any():
@@ -112,9 +109,9 @@ def _body(mech: Mechanism, poses: BodyPoses, index: int) -> str:
 
 
 def _shape(body: str, role: str, solid: Solid) -> str:
-    entries = {"body": _text(body), "role": _text(role)}
+    entries = {"body": toml_text(body), "role": toml_text(role)}
     if solid.kind == "mesh" and solid.file:
-        entries["mesh"] = _text(solid.file)
+        entries["mesh"] = toml_text(solid.file)
         if set(solid.size) != {1.0}:
             entries["scale"] = _vector(solid.size)
     elif solid.vertices is not None:
@@ -131,10 +128,10 @@ def _shape(body: str, role: str, solid: Solid) -> str:
 
 def _pair(kind: str, pair: Pair) -> str:
     entries = {
-        "name": _text(pair.name),
-        "type": _text(pair.type),
-        "body_a": _text(pair.body_a),
-        "body_b": _text(pair.body_b),
+        "name": toml_text(pair.name),
+        "type": toml_text(pair.type),
+        "body_a": toml_text(pair.body_a),
+        "body_b": toml_text(pair.body_b),
         **_frame(pair.X_AP, "a"),
         **_frame(pair.X_BS, "b"),
     }
@@ -160,18 +157,23 @@ def _limits(freedom: Freedom) -> dict[str, str]:
 
 def _coupling(coupling: Coupling) -> str:
     terms = (
-        f"{{ joint = {_text(t.joint)}, freedom = {_text(t.freedom)}, coefficient = {toml_number(t.coefficient)} }}"
+        f"{{ joint = {toml_text(t.joint)}, freedom = {toml_text(t.freedom)},"
+        f" coefficient = {toml_number(t.coefficient)} }}"
         for t in coupling.terms
     )
-    entries = {"name": _text(coupling.name), "type": _text(coupling.type), "terms": f"[{', '.join(terms)}]"}
+    entries = {
+        "name": toml_text(coupling.name),
+        "type": toml_text(coupling.type),
+        "terms": f"[{', '.join(terms)}]",
+    }
     return _table("coupling", {**entries, "offset": toml_number(coupling.offset)})
 
 
 def _contact(contact: Contact) -> str:
     entries = {
-        "name": _text(contact.name),
-        "body_a": _text(contact.body),
-        "body_b": _text(contact.on),
+        "name": toml_text(contact.name),
+        "body_a": toml_text(contact.body),
+        "body_b": toml_text(contact.on),
         "point": _vector(contact.point),
         "normal": _vector(contact.normal),
         "mu": toml_number(contact.mu),
@@ -181,9 +183,9 @@ def _contact(contact: Contact) -> str:
 
 def _pfaffian(pfaffian: Pfaffian) -> str:
     entries = {
-        "name": _text(pfaffian.name),
-        "type": _text(pfaffian.type),
-        "body": _text(pfaffian.body),
+        "name": toml_text(pfaffian.name),
+        "type": toml_text(pfaffian.type),
+        "body": toml_text(pfaffian.body),
     }
     if isinstance(pfaffian, KnifeEdge):
         entries |= {"point": _vector(pfaffian.point), "direction": _vector(pfaffian.direction)}
@@ -199,7 +201,7 @@ def _pfaffian(pfaffian: Pfaffian) -> str:
 
 
 def _driver(driver: Driver) -> str:
-    entries = {"name": _text(driver.name), "joint": _text(driver.joint), **_freedoms(driver.freedoms)}
+    entries = {"name": toml_text(driver.name), "joint": toml_text(driver.joint), **_freedoms(driver.freedoms)}
     if driver.value is not None:
         entries["value"] = toml_number(driver.value)
     entries |= {"rate": toml_number(driver.rate), "acceleration": toml_number(driver.acceleration)}
@@ -209,7 +211,7 @@ def _driver(driver: Driver) -> str:
 def _actuators(scene: Scene) -> Iterator[str]:
     """Yield the tables of drives; a drive that a file only names has no numbers."""
     for actuator in scene.actuators:
-        entries = {"joint": _text(actuator.joint)}
+        entries = {"joint": toml_text(actuator.joint)}
         entries |= {
             "armature": toml_number(actuator.armature),
             "gear_ratio": toml_number(actuator.gear_ratio),
@@ -220,7 +222,7 @@ def _actuators(scene: Scene) -> Iterator[str]:
     named = {actuator.joint for actuator in scene.actuators}
     for joint in dict.fromkeys(scene.actuated):
         if joint not in named:
-            yield _table("actuator", {"joint": _text(joint)})
+            yield _table("actuator", {"joint": toml_text(joint)})
 
 
 def _lint(options: LintOptions) -> Iterator[str]:
@@ -229,7 +231,7 @@ def _lint(options: LintOptions) -> Iterator[str]:
     if options.tolerance is not None:
         entries["tolerance"] = toml_number(options.tolerance)
     if options.planar is not None:
-        entries["planar"] = _text(options.planar)
+        entries["planar"] = toml_text(options.planar)
     if options.samples is not None:
         entries["samples"] = str(options.samples)
     if entries:

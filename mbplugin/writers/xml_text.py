@@ -6,9 +6,9 @@ names are adapted.
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -21,9 +21,15 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import seen_from
 from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.scene import Request
+from mbplugin.phrases import toml_text
 from mbplugin.readers.mjcf.files import model_files
 from mbplugin.readers.paths import find, is_file, package_of, read_text
 from mbplugin.readers.xml import Element, local_name, parse_xml, without_comments
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*)>")
 
@@ -523,10 +529,10 @@ def _moved_scene(text: str, request: Request, folder: Path) -> str:
     """Return a scene, written by this package, for another folder; it only names meshes, one on each line."""
 
     def moved(line: re.Match[str]) -> str:
-        name = json.loads(line.group(1))
+        name = str(tomllib.loads(line.group())["mesh"])
         if not _is_beside(name, request):
             return line.group()
-        return f"mesh = {json.dumps(seen_from(folder, str(request.folder / name)), ensure_ascii=False)}"
+        return f"mesh = {toml_text(seen_from(folder, str(request.folder / name)))}"
 
     return re.sub(r'^mesh = (".*")$', moved, text, flags=re.MULTILINE)
 

@@ -19,8 +19,9 @@ import yaml
 import mbplugin.initialization.writing as writing
 from command_line import ROOT, SAMPLE, call
 from mbplugin.errors import BadUsage
-from mbplugin.initialization.contents import NewFile, quoted
+from mbplugin.initialization.contents import NewFile
 from mbplugin.initialization.survey import host_of, pattern_of
+from mbplugin.phrases import toml_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -442,7 +443,7 @@ def names(seed: int, number: int) -> Iterator[str]:
 def test_every_text_is_read_back_from_toml() -> None:
     for name in names(1, 3000):
         text = pattern_of(name)
-        line = f"exclude = [\n    {quoted(text)},  # why\n]\n"
+        line = f"exclude = [\n    {toml_text(text)},  # why\n]\n"
         assert tomllib.loads(line) == {"exclude": [text]}
         assert line.count("\n") == 3 and line.replace("\n", "").isprintable()
         assert fnmatchcase(name, text)

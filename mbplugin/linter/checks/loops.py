@@ -6,7 +6,6 @@ fixed in both, a hinge at that point would not hinder the motion: the real mecha
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -23,6 +22,7 @@ from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import MADE, Payload, Scene
 from mbplugin.model.spatial import AnyArray, Array, Pose, is_turn, rpy_from_rotation, skew
+from mbplugin.phrases import toml_text, visible
 
 #: Angles of the leading joint at which the linkage is evaluated, rad.
 _ANGLES = (0.0, 0.15, 0.3, 0.45, 0.6)
@@ -91,12 +91,12 @@ class MissingJoint:
     def toml(self) -> str:
         """The joint as lines to paste into a scene file."""
         lines = [
-            *([f"# without the mimics of {' and '.join(self.mimics)}"] if self.mimics else []),
+            *([f"# without the mimics of {visible(' and '.join(self.mimics))}"] if self.mimics else []),
             "[[closure]]",
-            f"name = {json.dumps(f'{self.body_a}_{self.body_b}')}",
+            f"name = {toml_text(f'{self.body_a}_{self.body_b}')}",
             f'type = "{self.type}"',
-            f"body_a = {json.dumps(self.body_a)}",
-            f"body_b = {json.dumps(self.body_b)}",
+            f"body_a = {toml_text(self.body_a)}",
+            f"body_b = {toml_text(self.body_b)}",
         ]
         for side, X in (("a", self.X_AP), ("b", self.X_BS)):
             for key, values in (("xyz", X.p), ("rpy", rpy_from_rotation(X.R))):

@@ -11,6 +11,7 @@ import numpy as np
 from mbplugin.errors import BadNumber, BrokenModel, suggestion
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Pair, Term
 from mbplugin.model.spatial import Array, Pose, align_z, unit
+from mbplugin.phrases import toml_text
 from mbplugin.readers.sdf.frames import bound_of, cap_of, lead_of
 from mbplugin.readers.sdf.vocabulary import JOINT_OF_GAZEBO, SDF
 from mbplugin.readers.unread import (
@@ -389,13 +390,14 @@ def note_open_closures(draft: Draft) -> None:
         if other not in draft.links or frozenset((link, other)) in closed:
             continue
         toml = (
-            f'[[closure]]\nname = "{name}"\ntype = "revolute"\nbody_a = "{link}"\nbody_b = "{other}"\n'
+            f'[[closure]]\nname = {toml_text(name)}\ntype = "revolute"\nbody_a = {toml_text(link)}\n'
+            f"body_b = {toml_text(other)}\n"
             "xyz_a = [0, 0, 0]\nxyz_b = [0, 0, 0]"
         )
         message = (
             f"links {link!r} and {other!r} mark where loop {name!r} closes, but the file does not say as "
             "what; declare it in a scene file with [[closure]] name, type (revolute, spherical, …), "
-            f'body_a = "{link}", body_b = "{other}"'
+            f"body_a = {toml_text(link)}, body_b = {toml_text(other)}"
         )
         draft.report("MB112", name, message, draft.origin[("body", link, "")], toml=toml)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -20,7 +19,7 @@ from mbplugin.model.mechanism.kinematics import NamedNumbers, numbers, rates_of
 from mbplugin.model.mechanism.mechanism import Mechanism, base_sentence
 from mbplugin.model.scene import Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
-from mbplugin.phrases import counted, listed, number, visible
+from mbplugin.phrases import counted, listed, number, toml_text, visible
 from mbplugin.readers.source import ModelSource, Source, sources_of
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
@@ -460,7 +459,7 @@ def _table(joint: FittedJoint, rows: Sequence[CalibratedRow]) -> Iterator[str]:
         if part.name == "uncertainty":
             continue
         if part.name in ("joint", "origin"):
-            yield f"{part.name} = {json.dumps(value, ensure_ascii=False)}"
+            yield f"{part.name} = {toml_text(value)}"
         elif value is not None and (part.name in joint.parameters or value != part.default):
             yield f"{part.name} = {_number(value)}{_comment(joint, part.name)}"
             if part.name in joint.parameters:
@@ -486,8 +485,10 @@ def _toml(value: object) -> str:
     """Return the TOML of a value of an uncertainty: a name, a number, or a list of them."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, bool | str):
-        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return toml_text(value)
     assert isinstance(value, float)
     return _number(value)
 
