@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -15,20 +16,24 @@ from mbplugin.editor.documents import Documents
 from mbplugin.editor.positions import Positions, Range
 from mbplugin.editor.rule_pages import page_uri
 from mbplugin.errors import BadUsage
-from mbplugin.files import reading_instead
+from mbplugin.files import reading_instead, version_of
 from mbplugin.linter.batch import UNUSABLE, lint_one_of_many, skipped, without_verdict
 from mbplugin.linter.config import Settings
 from mbplugin.linter.rule import FULL_MESSAGE, Finding
 from mbplugin.linter.run import Report
 from mbplugin.linter.targets import (
+    Known,
     Target,
     excluded,
     is_candidate,
+    read_baseline,
     settings_for,
     target_of,
     why_skipped,
+    without_known,
 )
 from mbplugin.readers.paths import real_path
+from mbplugin.report.documents.part import violation
 
 #: Rules that need the remedies or a second reading of the model, which take most of the time of a lint of a large robot
 #: with loops: a first answer leaves them out.
@@ -146,7 +151,20 @@ def _linted(path: str, *, complete: bool) -> tuple[Target | None, Report | None]
         return None, None
     target = target_of(path, settings)
     asked = target if complete else replace(target, settings=_without_late(settings))
-    return target, skipped(lint_one_of_many(asked, {}))
+    report = lint_one_of_many(asked, {})
+    if settings.baseline:
+        try:
+            known = _known(settings.baseline, version_of(settings.baseline))
+        except BadUsage as error:
+            return None, without_verdict(target, UNUSABLE, error.sentence().rstrip("."))
+        (report,) = without_known([report], known)
+    return target, skipped(report)
+
+
+@lru_cache(maxsize=16)
+def _known(baseline: str, version: tuple[int, ...]) -> Known:
+    """Return the findings of the baseline of a configuration; ``version`` changes with its content."""
+    return read_baseline(Path(baseline), lambda document: violation(document, "lint"), Path(baseline).parent)
 
 
 def _without_late(settings: Settings) -> Settings:

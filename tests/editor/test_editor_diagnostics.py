@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from command_line import call
 from mbplugin.editor.diagnostics import LATE, Place, inspected, span_of
 from mbplugin.editor.documents import Documents, OpenDocument
 from mbplugin.editor.hovers import hover
@@ -151,3 +152,24 @@ def test_a_hover_of_a_joint_has_its_numbers(tmp_path: Path) -> None:
         assert "in no loop" in value and "reaction determined" in value
     shown = hover(documents, inspection, {"line": 2, "character": 5})
     assert shown is not None and "**link `arm`**: mass 2 kg" in shown["contents"]["value"]
+
+
+def test_the_baseline_of_the_configuration_counts(tmp_path: Path) -> None:
+    wrong = (ASSETS / "four_bar.urdf").read_text(encoding="utf-8").replace('xyz="0 -1 0"', 'xyz="0 -3 0"', 1)
+    file, baseline = tmp_path / "robot.urdf", tmp_path / "known.json"
+    file.write_text(wrong, encoding="utf-8")
+    report = call("lint", str(file), "--output-format", "json")
+    assert "MB125" in report.out
+    baseline.write_text(report.out, encoding="utf-8")
+
+    def codes(text: str) -> list[str]:
+        found = inspected(opened(file, text), str(file), complete=True).findings
+        return [finding.code for finding, *_ in found]
+
+    assert codes(wrong) == ["MB125"]
+    (tmp_path / "mbplugin.toml").write_text('baseline = "known.json"\n', encoding="utf-8")
+    assert codes(wrong) == []
+    # a second axis of this kind is new
+    assert set(codes(wrong.replace('xyz="0 -1 0"', 'xyz="0 -3 0"', 1))) == {"MB125"}
+    baseline.write_text("{}", encoding="utf-8")
+    assert codes(wrong) == ["MB900"]
