@@ -29,7 +29,7 @@ def test_the_closure_that_is_named_makes_the_loop_move() -> None:
     scene = mb.load(LOCKED)
     analysis = mb.analyze(scene)
     ((_, freeing),) = locked_loops(analysis)
-    assert (analysis.dof, freeing.dof, freeing.change.new, freeing.change.axis) == (
+    assert (analysis.dof, freeing.mobility, freeing.change.new, freeing.change.axis) == (
         0,
         1,
         "revolute",
