@@ -84,7 +84,8 @@ def held_besides(
 ) -> tuple[Lock, ...]:
     """Return the joints among ``moved`` that can be held independently of those already ``held``.
 
-    In file order, followers of couplings last, since the drive is on the leading joint.
+    In file order, but joints with several freedoms after those with one, which drives act on, and followers of
+    couplings last, since the drive is on the leading joint.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def held_besides(
         Coordinates that a load moves.
     """
     mech = motion.mech
-    order = {pair.name: (follows(mech, pair), k) for k, pair in enumerate(mech.pairs)}
+    order = {p.name: (follows(mech, p), len(p.kind.free) > 1, k) for k, p in enumerate(mech.pairs)}
     locks = sorted((named_lock(mech, name) for name in sorted(moved)), key=lambda lock: order[lock.joint])
     return _one_each(_independent(motion, [*held, *locks], tolerance)[len(held) :])
 

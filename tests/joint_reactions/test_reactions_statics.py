@@ -14,6 +14,7 @@ from mbplugin.model.scene import read_loads
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.readers import load
 from models import chain, four_bar, from_world_frames, pose_at, ring
+from places import ORACLES
 
 G = 9.81
 
@@ -326,3 +327,8 @@ def test_names_that_do_not_exist_are_suggested() -> None:
         result["j00"]
     with pytest.raises(UnknownName, match="known names"):
         result["j0"]["qq"]
+
+
+def test_the_legs_of_a_platform_are_held_and_not_its_universal_joints() -> None:
+    found = mb.reactions(ORACLES / "stewart_6UPS.sdf")
+    assert found.assumed_held == tuple(f"p{k}" for k in range(6))
