@@ -77,6 +77,18 @@ def test_no_package_is_called_like_a_public_function() -> None:
     assert not packages & set(mbplugin.__all__)
 
 
+def test_no_module_hides_a_function_of_its_package() -> None:
+    """Once ``gui.replay`` is imported, it is the module, whatever the package defines under this name."""
+    hidden = {
+        f"{name}.{node.name}"
+        for name, file in MODULES.items()
+        if file.name == "__init__.py"
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and f"{name}.{node.name}" in MODULES
+    }
+    assert not hidden
+
+
 def test_no_test_imports_another() -> None:
     tests = {file.stem: file for file in (ROOT / "tests").rglob("test_*.py")}
     for file in tests.values():

@@ -10,8 +10,7 @@ import pytest
 
 from command_line import call
 from mbplugin.phrases import Assumption
-from mbplugin.report.text import Line
-from mbplugin.report.text.models import FIRST, first_lines
+from mbplugin.report.text import FIRST, Line, first_lines
 
 INERTIA = (
     '<inertial><origin xyz="0.1 0 0.05"/><mass value="1"/>'

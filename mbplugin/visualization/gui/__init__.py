@@ -299,7 +299,7 @@ def in_window(window: Window) -> str:
     """
     with tempfile.TemporaryFile() as printed:
         process = subprocess.Popen(
-            isolated_command("mbplugin.visualization.gui.replay"),
+            isolated_command("mbplugin.visualization.gui.window"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=printed,
