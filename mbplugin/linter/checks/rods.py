@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from mbplugin.linter.checks.loops import MissingJoint
 from mbplugin.linter.checks.meshes import Solid, solid_of
-from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes, rigid_groups
+from mbplugin.model.mechanism.kinematics import forward, joint_axes, rigid_groups
 from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.scene import Scene
-from mbplugin.model.spatial import Array, Pose
+from mbplugin.model.spatial import Array, Pose, cross
 
 #: Axes of a planar loop are parallel within this angle, rad.
 _PARALLEL = 1e-6
@@ -22,6 +22,8 @@ _SLENDER = 0.1
 #: Of the length of a rod: largest distances of its end from the fourth corner of the parallelogram, and of that corner
 #: from the shape of the other link.
 _CORNER, _TOUCHES = 0.1, 0.05
+#: Largest number of hinged links with a shape among which rods are sought, since each is compared with each.
+MOST_LINKS = 100
 #: Number of hinges of a loop without the missing one.
 _HINGES = 3
 
@@ -68,6 +70,12 @@ def loose_rods(scene: Scene) -> Iterator[MissingJoint]:
     coupled = {term.joint for coupling in mech.couplings for term in coupling.terms}
     placed = {one.name: one for one in _links(scene)}
     poses, group = forward(mech, scene.state.q), rigid_groups(mech)
+    axes = {
+        joint: (S[3:, 0], point)
+        for joint in {joint for one in placed.values() for joint in one.ways}
+        if joint.pair is not None and joint.pair.kind.free == ("rz",)
+        for S, point in (joint_axes(mech, joint, poses),)
+    }
     joined = {frozenset((group[pair.body_a], group[pair.body_b])) for pair in mech.pairs}
     for rod in placed.values():
         hinge = rod.ways[0].pair
@@ -77,7 +85,7 @@ def loose_rods(scene: Scene) -> Iterator[MissingJoint]:
             (*distances, other.name, corner)
             for other in placed.values()
             if frozenset((group[rod.name], group[other.name])) not in joined
-            for distances, corner in _corners(rod, other, poses, scene)
+            for distances, corner in _corners(rod, other, axes)
         ]
         if ends:
             _, _, name, corner = min(ends, key=lambda end: end[:3])
@@ -87,14 +95,19 @@ def loose_rods(scene: Scene) -> Iterator[MissingJoint]:
 
 
 def _links(scene: Scene) -> Iterator[_Placed]:
-    """Yield the links with a shape that turn about a hinge of their own."""
-    mech, poses = scene.mechanism, forward(scene.mechanism, scene.state.q)
+    """Yield the links with a shape that turn about a hinge of their own; none of a robot with very many."""
+    mech = scene.mechanism
+    hinged = []
     for body in mech.bodies:
-        ways = tuple(j for j in mech.tree.way_in(body.name) if j.pair is not None and j.pair.kind.free)
         joint = mech.tree.joint_of_body[body.name]
-        if not ways or joint is not ways[0] or joint.pair is None or joint.pair.kind.free != ("rz",):
-            continue
-        if (solid := solid_of(scene.shapes.get(body.name, ()), scene.request)) is not None:
+        if scene.shapes.get(body.name) and joint.pair is not None and joint.pair.kind.free == ("rz",):
+            hinged.append((body, joint))
+    if len(hinged) > MOST_LINKS:
+        return
+    poses = forward(mech, scene.state.q)
+    for body, joint in hinged:
+        if (solid := solid_of(scene.shapes[body.name], scene.request)) is not None:
+            ways = tuple(j for j in mech.tree.way_in(body.name) if j.pair is not None and j.pair.kind.free)
             S, pivot = joint_axes(mech, joint, poses)
             yield _Placed(body.name, ways, S[3:, 0], pivot, solid, poses.of(mech.body_index[body.name]))
 
@@ -105,27 +118,30 @@ def _is_slender(solid: Solid) -> bool:
 
 
 def _corners(
-    rod: _Placed, other: _Placed, poses: BodyPoses, scene: Scene
+    rod: _Placed, other: _Placed, axes: Mapping[TreeJoint, tuple[Array, Array]]
 ) -> Iterator[tuple[tuple[float, float], Array]]:
     """Yield the corners (3,), m, world, at which a rod ends on another link.
 
-    Each comes with the gap between both shapes along the hinge, and its distance from the end of the rod, m.
+    Each comes with the gap between both shapes along the hinge, and its distance from the end of the rod, m. ``axes``
+    are the directions and points (3,) of all hinges.
     """
-    mech = scene.mechanism
+    if not _parallel(rod.axis, other.axis):
+        return
     loop = [j for own, way in ((rod.ways, other.ways), (other.ways, rod.ways)) for j in own if j not in way]
     apart = rod.ways[0] not in other.ways and other.ways[0] not in rod.ways
-    if not apart or len(loop) < _HINGES or not all(j.pair and j.pair.kind.free == ("rz",) for j in loop):
-        return
-    placed = {j: joint_axes(mech, j, poses) for j in loop}
-    if any(np.linalg.norm(np.cross(rod.axis, S[3:, 0])) > _PARALLEL for S, _ in placed.values()):
+    if (
+        not apart
+        or len(loop) < _HINGES
+        or not all(j in axes and _parallel(rod.axis, axes[j][0]) for j in loop)
+    ):
         return
     across = np.eye(3) - np.outer(rod.axis, rod.axis)
     middle = rod.X_WL.apply(0.5 * (rod.solid.lower + rod.solid.upper))
     end = across @ (2 * middle - rod.pivot)
     (low_a, high_a), (low_b, high_b) = rod.along(rod.axis), other.along(rod.axis)
     gap = max(low_a, low_b) - min(high_a, high_b)
-    for joint, (_, point) in placed.items():
-        side = across @ (other.pivot - point)
+    for joint in loop:
+        side = across @ (other.pivot - axes[joint][1])
         length = float(np.linalg.norm(side))
         corner = across @ rod.pivot + side
         off = float(np.linalg.norm(corner - end))
@@ -134,3 +150,7 @@ def _corners(
         corner = corner + rod.axis * 0.5 * (max(low_a, low_b) + min(high_a, high_b))
         if max(rod.distance(corner), other.distance(corner)) <= _TOUCHES * length:
             yield (max(0.0, gap), off), corner
+
+
+def _parallel(a: Array, b: Array) -> bool:
+    return float(np.linalg.norm(cross(a, b))) <= _PARALLEL

@@ -126,7 +126,8 @@ class LooseRod(Rule):
     ------------
     Looks for slender links that carry nothing and turn about a hinge near one end. Of a planar linkage, the hinges
     alone give the fourth corner of each parallelogram. The rod is reported if the shapes agree: its far end is at that
-    corner, up to a tenth of its length, and the corner is on a link of another branch.
+    corner, up to a tenth of its length, and the corner is on a link of another branch. Not sought in robots with more
+    than 100 hinged links that have a shape.
 
     Why it matters
     --------------
