@@ -83,4 +83,4 @@ def test_the_example_of_the_server_serves(folder: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    assert b'"capabilities"' in done.stdout and b'"id":2' in done.stdout.replace(b" ", b"")
+    assert b'"capabilities"' in done.stdout

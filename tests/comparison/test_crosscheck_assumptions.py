@@ -59,7 +59,7 @@ def test_a_stop_with_assumed_brakes_is_amber_and_the_same_one_with_stated_brakes
     }
 
     text, page, document = documents(*command, "--brake", STATED)
-    assert text.startswith("arm, PyBullet: agrees.") and "ASSUMED" not in text
+    assert text.startswith("! assumed: tool a (--tool).\narm, PyBullet: agrees.") and "ASSUMED" not in text
     assert 'class="verdict good"' in page and 'class="alarm"' not in page
     assert document["assumed"] == [] and document["of_effort"] == {
         "brakes": [],
