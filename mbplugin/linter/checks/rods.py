@@ -153,4 +153,5 @@ def _corners(
 
 
 def _parallel(a: Array, b: Array) -> bool:
+    """Return True if two directions a (3,) and b (3,) are parallel."""
     return float(np.linalg.norm(cross(a, b))) <= _PARALLEL
