@@ -405,7 +405,7 @@ def _browser_of_playwright() -> Facility | None:
 
 
 def _program(program: str | None, shown: Callable[[str], str], none: str) -> Facility:
-    """Return whether a program states its version."""
+    """Check that a program states its version, and return the answer or the reason."""
     if program is None:
         return Facility(False, none)
     try:
@@ -428,7 +428,7 @@ def _program(program: str | None, shown: Callable[[str], str], none: str) -> Fac
 
 
 def _display() -> Facility:
-    """Return whether windows can open: PyBullet's need an X server on Linux."""
+    """Check that windows can open: PyBullet's need an X server on Linux."""
     if sys.platform in ("win32", "darwin"):
         return Facility(True, "that of the system")
     stated = os.environ.get("DISPLAY", "")

@@ -177,7 +177,7 @@ class Manifold:
         return paths
 
     def _answered(self, walks: Sequence[Walk[T]]) -> list[T]:
-        """Return what each walk returns; the steps that they ask for are computed together."""
+        """Return the results of all walks; the steps that they request are computed together."""
         out: dict[int, T] = {}
         answers: dict[int, tuple[Array, str] | None] = dict.fromkeys(range(len(walks)))
         while answers:
@@ -250,7 +250,7 @@ class Manifold:
         ]
 
     def _obstacle(self, before: Array, after: Array, gap: float) -> str:
-        """Return what forbids a step from ``before`` (nq,) to ``after`` (nq,) with this gap, m; empty if nothing."""
+        """Return the obstacle to a step from ``before`` (nq,) to ``after`` (nq,) with this gap, m; empty for none."""
         if gap > self._misfit:
             return "the loop lets it go no farther"
         if self.closure.constraints and self._largest_move(before, after) > _JUMP:

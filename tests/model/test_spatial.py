@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from mbplugin.model.spatial import (
     Pose,
     align_z,
+    cross,
     quaternion_from_rotation,
     quaternions_from_rotations,
     rotation_from_quaternion,
@@ -82,3 +83,11 @@ def test_quaternions_of_many_rotations_are_those_of_each() -> None:
     R = np.array([np.eye(3), *half_turns, *(rotation_from_vector(v) for v in rng.normal(0, 3, (200, 3)))])
     found = quaternions_from_rotations(R)
     assert found == pytest.approx(np.array([quaternion_from_rotation(one) for one in R]), abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "shapes", [((3,), (3,)), ((7, 3), (7, 3)), ((3,), (9, 3)), ((400, 3), (3,)), ((5, 1, 3), (4, 3))]
+)
+def test_cross_products_of_few_and_of_many_vectors(shapes):
+    a, b = (np.random.default_rng(k).normal(size=shape) for k, shape in enumerate(shapes))
+    np.testing.assert_allclose(cross(a, b), np.cross(a, b), rtol=0, atol=1e-15)

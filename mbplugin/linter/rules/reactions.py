@@ -173,7 +173,7 @@ def _open_accelerations(scene: Scene) -> MotionRange | None:
     try:
         return acceleration_range(scene)
     except MbPluginError:
-        # other rules report a state that has no motion
+        # no range without a motion; a loop that does not close has a finding of its own, a body that tips has none
         return None
 
 

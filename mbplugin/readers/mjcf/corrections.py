@@ -91,7 +91,7 @@ class Schema:
 
 
 def correction_of(schema: Schema, message: str, roots: Sequence[Element]) -> dict[str, Any]:
-    """Return what mends the word that a message of MuJoCo is about; empty if that is not sure.
+    """Return the correction of the word that a message of MuJoCo is about; empty if it is not certain.
 
     Parameters
     ----------
