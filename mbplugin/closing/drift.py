@@ -25,11 +25,10 @@ from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BrokenModel, MbPluginError, install_command
 from mbplugin.joint_reactions.state import closed_state
 from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
-from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward
+from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward, violation
 from mbplugin.model.mechanism.mechanism import Lock, base_sentence
-from mbplugin.model.mechanism.pair import RowKind
 from mbplugin.model.scene import Scene, State
-from mbplugin.model.spatial import Array, Pose, axis_of, is_turn, vector_from_rotation
+from mbplugin.model.spatial import Array, Pose
 from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
 from mbplugin.readers.source import ModelSource, model_of
@@ -259,7 +258,7 @@ class Track:
 
     def add(self, X_WA: Pose, X_WB: Pose, force: Array) -> None:
         """Record a step: the poses of both bodies, and the force (3,) of the closure, N, in any fixed axes."""
-        gap, turn = violations(self.pair, (X_WA @ self.pair.X_AP).inverse() @ X_WB @ self.pair.X_BS)
+        gap, turn = violation(self.pair, (X_WA @ self.pair.X_AP).inverse() @ X_WB @ self.pair.X_BS)
         self.gap, self.turn = max(self.gap, gap), max(self.turn, turn)
         self.forces.append(force)
 
@@ -268,26 +267,6 @@ class Track:
         forces = np.array(self.forces)
         size = float(np.sqrt((forces**2).sum(axis=1).mean()))
         return ClosureDrift(self.pair.name, self.pair.type, self.gap, self.turn, size, white_noise(forces))
-
-
-def violations(pair: Pair, X_PS: Pose) -> tuple[float, float]:
-    """Return the violation of the constraints of a pair at a pose: a distance, m, and an angle, rad."""
-    kind = pair.kind
-    if pair.type == "distance":
-        return abs(float(np.linalg.norm(X_PS.p)) - pair.length), 0.0
-    held = [c for c in kind.constrained if kind.row_kind(c) is RowKind.AXIS]
-    travels = [axis_of(c) for c in held if not is_turn(c)]
-    gap = float(np.linalg.norm(X_PS.p[travels])) if travels else 0.0
-    turns = [axis_of(c) for c in held if is_turn(c)]
-    if len(turns) == 3:
-        return gap, float(np.linalg.norm(vector_from_rotation(X_PS.R)))
-    if len(turns) == 2:
-        # the two axes z, whatever the turn about them is
-        z = X_PS.R[:, 2]
-        return gap, float(np.arctan2(np.hypot(z[0], z[1]), z[2]))
-    if RowKind.CROSSED in kind.kinds.values():
-        return gap, abs(float(np.arcsin(np.clip(X_PS.R[0, 1], -1, 1))))
-    return gap, 0.0
 
 
 def white_noise(values: Array) -> float:

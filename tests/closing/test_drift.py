@@ -8,10 +8,17 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.closing.drift import _can_be_held, drifts, violations, white_noise
+from mbplugin.closing.drift import _can_be_held, drifts, white_noise
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
-from mbplugin.model.mechanism.kinematics import home
-from mbplugin.model.spatial import Pose, rotation_from_vector
+from mbplugin.model.mechanism.kinematics import home, violation
+from mbplugin.model.mechanism.pair import (
+    PAIR_TYPES,
+    PairType,
+    has_quaternion,
+    pair_transform,
+    zero_coordinates,
+)
+from mbplugin.model.spatial import Pose, axis_of, is_turn, rotation_from_vector
 from models import four_bar, pose_at
 from places import ASSETS
 
@@ -46,7 +53,35 @@ def test_a_gap_is_what_the_pair_holds(
 ) -> None:
     pair = Pair("c", kind, WORLD, "b", Pose.identity(), Pose.identity(), length=0.3)
     X = Pose(rotation_from_vector(np.array(turn, dtype=float)), np.array(p, dtype=float))
-    assert violations(pair, X) == pytest.approx(expected, abs=1e-12)
+    assert violation(pair, X) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in PAIR_TYPES.values() if kind.name != "distance"], ids=lambda k: k.name
+)
+def test_every_pair_violates_along_what_it_holds_and_nowhere_else(kind: PairType) -> None:
+    rng = np.random.default_rng(7)
+    pair = Pair(
+        "c",
+        kind.name,
+        WORLD,
+        "b",
+        Pose.identity(),
+        Pose.identity(),
+        lead=0.02 if kind.size == "lead" else 0.0,
+    )
+    q = rng.uniform(-0.5, 0.5, size=len(zero_coordinates(kind.name, kind.free)))
+    if has_quaternion(kind.name):
+        q[-4:] /= np.linalg.norm(q[-4:])
+    X = pair_transform(pair, q)
+    assert violation(pair, X) == pytest.approx((0.0, 0.0), abs=1e-12)
+    for component in kind.constrained:
+        step = 1e-4 * np.eye(3)[axis_of(component)]
+        moved = (
+            Pose(X.R, X.p + step) if not is_turn(component) else Pose(rotation_from_vector(step) @ X.R, X.p)
+        )
+        gap, angle = violation(pair, moved)
+        assert (angle if is_turn(component) else gap) > 5e-5, component
 
 
 def beam() -> Mechanism:

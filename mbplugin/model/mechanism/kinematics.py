@@ -288,10 +288,15 @@ def frames_apart(mech: Mechanism, poses: BodyPoses) -> Iterator[tuple[TreeJoint,
     for joint in mech.tree.joints:
         if joint.pair is None:
             continue
-        X_PS = relative_pose(mech, joint.pair, poses)
-        rest = pair_transform(joint.pair, measure(joint.pair, X_PS)).inverse() @ X_PS
-        angle = np.linalg.norm(vector_from_rotation(rest.R))
-        yield joint, joint.pair, float(np.linalg.norm(rest.p)), float(angle)
+        yield joint, joint.pair, *violation(joint.pair, relative_pose(mech, joint.pair, poses))
+
+
+def violation(pair: Pair, X_PS: Pose) -> tuple[float, float]:
+    """Return the deviation of a pose from the motion that a pair allows: a distance, m, and an angle, rad."""
+    if pair.type == "distance":
+        return abs(float(np.linalg.norm(X_PS.p)) - pair.length), 0.0
+    rest = pair_transform(pair, measure(pair, X_PS)).inverse() @ X_PS
+    return float(np.linalg.norm(rest.p)), float(np.linalg.norm(vector_from_rotation(rest.R)))
 
 
 def displace(mech: Mechanism, q: Array, step: Array) -> Array:
