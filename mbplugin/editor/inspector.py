@@ -1,4 +1,4 @@
-"""The process that lints: it answers requests on its standard input, one at a time, as JSON of one line each.
+"""The process that lints: it says when it is ready, and answers requests on its standard input, one line of JSON each.
 
 It is apart from the process that talks to the editor, so that a model that takes too long, or ends the process, costs
 the editor nothing: the process is replaced.
@@ -49,6 +49,9 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000)
+    # from now on a request has its own time limit
+    answers.write(b"ready\n")
+    answers.flush()
     while True:
         request: dict[str, Any] = json.loads(requests.get())
         with memory_limited(_MEMORY):

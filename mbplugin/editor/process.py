@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import signal
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from mbplugin.processes.isolation import isolated_command
@@ -14,7 +14,7 @@ from mbplugin.processes.isolation import isolated_command
 #: Longest answer, bytes.
 _LONGEST = 1 << 28
 _MODULE = "mbplugin.editor.inspector"
-#: Time that the start of the process may take in addition, s.
+#: Time in which the process must be ready for its first request, s.
 _START = 30.0
 #: Time in which a process that has closed its output ends, s.
 _PATIENCE = 1.0
@@ -45,7 +45,7 @@ class Inspector:
         self._sent: dict[str, tuple[str, int]] = {}
         self._number = 0
         self._turn = asyncio.Lock()
-        self._started = False
+        self._ready = False
         self._closed = False
 
     async def start(self) -> None:
@@ -58,7 +58,7 @@ class Inspector:
             raise NoAnswer("the session has ended")
         if self._process is None or self._process.returncode is not None:
             self._sent.clear()
-            self._started = False
+            self._ready = False
             self._starting = asyncio.ensure_future(
                 asyncio.create_subprocess_exec(
                     *isolated_command(_MODULE),
@@ -132,29 +132,46 @@ class Inspector:
                 "documents": self._changed(documents),
                 **more,
             }
-            limit = self.seconds if self._started else self.seconds + _START
-            try:
-                line = await asyncio.wait_for(self._answer(request), limit)
-            except asyncio.TimeoutError:
-                await self._end()
-                await self._start()
-                raise NoAnswer(f"it was stopped after {self.seconds:g} s") from None
-            if not line:
-                raise NoAnswer(_how_ended(await self._ended()))
-            self._started = True
-            return line
+            if not self._ready:
+                await self._within(self._line(), _START, f"it did not start within {_START:g} s")
+                self._ready = True
+            return await self._within(
+                self._answer(request), self.seconds, f"it was stopped after {self.seconds:g} s"
+            )
+
+    async def _within(self, line: Coroutine[Any, Any, bytes], seconds: float, late: str) -> bytes:
+        """Return a line of the process, which is replaced if the line does not come in time."""
+        try:
+            came = await asyncio.wait_for(line, seconds)
+        except asyncio.TimeoutError:
+            await self._end()
+            await self._start()
+            raise NoAnswer(late) from None
+        if not came:
+            raise NoAnswer(_how_ended(await self._ended()))
+        return came
 
     async def _answer(self, request: Mapping[str, Any]) -> bytes:
         process = self._process
         if process is None:
             return b""
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             await process.stdin.drain()
+        except ConnectionError:
+            return b""
+        return await self._line()
+
+    async def _line(self) -> bytes:
+        """Return the next line of the process, empty if it has ended or its answer is longer than any."""
+        process = self._process
+        if process is None:
+            return b""
+        assert process.stdout is not None
+        try:
             return await process.stdout.readline()
         except (ConnectionError, ValueError):
-            # the process ended, or its answer is longer than any
             return b""
 
     def _changed(self, documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
