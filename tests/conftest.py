@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -42,8 +43,14 @@ _WITHOUT_BULLET = find_spec("pybullet") is None
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what has a model of PyBullet as a parameter."""
+    """Mark what has a model of PyBullet as a parameter, and the cases beyond those that a working day needs."""
+    cases: Counter[str] = Counter()
     for item in items:
+        if sample := item.get_closest_marker("long_after"):
+            function = item.nodeid.partition("[")[0]
+            cases[function] += 1
+            if cases[function] > sample.args[0]:
+                item.add_marker("long")
         values = item.callspec.params.values() if hasattr(item, "callspec") else ()
         if any(isinstance(value, Path) and value in BULLET_SCENES for value in values):
             item.add_marker("bullet")

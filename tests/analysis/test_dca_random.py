@@ -97,6 +97,7 @@ def one_after_the_other(names, handles, joints, floating):
     return AssemblyTree(tuple(nodes), tuple(roots))
 
 
+@pytest.mark.long
 @settings(profile, max_examples=40)
 @given(cases, st.sampled_from([None, None, "xy"]), st.booleans())
 def test_neither_the_order_nor_subassemblies_that_decide_change_a_verdict(case, planar, extended):

@@ -69,6 +69,7 @@ def test_random_mechanisms_have_the_same_remedies(kind: str, seed: int) -> None:
     assert [r.changes for r in large.remedies] == [r.changes for r in dense.remedies]
 
 
+@pytest.mark.long
 def test_a_large_model_names_every_loop_and_its_remedies_are_true() -> None:
     mech, q, _ = n_four_bar(70)
     analysis = analyze_mechanism(mech, q, samples=0)

@@ -64,6 +64,7 @@ def test_the_remedy_of_a_palletiser_is_proved_with_motors_and_brakes_on(tmp_path
         assert stops[1].trajectory.time[-1] == pytest.approx(stops[0].trajectory.time[-1], rel=1e-6)
 
 
+@pytest.mark.long
 def test_all_reports_recommend_the_same(tmp_path: Path) -> None:
     file = palletiser.write(tmp_path)
     report = mb.lint(file)

@@ -90,6 +90,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return answer
 
 
+@pytest.mark.long
 def test_the_client_is_as_it_was(told: Any) -> None:
     assert told["before"] == told["after"]
     assert len(told["before"]) > 20_000

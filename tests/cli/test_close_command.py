@@ -31,6 +31,7 @@ def test_the_file_is_written_and_mujoco_loads_it(tmp_path: Path, capsys: pytest.
     assert "point-on-line instead of revolute" in printed
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_the_document_follows_its_schema_and_has_the_drift(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["close", FOUR_BAR, "--to", "mjcf", "--allow-loss", "all", "--output-format", "json"]) == 0

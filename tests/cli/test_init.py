@@ -88,6 +88,7 @@ def test_a_repository_passes_after_it_and_fails_with_a_new_defect(repository: Pa
     assert done.code == 1 and "MB103" in done.out and "3 runs: 2 passed, 1 failed" in done.out
 
 
+@pytest.mark.long
 def test_the_lint_passes_from_every_folder_and_in_pytest(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -449,6 +450,7 @@ def test_every_text_is_read_back_from_toml() -> None:
         assert fnmatchcase(name, text)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_hostile_names_stay_in_their_quotes(seed: int, repository: Path) -> None:
     start()

@@ -33,6 +33,7 @@ FILES = (
 )
 
 
+@pytest.mark.long_after(5)
 @pytest.mark.parametrize("to", ["mjcf", "urdf", "scene"])
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_what_is_written_has_no_redundancy_and_the_mobility_of_the_model(file: object, to: str) -> None:
@@ -139,6 +140,7 @@ def test_sdf_has_no_weak_closure_so_that_a_passive_joint_changes_as_well() -> No
     assert redundancy_and_mobility(readers.load("x.sdf", text=found.text)) == (0, 1)
 
 
+@pytest.mark.long
 @settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**31), st.integers(1, 3), st.sampled_from(["planar", "spherical", "generic"]))
 def test_the_mobility_is_kept_and_nothing_becomes_more_redundant(seed: int, loops: int, kind: str) -> None:

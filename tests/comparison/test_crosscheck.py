@@ -243,6 +243,7 @@ def sample() -> Agreement:
     return Agreement("disagrees", "why", (still, moved), steps, (nan,) * 3, 1.0, settings, ("note",), curves)
 
 
+@pytest.mark.long
 def test_the_report_follows_its_schema_and_names_what_is_off(tmp_path: Path) -> None:
     from mbplugin.report.documents.part import dumps
 

@@ -38,6 +38,7 @@ def test_the_rows_of_the_inverse_have_the_products_of_the_inverse_square(links: 
     assert links < 200 or G.nnz < 60 * A.shape[1]
 
 
+@pytest.mark.long
 def test_an_inverse_that_does_not_fade_is_whole() -> None:
     """The differences of neighbours have sums as their inverse: all of its triangle."""
     A = np.eye(300) - np.eye(300, k=1)

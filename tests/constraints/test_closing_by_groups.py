@@ -25,6 +25,7 @@ def open_gap(mech: Mechanism, q: np.ndarray) -> float:
     return max(float(np.linalg.norm(relative_pose(mech, pair, poses).p)) for pair in mech.tree.cut)
 
 
+@pytest.mark.long
 def test_twelve_legs_on_one_crank_close_from_the_stretched_pose() -> None:
     """By hand: 6 bars and 6 independent rows a leg, 9 rows in all; the crank is the only freedom."""
     mech, q = walking_machine(12)
@@ -68,6 +69,7 @@ def test_a_leg_that_is_too_short_is_named_with_its_gap_and_the_starts() -> None:
     assert int(starts) >= 48 and float(gap) == pytest.approx(0.15, rel=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("s", [1e-3, 1e3])
 def test_legs_close_to_the_same_pose_in_other_units(s: float) -> None:
     mech, q = walking_machine(4)

@@ -52,6 +52,7 @@ def test_the_command_line_holds_it_too() -> None:
     assert document["q"]["j0"] == pytest.approx(CRANK, abs=1e-12)
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("name", [*CALLS])
 def test_a_named_coordinate_that_no_pose_has_is_refused(name: str) -> None:
     """Coupler and rocker in line reach 1.25 m, crank and ground 1.15 m: the loop closes elsewhere."""

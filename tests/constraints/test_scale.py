@@ -39,6 +39,7 @@ def verdict(mech: Mechanism, q: Any, **options: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long_after(13)
 @pytest.mark.bullet
 @pytest.mark.parametrize("path", CORPUS, ids=lambda p: p.name)
 def test_a_model_in_other_units_has_the_same_verdict(path: Any) -> None:

@@ -82,6 +82,7 @@ def solutions(equations: Equations) -> dict[tuple[str, str], Solution]:
 SOME_LONG = [pytest.param(n, marks=pytest.mark.long) if n.startswith("minitaur") else n for n in EXACT]
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("name", SOME_LONG)
 def test_every_combination_gives_one_motion(name: str) -> None:
     model = case(name)

@@ -227,6 +227,7 @@ def test_a_full_disk_keeps_nothing_and_computes(folder: Path) -> None:
     assert computed(folder) == ""
 
 
+@pytest.mark.long
 def test_a_relative_folder_is_ignored(folder: Path) -> None:
     """As the XDG specification says; and numba's configuration in the working folder leads nowhere."""
     (folder / ".numba_config.yaml").write_text("cache_dir: planted\n")

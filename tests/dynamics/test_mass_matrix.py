@@ -95,6 +95,7 @@ def pybullet_says() -> dict[str, Any]:
     return answers
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_every_file_is_accounted_for(pybullet_says: dict[str, Any]):
     assert len(FILES) == 95

@@ -159,6 +159,7 @@ CASES: list[tuple[Any, Callable[[], AnyArray]]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("function", "made"), CASES)
 def test_a_kernel_does_what_it_does_in_python(function: Any, made: Callable[[], AnyArray]) -> None:
     mine, theirs = made(), made()

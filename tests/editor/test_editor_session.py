@@ -68,6 +68,7 @@ def test_a_wrong_axis_is_underlined_while_it_is_typed_and_mended(tmp_path: Path)
     play(session())
 
 
+@pytest.mark.long
 def test_all_safe_fixes_are_those_of_the_command(tmp_path: Path) -> None:
     wrong = FOUR_BAR.replace(AXIS, WRONG).replace("<mass value", "<mas value", 1)
     file = model(tmp_path, wrong)
@@ -89,6 +90,7 @@ def test_all_safe_fixes_are_those_of_the_command(tmp_path: Path) -> None:
     play(session())
 
 
+@pytest.mark.long
 def test_a_fix_of_a_text_that_has_changed_is_refused(tmp_path: Path) -> None:
     file = model(tmp_path, FOUR_BAR.replace(AXIS, WRONG, 1))
 
@@ -104,6 +106,7 @@ def test_a_fix_of_a_text_that_has_changed_is_refused(tmp_path: Path) -> None:
     play(session())
 
 
+@pytest.mark.long
 def test_a_client_that_resolves_nothing_gets_proved_edits(tmp_path: Path) -> None:
     file = model(tmp_path, FOUR_BAR.replace(AXIS, WRONG, 1))
 
@@ -119,6 +122,7 @@ def test_a_client_that_resolves_nothing_gets_proved_edits(tmp_path: Path) -> Non
     play(session())
 
 
+@pytest.mark.long
 def test_the_diagnostics_of_the_last_change_win(tmp_path: Path) -> None:
     file = model(tmp_path)
 
@@ -139,6 +143,7 @@ def test_the_diagnostics_of_the_last_change_win(tmp_path: Path) -> None:
     play(session())
 
 
+@pytest.mark.long
 def test_a_text_that_is_being_typed_has_one_diagnostic_at_its_place(tmp_path: Path) -> None:
     file = model(tmp_path)
     start = FOUR_BAR.index(AXIS)
@@ -158,6 +163,7 @@ def test_a_text_that_is_being_typed_has_one_diagnostic_at_its_place(tmp_path: Pa
     play(session())
 
 
+@pytest.mark.long
 def test_closing_a_document_takes_its_diagnostics_away(tmp_path: Path) -> None:
     file = model(tmp_path, FOUR_BAR.replace(AXIS, WRONG, 1))
 
@@ -212,6 +218,7 @@ def test_no_process_stays_when_the_editor_is_gone(how: str) -> None:
     assert not any(map(is_running, children))
 
 
+@pytest.mark.long
 def test_what_the_documents_name_is_not_run_from_the_working_folder(tmp_path: Path) -> None:
     """A module beside a model is not imported, neither by the server nor by the process that lints."""
     model(tmp_path)
@@ -232,6 +239,7 @@ def test_what_the_documents_name_is_not_run_from_the_working_folder(tmp_path: Pa
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are read from /proc")
 def test_a_request_that_is_cancelled_does_not_cost_the_process(tmp_path: Path) -> None:
     file = model(tmp_path, FOUR_BAR.replace(AXIS, WRONG, 1))

@@ -44,6 +44,7 @@ async def mended_by(own: Editor, uri: str, code: str) -> str:
     return own.applied(edit)[uri]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("encoding", UNITS)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
@@ -64,6 +65,7 @@ def test_an_edit_has_the_bytes_of_the_command(tmp_path: Path, encoding: str, end
     play(session())
 
 
+@pytest.mark.long
 def test_a_mark_that_the_client_shows_counts(tmp_path: Path) -> None:
     file = repository(tmp_path) / "robot.urdf"
     text = "\ufeff" + TEXT.replace('<?xml version="1.0"?>\n', "").replace("\n", "")
@@ -92,6 +94,7 @@ INCLUDING = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
 """
 
 
+@pytest.mark.long
 def test_a_document_is_linted_with_the_one_that_it_includes(tmp_path: Path) -> None:
     pytest.importorskip("xacro")
     arm, robot = repository(tmp_path) / "arm.xacro", tmp_path / "robot.xacro"
@@ -128,6 +131,7 @@ def test_a_document_is_linted_with_the_one_that_it_includes(tmp_path: Path) -> N
     play(session())
 
 
+@pytest.mark.long
 def test_a_scene_and_its_model_have_their_diagnostics_each(tmp_path: Path) -> None:
     folder = repository(tmp_path)
     for name in ("four_bar.urdf", "four_bar.scene.toml"):
@@ -159,6 +163,7 @@ CONFIGURED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("settings", "expected"), CONFIGURED)
 def test_the_configuration_counts(tmp_path: Path, settings: str, expected: list[str]) -> None:
     file = repository(tmp_path) / "robot.urdf"
@@ -175,6 +180,7 @@ def test_the_configuration_counts(tmp_path: Path, settings: str, expected: list[
     play(session())
 
 
+@pytest.mark.long
 def test_a_configuration_that_is_saved_counts_at_once(tmp_path: Path) -> None:
     file = repository(tmp_path) / "robot.urdf"
     file.write_text(TEXT, encoding="utf-8")

@@ -62,6 +62,7 @@ def test_hostile_documents_cost_nothing_but_their_diagnostics(tmp_path: Path) ->
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.long
 def test_what_lies_outside_is_not_read(tmp_path: Path) -> None:
     secret = tmp_path / "secret.xacro"
     secret.write_text(f'<robot {XACRO}><xacro:property name="p" value="s3cret"/></robot>', encoding="utf-8")
@@ -89,6 +90,7 @@ async def _one(own: Editor, file: Path, text: str) -> list[types.Diagnostic]:
     return await own.until(lambda found: True, own.open(file, text), 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("act", ["hang", "end"])
 def test_a_lint_that_hangs_or_ends_its_process_is_one_diagnostic(
     tmp_path: Path, act: str, monkeypatch: pytest.MonkeyPatch

@@ -10,6 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from editor_client import editor, plain
 from places import ASSETS, ROOT
 
@@ -86,6 +88,7 @@ def _shown(value: Any) -> list[str]:
     return [f"  {json.dumps(key)}: {json.dumps(one, ensure_ascii=False)}" for key, one in value.items()]
 
 
+@pytest.mark.long
 def test_the_recorded_session_is_what_happens() -> None:
     page = PAGE.read_text(encoding="utf-8")
     shown = page.partition(BEGIN)[2].partition(END)[0]

@@ -253,6 +253,7 @@ def test_what_actuators_cannot_do_is_said() -> None:
         mb.inverse_dynamics(mech, q, actuated=MOTORS, weights=dict.fromkeys(MOTORS, 0.0))
 
 
+@pytest.mark.long
 def test_the_command_prints_torques_and_their_share() -> None:
     file = str(ROOT / "assets" / "four_bar.scene.toml")
     command = ["reactions", file, "--qd", "j0=2", "--qdd", "j0=1", "--actuated", "j0,j3"]

@@ -348,6 +348,7 @@ def independent(places, normals, mu, com, kind):
     return E[chosen], load[chosen], G, labels
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["level", "tilted", "planar"])
 def test_random_stances_have_the_bounds_of_the_vertices(kind):
     count = {"level": 70, "tilted": 60, "planar": 70}[kind]

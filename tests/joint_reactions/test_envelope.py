@@ -34,6 +34,7 @@ def swing(count=241):
     )
 
 
+@pytest.mark.long
 def test_the_pin_of_a_pendulum_carries_weight_and_centrifugal_force_at_the_bottom():
     found = mb.envelope(pendulum(), swing())
     # m g + m l w² with l w² = 2 g (1 − cos 70°), at the middle of the motion
@@ -178,6 +179,7 @@ def test_an_error_says_at_which_time():
         mb.envelope(table, resting(table, [0.0, 1.0, 2.0], 1.0))
 
 
+@pytest.mark.long
 def test_a_rate_above_its_limit_is_warned_of_once_with_its_largest_value():
     scene = mb.load(ASSETS / "four_bar.scene.toml")
     motion = mb.simulate(scene, 0.5, qd={"j0": 2.0}, samples=30)

@@ -260,6 +260,7 @@ def test_the_free_motion_is_named() -> None:
     assert "the mechanism moves under the load: j1 by -1 rad, j0 by +0.735 rad" in err
 
 
+@pytest.mark.long
 def test_only_json_on_stdout_in_a_process_of_its_own() -> None:
     outcome = call_process("reactions", FOUR_BAR, "--output-format", "json")
     assert outcome.code == 0 and outcome.err == ""

@@ -64,6 +64,7 @@ def told(file: Path) -> list[mb.linter.rule.Finding]:
     return [finding for finding in mb.lint(file).findings if finding.code == "MB129"]
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("source", [*FILES, *RANDOM], ids=str)
 def test_the_joint_that_is_named_makes_a_tree_of_the_rest(source: object, tmp_path: Path) -> None:
     if isinstance(source, Path):

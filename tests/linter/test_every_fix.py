@@ -255,6 +255,7 @@ def test_a_value_of_xacro_is_no_literal(tmp_path: Path) -> None:
     assert file.read_text() == text
 
 
+@pytest.mark.long
 def test_an_included_macro_is_mended_where_it_stands(tmp_path: Path) -> None:
     pytest.importorskip("xacro")
     (tmp_path / ".git").mkdir()

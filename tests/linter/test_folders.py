@@ -43,6 +43,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_a_folder_run_takes_every_format_and_states_what_it_skips(folder: Path) -> None:
     done = call("lint", str(folder), "--output-format", "json")
     runs = {Path(one["source"]).name: one for one in json.loads(done.out)["runs"]}
@@ -62,6 +63,7 @@ def test_a_folder_run_takes_every_format_and_states_what_it_skips(folder: Path) 
     assert "leg.xacro" in done.err and "package.xml" not in done.err
 
 
+@pytest.mark.long
 def test_what_is_skipped_has_not_passed(folder: Path) -> None:
     (folder / "broken.xacro").unlink()
     done = call("lint", str(folder), "--report", f"junit={folder / 'out.xml'}")
@@ -87,6 +89,7 @@ def test_a_file_that_is_named_is_not_skipped(folder: Path, name: str) -> None:
     assert call("lint", str(folder / name)).code == 2
 
 
+@pytest.mark.long
 def test_patterns_are_as_folders(folder: Path) -> None:
     (folder / "broken.xacro").unlink()
     done = call("lint", str(folder / "*"), "--output-format", "json")
@@ -95,6 +98,7 @@ def test_patterns_are_as_folders(folder: Path) -> None:
     assert done.code == 0
 
 
+@pytest.mark.long
 def test_a_file_that_only_joins_others_is_linted_and_its_parts_are_not(tmp_path: Path) -> None:
     parts = {
         "leg.xacro": f"{HEAD}{LINK.format('leg')}<xacro:paint n='leg'/></robot>",

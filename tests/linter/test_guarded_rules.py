@@ -57,6 +57,7 @@ def test_a_rule_that_exits_is_named_and_stops_no_other(tmp_path: Path) -> None:
     assert "ACME204" in outcome.out
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     ("entry", "whose"),
     [("rules:Dies", "the rule ACME202 dies"), ("dies_at_import:Rule", "the rule '0-entry' of acme")],
@@ -153,6 +154,7 @@ def test_in_several_processes_every_file_is_told(tmp_path: Path) -> None:
     assert [[f["code"] for f in run["findings"]] for run in runs] == [["MB912"]] * 2
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("output_format", ["text", "github", "junit", "sarif"])
 def test_no_text_of_a_plugin_begins_a_line(output_format: str, tmp_path: Path) -> None:
     """GitHub obeys every line of a log that begins with two colons, blanks before them or not."""

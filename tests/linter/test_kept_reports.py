@@ -157,6 +157,7 @@ CHANGES: dict[str, tuple[Callable[[Path], None], set[str]]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_seen(change: str, robots: Path, linted: list[str]) -> None:
     before = printed()
@@ -192,6 +193,7 @@ def test_a_change_of_a_file_that_an_engine_included_is_seen(robots: Path, linted
     assert printed("--no-cache") == after
 
 
+@pytest.mark.long
 def test_a_mesh_whose_numbers_are_known_is_a_dependency_too(robots: Path, linted: list[str]) -> None:
     """Without the rules that open the file, nothing reads it in a second run."""
     rules = ("--select", "MB140,MB141,MB142")
@@ -205,6 +207,7 @@ def test_a_mesh_whose_numbers_are_known_is_a_dependency_too(robots: Path, linted
     assert printed("--no-cache", *rules) == after
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["ROS_MASS", "CALLED_OTHERWISE"])
 def test_a_variable_that_a_model_asks_for_is_seen(
     name: str, robots: Path, linted: list[str], monkeypatch: pytest.MonkeyPatch
@@ -238,6 +241,7 @@ def test_a_file_with_other_times_and_the_same_content_is_not_linted(robots: Path
     assert linted == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [("--tolerance", "1e-6"), ("--base", "fixed"), ("--select", "MB1")])
 def test_options_have_reports_of_their_own(options: tuple[str, ...], robots: Path, linted: list[str]) -> None:
     printed()
@@ -308,6 +312,7 @@ def test_old_entries_make_room(robots: Path, linted: list[str], monkeypatch: pyt
     assert sum(entry.stat().st_size for entry in folder.iterdir()) <= size // 2
 
 
+@pytest.mark.long
 def test_processes_keep_reports_too(robots: Path) -> None:
     """As on the command line, where each part of the files has a process."""
     for number in range(12):

@@ -215,6 +215,7 @@ def test_a_killed_process_is_told_for_its_file_and_the_others_are_linted(
     assert all("MB912" not in found[name] for name in ("a", "m", "n", "z"))
 
 
+@pytest.mark.long
 def test_an_interrupt_ends_all_processes(deadly: dict[str, str], tmp_path: Path) -> None:
     for name in ("slow", "b", "c"):
         model(name)

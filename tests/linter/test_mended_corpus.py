@@ -45,6 +45,7 @@ def test_the_corpus_is_large() -> None:
     }
 
 
+@pytest.mark.long_after(3)
 @pytest.mark.parametrize("file", CORPUS, ids=lambda file: file.name)
 def test_each_defect_is_mended_and_every_other_byte_stays(file: PlantedText, tmp_path: Path) -> None:
     needed = NEEDS.get(Path(file.name).suffix)

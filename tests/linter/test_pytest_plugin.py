@@ -69,6 +69,7 @@ def test_nothing_is_collected_unless_it_is_asked_for(repository: Path) -> None:
     assert "no tests ran" in session(repository)
 
 
+@pytest.mark.long
 def test_scenes_are_collected_and_what_is_excluded_is_not(repository: Path) -> None:
     (repository / "bar.scene.toml").write_text('[[model]]\nfile = "robots/four_bar.sdf"\n')
     with (repository / "mbplugin.toml").open("a") as config:
@@ -89,6 +90,7 @@ def test_ignores_hold_and_unused_ones_are_told(workers: list[str], repository: P
     assert told == [("9", "thumb")]
 
 
+@pytest.mark.long
 def test_what_is_no_model_by_itself_is_skipped(repository: Path) -> None:
     (repository / "robots" / "part.urdf").write_text('<robot name="part"/>')
     assert outcomes(session(repository, "--mbplugin", "--deselect", "robots/four_bar.sdf")) == {
@@ -100,6 +102,7 @@ def test_what_is_no_model_by_itself_is_skipped(repository: Path) -> None:
     assert outcomes(session(repository, "--mbplugin", "robots/part.urdf")) == {"failed": 1}
 
 
+@pytest.mark.long
 def test_a_broken_configuration_is_one_sentence(repository: Path) -> None:
     (repository / "mbplugin.toml").write_text("fail_on = 1")
     text = session(repository, "--mbplugin")
@@ -107,6 +110,7 @@ def test_a_broken_configuration_is_one_sentence(repository: Path) -> None:
     assert "def " not in text and "Traceback" not in text
 
 
+@pytest.mark.long
 def test_the_fixture_gives_the_report(repository: Path) -> None:
     (repository / "robots" / "test_robots.py").write_text(
         "def test_arm(lint_model):\n"

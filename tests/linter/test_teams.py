@@ -119,6 +119,7 @@ def test_one_ignore_with_its_reason(repository: Path) -> None:
     assert "mbplugin.toml:3: the waiver of MB103 for 'thumb' matches nothing" in text
 
 
+@pytest.mark.long
 def test_pytest_on_the_repository(repository: Path) -> None:
     done = process("pytest --mbplugin -p no:cacheprovider", repository)
     assert "collected 3 items" in done.stdout
@@ -157,6 +158,7 @@ def test_configurations_of_the_guide(repository: Path) -> None:
     assert call("lint", "robots/gripper.urdf").code == 0
 
 
+@pytest.mark.long
 def test_tests_of_the_guide(repository: Path) -> None:
     (text,) = blocks("python", "test_robots.py")
     (repository / "test_robots.py").write_text(text)

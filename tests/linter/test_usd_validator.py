@@ -36,6 +36,7 @@ def validated(file: Path, *words: str) -> tuple[str, list[dict[str, str]]]:
     return done.stdout + done.stderr, issues
 
 
+@pytest.mark.long
 def test_its_command_line_shows_our_codes(tmp_path: Path) -> None:
     file = tmp_path / "loop.usda"
     file.write_text(OPEN_LOOP)

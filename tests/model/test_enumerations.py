@@ -66,6 +66,7 @@ def test_the_help_of_an_option_has_the_declared_names(command: str, option: str)
     assert not missing, own
 
 
+@pytest.mark.long
 def test_every_event_is_of_a_declared_kind() -> None:
     spelled = set()
     for file in (ROOT / "mbplugin").rglob("*.py"):

@@ -144,6 +144,7 @@ def test_the_tool_is_installed_from_the_checkout_of_the_action(runner: Runner) -
     assert bad.returncode == 2 and "letters and commas" in bad.stderr
 
 
+@pytest.mark.long
 def test_lint_annotates_and_writes_sarif(runner: Runner) -> None:
     done = runner.step("Lint")
     assert done.returncode == 1, done.stderr
@@ -157,11 +158,13 @@ def test_lint_annotates_and_writes_sarif(runner: Runner) -> None:
     assert runner.step("Lint", path=ARM, fail_on="note").returncode == 1
 
 
+@pytest.mark.long
 def test_a_baseline(runner: Runner) -> None:
     runner.run("mbplugin lint . --output-format json --output baseline.json")
     assert runner.step("Lint", baseline="baseline.json", fail_on="note").returncode == 0
 
 
+@pytest.mark.long
 def test_the_summary_says_what_changed(runner: Runner) -> None:
     done = runner.step("Compare with the base", stops="true")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -172,6 +175,7 @@ def test_the_summary_says_what_changed(runner: Runner) -> None:
     assert summary.count("<!-- mbplugin:diff -->") == 1
 
 
+@pytest.mark.long
 def test_two_robots_are_one_summary_and_none_says_so(runner: Runner) -> None:
     runner.run("sed -i 's/0.001/0.002/' robots/four_bar.sdf")
     four_bar = runner.folder / "robots" / "four_bar.sdf"
@@ -197,6 +201,7 @@ def test_a_base_that_is_not_in_the_clone(runner: Runner) -> None:
     assert done.returncode == 2 and "check out with fetch-depth: 0" in done.stderr
 
 
+@pytest.mark.long
 def test_the_comment_is_added_once_and_then_updated(runner: Runner) -> None:
     runner.step("Lint", fix="true")
     runner.step("Compare with the base")
@@ -217,6 +222,7 @@ def test_the_comment_is_added_once_and_then_updated(runner: Runner) -> None:
     assert "--method PATCH repos/owner/name/issues/comments/12" in log and "POST" not in log
 
 
+@pytest.mark.long
 def test_a_patch(runner: Runner) -> None:
     assert runner.step("Lint", fix="true").returncode == 1
     runner.run("git apply mbplugin-results/fixes.patch")
@@ -226,6 +232,7 @@ def test_a_patch(runner: Runner) -> None:
 # What is hostile
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -247,6 +254,7 @@ def test_no_input_is_run(runner: Runner, name: str, value: str) -> None:
     assert not (runner.folder / "x").exists() and not (runner.folder / "touch").exists()
 
 
+@pytest.mark.long
 def test_names_of_files_and_robots_are_no_commands(runner: Runner) -> None:
     text = (runner.folder / ARM).read_text()
     names = [
@@ -281,6 +289,7 @@ def test_names_of_files_and_robots_are_no_commands(runner: Runner) -> None:
 # GitLab
 
 
+@pytest.mark.long
 def test_the_gitlab_template(runner: Runner, tmp_path: Path) -> None:
     own = shutil.which("git")
     clone = f'[ "$1" != clone ] || {{ shift 7; ln -s {ROOT} "$2"; exit; }}'

@@ -80,6 +80,7 @@ def printed(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_rule_is_found_and_speaks(followed: Path) -> None:
     assert "1200 kg" in printed(followed, "lint", "heavy.urdf", "--select", "MB199")
     assert "Links above a tonne" in printed(followed, "rule", "MB199")

@@ -177,7 +177,9 @@ def test_example(script: Path, tmp_path: Path) -> None:
     for name in SHOWN:
         if f'"{name}"' in script.read_text(encoding="utf-8"):
             for engine in ENGINES_IN.get(name, ()):
-                pytest.importorskip(engine, reason=f"{name} of the pages shows {engine}, which is not installed")
+                pytest.importorskip(
+                    engine, reason=f"{name} of the pages shows {engine}, which is not installed"
+                )
             sizes, colours = zip(*(_seen(ROOT / folder / name) for folder in (PICTURES, "out")), strict=True)
             assert sizes[0] == sizes[1]
             # fonts and rounding may differ a little from machine to machine

@@ -6,6 +6,8 @@ import gc
 import weakref
 from functools import partial
 
+import pytest
+
 from mbplugin.processes.foreign import without_collections
 
 
@@ -20,6 +22,7 @@ def _look(seen: list[int], phase: str, info: dict[str, int]) -> None:
         seen.append(info["generation"])
 
 
+@pytest.mark.long
 def test_what_was_made_is_old_and_can_be_given_up() -> None:
     looked: list[int] = []
     watch = partial(_look, looked)

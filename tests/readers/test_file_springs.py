@@ -244,6 +244,7 @@ def test_a_joint_whose_spring_would_mean_nothing_cannot_be_retyped(tmp_path: Pat
 # Programs
 
 
+@pytest.mark.long
 def test_crosscheck_agrees_with_a_sprung_joint() -> None:
     pytest.importorskip("pybullet")
     assert mb.crosscheck(read(SDF.format(type="revolute", more="")), duration=0.2).agrees

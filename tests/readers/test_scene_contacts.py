@@ -101,6 +101,7 @@ def test_a_wrong_table_is_one_sentence_with_its_line(tmp_path, changed, words):
     assert "\n" not in said and any(line <= number <= line + 6 for number in numbers)
 
 
+@pytest.mark.long
 def test_too_many_tables_are_refused(tmp_path):
     text = TABLE + contact() * (MOST_CONTACTS + 1)
     with pytest.raises(MbPluginError, match=f"{MOST_CONTACTS + 1} .*contact.* tables"):

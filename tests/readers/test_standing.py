@@ -109,6 +109,7 @@ def test_a_free_base_that_is_stated_stays_free() -> None:
     assert bolted_down(tied, on_stand=True) is tied
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command", [("stop-table",), ("worst-stop", "--samples", "1", "--max-seconds", "1"), ("engines",)]
 )
@@ -127,6 +128,7 @@ def test_a_robot_on_wheels_is_held_in_tables_searches_and_engines(
     assert said in " ".join(taken.out.replace("!", " ").split()) and said not in " ".join(fixed.out.split())
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     "command",
     [
@@ -167,6 +169,7 @@ def test_what_a_call_states_of_the_base_leaves_it_free() -> None:
     assert mb.estop(scene, qd={"bottom.wz": 1.0}, duration=0.1).scenario.mech.assumed_fixed == ()
 
 
+@pytest.mark.long
 def test_a_pose_outside_the_limits_starts_in_the_middle_of_the_range(tmp_path: Path) -> None:
     file = tmp_path / "r.urdf"
     file.write_text(robot(*ARM[:2]).replace('lower="-2" upper="2"', 'lower="0.5" upper="2"', 1))
@@ -182,6 +185,7 @@ def test_a_pose_outside_the_limits_starts_in_the_middle_of_the_range(tmp_path: P
     assert refused.code == 2 and "below its lower limit" in refused.err
 
 
+@pytest.mark.long
 def test_fingers_that_follow_each_other_are_rigid_in_tables_and_not_in_single_stops(tmp_path: Path) -> None:
     """Their numbers are those of the arm with the fingers welded to it."""
     fingers = (
@@ -361,6 +365,7 @@ def test_a_finger_whose_brake_is_given_is_not_parted_from_the_one_it_leads(tmp_p
     assert table.code == 0 and "right follows the other joints through couplings and loops" in table.out
 
 
+@pytest.mark.long
 def test_a_pose_of_the_rest_can_be_stated_in_tables_and_searches(tmp_path: Path) -> None:
     """The wrist lies beside the arm to its tool, and leans on it as it stands."""
     file = tmp_path / "r.urdf"

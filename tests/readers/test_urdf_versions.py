@@ -67,6 +67,7 @@ def test_a_quaternion_that_is_none_is_refused(quaternion: str) -> None:
         read(text(f'quat_xyzw="{quaternion}"'))
 
 
+@pytest.mark.long
 def test_crosscheck_says_that_pybullet_ignores_the_quaternion(tmp_path: Path) -> None:
     pytest.importorskip("pybullet")
     file = tmp_path / "arm.urdf"

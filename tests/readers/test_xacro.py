@@ -106,6 +106,7 @@ def test_a_failed_expansion_leaves_nothing_for_the_next_file(tmp_path: Path) -> 
 CALL = '<xacro:macro name="leg" params="name">\n<link name="${name}"/>\n</xacro:macro>\n'
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize(
     ("body", "line", "words"),
     [
@@ -154,6 +155,7 @@ def test_an_argument_without_a_value_is_named_where_it_is_used(tmp_path: Path) -
     assert bodies(file, xacro_args={"side": "left"}) == ["left"]
 
 
+@pytest.mark.long
 def test_the_remedy_for_a_missing_argument_works_on_the_command_line_and_in_a_file(tmp_path: Path) -> None:
     file = arm(tmp_path / "robots", ARGUMENTS.replace('<xacro:arg name="side"/>\n', ""))
     assert "--xacro-arg side:=VALUE" in call("lint", str(file)).out

@@ -127,6 +127,7 @@ def test_a_joint_of_one_model_only_has_a_stop_on_one_side(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_nothing_of_a_file_is_rendered(name: str, tmp_path: Path) -> None:
     a, b = models(tmp_path, (name, "lower"))
@@ -155,6 +156,7 @@ def test_a_code_span_holds_any_text() -> None:
     assert len(code("x" * 10_000)) < 140
 
 
+@pytest.mark.long
 def test_a_long_comment_fits_and_says_what_is_left_out(tmp_path: Path) -> None:
     names = tuple(f"{'ä' * 80}{k}" for k in range(400))
     a, b = models(tmp_path, names)

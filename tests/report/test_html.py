@@ -35,6 +35,7 @@ def minitaur() -> str:
     return page_of("lint", MINITAUR, code=1)
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_the_verdict_comes_first_and_every_finding_has_a_row(minitaur: str) -> None:
     page = parsed(minitaur)
@@ -167,6 +168,7 @@ def test_several_files_are_one_page(tmp_path: Path) -> None:
     assert len(page.xpath("//canvas")) == 2
 
 
+@pytest.mark.long
 def test_a_page_needs_no_engine() -> None:
     code = (
         "import sys, mbplugin as mb; from mbplugin.cli.lint import rendered;"

@@ -70,6 +70,7 @@ def test_planar_json_names_the_plane(planar: str) -> None:
     assert document["model"]["columns"] == 3 * document["model"]["bodies"]
 
 
+@pytest.mark.long
 def test_the_schema_refuses_what_lacks_a_key() -> None:
     document = lint_document([mb.lint(DOOR_2)])
     for key in document:
@@ -139,6 +140,7 @@ def test_other_documents_follow_their_schemas() -> None:
     check_against_schema(strict(call("matrix", FOUR_BAR, "--output-format", "json").out), "matrix")
 
 
+@pytest.mark.long
 def test_scene_schema_accepts_the_assets() -> None:
     tomllib = pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
     for file in sorted(ASSETS.glob("*.scene.toml")):

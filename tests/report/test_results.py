@@ -26,6 +26,7 @@ from mbplugin.report.results.presentation import bars, name_of, presentation_of
 from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
 
 
+@pytest.mark.long
 def test_every_result_of_the_public_functions_is_here() -> None:
     """Swept needs its folder, and StopZone its stops; both are below."""
     public = {name for name in mb.__all__ if isinstance(getattr(mb, name), type)}

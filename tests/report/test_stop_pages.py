@@ -58,6 +58,7 @@ def test_a_stopping_table_of_an_arm_that_does_not_stop_is_red() -> None:
     assert found == {"j1": ("verdict fair", False), "j2": ("verdict bad", True)}
 
 
+@pytest.mark.long
 def test_the_worst_stops_with_a_dead_brake_are_red_where_the_arm_does_not_stop() -> None:
     arm = str(ROOT / "assets" / "arm_6r.scene.toml")
     arguments = ("worst-stop", arm, "--axes", "j3", "--samples", "10", "--failure", "dead")
@@ -110,6 +111,7 @@ def test_a_page_of_reactions_leads_with_them_and_has_what_the_text_has() -> None
     assert page.xpath("//details/summary[starts-with(., 'Undetermined in a rigid model')]")
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_engines_stand_side_by_side_with_what_is_not_unique_marked() -> None:
     arguments = ("engines", str(ROOT / "tests" / "oracles" / "door_2_hinges.sdf"), "--engine", "pybullet")

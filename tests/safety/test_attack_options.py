@@ -98,6 +98,7 @@ def stiff() -> Mechanism:
     )
 
 
+@pytest.mark.long
 def test_a_hard_spring_ends_with_the_budget_on_the_exact_motion() -> None:
     """k = 1e12 N/m at 1 kg: x = 1 mm · cos(1e6 t); ten seconds are 1.6 million periods."""
     spring = Spring("block", WORLD, np.zeros(3), np.zeros(3), 1e12)
@@ -133,6 +134,7 @@ def test_memory_ends_a_motion_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 100 < len(motion.time) < 5000
 
 
+@pytest.mark.long
 def test_many_locks_end_with_the_budget() -> None:
     locks = [mb.Lock("j0", at=1e-4 * k, until=1e-4 * k + 5e-5) for k in range(1, 2001)]
     begun = time.monotonic()

@@ -22,6 +22,7 @@ OWN = {
 }
 
 
+@pytest.mark.long
 def test_whole_files_are_read_within_the_bound() -> None:
     package, found = ROOT / "mbplugin", set()
     for file in package.rglob("*.py"):

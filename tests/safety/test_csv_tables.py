@@ -36,12 +36,14 @@ def is_computed(cell: str) -> bool:
     return not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?( [^\d=+@|'\"!()-]*)?", bare)
 
 
+@pytest.mark.long
 @settings(max_examples=1000, deadline=None)
 @given(PIECES)
 def test_a_neutral_text_is_read_as_it_was(text: str) -> None:
     assert as_written(as_text(text)) == text
 
 
+@pytest.mark.long
 @settings(max_examples=1000, deadline=None)
 @given(PIECES, PIECES)
 def test_no_cell_is_computed_wherever_a_locale_parts_them(name: str, comment: str) -> None:

@@ -60,6 +60,7 @@ def mutated(document: Any, path: tuple[Any, ...], change: Callable[[Any, Any], N
     return made
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["stop_table", "estop", "matrix", "simulate", "worst_stop", "diff", "distance"]
 )

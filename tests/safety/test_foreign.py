@@ -114,6 +114,7 @@ def test_the_child_runs_the_package_of_its_parent(tmp_path: Path) -> None:
     assert done.stdout == f"{package / '__init__.py'}\n", done.stderr
 
 
+@pytest.mark.long
 def test_a_model_after_which_mujoco_hangs_does_not_stop_the_next_one() -> None:
     pytest.importorskip("mujoco")
     files = [str(ATTACKS / name) for name in ("empty_anchor.xml", "good.xml")]

@@ -45,6 +45,7 @@ def test_every_mutation_takes_any_text(mutation) -> None:
             assert isinstance(mutation(data, Random(k), b"<c d='2'>text</c>"), bytes)
 
 
+@pytest.mark.long
 def test_what_goes_wrong_is_noticed_and_the_campaign_goes_on(tmp_path: Path) -> None:
     result = run_campaign(1, Limits(inputs=8, patience=1.0), tmp_path, Failing())
     assert result.inputs == 8

@@ -217,6 +217,7 @@ def _opened(path: Path) -> None:
         assert len(pypdf.PdfReader(path, strict=True).pages) == 1
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "jpg"])
 def test_curves_are_written_again_and_read(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

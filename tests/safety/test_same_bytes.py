@@ -23,6 +23,7 @@ SEED = 20261126
 CUT_SHORT = ("budget spent", "budget_spent", "max-seconds")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [12, pytest.param(60, marks=pytest.mark.long)])
 def test_structured_cases_say_and_write_the_same_under_another_hash_seed(tmp_path: Path, number: int) -> None:
     """Command lines about made-up models, in two processes whose sets and dictionaries are ordered differently."""
@@ -45,6 +46,7 @@ def test_many_structured_cases_say_and_write_the_same(tmp_path: Path, start: int
             assert one == other, " ".join(one["words"])
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("kind", ["text", "json", "sarif", "github", "junit", "html"])
 def test_a_folder_is_linted_to_the_same_bytes_on_two_cores(
     kind: str, monkeypatch: pytest.MonkeyPatch

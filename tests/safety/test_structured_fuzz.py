@@ -21,6 +21,7 @@ from fuzz.structured.target import Structured
 SECONDS = 60.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("inputs", [8, pytest.param(600, marks=pytest.mark.long)])
 def test_structured_cases_end_with_answers_or_sentences(inputs: int, tmp_path: Path) -> None:
     """The first eight in the loop of a day; as many as a minute takes among the long ones."""

@@ -345,6 +345,7 @@ def fuzzed(seed: int, number: int) -> dict[str, object]:
     return result
 
 
+@pytest.mark.long
 def test_no_expression_gives_anything_but_data_or_does_anything() -> None:
     result = fuzzed(seed=1, number=4_000)
     # the grammar reaches what is computed, what is refused and what fails

@@ -47,6 +47,7 @@ def state_of(motion: Trajectory) -> np.ndarray:
     return np.concatenate((motion.q[-1], motion.qd[-1]))
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("name", LOOPS)
 def test_no_loop_opens_without_stabilisation(name: str) -> None:
     """Coarse steps, whose errors open every loop in all other formulations."""
@@ -64,6 +65,7 @@ def test_the_same_steps_open_the_loop_in_another_formulation() -> None:
     assert np.ptp(closing.energy) < 1e-3 * closing.kinetic.max()
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("name", LOOPS)
 def test_the_motion_is_that_of_every_formulation(name: str) -> None:
     scene = pulled(name)
@@ -72,6 +74,7 @@ def test_the_motion_is_that_of_every_formulation(name: str) -> None:
     assert state_of(found) == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("formulation", ["closing", "partitioning"])
 def test_drivers_locks_and_brakes_hold_beside_closing_conditions(formulation: str) -> None:
     scene = crank_rocker()
@@ -141,6 +144,7 @@ def test_coordinates_change_in_time_and_nothing_jumps(
     assert max(motion.residuals.values()) < 1e-11
 
 
+@pytest.mark.long_after(5)
 @pytest.mark.parametrize(
     "formulation", ["projected", "kkt", "null-space", "voronets", "partitioning", "closing"]
 )
@@ -269,6 +273,7 @@ def test_eta_and_xi_are_derivatives_of_g_along_the_time() -> None:
     assert closing.A(here)[:, led] == pytest.approx(eta / (0.7 + 2 * t))
 
 
+@pytest.mark.long
 def test_a_spherical_five_bar_moves_in_closed_form() -> None:
     """The palm of a hand, two freedoms, and a lock; no loop opens, and it is the motion of every formulation."""
     arcs, turns = np.radians([40, 65, 70, 45, 0]).tolist(), [0.4, 1.5, 1.2, 1.4, 0.0]

@@ -184,6 +184,7 @@ def test_a_linkage_with_friction_in_every_bearing() -> None:
             assert np.linalg.norm(motion.reactions(name)[k, :3]) == pytest.approx(load, rel=1e-7), name
 
 
+@pytest.mark.long
 def test_with_redundant_rows_the_motion_depends_on_the_choice_and_is_named(tmp_path: Path) -> None:
     """wojtyra2013 §1: the same mechanism with other rows left out moves otherwise, and the result says so."""
     file = tmp_path / "parallelogram_3crank_planar.sdf"
@@ -240,6 +241,7 @@ def test_a_stop_of_a_joint_with_such_friction(made) -> None:
     assert stop.time == pytest.approx(10.0 / (5.0 + 0.1 * 0.02 * 3 * G), rel=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_a_comparison_leaves_it_out_or_is_refused(made) -> None:
     scene = made(block(0.3, 0.5))

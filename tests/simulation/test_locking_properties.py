@@ -71,6 +71,7 @@ def same(a: Array, b: Array, size: float, tolerance: float = 1e-10) -> bool:
     return bool(np.abs(a - b).max(initial=0.0) <= tolerance * max(size, 1e-12))
 
 
+@pytest.mark.long
 @quickly
 @given(drawn, st.booleans())
 def test_three_forms_are_one_and_meet_every_condition(instant: Instant, pushed: bool) -> None:

@@ -113,6 +113,7 @@ def test_bricard_keeps_its_energy_and_says_what_its_hinges_carry() -> None:
     assert analysis.degree_of_redundancy == 1
 
 
+@pytest.mark.long
 def test_bricard_by_other_formulations() -> None:
     mech = bricard()
     reference = simulate(mech, 0.3, rtol=1e-10, atol=1e-12).q[-1]

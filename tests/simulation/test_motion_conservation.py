@@ -164,6 +164,7 @@ def test_compiled_and_readable_loops_give_one_trajectory(name: str, integrator: 
 WAYS = [(f, r, c) for f, meaning in TABLE.items() for r in meaning.redundancy for c in meaning.coordinates]
 
 
+@pytest.mark.long_after(5)
 @pytest.mark.parametrize(("formulation", "redundancy", "coordinates"), WAYS)
 def test_every_formulation_gives_one_trajectory(formulation: str, redundancy: str, coordinates: str) -> None:
     mech, q = four_bar()

@@ -138,6 +138,7 @@ def by_programs(feet: np.ndarray, mus: np.ndarray, v: np.ndarray, turn: float) -
     return np.array(out)
 
 
+@pytest.mark.long
 def test_random_sledges_equal_programs_in_the_forces_of_the_feet(made: Made) -> None:
     rng = np.random.default_rng(43)
     for _ in range(100):

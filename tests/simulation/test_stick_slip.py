@@ -122,6 +122,7 @@ def test_friction_at_the_rocker_outlives_its_dead_centres(how: dict) -> None:
     assert motion.energy[0] - motion.energy[-1] == pytest.approx(motion.dissipated[-1], rel=1e-6)
 
 
+@pytest.mark.long
 def test_a_brake_at_the_rocker_brings_the_crank_to_rest() -> None:
     mech, q0 = crank_rocker()
     stop = mb.estop(

@@ -104,11 +104,13 @@ def test_half_the_step_of_the_second_program_is_half_the_error(case: Case) -> No
         assert (coarse / fine > 1.9).all() and (coarse / fine < 2.1).all()
 
 
+@pytest.mark.long_after(5)
 @pytest.mark.parametrize("case", arms(), ids=lambda case: case.name)
 def test_an_arm_sticks_and_slips_as_in_the_second_program(case: Case) -> None:
     require_same(case)
 
 
+@pytest.mark.long_after(6)
 @pytest.mark.parametrize("case", crank_rockers(), ids=lambda case: case.name)
 def test_a_crank_rocker_sticks_and_slips_as_in_the_second_program(case: Case) -> None:
     require_same(case)

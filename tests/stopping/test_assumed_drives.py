@@ -100,6 +100,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.long_after(6)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_every_command_says_it_in_its_first_lines_and_can_refuse_it(
     command: tuple[str, ...], tmp_path: Path
@@ -131,6 +132,7 @@ def test_all_commands_have_the_same_brakes_and_a_row_repeats(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.long
 def test_a_table_of_wheels_without_any_limit_says_its_speeds(tmp_path: Path) -> None:
     robot = written(tmp_path, wheels())
     for command in (("stop-table", robot), ("worst-stop", robot, "--max-seconds", "2")):

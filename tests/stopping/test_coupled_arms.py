@@ -167,6 +167,7 @@ class OneAxis:
 BRAKES = {"yaw": 90.0, "shoulder": 260.0, "drive": 150.0}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("axis", "torque"), BRAKES.items())
 def test_the_stops_of_a_palletiser_are_those_of_its_energies_by_hand(
     axis: str, torque: float, tmp_path: Path
@@ -191,6 +192,7 @@ def test_the_stops_of_a_palletiser_are_those_of_its_energies_by_hand(
         assert row["distance"] == pytest.approx(travel, rel=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("category", [0, 1])
 def test_a_loop_and_the_couplings_that_say_the_same_have_the_same_table(
     category: int, tmp_path: Path
@@ -215,6 +217,7 @@ def test_a_loop_and_the_couplings_that_say_the_same_have_the_same_table(
             assert row[key] == pytest.approx(same[key], rel=1e-7, abs=1e-9), (row["joint"], key)
 
 
+@pytest.mark.long
 def test_the_command_of_a_row_repeats_the_stop(tmp_path: Path) -> None:
     scene = palletiser(tmp_path, loop=True)
     table = mb.stopping_table(scene, payload=5.0, categories=[0], grid={"speed": [10]})
@@ -238,6 +241,7 @@ def test_the_poses_of_a_palletiser_close_its_loop_and_reach_out(tmp_path: Path) 
     assert far["extension"] == pytest.approx(0.1 + UPPER + FORE, abs=1e-3)
 
 
+@pytest.mark.long
 def test_worst_stops_of_a_palletiser_are_no_better_than_its_table(tmp_path: Path) -> None:
     scene = palletiser(tmp_path, loop=True)
     speeds: dict[str, Any] = {"speeds": dict.fromkeys(BRAKES, 0.2)}
@@ -311,6 +315,7 @@ def test_an_arm_that_its_brakes_do_not_hold_is_refused(tmp_path: Path) -> None:
     assert outcome.code == 2 and "need arms that their brakes hold" in outcome.err
 
 
+@pytest.mark.long
 def test_axes_move_downwards_and_their_assumed_ramps_carry_what_follows(tmp_path: Path) -> None:
     """Effort over inertia, with the inertias of all parts that an axis moves; the second and third axis go down."""
     scene = palletiser(tmp_path, loop=True)
@@ -337,6 +342,7 @@ def with_crank(folder: Path, place: str, at: str) -> Path:
     return scene
 
 
+@pytest.mark.long
 def test_poses_keep_the_limits_of_followers_and_stay_off_singular_ones(tmp_path: Path) -> None:
     """With the crank level, the parallelogram is flat where the arm reaches farthest; the elbow ends before."""
     scene = with_crank(tmp_path, f"{-CRANK} 0 0", f"[{-CRANK}, 0, 0]")
@@ -350,6 +356,7 @@ def test_poses_keep_the_limits_of_followers_and_stay_off_singular_ones(tmp_path:
         assert abs(row["q"]["elbow"]) <= 1.1 + 1e-9 and abs(row["q"]["rod_low"]) <= 1.1 + 1e-9
 
 
+@pytest.mark.long
 def test_a_parallelogram_that_is_drawn_flat_is_told_to_move(tmp_path: Path) -> None:
     """At a flat pose nothing determines how its joints follow, though their motor has a brake."""
     scene = with_crank(tmp_path, f"0 0 {-CRANK}", f"[0, 0, {-CRANK}]")

@@ -193,6 +193,7 @@ def test_a_tool_point_on_the_axis_that_turns_the_arm_is_never_green(pendulum: st
     }
 
 
+@pytest.mark.long
 def test_tables_searches_sweeps_and_zones_warn_of_it_too(pendulum: str) -> None:
     scene = mb.load(pendulum, base="fixed")
     table = mb.stopping_table(scene, categories=[0], brakes=[{"joint": "j", "torque": 60, "delay": 0.01}])
@@ -215,6 +216,7 @@ def test_a_flange_on_the_axis_of_its_wrist_is_a_tool_unless_nothing_else_moves()
     assert mb.estop(elbow, qd={"j0": 0.5}).scenario.tool_choice.still_on == ("j1",)
 
 
+@pytest.mark.long
 def test_a_free_base_is_the_cause_that_a_calibration_and_a_table_name(pendulum: str, tmp_path: Path) -> None:
     Path(pendulum).write_text(PENDULUM.replace('"world"', '"base"'), encoding="utf-8")
     measured = tmp_path / "measured.csv"

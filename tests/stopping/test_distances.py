@@ -123,6 +123,7 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_a_table_knows_how_fast_the_tool_of_its_fastest_row_is(documents: Path) -> None:
     """The axis of a row moves alone: a stop from the same pose, all other joints at rest, says how fast the tool is."""
     document = json.loads((documents / "table.json").read_text(encoding="utf-8"))

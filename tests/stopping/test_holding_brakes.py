@@ -28,6 +28,7 @@ def scene(folder: Path, ramps: str, brakes: float = 0.0) -> str:
     return str(file)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["stop-table", "estop"])
 def test_a_controlled_stop_of_stated_ramps_depends_on_no_brake(command: str, tmp_path: Path) -> None:
     """The banner says so; category 0, or ramps that begin at an assumed delay, stay without evidence."""

@@ -117,11 +117,13 @@ def _creeps(report: Any) -> bool:
     return bool(((rates > 0.0) & (rates < 1e-4) & (motion.time > report.time)).any())
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore", category=ImplausibleValue)
 def test_random_stops_are_the_same_in_the_loop_and_in_the_runner() -> None:
     compare(range(80))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore", category=ImplausibleValue)
 def test_random_stops_with_couplings_are_the_same_in_the_loop_and_in_the_runner() -> None:
     compare(range(40), gears=True)

@@ -116,6 +116,7 @@ def test_a_folded_parallelogram_has_one_drive_that_leads(tmp_path: Path, late: d
     assert chosen.notes == ()
 
 
+@pytest.mark.long
 def test_the_delay_of_either_joint_is_varied_in_a_sweep(tmp_path: Path) -> None:
     """Of each stop by hand: 3 rad/s until the last drive is off, then 0.09375 rad; see the rack above."""
     torques = {"A": 1.0, "S": 4.0}

@@ -142,6 +142,7 @@ def test_bad_input_is_one_sentence(options: tuple[str, ...], words: str) -> None
     assert words in outcome.err and outcome.err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_warmup_compiles_and_says_how_long_that_took() -> None:
     outcome = call("warmup")
     assert (outcome.code, outcome.err) == (0, "")

@@ -104,6 +104,7 @@ def closing() -> tuple[Scene, dict[str, object]]:
     return scene, options | {"brakes": [Brake("j3", 8.0), Brake("j0", 30.0)]}
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.bullet
 @pytest.mark.parametrize("robot", [husky, swinging, four_bar, closing])
 @pytest.mark.parametrize("category", [0, 1])

@@ -187,6 +187,7 @@ def test_a_stop_starts_at_a_moment_of_saved_arrays(tmp_path: Path) -> None:
         assert qdd == pytest.approx(there.qdd[0], abs=1e-2)
 
 
+@pytest.mark.long
 def test_a_cluster_at_an_address_gives_the_same_files(scene: str, tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     command = ("sweep", scene, "--number", "30", *STATE, *VARIED)
@@ -368,6 +369,7 @@ def test_bad_input_is_one_sentence(options: tuple[str, ...], words: str, scene: 
     assert words in outcome.err and outcome.err.count("\n") == 1
 
 
+@pytest.mark.long
 def test_a_sweep_of_a_loop(tmp_path: Path) -> None:
     scene = str(ROOT / "assets" / "four_bar.scene.toml")
     command = ("sweep", scene, "--out", str(tmp_path / "s"), "--number", "3", "--brake", "j0:torque=30")

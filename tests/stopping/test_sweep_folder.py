@@ -287,6 +287,7 @@ def test_numbers_of_a_column_in_pieces_are_those_that_were_put_in() -> None:
     assert np.isnan(numbers_of(pa.chunked_array([pa.array([None, 1.0])]))).tolist() == [True, False]
 
 
+@pytest.mark.long
 def test_a_sweep_waits_for_no_table_or_statistics_library(tmp_path: Path) -> None:
     """Each process would import them, which takes as long as a thousand stops."""
     (tmp_path / "arm.scene.toml").write_text(ARM)

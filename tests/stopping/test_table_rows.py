@@ -288,6 +288,7 @@ def belt(wrist: str, mimic: str) -> str:
     return WRIST.format(links="".join(LINK.format(*one) for one in names), wrist=wrist, mimic=mimic)
 
 
+@pytest.mark.long
 def test_a_wrist_that_a_belt_couples_is_rigid_and_the_arm_has_its_table() -> None:
     """The same table as with a welded wrist, and stops of the whole robot with the belt, whose wrist brakes hold."""
     coupled = readers.load("belt.urdf", text=belt("revolute", '<mimic joint="w" multiplier="-1"/>'))

@@ -34,6 +34,7 @@ def value(worst: WorstStops, measure: str) -> float:
     return found.value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("category", [1, 2])
 def test_a_stated_deceleration_stops_alike_in_every_pose(category: int) -> None:
     worst = worst_stop(ROD, category=category, brakes=[STRONG], decelerations={"j0": 8.0}, samples=50)
@@ -112,6 +113,7 @@ def test_the_command_line_states_category_and_decelerations() -> None:
     assert distance.term("t2").source.startswith("worst stop of category 1 of")
 
 
+@pytest.mark.long
 def test_a_brake_that_fails_matters_after_the_ramp_only() -> None:
     common = {"category": 1, "brakes": [STRONG], "decelerations": {"j0": 8.0}, "samples": 30}
     worst = worst_stop(ROD, failures=(Failure("dead"), Failure("worn", 0.9)), **common)  # type: ignore[arg-type]

@@ -47,6 +47,7 @@ def rod_travel(q: float, sense: float, mass: float) -> float:
     return abs(float(CompiledStop(scenario, 1e-9, 1e-11).stop(scenario.q, scenario.qd).travels[0]))
 
 
+@pytest.mark.long
 def test_the_worst_stop_of_a_rod_is_the_largest_of_a_grid() -> None:
     worst = worst_stop(ROD, brakes=[BRAKE], payload=1.0, samples=100)
     grid = [rod_travel(q, s, 1.0) for q in np.linspace(-2.2, 2.2, 441) for s in (1.0, -1.0)]
@@ -56,6 +57,7 @@ def test_the_worst_stop_of_a_rod_is_the_largest_of_a_grid() -> None:
     assert of(worst, "time").value >= found.time
 
 
+@pytest.mark.long
 def test_tolerances_of_the_brakes_make_it_worse_by_what_they_say() -> None:
     """Without gravity the travel is ωd + J ω²/2T, and the worst brake has the least torque and the longest delay."""
     flat = arm((1.0,), gravity=0.0, limits=Freedom(lower=-2.5, upper=2.5, velocity=2.0))
@@ -143,6 +145,7 @@ def test_a_command_states_no_time_that_nobody_stated(times: dict[str, float]) ->
     assert read_brakes(mech, [_stated(brake)]) == (brake,)
 
 
+@pytest.mark.long
 def test_failing_brakes_are_tried_one_by_one() -> None:
     failures = (Failure("dead"), Failure("worn", 0.5), Failure("late", 0.1))
     worst = worst_stop(ROD, brakes=[BRAKE], samples=30, failures=failures)
@@ -226,6 +229,7 @@ def test_a_table_has_the_worst_stops_of_each_of_its_categories() -> None:
     )
 
 
+@pytest.mark.long
 def test_worst_stops_are_shown_in_the_units_of_the_user() -> None:
     worst = worst_stop(ROD, brakes=[BRAKE], samples=5)
     shown = worst.in_units(Units("deg", "mm"))

@@ -37,6 +37,7 @@ class Ticks:
         return self.now
 
 
+@pytest.mark.long
 def test_a_search_that_ends_early_has_the_worst_so_far_and_says_how_much_was_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -63,6 +64,7 @@ def test_the_first_values_are_searched_to_the_end(monkeypatch: pytest.MonkeyPatc
     assert "1 of 3 values were searched; the others are the worst so far" in early.searches.warning
 
 
+@pytest.mark.long
 def test_nothing_of_it_is_green() -> None:
     # the origin of the rod is on its axis, which is another warning
     whole = replace(mb.worst_stop(ROD, **STATED), tool_choice=NO_TOOL)

@@ -189,6 +189,7 @@ def zone_of(scene: Scene, q: np.ndarray, pieces: np.ndarray) -> StopZone:
     )
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 @pytest.mark.parametrize("name", ARMS)
 def test_the_zone_of_a_stop_contains_the_meshes_at_all_times(name: str) -> None:

@@ -145,6 +145,7 @@ def test_a_moved_pivot_is_followed(client: Client) -> None:
         assert not watch.notes
 
 
+@pytest.mark.long
 def test_a_body_that_sleeps(client: Client, tmp_path: Path) -> None:
     client.setPhysicsEngineParameter(enableFileCaching=0)
     client.setGravity(0, 0, -9.81)

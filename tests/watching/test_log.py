@@ -54,6 +54,7 @@ def test_a_parquet_log_has_the_same(client: Client, tmp_path: Path) -> None:
     assert np.allclose(a.engine, pandas.to_numeric(b.engine), rtol=1e-8)
 
 
+@pytest.mark.long
 def test_a_log_is_written_as_it_goes(client: Client, tmp_path: Path) -> None:
     table(client, tmp_path)
     with mb.watch(client.id, every=1, log=tmp_path / "log.csv") as watch:
@@ -98,6 +99,7 @@ def test_names_of_a_log_are_no_formulas(client: Client, tmp_path: Path) -> None:
     assert lines and not any(cell.startswith("=") for line in lines for cell in line.split(","))
 
 
+@pytest.mark.long
 def test_a_plot(client: Client, tmp_path: Path) -> None:
     watch = recorded(client, tmp_path / "log.csv", 200, None)
     figure = watch.plot(tmp_path / "plot.png")

@@ -55,6 +55,7 @@ def run(tmp_path: Path, *arguments: str, script: str = SCRIPT) -> subprocess.Com
     )
 
 
+@pytest.mark.long
 def test_the_script_sees_what_it_sees_alone(tmp_path: Path) -> None:
     alone = run(tmp_path, "script.py", "a", "--log", "b")
     watched = run(tmp_path, "-m", "mbplugin.watch", "script.py", "a", "--log", "b")
@@ -69,6 +70,7 @@ def test_the_script_sees_what_it_sees_alone(tmp_path: Path) -> None:
     assert not (tmp_path / "b").exists()
 
 
+@pytest.mark.long
 def test_log_and_plot(tmp_path: Path) -> None:
     done = run(
         tmp_path,
@@ -90,6 +92,7 @@ def test_log_and_plot(tmp_path: Path) -> None:
     assert "100 steps, 20 updates" in done.stderr
 
 
+@pytest.mark.long
 def test_an_exception_has_the_traceback_of_the_script(tmp_path: Path) -> None:
     alone, watched = (
         run(tmp_path, "script.py", "fail"),
@@ -107,6 +110,7 @@ def test_an_exception_has_the_traceback_of_the_script(tmp_path: Path) -> None:
     assert "mbplugin.watch: client 0" in watched.stderr
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     ("script", "code"),
     [
@@ -124,6 +128,7 @@ def test_exit_codes(tmp_path: Path, script: str, code: int) -> None:
         assert "no simulation of PyBullet or MuJoCo took a step" in done.stderr
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -139,6 +144,7 @@ def test_what_cannot_be_run(tmp_path: Path, options: list[str], text: str) -> No
     assert done.stdout == ""
 
 
+@pytest.mark.long
 def test_a_script_of_mujoco(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     from watched import BIPED

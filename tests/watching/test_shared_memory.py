@@ -67,6 +67,7 @@ def stepped(client: Client, folder: Path, *, watched: bool) -> tuple[list[Any], 
         return snapshot(client), watch.latest
 
 
+@pytest.mark.long
 def test_a_server_in_another_process_is_watched(attached: Client, tmp_path: Path) -> None:
     """It has the states and the forces of the same simulation in this process, and the watch changes nothing."""
     assert attached.getConnectionInfo()["connectionMethod"] == attached.SHARED_MEMORY

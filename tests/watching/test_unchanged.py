@@ -29,6 +29,7 @@ def run(scene: str, watched: bool, steps: int = STEPS) -> tuple[list[Any], int]:
     return seen, steps
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scene", sorted(SCENES))
 def test_states_are_the_same_bit_for_bit(scene: str) -> None:
     alone, watched = run(scene, False), run(scene, True)
@@ -60,6 +61,7 @@ def test_only_getters_are_called(client: Client, monkeypatch: pytest.MonkeyPatch
     assert [name for name in called if not name.startswith(("get", "isConnected"))] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("integrator", ["Euler", "RK4", "implicitfast"])
 def test_mujoco_is_not_changed(integrator: str) -> None:
     mujoco = pytest.importorskip("mujoco")

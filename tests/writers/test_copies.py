@@ -450,6 +450,7 @@ def test_a_model_that_its_caller_has_changed_is_compared_as_it_is(tmp_path: Path
     assert max(found.commanded.angle, found.commanded.distance) < 1e-4
 
 
+@pytest.mark.long
 def test_includes_in_a_long_row_are_no_crash(tmp_path: Path) -> None:
     for k in range(300):
         (tmp_path / f"c{k}.xml").write_text(f'<mujoco><include file="c{k + 1}.xml"/></mujoco>')

@@ -77,6 +77,7 @@ def assert_comes_back(scene: Scene, to: str) -> Scene | None:
     return back
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("to", writers.FORMATS)
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(

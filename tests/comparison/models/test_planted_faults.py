@@ -338,6 +338,7 @@ def test_there_are_forty_and_the_robot_is_itself(original: Scene) -> None:
 ALONE = ("mass", "center", "inertia", "axis", "limit", "zero", "origin", "coupling", "frame")
 
 
+@pytest.mark.long_after(3)
 @pytest.mark.parametrize("fault", FAULTS, ids=[f[0] for f in FAULTS])
 def test_a_planted_fault_is_found_and_named_and_nothing_else_accused(
     original: Scene, fault: tuple[str, Change, str, str, str]

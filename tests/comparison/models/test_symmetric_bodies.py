@@ -64,6 +64,7 @@ def assert_same(found: mb.ModelDiff) -> None:
     assert max(found.mass_matrix, found.gravity_forces, found.wrenches) < 1e-9
 
 
+@pytest.mark.long_after(11)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("to", SUFFIX)
 def test_a_tree_in_another_format_is_the_same(seed: int, to: str, tmp_path: Path) -> None:
@@ -89,6 +90,7 @@ def changed(what: str, bodies: list[Part], pairs: list[Part], rng: np.random.Gen
     return "origin", f"j{k}"
 
 
+@pytest.mark.long_after(4)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("what", ["mass", "axis", "offset"])
 def test_one_change_is_named_in_either_order(seed: int, what: str, tmp_path: Path) -> None:

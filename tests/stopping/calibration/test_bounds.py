@@ -65,6 +65,7 @@ def contents(
     return np.array(out)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("relative", "noise"),
     [pytest.param(False, (0.01, 0.01), marks=pytest.mark.long), (True, (0.03, 0.03))],
@@ -122,6 +123,7 @@ def test_of_one_fitted_number_the_bound_is_the_classical_one(tmp_path: Path) -> 
     assert row["distance_bound"] is None
 
 
+@pytest.mark.long
 def test_a_longer_delay_of_a_margin_is_not_counted_twice(tmp_path: Path) -> None:
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS, repeats=2, noise=(0.01, 0.01), seed=4))
     plain, covered = (
@@ -207,6 +209,7 @@ def test_a_scene_takes_the_bounds_along_and_the_distance_counts_them(
         assert any("with 95 % confidence" in text for text in distance.stop.assumed)
 
 
+@pytest.mark.long
 def test_a_worst_stop_has_the_bounds_of_its_axis_and_a_distance_counts_them(tmp_path: Path) -> None:
     """Without gravity all poses stop alike: the worst stop is the row at full speed."""
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS, repeats=2, noise=(0.01, 0.01), seed=7))
@@ -247,6 +250,7 @@ def test_a_number_that_was_changed_has_no_bound(tmp_path: Path) -> None:
         assert (made.rows[0]["evidence"] == "calibrated") == bounded
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
@@ -272,6 +276,7 @@ def test_an_uncertainty_that_is_none_is_refused(tmp_path: Path, key: str, value:
         mb.load(scene_with(tmp_path, "\n".join(lines) + "\n"))
 
 
+@pytest.mark.long
 def test_calibrate_says_first_how_many_rows_exceed_the_fit(tmp_path: Path) -> None:
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS, repeats=2, noise=(0.01, 0.01), seed=9))
     robot = scene_with(tmp_path, "")
@@ -319,6 +324,7 @@ def test_a_direction_that_no_row_shows_leaves_open_what_depends_on_it() -> None:
     assert lost is not None and lost.time is None and "do not determine torque" in lost.missing
 
 
+@pytest.mark.long
 @pytest.mark.no_invariants(
     "rest is located 0.2 ns late, at a rate of -1e-9 rad/s, against which the brake still acts"
 )

@@ -322,6 +322,7 @@ def test_a_fit_ends_at_its_time_limit(robot: str, tmp_path: Path) -> None:
     assert call("calibrate", robot, str(file)).code == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("relative", [False, True])
 def test_repeats_that_scatter_in_proportion_do_not_contradict_each_other(
     tmp_path: Path, relative: bool

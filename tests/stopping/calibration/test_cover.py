@@ -28,6 +28,7 @@ pair = [{ name = "j0", type = "revolute", body_a = "world", body_b = "boom", xyz
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("law", "category"), [(friction(0.03, 5.0, 1.0), 0), (ramp(0.05, 0.3), 1)])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_margin_is_the_largest_gap_where_nothing_pulls(
@@ -96,6 +97,7 @@ def test_a_fit_that_covers_needs_no_margin(tmp_path: Path) -> None:
     assert joint.margin is not None and joint.margin.time < 1e-4
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("seed", [1, 2, 4])
 def test_the_tables_that_are_written_cover_every_row_when_they_are_read_again(
     tmp_path: Path, seed: int
