@@ -64,6 +64,12 @@ COMMANDS = {
         "Compute a motion: its range, energies, events, reactions.",
         "mbplugin simulate robot.urdf --duration 2 --save motion.npz",
     ),
+    "modes": Entry(
+        "Compute forces and motions",
+        "modes",
+        "Find the pose of rest, and its natural frequencies.",
+        "mbplugin modes robot.scene.toml --hold shoulder",
+    ),
     "matrix": Entry(
         "Compute forces and motions",
         "lookup",

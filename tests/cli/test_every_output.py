@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "matrix": ("MODEL",),
     "reactions": ("MODEL", "--axes", "world", "--frames"),
     "simulate": ("MODEL", "--duration", "0.2"),
+    "modes": ("MODEL",),
     "estop": ("MODEL",),
     "stop-table": ("MODEL", "--payload", "1", "--units", "deg,mm", "--commands"),
     "worst-stop": ("MODEL", "--samples", "20", "--failure", "dead", "--commands"),

@@ -32,6 +32,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "matrix": (FOUR_BAR,),
     "reactions": (FOUR_BAR,),
     "simulate": (FOUR_BAR, "--duration", "0.01"),
+    "modes": (FOUR_BAR,),
     "estop": (ARM, "--qd", "j1=1"),
     "stop-table": (ARM, "--axes", "j1"),
     "calibrate": (ARM, "measured.csv"),

@@ -22,6 +22,8 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "ConstraintMatrix": lambda: mb.matrix(FOUR_BAR),
     "Reactions": lambda: mb.reactions(FOUR_BAR),
     "Envelope": lambda: mb.envelope(FOUR_BAR, mb.simulate(FOUR_BAR, 0.05, samples=3)),
+    "Equilibrium": lambda: mb.equilibrium(FOUR_BAR),
+    "Linearization": lambda: mb.linearize(FOUR_BAR),
     "ReactionMask": lambda: mb.reaction_mask(FOUR_BAR),
     "MisfitResponse": lambda: mb.misfit_response(FOUR_BAR),
     "ActuatorForces": lambda: mb.inverse_dynamics(ARM),

@@ -12,6 +12,7 @@ DocumentName = Literal[
     "rule",
     "reactions",
     "simulate",
+    "modes",
     "estop",
     "stop-table",
     "calibrate",

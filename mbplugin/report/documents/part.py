@@ -29,6 +29,7 @@ _MODULES: dict[str, tuple[DocumentName, ...]] = {
     "stopping": ("estop", "stop-table", "worst-stop", "sweep", "distance"),
     "calibrate": ("calibrate",),
     "installation": ("doctor", "init"),
+    "modes": ("modes",),
 }
 #: The models of input files.
 _INPUTS = {

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.html.chart import Html
     from mbplugin.report.text import Line
+    from mbplugin.simulation.equilibrium import Equilibrium
+    from mbplugin.simulation.linearization import Linearization
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.calibration import Calibration
     from mbplugin.stopping.outcome import StopReport
@@ -49,6 +51,9 @@ _WRENCH = (
 )
 _MISFIT = ("constraint", "component", "misfit unit", "largest load per misfit")
 _ACTUATOR = ("joint", "value", "unit", "unique")
+_MODE = ("mode", "frequency", "damping_ratio", "growth_time")
+#: Number of modes in a picture.
+_MODES = 6
 _JOINT = (
     *("name", "unit", "rate", "time", "travel", "reaction_time", "braking_time", "reaction_travel"),
     *("braking_travel", "back", "brake_energy", "stopped"),
@@ -264,6 +269,56 @@ def _draw_envelope(envelope: Envelope, figure: Any) -> None:
     bars(figure, "largest forces along the motion", "N", [*forces], {"force": [*forces.values()]})
 
 
+def _rest_rows(found: Equilibrium) -> list[dict[str, object]]:
+    starts = found.start.tolist()
+    return [
+        {"coordinate": name, "q": q, "start": start}
+        for (name, q), start in zip(found.positions.items(), starts, strict=True)
+    ]
+
+
+def _rest_lines(found: Equilibrium, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.modes import equilibrium_lines
+
+    return equilibrium_lines(found, width)
+
+
+def _draw_rest(found: Equilibrium, figure: Any) -> None:
+    series = {"start": found.start.tolist(), "at rest": found.q.tolist()}
+    bars(figure, f"{found.mechanism.name}: pose of rest", "rad, m", found.mechanism.q_names, series)
+
+
+def _mode_rows(found: Linearization) -> list[dict[str, object]]:
+    return [
+        {
+            "mode": n,
+            "frequency": mode.frequency,
+            "damping_ratio": mode.damping_ratio,
+            "growth_time": mode.growth_time,
+        }
+        | dict(zip(found.mechanism.qd_names, mode.shape.tolist(), strict=True))
+        for n, mode in enumerate(found.modes, 1)
+    ]
+
+
+def _mode_document(found: Linearization) -> dict[str, Any]:
+    from mbplugin.report.documents.modes import modes_document
+
+    return modes_document(found, ())
+
+
+def _mode_lines(found: Linearization, width: int) -> Iterator[Line]:
+    from mbplugin.report.text.modes import modes_lines
+
+    return modes_lines(found, width)
+
+
+def _draw_modes(found: Linearization, figure: Any) -> None:
+    series = {f"{mode.frequency:.3g} Hz": mode.shape.tolist() for mode in found.modes[:_MODES]}
+    title = f"{found.mechanism.name}: shapes of the lowest modes"
+    bars(figure, title, "relative rate", found.mechanism.qd_names, series)
+
+
 # Stops, their tables and searches, sweeps, calibrations, distances and zones.
 
 
@@ -419,6 +474,15 @@ PRESENTATIONS = {
     ),
     "ActuatorForces": Presentation(rows=_actuator_rows, columns=_ACTUATOR, draw=_draw_actuators),
     "Envelope": Presentation(rows=_envelope_rows, lines=_envelope_lines, draw=_draw_envelope),
+    "Equilibrium": Presentation(rows=_rest_rows, lines=_rest_lines, draw=_draw_rest),
+    "Linearization": Presentation(
+        rows=_mode_rows,
+        columns=_MODE,
+        shown=_MODE,
+        document=_mode_document,
+        lines=_mode_lines,
+        draw=_draw_modes,
+    ),
     "SideBySide": Presentation(
         rows=_engine_rows,
         document=_engine_document,

@@ -45,6 +45,8 @@ _MODULES = {
     "MisfitResponse": "motions",
     "ActuatorForces": "motions",
     "Envelope": "motions",
+    "Equilibrium": "motions",
+    "Linearization": "motions",
     "SideBySide": "motions",
     "Trajectory": "motions",
     "Agreement": "motions",

@@ -85,6 +85,9 @@ COMMANDS: dict[str, Command] = {
         ("text", "json", "json", "sarif", "github", "gitlab", "junit", "html"),
     ),
     "matrix": Command(10, {**STATE, **PLANE, **COMMON, "--save": one_of("m.npz", "m.csv"), **EARLIER}, {}),
+    "modes": Command(
+        6, {**STATE, **LOADS, **PLANE, **COMMON, "--hold": one_of("j0", "j1", "j*", ""), **EARLIER}, {}
+    ),
     "reactions": Command(
         16,
         {
@@ -359,6 +362,7 @@ _DOCUMENTS = (
     "matrix",
     "rule",
     "reactions",
+    "modes",
     "simulate",
     "estop",
     "calibrate",

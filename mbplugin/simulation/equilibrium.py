@@ -1,0 +1,515 @@
+"""Static equilibrium under load, and small vibrations about it, in coordinates that satisfy all loops.
+
+Of the joint rates of a mechanism with k freedoms, k are independent and the others follow: q̇ = H ṡ (blajer1994 (5)).
+At rest the generalised forces on them are g = Hᵀ F, and the mechanism is in equilibrium if g = 0. About such a pose
+M̄ s̈ + D̄ ṡ + K̄ s = 0 with M̄ = Hᵀ M H, D̄ = −∂g/∂ṡ and K̄ = −∂g/∂s. The derivative of g is taken along closed poses, so
+that K̄ has the stiffness of springs and the geometric stiffness of gravity and of the constraint forces. It comes
+from differences of fourth order. Redundant constraints do not matter: g contains no constraint force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+from typing import Literal
+
+import numpy as np
+import scipy.linalg
+
+from mbplugin.arguments import checked
+from mbplugin.constraints.closure import Closure, constraints_to_close
+from mbplugin.constraints.stated_state import closed_pose, stated_state
+from mbplugin.constraints.tolerance import rank_tolerance
+from mbplugin.dynamics.formulations import Equations, minimum_norm, partition, pivoted_coordinates
+from mbplugin.dynamics.tree_model import TreeModel, equations_of, massless_joint, tree_model, without_mass
+from mbplugin.errors import BadUsage
+from mbplugin.joint_reactions.state import named_lock
+from mbplugin.model.brakes import AppliedForces, scene_actions, with_springs
+from mbplugin.model.mechanism.kinematics import JointValues, displace, forward, relative_pose
+from mbplugin.model.mechanism.mechanism import Driver, Lock, Mechanism
+from mbplugin.model.mechanism.pair import has_quaternion, measure
+from mbplugin.model.scene import (
+    LoadLike,
+    PayloadLike,
+    Scene,
+    mechanism_of,
+    option_of,
+    read_loads,
+    read_payloads,
+)
+from mbplugin.model.spatial import AnyArray, Array, JointSpring, Spring
+from mbplugin.phrases import Assumption, counted, listed, names_of, one_line
+from mbplugin.readers.source import ModelSource
+from mbplugin.readers.standing import standing
+from mbplugin.rendering import Result
+from mbplugin.simulation.friction import generic_redundancy
+
+#: Kinds of equilibrium: a small push dies out or swings, grows, or moves the mechanism to another pose of rest.
+Stability = Literal["stable", "unstable", "neutral"]
+#: Step of the differences, in rad or characteristic lengths.
+_STEP = 2e-3
+#: Weights of the differences of fourth order at ±1 and ±2 steps.
+_STENCIL = ((1.0, 8 / 12), (-1.0, -8 / 12), (2.0, -1 / 12), (-2.0, 1 / 12))
+#: A freedom is neutral if the force on it changes by less than this fraction of all forces per rad or length.
+_NEUTRAL = 1e-7
+#: An equilibrium is found if the next step is smaller, rad or characteristic lengths.
+_FOUND = 1e-11
+#: Longest step of the search, rad or characteristic lengths, and the maximum number of steps and halvings.
+_LONGEST, _MOST_STEPS, _HALVINGS = 0.5, 200, 40
+#: A step is halved if the force along it has reversed and is larger than this fraction of what it was.
+_OVERSHOT = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium(Result):
+    """A pose in which a mechanism rests under its loads.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        With the joints that are held.
+    q : (nq,) array
+        The pose, rad and m; loops are closed.
+    start : (nq,) array
+        The closed pose from which it was searched.
+    stability : "stable", "unstable" or "neutral"
+        "neutral": some freedom has no stiffness, and none is unstable.
+    coordinates : tuple of str
+        Independent joint rates (k).
+    force : float
+        Largest generalised force that is left on them, N·m or N.
+    steps : int
+        Number of steps of the search.
+    held : tuple of str
+        Joints that are held.
+    tolerance : float
+        Relative rank tolerance.
+    planar : "xy", "yz", "zx" or None
+        Plane in which free roots are kept.
+    notes : tuple of str
+    """
+
+    mechanism: Mechanism
+    q: Array
+    start: Array
+    stability: Stability
+    coordinates: tuple[str, ...]
+    force: float
+    steps: int
+    held: tuple[str, ...]
+    tolerance: float
+    planar: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        facts = (f"{self.stability} equilibrium", counted(len(self.coordinates), "freedom"))
+        return one_line(self, self.mechanism.name, facts)
+
+    @property
+    def positions(self) -> dict[str, float]:
+        """The joint coordinates by name, rad and m."""
+        return dict(zip(self.mechanism.q_names, self.q.tolist(), strict=True))
+
+
+@checked
+def equilibrium(
+    mech: ModelSource,
+    *,
+    q: JointValues = None,
+    hold: Iterable[str] = (),
+    loads: Iterable[LoadLike] = (),
+    payload: Iterable[PayloadLike] | None = None,
+    springs: Iterable[Spring | JointSpring] = (),
+    tolerance: float | None = None,
+    planar: str | None = None,
+) -> Equilibrium:
+    """Find the pose in which a mechanism rests under gravity, loads and springs.
+
+    The search goes downhill from the start, as a slow motion would, and ends with Newton's method. A start that is
+    already an equilibrium is the result, even if it is unstable. Dry friction is left out.
+
+    Parameters
+    ----------
+    mech : path, PyBullet client, Scene or Mechanism
+    q : mapping or vector, optional
+        Start of the search, rad and m; the scene's state by default. Loops are closed first.
+    hold : iterable of str
+        Joints, or ``joint.freedom``, that are held at the start, in addition to drivers and locks.
+    loads, payload : iterable, optional
+        As for :func:`mbplugin.joint_reactions.run.reactions`. Loads keep their direction in world axes.
+    springs : iterable of Spring or JointSpring
+        In addition to those of the scene.
+    tolerance : float, optional
+        Relative rank tolerance.
+    planar : "xy", "yz" or "zx", optional
+        Keep free roots in a plane.
+
+    Returns
+    -------
+    Equilibrium
+
+    Raises
+    ------
+    BadUsage
+        There is no equilibrium near the start: something falls, or turns for ever. Or rows without slip restrict
+        the rates only.
+    UnknownName, BadNumber
+        An invalid argument.
+    CannotClose
+        A loop that cannot be closed.
+    BrokenModel
+        A joint that moves no mass.
+    """
+    return settled(mech, q, hold, loads, payload, springs, tolerance, planar)[0]
+
+
+def settled(
+    model: ModelSource,
+    q: JointValues,
+    hold: Iterable[str],
+    loads: Iterable[LoadLike],
+    payload: Iterable[PayloadLike] | None,
+    springs: Iterable[Spring | JointSpring],
+    tolerance: float | None,
+    planar: str | None,
+) -> tuple[Equilibrium, Statics, SmallMotions]:
+    """Return the equilibrium from the arguments of :func:`equilibrium`, and the small motions about it."""
+    source = standing(model, q)
+    scene = source if isinstance(source, Scene) else None
+    mech = mechanism_of(source)
+    planar = planar or option_of(source, "planar", None)
+    bound = rank_tolerance(scene, tolerance)
+    base = scene_actions(scene) if scene else AppliedForces()
+    actions = replace(
+        with_springs(base, springs),
+        loads=(*base.loads, *read_loads(mech, loads)),
+        payloads=base.payloads if payload is None else read_payloads(mech, payload),
+        friction=False,
+    )
+    _require_meaning(mech)
+    assembly, notes = closed_pose(mech, stated_state(source, q))
+    held, names = _held(mech, assembly.q, hold)
+    statics = Statics.of(held, actions, assembly.q, planar, bound)
+    end, here, steps = _search(statics, assembly.q)
+    notes = (*_idle(held), *notes, *_left_out(held), *_beyond(held, end))
+    found = Equilibrium(
+        held,
+        end,
+        assembly.q,
+        here.stability,
+        tuple(held.qd_names[i] for i in here.independent),
+        float(np.abs(here.g).max(initial=0.0)),
+        steps,
+        names,
+        bound,
+        planar,
+        notes,
+    )
+    return found, statics, here
+
+
+def _held(mech: Mechanism, q: Array, hold: Iterable[str]) -> tuple[Mechanism, tuple[str, ...]]:
+    """Return the mechanism with more joints held as they are at q (nq,), and the names of these joints.
+
+    Raises
+    ------
+    UnknownName, BadUsage
+        A name of no pair, or a closing pair with a ball that is to be held.
+    """
+    locks = list(dict.fromkeys(named_lock(mech, name) for name in names_of(hold)))
+    drivers = []
+    for lock in locks:
+        pair = mech.pair_by_name[lock.joint]
+        if pair.name in mech.tree.joint_of_pair:
+            continue
+        # the search keeps the rates of tree joints; the value of a closing pair must be a condition of the loop
+        if has_quaternion(pair.type):
+            raise BadUsage(
+                f"{pair.type} pair {pair.name!r} closes a loop and cannot be held in a search for an equilibrium",
+                remedy="hold another joint of the loop",
+            )
+        values = measure(pair, relative_pose(mech, pair, forward(mech, q)))
+        for freedom in lock.freedoms or pair.kind.free:
+            value = float(values[pair.kind.free.index(freedom)])
+            drivers.append(Driver(f"hold {pair.name} {freedom}", pair.name, (freedom,), value))
+    in_tree = tuple(lock for lock in locks if lock.joint in mech.tree.joint_of_pair)
+    held = replace(mech, locks=(*mech.locks, *in_tree), drivers=(*mech.drivers, *drivers))
+    return held, tuple(dict.fromkeys(lock.joint for lock in locks))
+
+
+def _require_meaning(mech: Mechanism) -> None:
+    """Require that all constraints restrict the pose in both directions.
+
+    Raises
+    ------
+    BadUsage
+    """
+    slipless = [wheel.name for wheel in mech.pfaffians if wheel.nonholonomic]
+    if slipless:
+        raise BadUsage(
+            f"{listed(slipless)} restricts rates and not the pose, so a pose of rest is not determined by the forces",
+            expected="a mechanism whose constraints are closures, couplings and holds",
+            remedy="remove the wheel from the scene, and hold a joint in its place",
+        )
+    if mech.contacts:
+        raise BadUsage(
+            "contacts can open, and a search for an equilibrium keeps all constraints",
+            expected="a mechanism without contacts",
+            remedy="`mbplugin reactions` has the forces of a robot that stands",
+        )
+
+
+def _idle(mech: Mechanism) -> tuple[str, ...]:
+    """Return a sentence on the joints with drives that are not held."""
+    held = {lock.joint for lock in mech.locks} | {driver.joint for driver in mech.drivers}
+    driven = [
+        pair.name
+        for pair in mech.pairs
+        if pair.name not in held and any(0 < freedom.effort < inf for freedom in pair.freedoms)
+    ]
+    if not driven:
+        return ()
+    sentence = f"No drive acts on {listed(driven, 3)}: --hold (hold) holds joints."
+    return (Assumption(sentence, f"no drive acts on {counted(len(driven), 'joint')} (--hold)"),)
+
+
+def _left_out(mech: Mechanism) -> tuple[str, ...]:
+    """Return a sentence on the dry friction that is left out."""
+    rough = [p.name for p in mech.pairs if any(f.friction or f.load_friction for f in p.freedoms)]
+    if not rough:
+        return ()
+    return (
+        f"dry friction of {listed(rough, 3)} is left out: with it the mechanism rests anywhere near this pose",
+    )
+
+
+def _beyond(mech: Mechanism, q: Array) -> tuple[str, ...]:
+    """Return a sentence on the joints that are beyond their limits at q (nq,)."""
+    values = dict(zip(mech.q_names, q.tolist(), strict=True))
+    beyond = [
+        pair.name
+        for pair in mech.pairs
+        if pair.name in values and len(pair.freedoms) == 1
+        if not pair.freedoms[0].lower <= values[pair.name] <= pair.freedoms[0].upper
+    ]
+    if not beyond:
+        return ()
+    return (f"beyond limits at this pose: {listed(beyond, 3)}; an end stop would hold the mechanism before",)
+
+
+# Generalised forces at rest, and their derivatives along closed poses.
+
+
+@dataclass(frozen=True, eq=False)
+class SmallMotions:
+    """Forces and small motions at a closed pose, in the independent rates.
+
+    Parameters
+    ----------
+    independent : (k,) array of int
+    H : (nv, k) array
+    M, K : (k, k) array
+        Mass and stiffness; K is symmetric in equilibrium, and its symmetric part elsewhere.
+    g : (k,) array
+        Generalised forces.
+    scale : float
+        Magnitude of the forces √(Fᵀ M⁻¹ F) on the open tree, in the metric of the kinetic energy.
+    units : (nv,) array
+        Unit of each rate: 1 rad, or the characteristic length.
+    """
+
+    independent: AnyArray
+    H: Array
+    M: Array
+    K: Array
+    g: Array
+    scale: float
+    units: Array
+
+    @property
+    def modes(self) -> tuple[Array, Array]:
+        """ω² (k,) and the modes as rows (k, k), with φᵀ M φ = 1."""
+        if not len(self.g):
+            return np.zeros(0), np.zeros((0, 0))
+        squares, columns = scipy.linalg.eigh(self.K, self.M)
+        return squares, columns.T
+
+    def is_neutral(self, square: float, phi: Array) -> bool:
+        """Return True if ω² of a mode ``phi`` (k,) is no stiffness beyond rounding."""
+        return bool(abs(square) <= _NEUTRAL * self.scale * self.size(phi))
+
+    def size(self, phi: Array) -> float:
+        """Return the largest rate of a motion ``phi`` (k,), rad or characteristic lengths."""
+        return float(np.abs(self.H @ phi / self.units).max(initial=0.0))
+
+    @property
+    def stability(self) -> Stability:
+        """The kind of equilibrium."""
+        squares, modes = self.modes
+        neutral = [self.is_neutral(*one) for one in zip(squares, modes, strict=True)]
+        if any(square < 0 and not no for square, no in zip(squares, neutral, strict=True)):
+            return "unstable"
+        return "neutral" if any(neutral) else "stable"
+
+
+@dataclass(frozen=True, eq=False)
+class Statics:
+    """The forces on a mechanism at rest.
+
+    Parameters
+    ----------
+    closure : Closure
+        Closes loops while the independent rates stay.
+    redundancy : int
+        p of the rows at a generic pose.
+    still : (nv,) bool array
+        Rates of tree joints that are held.
+    """
+
+    model: TreeModel
+    closure: Closure
+    redundancy: int
+    still: AnyArray
+
+    @classmethod
+    def of(
+        cls, mech: Mechanism, actions: AppliedForces, q: Array, planar: str | None, tolerance: float
+    ) -> Statics:
+        """Return the forces of a mechanism that is closed at q (nq,).
+
+        Raises
+        ------
+        BrokenModel
+            A joint moves no mass.
+        """
+        model = tree_model(mech, actions, planar=planar, q=q)
+        still = np.isin(mech.qd_names, [*_held_rates(mech)])
+        statics = cls(model, Closure(mech, q), generic_redundancy(mech, q, planar, tolerance), still)
+        statics._equations(q)
+        if (massless := without_mass(model.composites, model.rates)).any():
+            raise massless_joint(model, massless)
+        return statics
+
+    def at(self, q: Array) -> SmallMotions:
+        """Return forces and small motions at a closed pose q (nq,)."""
+        equations = self._equations(q)
+        rows = minimum_norm(equations)
+        independent = pivoted_coordinates(equations, rows)
+        H = partition(rows, independent).H
+        slopes = np.zeros((len(independent), len(independent)))
+        for k in range(len(independent)):
+            step = _STEP * float(self.closure.units[independent[k]])
+            for count, weight in _STENCIL:
+                pose = self.moved(q, H[:, k] * count * step, independent)
+                slopes[:, k] -= weight * self.force_on(pose, independent) / step
+        scale = sqrt(max(float(equations.F @ equations.solve_M(equations.F)), 0.0))
+        M = H.T @ equations.M @ H
+        return SmallMotions(
+            independent,
+            H,
+            (M + M.T) / 2,
+            (slopes + slopes.T) / 2,
+            H.T @ equations.F,
+            scale,
+            self.closure.units,
+        )
+
+    def moved(self, q: Array, step: Array, independent: AnyArray) -> Array:
+        """Return the closed pose after a step (nv,) from q (nq,), exact in the rates ``independent`` (k,)."""
+        movable = ~self.still
+        movable[independent] = False
+        pose = displace(self.closure.mech, q, step)
+        return self.closure.solve(pose, movable) if constraints_to_close(self.closure.mech) else pose
+
+    def damping(self, q: Array, here: SmallMotions) -> Array:
+        """Return D̄ (k, k) at a closed pose q (nq,); the centrifugal forces of both directions cancel."""
+        columns = [(self._equations(q, -rates).F - self._equations(q, rates).F) / 2 for rates in here.H.T]
+        return np.asarray(here.H.T @ np.array(columns).reshape(-1, len(here.H)).T)
+
+    def force_on(self, q: Array, independent: AnyArray) -> Array:
+        """Return the forces on the rates ``independent`` (k,) at a closed pose q (nq,)."""
+        equations = self._equations(q)
+        return np.asarray(partition(minimum_norm(equations), independent).H.T @ equations.F)
+
+    def _equations(self, q: Array, qd: Array | None = None) -> Equations:
+        """Return the equations at q (nq,) and qd (nv,), by default at rest."""
+        rates = np.zeros(len(self.model.rates)) if qd is None else qd
+        return equations_of(self.model, q, rates, degree_of_redundancy=self.redundancy)
+
+
+def _held_rates(mech: Mechanism) -> Iterator[str]:
+    """Yield the names of the rates of tree joints that locks and drivers hold."""
+    holds: tuple[Lock | Driver, ...] = (*mech.locks, *mech.drivers)
+    for constraint in holds:
+        joint = mech.tree.joint_of_pair.get(constraint.joint)
+        if joint is None or joint.pair is None:
+            continue
+        names = mech.qd_names[joint.qd]
+        for freedom, name in zip(joint.pair.kind.free, names, strict=True):
+            if not constraint.freedoms or freedom in constraint.freedoms:
+                yield name
+
+
+# The search: downhill in the modes of the local stiffness, and Newton's method at the end.
+
+
+def _search(statics: Statics, q: Array) -> tuple[Array, SmallMotions, int]:
+    """Return the equilibrium found from a closed pose q (nq,), the forces there, and the number of steps.
+
+    Raises
+    ------
+    BadUsage
+        There is none near the start.
+    """
+    for steps in range(_MOST_STEPS):
+        here = statics.at(q)
+        step = _downhill(here)
+        size = here.size(step)
+        if size <= _FOUND:
+            return q, here, steps
+        q = _along(statics, q, here, step * min(1.0, _LONGEST / size))
+    raise _no_equilibrium(statics, here)
+
+
+def _downhill(here: SmallMotions) -> Array:
+    """Return the step (k,) to the lowest point of the local parabola, with its curvatures made positive."""
+    squares, modes = here.modes
+    step = np.zeros(len(here.g))
+    for square, phi in zip(squares, modes, strict=True):
+        load = float(phi @ here.g)
+        floor = _NEUTRAL * here.scale * here.size(phi)
+        if abs(square) > floor:
+            step += load / abs(square) * phi
+        elif abs(load) > floor:
+            # nothing but the line search bounds the step of a constant force
+            step += load / max(abs(square), here.scale * here.size(phi)) * phi
+    return step
+
+
+def _along(statics: Statics, q: Array, here: SmallMotions, step: Array) -> Array:
+    """Return the pose after a step (k,) from q (nq,), halved until the force along it does not push back strongly."""
+    first = float(here.g @ step)
+    for _ in range(_HALVINGS):
+        pose = statics.moved(q, here.H @ step, here.independent)
+        if (
+            statics.closure.closed(pose)
+            and float(statics.force_on(pose, here.independent) @ step) >= -_OVERSHOT * first
+        ):
+            return pose
+        step, first = step / 2, first / 2
+    return q
+
+
+def _no_equilibrium(statics: Statics, here: SmallMotions) -> BadUsage:
+    """Return the error of a search that does not end, with the rates on which a force without stiffness acts."""
+    mech = statics.closure.mech
+    loaded = np.abs(here.H @ _downhill(here) / here.units)
+    names: Sequence[str] = [
+        mech.qd_names[i] for i in np.argsort(-loaded)[:3] if loaded[i] > 0.5 * loaded.max()
+    ]
+    return BadUsage(
+        f"{mech.name!r} finds no equilibrium in {_MOST_STEPS} steps: the forces keep moving {listed(names)}",
+        expected="a pose in which gravity, loads and springs balance",
+        remedy="hold a joint (hold, --hold), state springs, or fix the base (base='fixed', --base fixed)",
+    )

@@ -1,0 +1,229 @@
+"""Poses of rest and small vibrations: by hand, by energies written by hand, and by the motion that is simulated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import mbplugin as mb
+from mbplugin.errors import BadUsage, UnknownName
+from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
+from mbplugin.model.spatial import Array, JointSpring, Spring
+from models import chain, four_bar, pose_at
+from places import ASSETS
+
+GRAVITY = 9.81
+
+
+def rod(name: str, mass: float = 2.0, reach: float = 0.5) -> Body:
+    """A body whose centre of mass hangs below its origin."""
+    return Body(name, mass, np.array([0.0, 0.0, -reach]), np.diag([0.1, 0.1, 0.01]))
+
+
+def pendulum(kind: str = "revolute", **freedom: float) -> Mechanism:
+    hinge = pose_at([0, 0, 0], (0, 1, 0) if kind == "revolute" else (0, 0, 1))
+    freedoms = (Freedom(**freedom),) if freedom else ()
+    return Mechanism(
+        "pendulum", (rod("rod"),), (Pair("j", kind, "world", "rod", hinge, hinge, freedoms=freedoms),)
+    )
+
+
+def points(*masses: float) -> Mechanism:
+    """Point masses one below the other on strings of 1 m, which swing about y."""
+    hinge, below = pose_at([0, 0, 0], (0, 1, 0)), pose_at([0, 0, -1], (0, 1, 0))
+    bodies = [
+        Body(f"m{k}", mass, np.array([0.0, 0.0, -1.0]), np.zeros((3, 3))) for k, mass in enumerate(masses)
+    ]
+    pairs = [
+        Pair(f"j{k}", "revolute", f"m{k - 1}" if k else "world", f"m{k}", below if k else hinge, hinge)
+        for k in range(len(masses))
+    ]
+    return Mechanism("points", tuple(bodies), tuple(pairs))
+
+
+def test_a_pendulum_by_hand() -> None:
+    found = mb.linearize(pendulum(damping=0.3), q={"j": 2.5})
+    moment = 2 * GRAVITY * 0.5
+    assert found.equilibrium.q == pytest.approx([0.0], abs=1e-12)
+    assert found.equilibrium.stability == "stable"
+    assert (found.mass[0, 0], found.damping[0, 0]) == pytest.approx((0.6, 0.3), rel=1e-12)
+    assert found.stiffness[0, 0] == pytest.approx(moment, rel=1e-11)
+    (mode,) = found.modes
+    assert mode.frequency == pytest.approx(np.sqrt(moment / 0.6) / (2 * np.pi), rel=1e-11)
+    assert mode.damping_ratio == pytest.approx(0.3 / (2 * np.sqrt(moment * 0.6)), rel=1e-11)
+    damped = -0.25 + 1j * np.sqrt(moment / 0.6 - 0.25**2)
+    assert found.eigenvalues == pytest.approx([damped.conjugate(), damped], rel=1e-11)
+
+
+def test_an_upright_pendulum_is_an_unstable_equilibrium() -> None:
+    found = mb.linearize(pendulum(), q={"j": np.pi})
+    assert found.equilibrium.stability == "unstable" and found.equilibrium.steps == 0
+    assert found.modes[0].growth_time == pytest.approx(np.sqrt(0.6 / (2 * GRAVITY * 0.5)), rel=1e-11)
+    assert found.modes[0].frequency == 0.0 and np.isnan(found.modes[0].damping_ratio)
+
+
+def test_two_points_on_strings_have_their_known_frequencies() -> None:
+    """ω² = (2 ± √2) g/l (a textbook result), and shapes ±√2."""
+    found = mb.linearize(points(1.0, 1.0), q={"j0": 0.4, "j1": -1.1})
+    assert [m.stiffness for m in found.modes] == pytest.approx(
+        GRAVITY * np.array([2 - 2**0.5, 2 + 2**0.5]), rel=1e-10
+    )
+    absolute = [np.cumsum(mode.shape) for mode in found.modes]
+    assert [x[1] / x[0] for x in absolute] == pytest.approx([2**0.5, -(2**0.5)], rel=1e-9)
+
+
+def test_a_spherical_pendulum_swings_alike_in_both_directions_and_spins_freely() -> None:
+    found = mb.linearize(pendulum("spherical"))
+    assert found.equilibrium.stability == "neutral"
+    squares = [mode.stiffness for mode in found.modes]
+    assert squares == pytest.approx([0.0, *[2 * GRAVITY * 0.5 / 0.6] * 2], rel=1e-10)
+
+
+# A redundant four-bar with a spring across its diagonal, whose energies are written by hand in the angle of its crank.
+
+STIFFNESS, LENGTH = 60.0, 0.9
+
+
+def spring_four_bar() -> tuple[Mechanism, Spring]:
+    mech, _ = four_bar()
+    spring = Spring("world", "coupler", np.zeros(3), np.array([0.5, 0.0, 0.0]), STIFFNESS, LENGTH)
+    return replace(mech, gravity=np.array([0.0, -GRAVITY, 0.0])), spring
+
+
+def _slope(angle: float) -> float:
+    """dV/dθ: V = 2 m g cos θ + ½ k (√(2 − 2 sin θ) − L₀)²."""
+    length = np.sqrt(2 - 2 * np.sin(angle))
+    return float(-2 * GRAVITY * np.sin(angle) + STIFFNESS * (length - LENGTH) * -np.cos(angle) / length)
+
+
+def _curvature(angle: float) -> float:
+    length = np.sqrt(2 - 2 * np.sin(angle))
+    rate, bend = -np.cos(angle) / length, np.sin(angle) / length - np.cos(angle) ** 2 / length**3
+    return float(-2 * GRAVITY * np.cos(angle) + STIFFNESS * (rate**2 + (length - LENGTH) * bend))
+
+
+@pytest.mark.parametrize("start", [0.0, 0.3, -0.2])
+def test_a_redundant_four_bar_rests_and_swings_by_its_energies(start: float) -> None:
+    mech, spring = spring_four_bar()
+    assert mb.analyze(mech).degree_of_redundancy == 3
+    found = mb.linearize(mech, q={"j0": start}, springs=[spring])
+    angle = brentq(_slope, 0.0, 1.0, xtol=1e-15)
+    assert found.equilibrium.positions["j0"] == pytest.approx(angle, abs=1e-11)
+    # both cranks turn about their ends, and the coupler does not turn
+    mass = 2 * (0.01 + 0.25) + 1.0
+    (mode,) = found.modes
+    assert mode.stiffness == pytest.approx(_curvature(angle) / mass, rel=1e-9)
+    assert found.equilibrium.stability == "stable"
+
+
+def test_the_motion_from_a_small_push_has_the_frequency() -> None:
+    mech, spring = spring_four_bar()
+    found = mb.linearize(mech, springs=[spring])
+    rest = found.equilibrium.positions["j0"]
+    omega = 2 * np.pi * found.modes[0].frequency
+    period = 2 * np.pi / omega
+    motion = mb.simulate(
+        mech, period, q={"j0": rest + 1e-5}, springs=[spring], rtol=1e-12, atol=1e-14, samples=8
+    )
+    column = mech.q_names.index("j0")
+    assert (motion.q[:, column] - rest) * 1e5 == pytest.approx(np.cos(omega * motion.time), abs=1e-4)
+
+
+# Random chains: the derivatives of the potential energy, from poses alone.
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "cylindrical", "universal", "screw"])
+def test_the_stiffness_of_random_chains_is_the_curvature_of_their_energy(kind: str, seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    mech, _ = chain(3, kind, rng)
+    springs = [JointSpring(name, float(rng.uniform(200, 400)), float(rng.normal())) for name in mech.qd_names]
+    end = Spring("world", "b2", rng.normal(size=3), rng.normal(size=3), 50.0, 0.2)
+    found = mb.linearize(mech, springs=[*springs, end])
+    q = found.equilibrium.q
+
+    def energy(at: Array) -> float:
+        X = dict(zip((body.name for body in mech.bodies), mb.forward_kinematics(mech, at), strict=True))
+        total = sum(0.5 * s.stiffness * (at[k] - s.rest) ** 2 for k, s in enumerate(springs))
+        total += sum(body.mass * GRAVITY * X[body.name][2, 3] for body in mech.bodies)
+        X_WB = X["b2"]
+        distance = np.linalg.norm(X_WB[:3, :3] @ end.point_b + X_WB[:3, 3] - end.point_a)
+        return float(total + 0.5 * end.stiffness * (distance - end.length) ** 2)
+
+    h, n = 1e-3, len(q)
+    steps = h * np.eye(n)
+    slope = [(energy(q + s) - energy(q - s)) / (2 * h) for s in steps]
+    assert slope == pytest.approx(np.zeros(n), abs=1e-3)
+    hessian = np.array(
+        [
+            [
+                (energy(q + a + b) - energy(q + a - b) - energy(q - a + b) + energy(q - a - b)) / (4 * h**2)
+                for b in steps
+            ]
+            for a in steps
+        ]
+    )
+    assert found.stiffness == pytest.approx(hessian, abs=1e-4 * np.abs(hessian).max())
+    assert found.equilibrium.stability == "stable"
+    assert found.mass == pytest.approx(mb.mass_matrix(mech, q), rel=1e-9, abs=1e-12)
+
+
+# What is held, what has no stiffness, and what never rests.
+
+
+def test_a_joint_that_is_held_stays_and_the_rest_settles() -> None:
+    found = mb.equilibrium(points(1.0, 1.0), q={"j0": 0.7}, hold=["j0"])
+    assert found.positions == pytest.approx({"j0": 0.7, "j1": -0.7}, abs=1e-11)
+    assert (found.held, found.coordinates) == (("j0",), ("j1",))
+
+
+@pytest.mark.parametrize("joint", ["j0", "j1", "j2", "j3"])
+def test_a_loop_with_any_of_its_joints_held_does_not_move(joint: str) -> None:
+    mech, spring = spring_four_bar()
+    found = mb.linearize(mech, q={"j0": 0.2}, springs=[spring], hold=[joint])
+    assert found.equilibrium.positions["j0"] == pytest.approx(0.2, abs=1e-12)
+    assert not found.modes and found.equilibrium.stability == "stable"
+
+
+def test_a_vertical_axis_is_neutral() -> None:
+    hinge = pose_at([0, 0, 0])
+    rotor = Mechanism("rotor", (rod("rod"),), (Pair("j", "revolute", "world", "rod", hinge, hinge),))
+    found = mb.linearize(rotor, q={"j": 0.4})
+    assert (found.equilibrium.stability, found.modes[0].frequency) == ("neutral", 0.0)
+    assert found.equilibrium.q == pytest.approx([0.4])
+
+
+def test_what_falls_has_no_equilibrium() -> None:
+    down = pose_at([0, 0, 0])
+    slider = Mechanism("lift", (rod("rod"),), (Pair("z", "prismatic", "world", "rod", down, down),))
+    with pytest.raises(BadUsage, match=r"no equilibrium .* keep moving z; .*hold a joint"):
+        mb.equilibrium(slider)
+    held = mb.equilibrium(slider, springs=[JointSpring("z", 1000.0)])
+    assert held.q == pytest.approx([-2 * GRAVITY / 1000], rel=1e-11)
+
+
+def test_a_load_keeps_its_direction() -> None:
+    found = mb.equilibrium(
+        pendulum(), loads=[{"body": "rod", "force": [2 * GRAVITY, 0, 0], "point": [0, 0, -0.5]}]
+    )
+    assert np.tan(found.positions["j"]) == pytest.approx(-1.0, rel=1e-10)
+
+
+def test_friction_is_left_out_and_said() -> None:
+    (note,) = mb.equilibrium(pendulum(friction=0.5), q={"j": 0.01}).notes
+    assert note.startswith("dry friction of j is left out")
+
+
+def test_a_pose_beyond_a_limit_is_said() -> None:
+    (note,) = mb.equilibrium(pendulum(lower=0.1, upper=1.0), q={"j": 0.5}).notes
+    assert note.startswith("beyond limits at this pose: j;")
+
+
+def test_wheels_and_unknown_joints_are_refused() -> None:
+    with pytest.raises(BadUsage, match="restricts rates and not the pose"):
+        mb.equilibrium(ASSETS / "four_wheel_robot.scene.toml")
+    with pytest.raises(UnknownName, match="elbow"):
+        mb.equilibrium(pendulum(), hold=["elbow"])
