@@ -248,7 +248,7 @@ def _require_meaning(mech: Mechanism) -> None:
     slipless = [wheel.name for wheel in mech.pfaffians if wheel.nonholonomic]
     if slipless:
         raise BadUsage(
-            f"{listed(slipless)} restricts rates and not the pose, so a pose of rest is not determined by the forces",
+            f"rows without slip ({listed(slipless, 3)}) restrict rates and not the pose, so no pose of rest follows",
             expected="a mechanism whose constraints are closures, couplings and holds",
             remedy="remove the wheel from the scene, and hold a joint in its place",
         )
@@ -508,8 +508,10 @@ def _no_equilibrium(statics: Statics, here: SmallMotions) -> BadUsage:
     names: Sequence[str] = [
         mech.qd_names[i] for i in np.argsort(-loaded)[:3] if loaded[i] > 0.5 * loaded.max()
     ]
+    loose = [joint.outer for joint in mech.tree.joints if joint.pair is None]
+    falling = f"; nothing ties {listed(loose, 3)} to the ground" if loose else ""
     return BadUsage(
-        f"{mech.name!r} finds no equilibrium in {_MOST_STEPS} steps: the forces keep moving {listed(names)}",
+        f"{mech.name!r} finds no equilibrium in {_MOST_STEPS} steps: the forces keep moving {listed(names)}{falling}",
         expected="a pose in which gravity, loads and springs balance",
         remedy="hold a joint (hold, --hold), state springs, or fix the base (base='fixed', --base fixed)",
     )

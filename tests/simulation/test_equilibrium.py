@@ -11,8 +11,8 @@ from scipy.optimize import brentq
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
-from mbplugin.model.spatial import Array, JointSpring, Spring
-from models import chain, four_bar, pose_at
+from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
+from models import chain, four_bar, from_world_frames, pose_at
 from places import ASSETS
 
 GRAVITY = 9.81
@@ -132,6 +132,19 @@ def test_the_motion_from_a_small_push_has_the_frequency() -> None:
     assert (motion.q[:, column] - rest) * 1e5 == pytest.approx(np.cos(omega * motion.time), abs=1e-4)
 
 
+def test_a_crank_rocker_hangs_at_the_lowest_point_and_swings_with_its_frequency() -> None:
+    """Its joints do not turn alike, so that the derivatives must be taken along closed poses."""
+    mech = mb.load(ASSETS / "crank_rocker.scene.toml").mechanism
+    found = mb.linearize(mech)
+    rest = found.equilibrium.positions["O1"]
+    omega = 2 * np.pi * found.modes[0].frequency
+    motion = mb.simulate(
+        mech, 2 * np.pi / omega, q={"O1": rest + 1e-5}, rtol=1e-12, atol=1e-14, samples=8, limits="ignore"
+    )
+    swing = motion.q[:, mech.q_names.index("O1")] - rest
+    assert swing * 1e5 == pytest.approx(np.cos(omega * motion.time), abs=1e-3)
+
+
 # Random chains: the derivatives of the potential energy, from poses alone.
 
 
@@ -188,6 +201,23 @@ def test_a_loop_with_any_of_its_joints_held_does_not_move(joint: str) -> None:
     assert not found.modes and found.equilibrium.stability == "stable"
 
 
+def test_a_held_joint_of_a_loop_with_two_freedoms_stays_exactly() -> None:
+    """Closing the loop after a step must not move what is held."""
+    corners = np.array([[0, 0, 0], [0, 1, 0], [0.7, 1.6, 0], [1.4, 1, 0], [1.4, 0, 0]], dtype=float)
+    middles = 0.5 * (corners[1:] + corners[:-1])
+    bodies = {f"b{k}": Pose(np.eye(3), middle) for k, middle in enumerate(middles)}
+    ends = ["world", *bodies, "world"]
+    joints = [
+        (f"j{k}", "revolute", a, b, pose_at(corner))
+        for k, (a, b, corner) in enumerate(zip(ends, ends[1:], corners, strict=False))
+    ]
+    mech, q = from_world_frames("five-bar", bodies, joints)
+    mech = replace(mech, gravity=np.array([0.0, -GRAVITY, 0.0]))
+    found = mb.equilibrium(mech, q=q, hold=["j0"])
+    assert abs(found.positions["j0"]) < 1e-15
+    assert len(found.coordinates) == 1 and np.abs(found.q - q).max() > 0.1
+
+
 def test_a_vertical_axis_is_neutral() -> None:
     hinge = pose_at([0, 0, 0])
     rotor = Mechanism("rotor", (rod("rod"),), (Pair("j", "revolute", "world", "rod", hinge, hinge),))
@@ -205,6 +235,11 @@ def test_what_falls_has_no_equilibrium() -> None:
     assert held.q == pytest.approx([-2 * GRAVITY / 1000], rel=1e-11)
 
 
+def test_a_base_that_nothing_ties_is_named() -> None:
+    with pytest.raises(BadUsage, match="nothing ties crate to the ground"):
+        mb.equilibrium(Mechanism("crate", (rod("crate"),)))
+
+
 def test_a_load_keeps_its_direction() -> None:
     found = mb.equilibrium(
         pendulum(), loads=[{"body": "rod", "force": [2 * GRAVITY, 0, 0], "point": [0, 0, -0.5]}]
@@ -213,8 +248,11 @@ def test_a_load_keeps_its_direction() -> None:
 
 
 def test_friction_is_left_out_and_said() -> None:
-    (note,) = mb.equilibrium(pendulum(friction=0.5), q={"j": 0.01}).notes
+    found = mb.linearize(pendulum(friction=0.5, damping=0.3), q={"j": 0.01})
+    (note,) = found.equilibrium.notes
     assert note.startswith("dry friction of j is left out")
+    assert found.equilibrium.q == pytest.approx([0.0], abs=1e-11)
+    assert found.damping[0, 0] == pytest.approx(0.3, rel=1e-12)
 
 
 def test_a_pose_beyond_a_limit_is_said() -> None:
@@ -223,7 +261,7 @@ def test_a_pose_beyond_a_limit_is_said() -> None:
 
 
 def test_wheels_and_unknown_joints_are_refused() -> None:
-    with pytest.raises(BadUsage, match="restricts rates and not the pose"):
+    with pytest.raises(BadUsage, match=r"rows without slip \(W1, W2, W3 and 2 more\) restrict rates"):
         mb.equilibrium(ASSETS / "four_wheel_robot.scene.toml")
     with pytest.raises(UnknownName, match="elbow"):
         mb.equilibrium(pendulum(), hold=["elbow"])
