@@ -55,6 +55,8 @@ _STENCIL = ((1.0, 8 / 12), (-1.0, -8 / 12), (2.0, -1 / 12), (-2.0, 1 / 12))
 _NEUTRAL = 1e-7
 #: An equilibrium is found if the next step is smaller, rad or characteristic lengths.
 _FOUND = 1e-11
+#: A pose is singular if the independent rows are dependent to this fraction.
+_SINGULAR = 1e-7
 #: Longest step of the search, rad or characteristic lengths, and the maximum number of steps and halvings.
 _LONGEST, _MOST_STEPS, _HALVINGS = 0.5, 200, 40
 #: A step is halved if the force along it has reversed and is larger than this fraction of what it was.
@@ -395,6 +397,7 @@ class Statics:
         """Return forces and small motions at a closed pose q (nq,)."""
         equations = self._equations(q)
         rows = minimum_norm(equations)
+        self._require_regular(rows.C, equations)
         independent = pivoted_coordinates(equations, rows)
         H = partition(rows, independent).H
         slopes = np.zeros((len(independent), len(independent)))
@@ -414,6 +417,21 @@ class Statics:
             scale,
             self.closure.units,
         )
+
+    def _require_regular(self, C: Array, equations: Equations) -> None:
+        """Require that independent rows C (r, nv) keep their rank at this pose.
+
+        Raises
+        ------
+        BadUsage
+        """
+        sizes = np.linalg.svd(C * equations.column_scale, compute_uv=False)
+        if len(sizes) and sizes[-1] < _SINGULAR * sizes[0]:
+            raise BadUsage(
+                f"{self.closure.mech.name!r} comes to a singular pose, where motions branch, on the way to its pose of rest",
+                expected="a start on the branch that is meant",
+                remedy="state another pose (--q, q)",
+            )
 
     def moved(self, q: Array, step: Array, independent: AnyArray) -> Array:
         """Return the closed pose after a step (nv,) from q (nq,), exact in the rates ``independent`` (k,)."""

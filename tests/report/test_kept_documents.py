@@ -41,6 +41,7 @@ COMMANDS = {
         *("simulate", "assets/arm_6r.urdf", "--base", "fixed", "--duration", "0.2"),
         *("--integrator", "rk4", "--step", "0.01", "--samples", "5"),
     ),
+    "modes": ("modes", "assets/crank_rocker.scene.toml"),
     "distance": (
         *("distance", "tests/report/documents/estop.json", "--standard", "iso15066"),
         *("--term", "v_h=1.6,T_r=0.1,C=0.2,Z_d=0.05,Z_r=0.01"),

@@ -13,7 +13,7 @@ from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
 from models import chain, four_bar, from_world_frames, pose_at
-from places import ASSETS
+from places import ASSETS, ROOT
 
 GRAVITY = 9.81
 
@@ -238,6 +238,13 @@ def test_what_falls_has_no_equilibrium() -> None:
 def test_a_base_that_nothing_ties_is_named() -> None:
     with pytest.raises(BadUsage, match="nothing ties crate to the ground"):
         mb.equilibrium(Mechanism("crate", (rod("crate"),)))
+
+
+def test_a_folded_pose_is_refused_and_one_beside_it_is_not() -> None:
+    fold = ROOT / "tests" / "oracles" / "four_bar_fold_rectangle.sdf"
+    with pytest.raises(BadUsage, match="comes to a singular pose"):
+        mb.equilibrium(fold)
+    assert mb.equilibrium(fold, q={"j0": 0.3}).stability == "neutral"
 
 
 def test_a_load_keeps_its_direction() -> None:
