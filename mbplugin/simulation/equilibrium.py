@@ -428,7 +428,7 @@ class Statics:
         sizes = np.linalg.svd(C * equations.column_scale, compute_uv=False)
         if len(sizes) and sizes[-1] < _SINGULAR * sizes[0]:
             raise BadUsage(
-                f"{self.closure.mech.name!r} comes to a singular pose, where motions branch, on the way to its pose of rest",
+                f"{self.closure.mech.name!r} comes to a singular pose, where motions branch, before it rests",
                 expected="a start on the branch that is meant",
                 remedy="state another pose (--q, q)",
             )
