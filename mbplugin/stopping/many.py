@@ -269,8 +269,9 @@ def stop_many(
     Parameters
     ----------
     loop : int
-        Address of the compiled :func:`~mbplugin.stopping.compiled.stop_loop`, whose arguments ``addresses`` to
-        ``s`` and ``pieces`` are.
+        Address of the compiled :func:`~mbplugin.stopping.compiled.stop_loop`, whose arguments the next ones are.
+    addresses, words, rows : (6,), (w,), (n,) array of int
+    pieces : (STEPS + 2, 7, nv) array
     point : (3,) array
         The tool in the frame of the composite body that carries it, m.
     own : (n,) array of int
@@ -354,7 +355,10 @@ def _load(composites: Records, carried: Records) -> None:
 
 @kernel
 def only_slows_down(s: Records, pieces: Array) -> bool:
-    """Return True if a joint that no static force holds has moved: its rate decays but never reaches zero."""
+    """Return True if a joint that no static force holds has moved: its rate decays but never reaches zero.
+
+    ``s`` (n,) are the joints, ``pieces`` (k, 7, nv) the motion.
+    """
     for n in range(len(s)):
         if s[n].braked.static == 0.0:
             j, k = s[n].rate, 0
@@ -369,7 +373,7 @@ def only_slows_down(s: Records, pieces: Array) -> bool:
 def _joint_values(
     joint: Records, now: Motion, start: Array, status: int, time: float, longest: float, out: Array
 ) -> None:
-    """Fill the values of a joint (4,) from its record and its coordinates ``start`` (nv,) and now, see ``TIMES``."""
+    """Fill ``out`` (4,) with the values of a joint, see ``TIMES``, from its record and ``start`` (nv,), rad and m."""
     j = joint.rate
     moved = now.q[j] - joint.position_at_braking
     # a joint that still moves where the loop gave up counts as moving to the end

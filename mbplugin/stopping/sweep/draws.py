@@ -36,14 +36,15 @@ def words_for(seed: int, numbers: AnyArray, count: int) -> AnyArray:
 
 
 def doubles(words: AnyArray) -> Array:
-    """Return the numbers (...) in [0, 1) that a generator makes of its outputs (...)."""
+    """Return the numbers (k, n) in [0, 1) that generators make of their outputs, words (k, n)."""
     return np.asarray((words >> np.uint64(11)) * 2.0**-53)
 
 
 def integers_below(most: int, words: AnyArray) -> tuple[AnyArray, AnyArray]:
-    """Return the integers (k,) below ``most`` that generators make of their first outputs (k,), and those accepted.
+    """Return the integers (k,) below ``most`` that generators make of words (k,), and the mask (k,) of those accepted.
 
-    A generator takes the low half of an output, then its high half; where both are rejected, it would take more.
+    The words are first outputs. A generator takes the low half of its output, then the high half; where both are
+    rejected, it would take more.
     """
     found, accepted = np.zeros(len(words), dtype=np.int64), np.zeros(len(words), dtype=bool)
     least = np.uint64(((1 << 32) - most) % most)

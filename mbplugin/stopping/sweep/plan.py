@@ -274,7 +274,7 @@ class SweepPlan:
 
 
 def _uniform(low: float, high: float, values: Array) -> Array:
-    """Return numbers (...) between two bounds from ``values`` (...) in [0, 1), as NumPy's generators do."""
+    """Return numbers (k, n) between two bounds from ``values`` (k, n) in [0, 1), as NumPy's generators do."""
     return low + (high - low) * values
 
 
