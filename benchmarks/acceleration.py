@@ -18,7 +18,8 @@ import numpy as np  # noqa: E402
 from _models import chain, iiwa, mjcf, pendulum, per_call, table, urdf  # noqa: E402
 
 from mbplugin.dynamics.compiler.jit import kernel  # noqa: E402
-from mbplugin.dynamics.tree_model import ForwardDynamics, free_accelerations  # noqa: E402
+from mbplugin.dynamics.kernels.articulated import free_accelerations  # noqa: E402
+from mbplugin.dynamics.tree_model import ForwardDynamics  # noqa: E402
 from mbplugin.model.brakes import AppliedForces  # noqa: E402
 from mbplugin.model.mechanism import Mechanism  # noqa: E402
 from mbplugin.model.spatial import Array  # noqa: E402

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from mbplugin.dynamics.compiler.structs import arrays_of, words_of
 from mbplugin.dynamics.kernels.articulated import mass_matrix
 from mbplugin.dynamics.kernels.composite_bodies import carried_masses, composite_records, find_composites
 from mbplugin.dynamics.kernels.motion import move
@@ -28,10 +29,8 @@ from mbplugin.simulation.kernel_state import (
     KINEMATICS,
     MOTION_SEGMENT,
     KernelState,
-    arrays_of,
     evaluate_at,
     kernel_state_of,
-    words_of,
 )
 from mbplugin.simulation.options import ctrl_c_waits
 from mbplugin.simulation.passing_marks import BEYOND

@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.compiler.structs import named_tuple, record_array, struct_loader
 from mbplugin.dynamics.kernels.solve import RESISTANCE
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import (
@@ -48,9 +49,6 @@ from mbplugin.simulation.kernel_state import (
     evaluate_from,
     held_words,
     load_struct,
-    named_tuple,
-    record_array,
-    struct_loader,
 )
 
 #: Rate of a row that sticks without a multiplier beyond which it is not rounding, in units of ``AT_REST``.

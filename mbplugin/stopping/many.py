@@ -17,13 +17,14 @@ import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
+from mbplugin.dynamics.compiler.structs import named_tuple, record_array
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.solve import RESISTANCE
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import EVENT_FUNCTION
 from mbplugin.simulation.integrators.explicit_loop import METHOD, put
-from mbplugin.simulation.kernel_state import INDICES, MATRIX, VECTOR, load_struct, named_tuple, record_array
+from mbplugin.simulation.kernel_state import INDICES, MATRIX, VECTOR, load_struct
 from mbplugin.stopping.compiled import (
     BROKEN,
     LIMIT,
