@@ -65,7 +65,7 @@ class ManyStates:
 
     Parameters
     ----------
-    composites, rates, loads : record arrays
+    composites, rates, loads : (b,), (nv,), (l,) record array
         Of the tree, with its parameters.
     """
 

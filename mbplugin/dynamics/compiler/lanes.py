@@ -102,7 +102,7 @@ VECTOR_OF_LANES = types.Array(NUMBERS, 1, "C")
 
 
 def aligned(shape: tuple[int, ...], dtype: Any) -> AnyArray:
-    """Return zeros of a shape (...) at an address that vectors of all lanes can be loaded from."""
+    """Return zeros of a shape, an array (n, ...), at an address from which vectors of all lanes can be loaded."""
     size = math.prod(shape) * np.dtype(dtype).itemsize
     room = np.zeros(size + _VECTOR_BYTES, dtype=np.uint8)
     start = -room.ctypes.data % _VECTOR_BYTES
