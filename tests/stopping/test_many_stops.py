@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mbplugin.dynamics.kernels.composite_bodies import carried_masses, find_composites
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Freedom, Mechanism
 from mbplugin.model.scene import Payload
@@ -112,6 +113,20 @@ def test_a_stop_too_stiff_for_the_loop_is_left_to_the_runner() -> None:
         assert stops.summary(k).outcome == stops.outcomes[k] == single.outcome
         assert stops.times[k] == pytest.approx(single.time, abs=1e-9)
         assert stops.joints[k, TRAVELS] == pytest.approx(single.travels, abs=1e-9)
+
+
+def test_the_mass_of_composite_bodies_is_a_number_and_that_of_many_payloads_an_array() -> None:
+    mech = arm((0.5, 0.4))
+    found = find_composites(mech)
+    assert [type(one.mass) for one in found.composites] == [float, float]
+    carried = carried_masses(mech, found.of_body, found.X_KL, 2)
+    payload = Payload("b1", 2.0, np.array([0.1, 0.2, 0.3]), 0.1 * np.eye(3))
+    shares = np.array([0.0, 0.3, 1.0])
+    ((place, together),) = carried.with_shares((payload,), shares).items()
+    for k, share in enumerate(shares.tolist()):
+        alone = carried.with_payloads((payload.scaled(share),))[place]
+        for one, many in zip(alone, together, strict=True):
+            np.testing.assert_allclose(many[k], one, rtol=1e-15, atol=1e-16)
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**32, 2**70 + 5, 2**200 + 3])

@@ -480,7 +480,7 @@ def _together(parts: list[tuple[Any, Array, Array]]) -> tuple[Any, Array, Array]
     for m, (_, c, own) in zip(masses, parts, strict=True):
         arm = skew(c - com)
         inertia = inertia + own - m[..., None, None] * arm @ arm
-    return mass, com, inertia
+    return mass if mass.ndim else float(mass), com, inertia
 
 
 # 3-vectors as tuples, which the compiler keeps in registers.
