@@ -23,7 +23,7 @@ from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.sweep.plan import SweepPlan
-from mbplugin.stopping.sweep.run import sweep
+from mbplugin.stopping.sweep.run import part_columns, sweep
 
 ASSETS = Path(__file__).parents[1] / "assets"
 TORQUES = (120.0, 120.0, 80.0, 25.0, 25.0, 15.0, 10.0)
@@ -72,6 +72,26 @@ def one_core(name: str, whole: Scenario, stops: int) -> None:
         )
 
 
+def parts(name: str, scenario: Scenario) -> None:
+    """Compute parts of a sweep as each of its processes does: drawn, stopped, and made columns."""
+    plan = SweepPlan(scenario, 20_000, 1, None, 0.3, (0.2, 1.0), 0.2, 0.2, (0.0, 1.0))
+    part_columns(plan, 0)
+    least = np.inf
+    for part in range(1, 13):
+        begun = time.process_time()
+        part_columns(plan, part)
+        least = min(least, (time.process_time() - begun) / plan.part)
+    print(f"{name}, parts of a sweep: {1 / least:.0f} stops/s per core, {1e6 * least:.0f} µs each")
+
+
+def worst() -> None:
+    scene = mb.load(ASSETS / "arm_6r.scene.toml")
+    mb.worst_stop(scene, payload=5.0, axes=["j1"], samples=30)
+    begun = time.process_time()
+    found = mb.worst_stop(scene, payload=5.0)
+    print(f"worst stops of arm_6r: {found.count} stops in {time.process_time() - begun:.2f} s")
+
+
 def whole_sweep(stops: int, category: int) -> None:
     scenario = replace(arm_6r(), category=category)
     plan = SweepPlan(scenario, stops, 1, None, 0.3, (0.2, 1.0), 0.2, 0.2, (0.0, 1.0))
@@ -96,6 +116,9 @@ if __name__ == "__main__":
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     one_core("arm_6r", arm_6r(), 500)
     one_core("iiwa", iiwa(), 500)
+    parts("arm_6r", arm_6r())
+    parts("iiwa", iiwa())
+    worst()
     table()
     for category in (0, 1, 2):
         whole_sweep(count, category)

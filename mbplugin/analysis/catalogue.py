@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,17 +76,33 @@ def replacements(pair: Pair, turn: float) -> Iterator[Replacement]:
     """
     if pair.type in ("screw", "distance"):
         return
-    rows = pair.kind.constrained
-    glued = _GLUED if pair.type == "fixed" else 0.0
-    for type_, axis, kept in _variants(pair.type):
+    for weaker in _weaker(pair.type, pair.kind.constrained, turn):
+        yield Replacement(pair.name, weaker.type, weaker.axis, weaker.released, weaker.cost)
+
+
+class _Weaker(NamedTuple):
+    """A weaker type: see :class:`Replacement`."""
+
+    type: str
+    axis: Array | None
+    released: Array
+    cost: float
+
+
+@lru_cache(maxsize=1024)
+def _weaker(type: str, rows: tuple[str, ...], turn: float) -> tuple[_Weaker, ...]:
+    """Return the types of the catalogue that constrain strictly less than a type with these rows."""
+    found = []
+    glued = _GLUED if type == "fixed" else 0.0
+    for type_, axis, kept in _variants(type):
         if kept < set(rows):
             released = np.array([np.eye(len(rows))[rows.index(c)] for c in rows if c not in kept])
-            yield Replacement(pair.name, type_, axis, released, COST[type_] + glued)
+            found.append(_Weaker(type_, axis, released, COST[type_] + glued))
     if {"tx", "ty", "tz", "rx", "ry"} <= set(rows):
         for axis in (_AXES["x"], _AXES["y"]):
-            yield Replacement(
-                pair.name, "universal", axis, _second_axis(rows, axis, turn), COST["universal"] + glued
-            )
+            second = _second_axis(rows, axis, turn)
+            found.append(_Weaker("universal", axis, second, COST["universal"] + glued))
+    return tuple(found)
 
 
 def _variants(current: str) -> Iterator[tuple[str, Array | None, set[str]]]:
@@ -171,7 +189,7 @@ def options_of(
     allowed : callable
         Predicate: may this pair be changed to this type?
     """
-    measured = mech.measured_pairs
+    measured, tried = mech.measured_pairs, list[tuple[Loads, Replacement, Array]]()
     for loads in loads_of(s):
         pair = mech.pair_by_name.get(loads.rows.constraint)
         # a coupling, driver or lock relies on the present freedoms of its pair
@@ -182,10 +200,11 @@ def options_of(
             continue
         for replacement in replacements(pair, turns.get(pair.name, 0.0)):
             released = replacement.released
-            if not allowed(pair, replacement.type) or len(released) > s.ranked.redundancy:
-                continue
-            if (smallest := _smallest(released @ loads.orthonormal)) > _WELL_CONDITIONED:
-                yield Option(replacement, loads.columns, released @ loads.values, smallest)
+            if allowed(pair, replacement.type) and len(released) <= s.ranked.redundancy:
+                tried.append((loads, replacement, released @ loads.orthonormal))
+    for (loads, replacement, _), smallest in zip(tried, _smallest_each([o for *_, o in tried]), strict=True):
+        if smallest > _WELL_CONDITIONED:
+            yield Option(replacement, loads.columns, replacement.released @ loads.values, smallest)
 
 
 def completed(s: StressedBlock, start: Option, options: Sequence[Option]) -> tuple[Replacement, ...] | None:
@@ -295,9 +314,29 @@ class _Echelon:
 
 def _smallest(rows: Array) -> float:
     """Return the smallest singular value of rows (k, n)."""
-    if len(rows) == 1:
-        return float(np.linalg.norm(rows))
-    return float(np.linalg.svd(rows, compute_uv=False)[-1])
+    return _smallest_each([rows])[0]
+
+
+def _smallest_each(matrices: Sequence[Array]) -> list[float]:
+    """Return the smallest singular value of each of some matrices (k, n); those of one shape are solved together."""
+    found = [0.0] * len(matrices)
+    for places in _by_shape(matrices):
+        stack = np.array([matrices[n] for n in places])
+        if stack.shape[1] == 1:
+            values = np.linalg.norm(stack[:, 0], axis=-1)
+        else:
+            values = np.linalg.svd(stack, compute_uv=False)[:, -1]
+        for n, value in zip(places, values.tolist(), strict=True):
+            found[n] = value
+    return found
+
+
+def _by_shape(matrices: Sequence[Array]) -> Iterable[list[int]]:
+    """Return the indices of matrices of equal shapes, for each shape."""
+    places = defaultdict[tuple[int, ...], list[int]](list)
+    for n, matrix in enumerate(matrices):
+        places[matrix.shape].append(n)
+    return places.values()
 
 
 # Loads that the self-stresses of a block put on each constraint, in units of the largest force and moment.
@@ -350,15 +389,16 @@ def _of_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
 
 def _of_local_basis(s: StressedBlock) -> list[tuple[Strip, Array]]:
     """Return the rows of each constraint in the sparse local basis, and (k, k) in an orthonormal one."""
-    found = []
-    for one in s.ranked.reduced.rows:
-        at = s.slices[one.constraint]
-        wide = strip_of(s.ranked.orthonormal_stresses, at).values
-        k, n = wide.shape
-        # rotate the basis so that the rows become triangular: (k, k) holds the same information
-        turned = np.asarray(np.linalg.qr(np.pad(wide, ((0, 0), (0, max(0, k - n)))).T, mode="r"))
-        found.append((strip_of(s.ranked.local_stresses, at), turned.T))
-    return found
+    places = [s.slices[one.constraint] for one in s.ranked.reduced.rows]
+    # rotate the basis so that the rows become triangular: (k, k) holds the same information
+    wide = [strip_of(s.ranked.orthonormal_stresses, at).values for at in places]
+    tall = [np.pad(one, ((0, 0), (0, max(0, one.shape[0] - one.shape[1])))).T for one in wide]
+    turned = [np.zeros((0, 0))] * len(tall)
+    for group in _by_shape(tall):
+        factors = np.linalg.qr(np.array([tall[n] for n in group]), mode="r")
+        for n, factor in zip(group, np.asarray(factors), strict=True):
+            turned[n] = factor.T
+    return [(strip_of(s.ranked.local_stresses, at), own) for at, own in zip(places, turned, strict=True)]
 
 
 # The generic pose: redundancy at all poses is structural; redundancy only at this pose means a singular pose.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, tee
 
 import numpy as np
 
@@ -321,15 +321,21 @@ def _cured_blocks(
 ) -> Cures:
     """Return the proved remedies of some blocks; the blocks ``apart`` are left unchanged."""
     cured = partial(_cured, view, here, kept, stressed, allowed=allowed, apart=apart)
-    candidates = partial(_candidates, allowed=allowed)
+    known = dict[StressedBlock, Iterator[tuple[Change, ...]]]()
+
+    def candidates(s: StressedBlock) -> Iterator[tuple[Change, ...]]:
+        # found once, although they are tried without a proof for the block first and then with one
+        known[s], found = tee(known.get(s) or _candidates(view, s, kept, allowed))
+        return found
+
     if len(stressed) > _MANY and (cures := cured(candidates)).remedies:
         return cures
     if len(stressed) == 1:
         # with a single block, a proof for the block alone would repeat that for the mechanism
         cures = cured(candidates)
-        if len(cures.remedies) == OFFERED:
+        if cures.remedies and len(cures.remedies) == len(list(islice(candidates(stressed[0]), OFFERED))):
             return cures
-    return cured(partial(_proof_of_block, allowed=allowed))
+    return cured(lambda s: _proved_for_block(view, s, candidates(s)))
 
 
 def _cured(
@@ -337,7 +343,7 @@ def _cured(
     here: View,
     kept: Mapping[str, tuple[str, ...]],
     stressed: Sequence[StressedBlock],
-    ways_of: Callable[[View, StressedBlock, Container[str]], Iterator[tuple[Change, ...]]],
+    ways_of: Callable[[StressedBlock], Iterator[tuple[Change, ...]]],
     allowed: Allowed,
     apart: Sequence[RankedBlock],
 ) -> Cures:
@@ -346,7 +352,7 @@ def _cured(
     left = list(apart)
     obstacles: list[Obstacle] = []
     for s in stressed:
-        if own := list(islice(ways_of(view, s, kept), OFFERED)):
+        if own := list(islice(ways_of(s), OFFERED)):
             ways.append(own)
         else:
             left.append(s.ranked)
@@ -364,11 +370,11 @@ def _candidates(
         yield from single_closures(view.mech, view.poses, s, kept, allowed)
 
 
-def _proof_of_block(
-    view: View, s: StressedBlock, kept: Container[str], allowed: Allowed
+def _proved_for_block(
+    view: View, s: StressedBlock, candidates: Iterator[tuple[Change, ...]]
 ) -> Iterator[tuple[Change, ...]]:
     """Yield the changes that cure a block considered alone."""
-    for changes in islice(_candidates(view, s, kept, allowed), _TRIED):
+    for changes in islice(candidates, _TRIED):
         if _cures(view, s.ranked, changes):
             yield changes
 
@@ -389,7 +395,7 @@ def _obstacles(
     view: View, s: StressedBlock, kept: Mapping[str, tuple[str, ...]], allowed: Allowed
 ) -> Iterator[Obstacle]:
     """Yield the joints whose roles alone prevent that a block is cured."""
-    if kept and next(_proof_of_block(view, s, (), allowed), None) is not None:
+    if kept and next(_proved_for_block(view, s, _candidates(view, s, (), allowed)), None) is not None:
         for name in changeable(view.mech, view.poses, s, kept, allowed):
             yield Obstacle(name, kept[name])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import all_rows, plane_columns
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler.jit import Records
 from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.kernels.articulated import (
     accelerate,
     factor,
+    free_accelerations,
     inverse_dynamics,
     inward,
     mass_matrix,
@@ -49,6 +50,9 @@ from mbplugin.model.mechanism import Constraint, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import ROTATION, AnyArray, Array, skew
+
+if TYPE_CHECKING:
+    from mbplugin.dynamics.many_states import ManyStates
 
 #: A rate whose inertia is below this fraction of the rigid outboard inertia moves no mass: the rest is rounding.
 _ROUNDING = 1e-12
@@ -215,6 +219,7 @@ class ForwardDynamics:
             )
         m = self._model
         self._records = (m.composites, m.rates, m.loads, m.springs, m.power)
+        self._many: ManyStates | None = None
 
     def __call__(self, q: Array, qd: Array, out: Array | None = None) -> Array:
         """Return the joint accelerations (nv,) at a state, rad/s² and m/s².
@@ -231,30 +236,31 @@ class ForwardDynamics:
             raise massless_joint(self._model)
         return out
 
+    def many(self, q: Array, qd: Array) -> Array:
+        """Return the joint accelerations (k, nv) at k states, rad/s² and m/s², several states at once.
 
-@kernel
-def free_accelerations(
-    composites: Records,
-    rates: Records,
-    loads: Records,
-    springs: Records,
-    power: Array,
-    q: Array,
-    qd: Array,
-    out: Array,
-) -> bool:
-    """Fill ``out`` (nv,) with the joint accelerations of a tree; return True if every rate moves mass.
+        Parameters
+        ----------
+        q, qd : (k, nq), (k, nv) array
 
-    ``q`` (nq,), ``qd`` (nv,); :func:`gather` adds to ``power`` (3,), W.
-    """
-    move(composites, rates, q, qd)
-    regular = factor(composites, rates)
-    gather(composites, rates, loads, springs, q, qd, power)
-    inward(composites, rates, True)
-    outward(composites, rates, True)
-    for j in range(len(out)):
-        out[j] = rates[j].qdd
-    return regular
+        Raises
+        ------
+        BrokenModel
+            A joint moves no mass at a state.
+        """
+        # compiled for the lanes of vectors, which few programs need
+        from mbplugin.dynamics.many_states import ManyStates
+
+        q, qd = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(qd, dtype=float)
+        if len(self._model.springs):
+            # the line of a spring may vanish in one state only
+            return np.array([self(*state) for state in zip(q, qd, strict=True)]).reshape(qd.shape)
+        if self._many is None:
+            self._many = ManyStates(*self._records[:3])
+        out = np.empty_like(qd)
+        if not self._many.accelerations(q, qd, out):
+            raise massless_joint(self._model)
+        return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -395,8 +395,7 @@ class BrakeLaw:
 
     def scaled(self, factor: float) -> BrakeLaw:
         """Return the law with its torques multiplied by a factor; the viscous part is unchanged."""
-        torques = ("sliding", "static", "short_circuit")
-        return replace(self, **{name: factor * getattr(self, name) for name in torques})
+        return replace(self, **{name: factor * getattr(self, name) for name in SCALED})
 
     @property
     def without_dry_part(self) -> BrakeLaw:
@@ -446,6 +445,8 @@ class BrakeLaw:
 
 #: The names of the parts of a law, in the order of the records of the kernels.
 PARTS = tuple(part.name for part in fields(BrakeLaw))
+#: The parts that are torques: a factor on the torque of a brake applies to these.
+SCALED = ("sliding", "static", "short_circuit")
 
 
 def rate_force(law: Any, rate: Any) -> Any:

@@ -309,6 +309,15 @@ class JointBrake:
             times = "it grips with the signal, as no delay is stated"
         return f"{self.joint}: the brake {law}; {times} ({self.origin or 'stated'})"
 
+    def scaled(self, torque: float, delay: float) -> JointBrake:
+        """Return the brake with its torques and its delays multiplied by factors."""
+        return replace(
+            self,
+            law=self.law.scaled(torque),
+            delay=delay * self.delay,
+            engagement=delay * self.engagement,
+        )
+
     @property
     def engagement_time(self) -> float:
         """Time from the signal until the brake grips, s."""

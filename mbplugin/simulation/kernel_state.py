@@ -6,18 +6,18 @@ count references.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from math import sqrt
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
 from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
+from mbplugin.dynamics.compiler.structs import named_tuple, record_array, struct_loader, words_of
 from mbplugin.dynamics.kernels.articulated import energies, factor, factor_held, inward, outward
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SPRING, gather
 from mbplugin.dynamics.kernels.motion import move
@@ -34,8 +34,7 @@ DONE, LOOK, MASSLESS, RESELECT, TOO_SMALL, NOT_FINITE, WEAK = range(7)
 BEYOND = 1e100
 #: ``row_independence`` of rows that have not been factorised yet.
 UNKNOWN_INDEPENDENCE = (1.0, 0.0, 0.0)
-named_tuple: Any = types.NamedTuple  # the stubs leave these untyped
-_intrinsic: Any = intrinsic
+_intrinsic: Any = intrinsic  # the stubs leave it untyped
 cgutils: Any = _cgutils
 VECTOR, MATRIX, INDICES = types.float64[::1], types.float64[:, ::1], types.int64[::1]
 #: Parts of ``evaluate``, in this order; flags to be combined.
@@ -137,33 +136,12 @@ def kernel_state_of(model: TreeModel, motion_segments: AnyArray, independent_row
     )
 
 
-def words_of(arrays: tuple[Any, ...]) -> list[int]:
-    """Return the memory layout of named tuples of arrays as words, without owners; the caller must keep the arrays."""
-    words: list[int] = []
-    for array in arrays_of(arrays):
-        assert array.flags.c_contiguous
-        words += (0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides)
-    return words
-
-
 def held_words() -> tuple[tuple[int, ...], int]:
     """Return the indices of the words of a kernel state with the number of rows, and of that with the size of Q."""
     starts = np.cumsum([0, *(5 + 2 * kind.ndim for kind in KERNEL_STATE)]).tolist()
     at = dict(zip(KernelState._fields, starts, strict=False))
     vectors = [at[name] for name in ("independent_rows", "multipliers", "gap")]
     return (*(start + n for start in vectors for n in (2, 5)), at["Q"] + 5), at["Q"] + 2
-
-
-def arrays_of(state: tuple[Any, ...]) -> Iterator[AnyArray]:
-    """Yield the arrays of nested named tuples."""
-    for one in state:
-        yield from arrays_of(one) if isinstance(one, tuple) else (one,)
-
-
-def record_array(dtype: np.dtype[Any]) -> Any:
-    """Return the compiler's type of an array of records."""
-    record: Any = numba.from_dtype(dtype)
-    return record[::1]
 
 
 #: Compiler's type of the kernel state.
@@ -194,25 +172,6 @@ def _struct_pointer(_: Any, kernel_state: Any) -> Any:
         return builder.ptrtoint(place, context.get_value_type(types.intp))
 
     return types.intp(kernel_state), code
-
-
-def struct_loader(kind: Any) -> Callable[[int], Any]:
-    """Return an intrinsic with which kernels load a named tuple of a kind from an address.
-
-    Parameters
-    ----------
-    kind : numba type
-    """
-
-    def typed(_: Any, place: Any) -> Any:
-        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            pointer = context.get_value_type(signature.return_type).as_pointer()
-            return builder.load(builder.inttoptr(args[0], pointer))
-
-        return kind(place), code
-
-    made: Callable[[int], Any] = _intrinsic(typed)
-    return made
 
 
 #: In a loop: the address of a kernel state, valid until the calling function returns.

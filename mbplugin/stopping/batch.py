@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from math import sqrt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler.structs import arrays_of, words_of
 from mbplugin.dynamics.kernels.articulated import mass_matrix
 from mbplugin.dynamics.kernels.composite_bodies import carried_masses, composite_records, find_composites
 from mbplugin.dynamics.kernels.motion import move
-from mbplugin.dynamics.kernels.solve import law_of, store_laws
+from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, store_laws
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.errors import BadUsage, MbPluginError
+from mbplugin.model.brake_law import SCALED
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.scene import Payload
@@ -29,10 +29,8 @@ from mbplugin.simulation.kernel_state import (
     KINEMATICS,
     MOTION_SEGMENT,
     KernelState,
-    arrays_of,
     evaluate_at,
     kernel_state_of,
-    words_of,
 )
 from mbplugin.simulation.options import ctrl_c_waits
 from mbplugin.simulation.passing_marks import BEYOND
@@ -49,21 +47,24 @@ from mbplugin.stopping.compiled import (
     workspace_for_stop,
 )
 from mbplugin.stopping.evaluation import evaluate
-from mbplugin.stopping.outcome import StopOutcome, StopReport, slipped_back
+from mbplugin.stopping.many import (
+    CARRIED,
+    OUTCOMES,
+    Settings,
+    Stops,
+    StopStarts,
+    StopSummary,
+    clearance,
+    compiled_stops,
+    loop_address,
+    only_slows_down,
+    path_length,
+)
+from mbplugin.stopping.outcome import StopReport, slipped_back
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.drives import Ramps
 from mbplugin.stopping.zones import StopMotion, motion_of_pieces
-
-_OUTCOMES: dict[int, StopOutcome] = {
-    STOPPED: "stopped",
-    LIMIT: "limit_hit",
-    MOVING: "not_stopped",
-}
-#: A joint counts as moving above this rate, rad/s or m/s.
-_MOVES = 1e-5
-_SHORT = 0.01
-
 
 # Stops of one robot in any category, each with its own brakes and payloads, computed by the compiled loop.
 
@@ -119,6 +120,9 @@ class ArmStops(Protocol):
     def toward(self, q: Array) -> Array:
         """Return the pose (nq,) nearest to q (nq,) on the way from the pose of the scenario."""
 
+    def starts(self, q: Array, joints: Sequence[str], speeds: Array) -> tuple[Array, Array]:
+        """Return the poses (k, nq) nearest to q (k, nq), and the rates (k, nv) for ``speeds`` (k, m) of m joints."""
+
     def rates(self, q: Array, speeds: Mapping[str, float]) -> Array:
         """Return the rates (nv,) at q (nq,) if the named independent joints move, rad/s or m/s, and others stand."""
 
@@ -152,33 +156,18 @@ class ArmStopper:
         with ctrl_c_waits():
             return self.arm.controlled_stop(q, qd, decelerations, braked=self.scenario.category == 1)
 
-
-@dataclass(frozen=True, eq=False)
-class StopSummary:
-    """Result of a stop; joint values are in the order of the brakes.
-
-    Parameters
-    ----------
-    time : float
-        Time from the signal to rest, s.
-    times, travels, reaction_travels, back : (n,) array
-        Of each joint: time to rest, travel, travel before braking, and distance slipped back; s from the signal,
-        rad or m.
-    tool_distance : float
-        Length of the tool's path from the signal to rest, m.
-    tool_displacement : float
-        Straight distance between the tool's positions at the signal and at rest, m.
-    """
-
-    outcome: StopOutcome
-    time: float
-    times: Array
-    travels: Array
-    reaction_travels: Array
-    back: Array
-    tool_distance: float
-    tool_displacement: float
-    evaluations: int
+    def stops(self, starts: StopStarts, payloads: tuple[Payload, ...]) -> Stops:
+        """Return the results of stops from k starts, with factors on the brakes of the scenario and on payloads."""
+        brakes = self.scenario.brakes
+        if self.scenario.category == 0 and isinstance(self.arm, CompiledStop):
+            with ctrl_c_waits():
+                return self.arm.stops(starts, brakes, payloads)
+        out = Stops.room_for(len(starts), len(brakes), self.scenario.duration)
+        for k in range(len(starts)):
+            carried = tuple(payload.scaled(float(starts.shares[k])) for payload in payloads)
+            stop = self.stop(starts.q[k], starts.qd[k], starts.brakes(k, brakes), carried)
+            out.put(k, stop, self.arm.to_limits())
+        return out
 
 
 def summary_of(report: StopReport) -> StopSummary:
@@ -223,6 +212,7 @@ class CompiledStop:
         self.model = tree_model(scenario.mech, actions, q=scenario.q)
         self._s = _stopping(self.model, scenario)
         self._own = [n for n, _ in self.model.brakes]
+        self._own_indices = np.array(self._own, dtype=np.int64)
         self._free_laws = [law_of(self._s[n]["free"]) for n in self._own]
         bare = find_composites(scenario.mech)
         self._bare = composite_records(scenario.mech, bare)
@@ -243,7 +233,7 @@ class CompiledStop:
         self._rates = self._s["rate"][self._own]
         self._order = np.argsort(self._rates)
         self._pieces = np.zeros((STEPS + 2, 7, nv))
-        #: The motion of the last stop, see :func:`path_length`; the next one overwrites it.
+        #: The motion of the last stop, see :func:`~mbplugin.stopping.many.path_length`; the next one overwrites it.
         self.pieces = self._pieces
         self._tool = self.model.composites_of.frame(
             scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
@@ -286,23 +276,76 @@ class CompiledStop:
 
     def stop(self, q: Array, qd: Array) -> StopSummary:
         """Return the result of a category-0 stop from q (nq,) and qd (nv,)."""
-        rates_at_signal = qd
-        start, q, qd = np.array(q, dtype=float), np.array(q, dtype=float), np.array(qd, dtype=float)
-        ended = self._run(q, qd, self.scenario.duration)
-        if ended[0] == BROKEN and self._patient:
-            return self._by_the_runner(start, np.array(rates_at_signal))
-        times = self._s[self._own]["rest"].copy()
-        if ended[0] == BROKEN:
-            times[times >= ended[1]] = self.scenario.duration
-            ended = (MOVING, self.scenario.duration, ended[2])
-        own, rates = self._s[self._own], self._rates
-        reaction = np.where(own["direction"] != 0.0, own["position_at_braking"], q[rates]) - start[rates]
-        back = np.where(
-            np.abs(own["direction"]) == 1.0,
-            own["max_travel"] - own["direction"] * (q[rates] - own["position_at_braking"]),
-            0,
+        one, s, own = np.ones((1, len(self._own))), self._s, self._own
+        starts = StopStarts(np.array([q], dtype=float), np.array([qd], dtype=float), one, one, np.ones(1))
+        times = s["power_off"][None, own], s["engagement_time"][None, own]
+        stops = self._computed(starts, s["braked"][None, own], times, np.zeros((1, 0), CARRIED))
+        if stops.is_broken[0] and self._patient:
+            return self._by_the_runner(starts.q[0], starts.qd[0])
+        self.pieces = self._pieces
+        return stops.summary(0)
+
+    def stops(
+        self, starts: StopStarts, brakes: tuple[JointBrake, ...], payloads: tuple[Payload, ...]
+    ) -> Stops:
+        """Return the results of category-0 stops from k starts, with factors on these brakes and payloads."""
+        self.set_brakes(brakes)
+        self.set_payloads(payloads)
+        s, own, late = self._s, self._own, starts.delay_factors
+        braked = np.empty((len(starts), len(own)), dtype=RESISTANCE)
+        braked[:] = s["braked"][own]
+        free, laws = (
+            s["free"][own],
+            {p: np.array([getattr(brake.law, p) for brake in brakes]) for p in SCALED},
         )
-        return self._stopped(ended, (start, q), times, reaction, back, self._pieces)
+        for part in SCALED:
+            braked[part] = free[part] + starts.torque_factors * laws[part]
+        times = late * s["power_off"][own], late * s["engagement_time"][own]
+        stops = self._computed(starts, braked, times, self._carried(payloads, starts.shares))
+        for k in np.flatnonzero(stops.is_broken).tolist() if self._patient else ():
+            self.set_brakes(starts.brakes(k, brakes))
+            self.set_payloads(tuple(payload.scaled(float(starts.shares[k])) for payload in payloads))
+            stops.put(k, self._by_the_runner(starts.q[k], starts.qd[k]), self.to_limits())
+        self.set_brakes(brakes)
+        self.set_payloads(payloads)
+        return stops
+
+    def _computed(
+        self, starts: StopStarts, braked: AnyArray, times: tuple[Array, Array], carried: AnyArray
+    ) -> Stops:
+        """Compute stops in one compiled call; arguments as for :func:`~mbplugin.stopping.many.stop_many`."""
+        count, n, addresses = len(starts), len(self._own), called_addresses()
+        out = Stops.room_for(count, n, self.scenario.duration)
+        carrier, X = self._tool
+        settings = Settings(self.scenario.duration, self.rtol, self.atol, self.scenario.tolerance, carrier)
+        done = 0
+        while True:
+            done = compiled_stops()(
+                *(loop_address(), addresses, self._words.ctypes.data, self._words),
+                *(
+                    self._workspace_words.ctypes.data,
+                    self._method,
+                    self._rows,
+                    self._event_functions,
+                    self._s,
+                ),
+                *(settings, X.p, self._own_indices, self._pieces, done),
+                *(np.ascontiguousarray(values) for values in (starts.q, starts.qd, braked, *times, carried)),
+                *(out.ended, out.joints),
+            )
+            if done == count:
+                return out
+            addresses[-1] = breaking_address()
+
+    def _carried(self, payloads: tuple[Payload, ...], shares: Array) -> AnyArray:
+        """Return the ``CARRIED`` records (k, c) of the composite bodies with payloads, for shares (k,) of these."""
+        loaded = self._masses.with_shares(payloads, shares)
+        out = np.zeros((len(shares), len(loaded)), CARRIED)
+        for n, (k, (mass, com, inertia)) in enumerate(loaded.items()):
+            record = out[:, n]
+            record["composite"], record["mass"], record["com"], record["inertia"] = k, mass, com, inertia
+            record["weight"] = mass[:, None] * self.scenario.mech.gravity
+        return out
 
     def _by_the_runner(self, q: Array, qd: Array) -> StopSummary:
         """Compute with the runner a category-0 stop from q (nq,) and qd (nv,) that is too stiff for the compiled loop.
@@ -413,17 +456,9 @@ class CompiledStop:
                 break
             addresses[-1] = breaking_address()
         q[:], qd[:] = now.q, now.qd
-        if status == STOPPED and self._only_slows_down():
+        if status == STOPPED and only_slows_down(self._s, self._pieces):
             status, time = MOVING, duration
         return int(status), float(time), int(count)
-
-    def _only_slows_down(self) -> bool:
-        """Return True if a joint that no static force holds has moved: its rate decays but never reaches zero."""
-        loose = self._s["rate"][self._s["braked"]["static"] == 0.0]
-        if not len(loose):
-            return False
-        used = self._pieces[: int((self._pieces[:, 0, 0] <= 0.0).argmax())]
-        return bool(np.abs(used[:, [2, 5]][:, :, loose]).max(initial=0.0) > _MOVES)
 
     def _stopped(
         self,
@@ -437,12 +472,12 @@ class CompiledStop:
         """Return the summary of a stop from its end (status, time, count), first and last pose, and motion.
 
         ``times``, ``reaction`` and ``back`` (n,) are those of :class:`StopSummary`, s, rad and m; ``pieces`` (k, 7, nv)
-        are the motion, see :func:`path_length`.
+        are the motion, see :func:`~mbplugin.stopping.many.path_length`.
         """
         (status, time, count), (start, end) = ended, poses
         self.pieces = pieces
         travels = end[self._rates] - start[self._rates]
-        outcome = _OUTCOMES[status]
+        outcome = OUTCOMES[status]
         if status != LIMIT and slipped_back(back, travels):
             outcome = "slipped_back"
         carrier, X = self._tool
@@ -465,6 +500,12 @@ class CompiledStop:
         """Return a pose q (nq,) itself: no joint follows others."""
         return q
 
+    def starts(self, q: Array, joints: Sequence[str], speeds: Array) -> tuple[Array, Array]:
+        """Return q (k, nq), and the rates (k, nv) for ``speeds`` (k, m) of the named joints; the others stand."""
+        qd = np.zeros((len(q), len(self.model.rates)))
+        qd[:, [self.scenario.rate_of(joint) for joint in joints]] = speeds
+        return q, qd
+
     def rates(self, q: Array, speeds: Mapping[str, float]) -> Array:
         """Return the rates (nv,) in which the named joints move, rad/s or m/s, and the others stand; q (nq,)."""
         qd = np.zeros(len(self.model.rates))
@@ -474,8 +515,7 @@ class CompiledStop:
 
     def to_limits(self) -> float:
         """Return the smallest distance to a joint limit during the last stop, rad or m."""
-        own, extremes = self._s[self._own], turning_points(self.pieces)[:, self._rates]
-        return float(np.minimum(extremes - own["lower"], own["upper"] - extremes).min(initial=np.inf))
+        return float(clearance(self._s, self.pieces))
 
     def holding(self, q: Array) -> Array:
         """Return the brake forces (n,) that hold a pose q (nq,), N·m and N."""
@@ -584,101 +624,3 @@ def require_compiled_stop(
         if free
         else instead,
     )
-
-
-# The path length of a tool point, from the pieces of a motion.
-
-
-def _gauss_legendre(n: int) -> tuple[Array, Array]:
-    """Return n nodes on 0 … 1, and their weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(n)
-    return 0.5 * (nodes + 1.0), 0.5 * weights
-
-
-#: The tool's speed is smooth within a step, so few nodes suffice; steps shorter than ``_SHORT`` (s) need even fewer.
-_NODES, _WEIGHTS = _gauss_legendre(8)
-_FEW_NODES, _FEW_WEIGHTS = _gauss_legendre(4)
-
-
-@kernel
-def path_length(composites: Records, rates: Records, carrier: int, point: Array, pieces: Array) -> float:
-    """Return the length of the path of a point, m: ∫ |v| dt over all pieces.
-
-    Parameters
-    ----------
-    composites, rates : record arrays
-        Of a tree of one-freedom joints; they are left at some pose of the motion.
-    carrier : int
-        Index of the composite that carries the point.
-    point : (3,) array
-        In the frame of that composite, m.
-    pieces : (n, 7, nv) array
-        Duration (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k; the coordinates are quintic
-        in between. A piece of duration 0 marks the end.
-    """
-    nv = pieces.shape[2]
-    q, qd = np.empty(nv), np.empty(nv)
-    total = 0.0
-    for k in range(len(pieces)):
-        h = pieces[k, 0, 0]
-        if h <= 0.0:
-            break
-        few = h < _SHORT
-        for node in range(len(_FEW_NODES) if few else len(_NODES)):
-            at, weight = (_FEW_NODES[node], _FEW_WEIGHTS[node]) if few else (_NODES[node], _WEIGHTS[node])
-            for j in range(nv):
-                q[j], qd[j] = _quintic(pieces[k, 1:, j], h, at)
-            move(composites, rates, q, qd)
-            total += h * weight * _speed(composites, carrier, point)
-    return total
-
-
-def turning_points(pieces: Array) -> Array:
-    """Return coordinates (2 k, nv) that include the extremes of a motion: at ends of pieces, and where rates vanish.
-
-    Parameters
-    ----------
-    pieces : (n, 7, nv) array
-        As for :func:`path_length`. Where a rate changes sign inside a piece, its acceleration is taken as constant.
-    """
-    ended = np.flatnonzero(pieces[:, 0, 0] <= 0.0)
-    used = pieces[: ended[0]] if len(ended) else pieces
-    h, q, v, last = used[:, 0, :1], used[:, 1], used[:, 2], used[:, 5]
-    turns = v * last < 0.0
-    share = np.divide(v, v - last, out=np.zeros_like(v), where=turns)
-    return np.concatenate((used[:, 4], q + 0.5 * h * v * share))
-
-
-@kernel
-def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
-    """Return value and rate of a quintic at fraction x of a piece, from q, q̇, q̈ at both ends (6,)."""
-    c0, c1, c2 = ends[0], h * ends[1], 0.5 * h * h * ends[2]
-    D = ends[3] - (c0 + c1 + c2)
-    E = h * ends[4] - (c1 + 2.0 * c2)
-    F = h * h * ends[5] - 2.0 * c2
-    c3 = 10.0 * D - 4.0 * E + 0.5 * F
-    c4 = -15.0 * D + 7.0 * E - F
-    c5 = 6.0 * D - 3.0 * E + 0.5 * F
-    value = c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
-    slope = c1 + x * (2.0 * c2 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
-    return value, slope / h
-
-
-@kernel
-def _speed(composites: Records, carrier: int, point: Array) -> float:
-    """Return the speed of a point (3,) of a composite (in its frame, m), m/s."""
-    composite = composites[carrier]
-    r0, r1, r2 = (
-        composite.p[0] - composite.c[0],
-        composite.p[1] - composite.c[1],
-        composite.p[2] - composite.c[2],
-    )
-    for i in range(3):
-        r0 += composite.R[0, i] * point[i]
-        r1 += composite.R[1, i] * point[i]
-        r2 += composite.R[2, i] * point[i]
-    w0, w1, w2 = composite.v[3], composite.v[4], composite.v[5]
-    v0 = composite.v[0] + w1 * r2 - w2 * r1
-    v1 = composite.v[1] + w2 * r0 - w0 * r2
-    v2 = composite.v[2] + w0 * r1 - w1 * r0
-    return sqrt(v0 * v0 + v1 * v1 + v2 * v2)

@@ -6,15 +6,16 @@ and holding brakes are constraint rows; sliding brakes act against the rate.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba import types
 
 from mbplugin.dynamics.compiler.jit import Records, compiled, kernel
+from mbplugin.dynamics.compiler.structs import named_tuple, record_array, struct_loader
 from mbplugin.dynamics.kernels.solve import RESISTANCE
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.events import (
@@ -48,8 +49,6 @@ from mbplugin.simulation.kernel_state import (
     evaluate_from,
     held_words,
     load_struct,
-    named_tuple,
-    struct_loader,
 )
 
 #: Rate of a row that sticks without a multiplier beyond which it is not rounding, in units of ``AT_REST``.
@@ -338,7 +337,8 @@ def workspace_for_stop(n: int, nv: int) -> StopWorkspace:
 _MOTION = named_tuple([VECTOR] * 4, Motion)
 _TAKEN = named_tuple([VECTOR, *[MATRIX] * 4, types.float64[:, :, :, ::1]], Taken)
 _FRICTION = named_tuple([types.boolean[::1]] * 4, Friction)
-_load_workspace = struct_loader(
+#: In a kernel: the workspace at an address.
+load_workspace: Callable[[int], StopWorkspace] = struct_loader(
     named_tuple([_MOTION, _MOTION, _TAKEN, _FRICTION, types.float64[:, :, ::1], VECTOR], StopWorkspace)
 )
 
@@ -388,7 +388,7 @@ def stop_loop(
     evaluate, advance, locate = evaluate_from(address), advance_from(addresses[1]), locate_from(addresses[2])
     solve, watch_brakes = solve_from(addresses[3]), watch_from(addresses[4])
     resistances, h = load_struct(place).resistances, _FIRST_STEP
-    workspace, control = _load_workspace(workspace_place), (end, rtol, atol)
+    workspace, control = load_workspace(workspace_place), (end, rtol, atol)
     now, old, taken, friction, inside, counts = workspace
     put_all(now, old)
     q, qd = now.q, now.qd
@@ -516,20 +516,20 @@ def _start(
     return t, kept, False
 
 
+_tuple: Any = types.Tuple  # the stubs leave it untyped
+#: Signature of the loop.
+LOOP_SIGNATURE = _tuple((types.int64, types.float64, types.int64))(
+    *(INDICES, types.intp, INDICES, types.intp, METHOD, INDICES),
+    *(record_array(EVENT_FUNCTION), record_array(STOPPING)),
+    *([types.float64] * 4),
+    types.float64[:, :, ::1],
+)
+
+
 @lru_cache(maxsize=1)
 def compiled_loop() -> Any:
     """Return the compiled loop; its first argument is :func:`called_addresses`."""
-    joints, functions = numba.from_dtype(STOPPING)[::1], numba.from_dtype(EVENT_FUNCTION)[::1]
-    result: Any = types.Tuple  # the stubs leave it untyped
-    result = result((types.int64, types.float64, types.int64))
-    numbers = [types.float64] * 4
-    pieces = types.float64[:, :, ::1]
-    return compiled(
-        stop_loop,
-        result(
-            INDICES, types.intp, INDICES, types.intp, METHOD, INDICES, functions, joints, *numbers, pieces
-        ),
-    )
+    return compiled(stop_loop, LOOP_SIGNATURE, address=True)
 
 
 @lru_cache(maxsize=1)

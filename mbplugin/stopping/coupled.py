@@ -6,7 +6,7 @@ Some joints with a brake determine the pose, and the others follow. Each stop is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -28,8 +28,9 @@ from mbplugin.simulation.friction import choose_rows
 from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at, kernel_state_of
 from mbplugin.simulation.problem import motion_segments_of, project_state
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.batch import ArmStops, CompiledStop, StopSummary, summary_of, supports_compiled_stop
+from mbplugin.stopping.batch import ArmStops, CompiledStop, summary_of, supports_compiled_stop
 from mbplugin.stopping.evaluation import evaluate
+from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.zones import StopMotion, motion_of_trajectory
@@ -201,6 +202,13 @@ class CoupledStop:
     def toward(self, q: Array) -> Array:
         """Return the pose (nq,) nearest to the independent coordinates of q (nq,) on the way from the scenario's."""
         return self._arm.toward(q)
+
+    def starts(self, q: Array, joints: Sequence[str], speeds: Array) -> tuple[Array, Array]:
+        """Return the poses (k, nq) nearest to q (k, nq), and the rates (k, nv) for ``speeds`` (k, m) of m joints."""
+        poses = [self.toward(one) for one in q]
+        named = [dict(zip(joints, row, strict=True)) for row in speeds.tolist()]
+        rates = [self.rates(pose, row) for pose, row in zip(poses, named, strict=True)]
+        return np.array(poses), np.array(rates)
 
     def rates(self, q: Array, speeds: Mapping[str, float]) -> Array:
         """Return the rates (nv,) at a pose q (nq,) in which the named joints move and other independent ones stand.

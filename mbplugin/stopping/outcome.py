@@ -282,9 +282,9 @@ def _passing_times(dense: Trajectory, column: int, rate: float) -> Array:
 # The results of a stop: of each joint, of the tool, and of the whole robot.
 
 
-def slipped_back(back: Array, travels: Array) -> bool:
-    """Return True if a joint has slipped back; ``back`` (n,) and ``travels`` (n,) are of all joints, rad and m."""
-    return bool((back > np.maximum(_BACK, _SHARE * np.abs(travels))).any())
+def slipped_back(back: Array, travels: Array) -> AnyArray:
+    """Return the stops (...) in which a joint slips back; ``back`` and ``travels`` (..., n) in rad and m."""
+    return np.asarray((back > np.maximum(_BACK, _SHARE * np.abs(travels))).any(axis=-1))
 
 
 @one_line_repr

@@ -20,8 +20,9 @@ from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import MAX_SECONDS
-from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop, StopSummary
+from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
+from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import make_scenario, tool_name

@@ -19,7 +19,8 @@ from mbplugin.model.spatial import AnyArray, Array, is_turn
 from mbplugin.phrases import counted, one_line, one_line_repr
 from mbplugin.rendering import Result
 from mbplugin.simulation.options import LONGEST, require_positive
-from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop, StopSummary
+from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop
+from mbplugin.stopping.many import TIMES, TRAVELS, Stops, StopStarts, StopSummary
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, Scenario, ToolChoice
 from mbplugin.stopping.table.rated import payload_share
@@ -29,10 +30,12 @@ _MEASURES = {"time": "longest time", "travel": "longest travel", "tool_distance"
 
 # The worst stops with angles and lengths in chosen units, for texts and pages.
 #: Population size, number of generations, range of mutation weights, crossover share (Storn and Price 1997).
-_POPULATION, _GENERATIONS = 30, 30
+_POPULATION, _GENERATIONS = 30, 60
 #: Number of random stops, and of generations, where the compiled loop computes a stop, and where the integrator does.
 SAMPLES, SAMPLES_OF_RUNS, _GENERATIONS_OF_RUNS = 2000, 100, 4
 _WEIGHTS, _CROSSED = (0.4, 0.9), 0.8
+#: Number of random stops that are computed together.
+_AT_ONCE = 250
 #: Steps of the pattern search, as fractions of the range of each quantity.
 _STEPS = (0.05, 0.02, 0.005, 0.001)
 #: Callback that gets the number of newly computed stops.
@@ -304,14 +307,20 @@ class Objective:
 
         Zero for a stop that ends at a joint limit, since the rest of its motion is unknown.
         """
-        if stop.outcome == "limit_hit":
-            return 0.0
+        return float(self.values((stop.outcome,), Stops.of((stop,), stop.time), n)[0])
+
+    def values(self, outcomes: Sequence[StopOutcome], stops: Stops, n: int) -> Array:
+        """Return its values (k,) for k stops and their outcomes, see :meth:`value`."""
+        still_moving = [outcome in ("not_stopped", "loop_opened") for outcome in outcomes]
         if self.measure == "tool_distance":
-            return stop.tool_distance
-        if self.measure == "travel":
-            return abs(float(stop.travels[n]))
-        at_rest = stop.outcome not in ("not_stopped", "loop_opened") and self.axis is not None
-        return float(stop.times[n]) if at_rest else stop.time
+            found = stops.ended["tool_distance"]
+        elif self.measure == "travel":
+            found = np.abs(stops.joints[:, TRAVELS, n])
+        elif self.axis is None:
+            found = stops.times
+        else:
+            found = np.where(still_moving, stops.times, stops.joints[:, TIMES, n])
+        return np.where([outcome == "limit_hit" for outcome in outcomes], 0.0, found)
 
 
 @dataclass(eq=False)
@@ -350,9 +359,22 @@ class StopComputer:
         self.count(1)
         return self.stopper.stop(start.q, start.qd, brakes, space.payloads(start))
 
-    def value(self, space: StopSpace, objective: Objective, x: Array) -> float:
-        """Return the value of an objective at a point x (d,) of a space."""
-        return objective.value(self.stop(space, space.start(x)), self.index_of(objective))
+    def stops(self, space: StopSpace, X: Array) -> tuple[list[StopOutcome], Stops]:
+        """Compute stops at points X (k, d) of a space, and count their outcomes; return these and the results."""
+        stops = self.stopper.stops(space.starts(X), (space.rated,) if space.rated.mass else ())
+        self.count(len(X))
+        near = (stops.ended["clearance"] < self.margin).tolist()
+        outcomes: list[StopOutcome] = [
+            "limit_hit" if too_near else outcome
+            for too_near, outcome in zip(near, stops.outcomes, strict=True)
+        ]
+        for outcome in outcomes:
+            self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+        return outcomes, stops
+
+    def values(self, space: StopSpace, objective: Objective, X: Array) -> Array:
+        """Return the values (k,) of an objective at points X (k, d) of a space."""
+        return objective.values(*self.stops(space, X), self.index_of(objective))
 
     def index_of(self, objective: Objective) -> int:
         """Return the index of an objective's axis among the brakes, 0 if it has none."""
@@ -381,19 +403,22 @@ def worst_points(
         Even if it is spent, the initial points, or one of the random stops, are computed.
     """
     X = np.vstack((known, rng.random((max(samples, _POPULATION), space.dimension))))
-    first = max(1, len(known))
-    stops = [
-        computer.stop(space, space.start(x)) for k, x in enumerate(X) if k < first or not budget.is_spent()
-    ]
+    parts, done = list[tuple[list[StopOutcome], Stops]](), 0
+    # the initial points even if the time is over, then the random ones, as long as it lasts
+    for size in (max(1, len(known)), *[_AT_ONCE] * len(X)):
+        if done == len(X) or (parts and budget.is_spent()):
+            break
+        parts.append(computer.stops(space, X[done : done + size]))
+        done = min(done + size, len(X))
     found = []
     for objective in objectives:
         n = computer.index_of(objective)
-        values = np.array([objective.value(stop, n) for stop in stops])
+        values = np.concatenate([objective.values(*part, n) for part in parts])
         order = np.argsort(-values, kind="stable")[:_POPULATION]
 
-        def value(x: Array, objective: Objective = objective) -> float:
+        def value(X: Array, objective: Objective = objective) -> Array:
             # when the time is over, no point improves on the current one, so the search ends
-            return -np.inf if budget.is_spent() else computer.value(space, objective, x)
+            return np.full(len(X), -np.inf) if budget.is_spent() else computer.values(space, objective, X)
 
         if budget.is_spent():
             found.append(X[order[0]])
@@ -406,14 +431,18 @@ def worst_points(
 
 
 def _evolved(
-    value: Callable[[Array], float], X: Array, generations: int, rng: np.random.Generator
+    values: Callable[[Array], Array], X: Array, generations: int, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Return the best point (d,) of a differential evolution from a population X (k, d), and its value."""
+    """Return the best point (d,) of a differential evolution from a population X (k, d), and its value.
+
+    ``values`` maps points (k, d) to values (k,); the points of a generation are computed together.
+    """
     # imported here because it is slow to import, and other commands do not need it
     from scipy.optimize import differential_evolution
 
     found = differential_evolution(
-        lambda x: -value(x),
+        # SciPy passes points as columns, and a single point without columns
+        lambda x: -values(np.atleast_2d(x.T)),
         [(0.0, 1.0)] * X.shape[1],
         strategy="currenttobest1bin",
         init=X,
@@ -422,12 +451,14 @@ def _evolved(
         recombination=_CROSSED,
         tol=0.0,
         polish=False,
+        vectorized=True,
+        updating="deferred",
         seed=rng,
     )
     return np.asarray(found.x), -float(found.fun)
 
 
-def _refined(value: Callable[[Array], float], x: Array, best: float) -> Array:
+def _refined(values: Callable[[Array], Array], x: Array, best: float) -> Array:
     """Return the point at which a pattern search along each coordinate ends, from x (d,) with value ``best``."""
     x = x.copy()
     for step in _STEPS:
@@ -435,7 +466,7 @@ def _refined(value: Callable[[Array], float], x: Array, best: float) -> Array:
             for sign in (1.0, -1.0):
                 trial = x.copy()
                 trial[k] = np.clip(x[k] + sign * step, 0.0, 1.0)
-                while trial[k] != x[k] and (new := value(trial)) > best:
+                while trial[k] != x[k] and (new := float(values(trial[None])[0])) > best:
                     x, best = trial.copy(), new
                     trial[k] = np.clip(x[k] + sign * step, 0.0, 1.0)
     return x
@@ -467,15 +498,7 @@ class StopStart:
     def brakes(self, nominal: tuple[JointBrake, ...]) -> tuple[JointBrake, ...]:
         """Return the nominal brakes with their torques and delays multiplied by the factors."""
         factors = zip(nominal, self.torque_factors.tolist(), self.delay_factors.tolist(), strict=True)
-        return tuple(
-            replace(
-                brake,
-                law=brake.law.scaled(torque),
-                delay=late * brake.delay,
-                engagement=late * brake.engagement,
-            )
-            for brake, torque, late in factors
-        )
+        return tuple(brake.scaled(torque, late) for brake, torque, late in factors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -546,23 +569,29 @@ class StopSpace:
 
     def start(self, x: Array) -> StopStart:
         """Return the stop at a point x (d,) of the unit cube."""
-        pose, rates, share, torques, delays = np.split(np.clip(x, 0.0, 1.0), np.cumsum(self._sizes)[:-1])
-        s, (where, low, high) = self.scenario, self._ranges
-        q, speeds = s.q.copy(), {}
-        q[where] = low + pose * (high - low)
-        q = self.arm.toward(q)
-        for axis, rate in zip(self._moving, 2.0 * rates - 1.0, strict=True):
-            # a single axis moves at full speed in either sense
-            size = rate if self.axis is None else (1.0 if rate >= 0.0 else -1.0)
-            speeds[axis] = size * self.speeds[axis]
-        least, most = self.payload_range
-        n = len(s.brakes)
+        one = self.starts(x[None])
         return StopStart(
+            one.q[0], one.qd[0], float(one.shares[0]), one.torque_factors[0], one.delay_factors[0]
+        )
+
+    def starts(self, X: Array) -> StopStarts:
+        """Return the stops at points X (k, d) of the unit cube."""
+        parts = np.split(np.clip(X, 0.0, 1.0), np.cumsum(self._sizes)[:-1], axis=1)
+        (pose, rates, shares, torques, delays), (where, low, high) = parts, self._ranges
+        q = np.tile(self.scenario.q, (len(X), 1))
+        q[:, where] = low + pose * (high - low)
+        full = np.array([self.speeds[axis] for axis in self._moving])
+        # a single axis moves at full speed in either sense
+        size = 2.0 * rates - 1.0 if self.axis is None else np.where(rates >= 0.5, 1.0, -1.0)
+        q, qd = self.arm.starts(q, self._moving, size * full)
+        least, most = self.payload_range
+        one = np.ones((len(X), len(self.scenario.brakes)))
+        return StopStarts(
             q,
-            self.arm.rates(q, speeds),
-            float(least + share[0] * (most - least)) if share.size else most,
-            1.0 + self.torque_tolerance * (2.0 * torques - 1.0) if torques.size else np.ones(n),
-            1.0 + self.delay_tolerance * (2.0 * delays - 1.0) if delays.size else np.ones(n),
+            qd,
+            1.0 + self.torque_tolerance * (2.0 * torques - 1.0) if torques.size else one,
+            1.0 + self.delay_tolerance * (2.0 * delays - 1.0) if delays.size else one,
+            least + shares[:, 0] * (most - least) if shares.size else np.full(len(X), most),
         )
 
     def point(self, q: Array, rates: Mapping[str, float]) -> Array:

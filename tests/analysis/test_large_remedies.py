@@ -9,7 +9,8 @@ from scipy.sparse import csr_array
 import mbplugin as mb
 from benchmark_mechanisms import n_four_bar
 from mbplugin.analysis import analyze_mechanism
-from mbplugin.analysis.catalogue import Option, Replacement, _Echelon
+from mbplugin.analysis import remedies as of_remedies
+from mbplugin.analysis.catalogue import Option, Replacement, _Echelon, _smallest, _smallest_each
 from mbplugin.analysis.remedies import apply_changes
 from mbplugin.constraints import rank
 from mbplugin.constraints.rank import View, local_stresses
@@ -120,3 +121,22 @@ def test_released_rows_are_counted_once(seed: int) -> None:
         if new == len(values):
             taken.append(whole)
     assert echelon.count == len(np.vstack(taken)) >= 11
+
+
+@pytest.mark.parametrize("loops", [1, 12])
+def test_the_options_of_a_block_are_found_once(loops: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the first candidates do not give all remedies, the others are tried from the same options."""
+    calls = []
+    options_of = of_remedies.options_of
+    monkeypatch.setattr(of_remedies, "options_of", lambda *given: calls.append(1) or options_of(*given))
+    mech, q, _ = n_four_bar(loops)
+    assert analyze_mechanism(mech, q, samples=0).remedies and calls == [1]
+
+
+def test_smallest_singular_values_of_many_matrices_are_those_of_each() -> None:
+    rng = np.random.default_rng(5)
+    matrices = [rng.normal(size=(k, n)) for k, n in ((1, 4), (2, 4), (3, 5), (2, 4), (1, 4), (2, 1))]
+    matrices.append(np.zeros((2, 4)))
+    expected = [np.linalg.svd(one, compute_uv=False)[-1] for one in matrices]
+    assert _smallest_each(matrices) == pytest.approx(expected, abs=1e-15)
+    assert [_smallest(one) for one in matrices] == _smallest_each(matrices)

@@ -43,11 +43,13 @@ def test_a_search_that_ends_early_has_the_worst_so_far_and_says_how_much_was_don
 ) -> None:
     whole = mb.worst_stop(ROD, **STATED)
     assert whole.searches == (3, 3, 600.0) and not whole.searches.warning
-    for seconds in (1.0, 20.0, 200.0, 1500.0, 1e5):
+    for seconds in (1.0, 20.0, 100.0, 200.0, 1e5):
         monkeypatch.setattr(budget, "monotonic", Ticks())
         early = mb.worst_stop(ROD, **STATED, max_seconds=seconds)
         complete, planned, limit = early.searches
-        assert (planned, limit) == (3, seconds) and early.count <= seconds + 1
+        assert (planned, limit) == (3, seconds)
+        # the clock is read once for the row of the table and the random stops, and once for each generation
+        assert early.count <= 41 + 30 * seconds
         for k, (found, best) in enumerate(zip(early.found, whole.found, strict=True)):
             assert found.grid is not None and found.value >= found.grid * (1 - 1e-6)
             if k < complete:
@@ -59,7 +61,7 @@ def test_a_search_that_ends_early_has_the_worst_so_far_and_says_how_much_was_don
 
 def test_the_first_values_are_searched_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "monotonic", Ticks())
-    early = mb.worst_stop(ROD, **STATED, max_seconds=1500.0)
+    early = mb.worst_stop(ROD, **STATED, max_seconds=150.0)
     assert early.searches.complete == 1
     assert "1 of 3 values were searched; the others are the worst so far" in early.searches.warning
 

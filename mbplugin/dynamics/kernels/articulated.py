@@ -15,7 +15,8 @@ from math import cos, sin, sqrt
 import numpy as np
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
-from mbplugin.dynamics.kernels.composite_bodies import cross, dot, minus, plus, point_position
+from mbplugin.dynamics.kernels.composite_bodies import cross, dot, gather, minus, plus, point_position
+from mbplugin.dynamics.kernels.motion import move
 from mbplugin.model.spatial import Array
 
 #: Force and moment, N and N·m; a tuple stays in registers, an array would have to be allocated.
@@ -528,6 +529,31 @@ def project_wrench(composites: Records, rates: Records, k: int, wrench: Array, o
                 out[j] += rates[j].s[i] * wrench[i]
         shift_wrench(composites[body.parent], body, wrench)
         k = body.parent
+
+
+@kernel
+def free_accelerations(
+    composites: Records,
+    rates: Records,
+    loads: Records,
+    springs: Records,
+    power: Array,
+    q: Array,
+    qd: Array,
+    out: Array,
+) -> bool:
+    """Fill ``out`` (nv,) with the joint accelerations of a tree; return True if every rate moves mass.
+
+    ``q`` (nq,), ``qd`` (nv,); :func:`gather` adds to ``power`` (3,), W.
+    """
+    move(composites, rates, q, qd)
+    regular = factor(composites, rates)
+    gather(composites, rates, loads, springs, q, qd, power)
+    inward(composites, rates, True)
+    outward(composites, rates, True)
+    for j in range(len(out)):
+        out[j] = rates[j].qdd
+    return regular
 
 
 # Coordinate increments, with rotations on the group so that quaternions keep unit length.

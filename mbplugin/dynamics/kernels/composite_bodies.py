@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -420,12 +421,31 @@ class CarriedMasses:
         """Return mass, centre of mass and inertia of the composite bodies with payloads, by index."""
         found: dict[int, list[tuple[float, Array, Array]]] = {}
         for payload in payloads:
-            i = self.mech.body_index[payload.body]
-            k, R = self.of_body[i], self.X_KL[i].R
+            k, mass, com, inertia = self._part(payload)
             if k:
-                part = (payload.mass, self.X_KL[i].apply(payload.com), R @ payload.inertia @ R.T)
+                found.setdefault(k, list(self.parts[k - 1])).append((mass, com, inertia))
+        return {k: _together(own) for k, own in found.items()}
+
+    def with_shares(
+        self, payloads: Sequence[Payload], shares: Array
+    ) -> dict[int, tuple[Array, Array, Array]]:
+        """Return mass (k,), centre of mass (k, 3) and inertia (k, 3, 3) of composite bodies with payloads, by index.
+
+        ``shares`` (k,) are factors on the masses and inertias of all payloads.
+        """
+        found: dict[int, list[tuple[Any, Array, Array]]] = {}
+        for payload in payloads:
+            k, mass, com, inertia = self._part(payload)
+            if k:
+                part = (shares * mass, com, shares[:, None, None] * inertia)
                 found.setdefault(k, list(self.parts[k - 1])).append(part)
         return {k: _together(own) for k, own in found.items()}
+
+    def _part(self, payload: Payload) -> tuple[int, float, Array, Array]:
+        """Return the index of the composite body that carries a payload; its mass, centre of mass and inertia there."""
+        i = self.mech.body_index[payload.body]
+        R = self.X_KL[i].R
+        return self.of_body[i], payload.mass, self.X_KL[i].apply(payload.com), R @ payload.inertia @ R.T
 
 
 def carried_masses(
@@ -449,14 +469,18 @@ def _masses(
     return [loaded.get(k) or _together(own) for k, own in enumerate(carried.parts, 1)]
 
 
-def _together(parts: list[tuple[float, Array, Array]]) -> tuple[float, Array, Array]:
-    mass = sum(m for m, _, _ in parts)
-    com = sum((m * c for m, c, _ in parts), np.zeros(3)) / mass if mass > 0 else parts[0][1]
+def _together(parts: list[tuple[Any, Array, Array]]) -> tuple[Any, Array, Array]:
+    """Return the common mass (...), centre of mass (..., 3) and inertia (..., 3, 3) about it of several parts."""
+    masses = [np.asarray(m) for m, _, _ in parts]
+    mass = np.asarray(sum(masses))
+    moment = sum((m[..., None] * c for m, (_, c, _) in zip(masses, parts, strict=True)), np.zeros(3))
+    loaded = np.asarray(mass > 0)[..., None]
+    com = np.where(loaded, moment / np.where(loaded, mass[..., None], 1.0), parts[0][1])
     inertia = np.zeros((3, 3))
-    for m, c, own in parts:
+    for m, (_, c, own) in zip(masses, parts, strict=True):
         arm = skew(c - com)
-        inertia += own - m * arm @ arm
-    return mass, com, inertia
+        inertia = inertia + own - m[..., None, None] * arm @ arm
+    return mass if mass.ndim else float(mass), com, inertia
 
 
 # 3-vectors as tuples, which the compiler keeps in registers.

@@ -39,10 +39,12 @@ from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import one_line_repr
 from mbplugin.processes.foreign import interrupts_held, isolated_starts
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.batch import ArmStopper, CompiledStop, StopSummary, summary_of, supports_compiled_stop
+from mbplugin.stopping.batch import ArmStopper, CompiledStop, summary_of, supports_compiled_stop
 from mbplugin.stopping.evaluation import evaluate
+from mbplugin.stopping.many import Stops, StopStarts, StopSummary
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
+from mbplugin.stopping.sweep.draws import doubles, integers_below, words_for
 from mbplugin.stopping.zones import StopMotion, motion_of_trajectory
 
 #: Version of the part files. Increase it when columns or their meanings change, so that old folders count as other
@@ -172,12 +174,38 @@ class SweepPlan:
         torques = 1 + rng.uniform(-self.torque_tolerance, self.torque_tolerance, len(s.brakes))
         delays = 1 + rng.uniform(-self.delay_tolerance, self.delay_tolerance, len(s.brakes))
         factors = zip(s.brakes, torques.tolist(), delays.tolist(), strict=True)
-        brakes = tuple(_scaled(brake, torque, delay) for brake, torque, delay in factors)
+        brakes = tuple(brake.scaled(torque, delay) for brake, torque, delay in factors)
         share = float(rng.uniform(*self.payload_range))
         payloads = tuple(
             replace(p, mass=share * p.mass, inertia=share * p.inertia) for p in s.actions.payloads
         )
         return q, qd, brakes, payloads
+
+    def draws(self, numbers: range) -> StopStarts:
+        """Return the starts of stops of a robot whose joints move independently; each is that of :meth:`draw`."""
+        s, count = self.scenario, len(numbers)
+        nq, n = len(s.q), len(s.brakes)
+        several = self.states is not None and len(self.states) > 1
+        words = words_for(self.seed, np.array(numbers), several + nq + 2 + 2 * n)
+        values = doubles(words[:, several:])
+        q, qd = np.tile(s.q, (count, 1)), np.tile(s.qd, (count, 1))
+        if self.states is not None:
+            places = np.zeros(count, dtype=np.int64)
+            if several:
+                places, accepted = integers_below(len(self.states), words[:, 0])
+                for k in np.flatnonzero(~accepted).tolist():
+                    rng = np.random.default_rng([self.seed, numbers[k]])
+                    places[k], values[k] = rng.integers(len(self.states)), rng.random(values.shape[1])
+            q, qd = np.split(self.states[places], [nq], axis=1)
+        change, speeds, torques, delays, shares = np.split(values, np.cumsum([nq, 1, n, n]), axis=1)
+        change = _uniform(-self.q_spread, self.q_spread, change)
+        return StopStarts(
+            self._within(q + np.where(self._varied, change, 0.0)),
+            qd * _uniform(*self.speed_range, speeds),
+            1 + _uniform(-self.torque_tolerance, self.torque_tolerance, torques),
+            1 + _uniform(-self.delay_tolerance, self.delay_tolerance, delays),
+            _uniform(*self.payload_range, shares)[:, 0],
+        )
 
     @cached_property
     def _varied(self) -> AnyArray:
@@ -245,14 +273,9 @@ class SweepPlan:
         return lower, upper
 
 
-def _scaled(brake: JointBrake, torque: float, delay: float) -> JointBrake:
-    """Return a brake with its torques and its delays multiplied by factors."""
-    return replace(
-        brake,
-        law=brake.law.scaled(torque),
-        delay=delay * brake.delay,
-        engagement=delay * brake.engagement,
-    )
+def _uniform(low: float, high: float, values: Array) -> Array:
+    """Return numbers (k, n) between two bounds from ``values`` (k, n) in [0, 1), as NumPy's generators do."""
+    return low + (high - low) * values
 
 
 # The identity of a sweep: the checksum of all values on which its stops depend.
@@ -295,6 +318,9 @@ class Stopper(Protocol):
     ) -> StopSummary:
         """Return the result of a stop from q (nq,) and qd (nv,); rad and m, rad/s and m/s."""
 
+    def part(self, plan: SweepPlan, numbers: range) -> tuple[Stops, Array, Array]:
+        """Return results, rates (k, nv) at the signal and carried masses (k,), kg, of some stops of a plan."""
+
     def motion(self) -> StopMotion:
         """Return the motion of the last stop."""
 
@@ -318,6 +344,14 @@ class _Compiled(ArmStopper):
         self._start = q
         return super().stop(q, qd, brakes, payloads)
 
+    def part(self, plan: SweepPlan, numbers: range) -> tuple[Stops, Array, Array]:
+        """Return results, rates and carried masses of some stops of a plan; category 0 in one compiled call."""
+        if self.scenario.category:
+            return _one_by_one(self, plan, numbers)
+        starts, payloads = plan.draws(numbers), self.scenario.actions.payloads
+        masses = starts.shares * sum(payload.mass for payload in payloads)
+        return self.stops(starts, payloads), starts.qd, masses
+
     def motion(self) -> StopMotion:
         return self.arm.motion(self._start)
 
@@ -337,9 +371,24 @@ class _General:
         self._last = run_stop(scenario)
         return summary_of(evaluate(scenario, self._last))
 
+    def part(self, plan: SweepPlan, numbers: range) -> tuple[Stops, Array, Array]:
+        """Return results, rates and carried masses of some stops of a plan."""
+        return _one_by_one(self, plan, numbers)
+
     def motion(self) -> StopMotion:
         assert self._last is not None, "no stop was computed"
         return motion_of_trajectory(self._last)
+
+
+def _one_by_one(stopper: Stopper, plan: SweepPlan, numbers: range) -> tuple[Stops, Array, Array]:
+    """Return results, rates (k, nv) and carried masses (k,), kg, of some stops of a plan, computed one by one."""
+    found, rates, masses = [], [], []
+    for k in numbers:
+        q, qd, brakes, payloads = plan.draw(k)
+        found.append(stopper.stop(q, qd, brakes, payloads))
+        rates.append(qd)
+        masses.append(float(sum(payload.mass for payload in payloads)))
+    return Stops.of(found, plan.scenario.duration), np.array(rates), np.array(masses)
 
 
 # The backends of a sweep: the cores of this machine, or a cluster of dask or ray.

@@ -19,6 +19,7 @@ from mbplugin.files import read_bounded, replacing, temporary_beside
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr, visible_one_line
 from mbplugin.processes.foreign import require_possible
+from mbplugin.stopping.many import TIMES, TRAVELS
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, ToleranceBound, tolerance_bound
 from mbplugin.stopping.sweep.plan import Stopper, SweepPlan, finished, joblib_with, stopper_of, working
 
@@ -234,24 +235,15 @@ def run_part(plan: SweepPlan, part: int, folder: str) -> int:
 
 def part_columns(plan: SweepPlan, part: int) -> dict[str, Any]:
     """Return the stops of a part by column: s, rad or m, kg."""
-    stopper = _stopper(plan)
-    names = plan.joints
     own = range(part * plan.part, min((part + 1) * plan.part, plan.count))
-    columns: dict[str, list[Any]] = {name: [] for name in part_schema(plan).names}
-    columns["stop"].extend(own)
-    rates = [plan.scenario.rate_of(name) for name in names]
-    for k in own:
-        q, qd, brakes, payloads = plan.draw(k)
-        stop = stopper.stop(q, qd, brakes, payloads)
-        columns["outcome"].append(stop.outcome)
-        columns["time"].append(stop.time)
-        columns["tool_distance"].append(stop.tool_distance)
-        columns["tool_displacement"].append(stop.tool_displacement)
-        columns["payload"].append(sum(payload.mass for payload in payloads))
-        for n, name in enumerate(names):
-            columns[f"time {name}"].append(float(stop.times[n]))
-            columns[f"travel {name}"].append(float(stop.travels[n]))
-            columns[f"rate {name}"].append(float(qd[rates[n]]))
+    stops, rates, masses = _stopper(plan).part(plan, own)
+    columns: dict[str, Any] = {"stop": list(own), "outcome": stops.outcomes, "time": stops.times}
+    columns["tool_distance"] = stops.ended["tool_distance"]
+    columns["tool_displacement"], columns["payload"] = stops.ended["tool_displacement"], masses
+    for n, name in enumerate(plan.joints):
+        columns[f"time {name}"] = stops.joints[:, TIMES, n]
+        columns[f"travel {name}"] = stops.joints[:, TRAVELS, n]
+        columns[f"rate {name}"] = rates[:, plan.scenario.rate_of(name)]
     return columns
 
 

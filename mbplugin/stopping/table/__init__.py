@@ -21,9 +21,9 @@ from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, 
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Payload
-    from mbplugin.stopping.batch import StopSummary
     from mbplugin.stopping.calibration import MeasuredStops
     from mbplugin.stopping.calibration.intervals import StopBounds
+    from mbplugin.stopping.many import StopSummary
     from mbplugin.stopping.scenario import Scenario
     from mbplugin.stopping.table.extension import ExtensionPose
     from mbplugin.stopping.worst_search import WorstStops

@@ -31,7 +31,7 @@ from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource, Source
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
-from mbplugin.stopping.batch import ArmStops, StopSummary
+from mbplugin.stopping.batch import ArmStops
 from mbplugin.stopping.calibration import MeasuredRow, MeasuredStops, not_determined
 from mbplugin.stopping.calibration.fit import Bench, braked
 from mbplugin.stopping.calibration.intervals import StopBounds, bounds_of, known, no_bounds
@@ -42,6 +42,7 @@ from mbplugin.stopping.calibration.measured import (
     require_consistent,
 )
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
+from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.run import make_scenario, tool_name
 from mbplugin.stopping.scenario import (

@@ -1,0 +1,550 @@
+"""Many category-0 stops of one arm in one compiled call: arrays of starts in, arrays of results out.
+
+Each stop is one call of the loop in :mod:`mbplugin.stopping.compiled`; around it, the same code sets the start, the
+brakes and the payloads, and evaluates the motion: travels, times of rest, and the path of the tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+
+from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
+from mbplugin.dynamics.compiler.structs import named_tuple, record_array
+from mbplugin.dynamics.kernels.motion import move
+from mbplugin.dynamics.kernels.solve import RESISTANCE
+from mbplugin.model.brakes import JointBrake
+from mbplugin.model.spatial import AnyArray, Array
+from mbplugin.simulation.events import EVENT_FUNCTION
+from mbplugin.simulation.integrators.explicit_loop import METHOD, put
+from mbplugin.simulation.kernel_state import INDICES, MATRIX, VECTOR, load_struct
+from mbplugin.stopping.compiled import (
+    BROKEN,
+    LIMIT,
+    LOOP_SIGNATURE,
+    MOVING,
+    STOPPED,
+    STOPPING,
+    UNDECIDED,
+    Motion,
+    compiled_loop,
+    load_workspace,
+)
+from mbplugin.stopping.outcome import StopOutcome, slipped_back
+
+#: The outcome for each status of the loop; one that gave up counts as still moving.
+OUTCOMES: dict[int, StopOutcome] = {
+    STOPPED: "stopped",
+    LIMIT: "limit_hit",
+    MOVING: "not_stopped",
+    BROKEN: "not_stopped",
+}
+#: A joint counts as moving above this rate, rad/s or m/s.
+_MOVES = 1e-5
+#: The tool's speed is smooth within a step, so few nodes suffice; steps shorter than this, s, need even fewer.
+_SHORT = 0.01
+#: A composite body with the payloads that it carries in one stop.
+CARRIED = np.dtype(
+    [
+        ("composite", np.int64),
+        ("mass", np.float64),
+        ("com", np.float64, (3,)),
+        ("inertia", np.float64, (3, 3)),
+        ("weight", np.float64, (3,)),
+    ],
+    align=True,
+)
+#: The end of a stop: status and time (s) of the loop, number of evaluations, length of the tool's path and straight
+#: distance between its ends (m), and the smallest distance to a joint limit (rad or m).
+ENDED = np.dtype(
+    [
+        ("status", np.int64),
+        ("time", np.float64),
+        ("evaluations", np.int64),
+        ("tool_distance", np.float64),
+        ("tool_displacement", np.float64),
+        ("clearance", np.float64),
+    ],
+    align=True,
+)
+#: Rows of the values of the joints of a stop, s from the signal, rad or m: time of rest, travel, travel before
+#: braking, and distance slipped back.
+TIMES, TRAVELS, REACTIONS, BACK = range(4)
+
+
+@dataclass(frozen=True, eq=False)
+class StopStarts:
+    """The starts of many stops of one robot.
+
+    Parameters
+    ----------
+    q, qd : (k, nq), (k, nv) array
+        States at the signal; rad and m, rad/s and m/s.
+    torque_factors, delay_factors : (k, n) array
+        Factors on the torques and delays of the brakes.
+    shares : (k,) array
+        Factors on the masses and inertias of the payloads.
+    """
+
+    q: Array
+    qd: Array
+    torque_factors: Array
+    delay_factors: Array
+    shares: Array
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def brakes(self, k: int, nominal: tuple[JointBrake, ...]) -> tuple[JointBrake, ...]:
+        """Return the brakes of stop k."""
+        factors = self.torque_factors[k].tolist(), self.delay_factors[k].tolist()
+        return tuple(brake.scaled(*own) for brake, *own in zip(nominal, *factors, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class StopSummary:
+    """Result of a stop; joint values are in the order of the brakes.
+
+    Parameters
+    ----------
+    time : float
+        Time from the signal to rest, s.
+    times, travels, reaction_travels, back : (n,) array
+        Of each joint: time to rest, travel, travel before braking, and distance slipped back; s from the signal,
+        rad or m.
+    tool_distance : float
+        Length of the tool's path from the signal to rest, m.
+    tool_displacement : float
+        Straight distance between the tool's positions at the signal and at rest, m.
+    """
+
+    outcome: StopOutcome
+    time: float
+    times: Array
+    travels: Array
+    reaction_travels: Array
+    back: Array
+    tool_distance: float
+    tool_displacement: float
+    evaluations: int
+
+
+@dataclass(frozen=True, eq=False)
+class Stops:
+    """Results of many stops.
+
+    Parameters
+    ----------
+    ended : (k,) record array
+        See ``ENDED``.
+    joints : (k, 4, n) array
+        Values of the joints, see ``TIMES``.
+    duration : float
+        Longest time to rest, s.
+    others : dict of int to StopSummary
+        Stops that were computed otherwise, by number.
+    """
+
+    ended: AnyArray
+    joints: Array
+    duration: float
+    others: dict[int, StopSummary] = field(default_factory=dict)
+
+    @classmethod
+    def room_for(cls, count: int, n: int, duration: float) -> Stops:
+        """Return results, all zero, for a number of stops of n joints with brakes."""
+        return cls(np.zeros(count, ENDED), np.zeros((count, 4, n)), duration)
+
+    @classmethod
+    def of(cls, stops: Sequence[StopSummary], duration: float) -> Stops:
+        """Return the results of stops that were computed one by one."""
+        out = cls.room_for(len(stops), len(stops[0].times), duration)
+        for k, stop in enumerate(stops):
+            out.put(k, stop, 0.0)
+        return out
+
+    @property
+    def is_broken(self) -> AnyArray:
+        """The stops (k,) that are too stiff for the loop."""
+        return np.asarray(self.ended["status"] == BROKEN)
+
+    @property
+    def outcomes(self) -> list[StopOutcome]:
+        """The outcome of each stop."""
+        back = slipped_back(self.joints[:, BACK], self.joints[:, TRAVELS]) & (self.ended["status"] != LIMIT)
+        found: list[StopOutcome] = [
+            "slipped_back" if slips else OUTCOMES[status]
+            for slips, status in zip(back.tolist(), self.ended["status"].tolist(), strict=True)
+        ]
+        for k, stop in self.others.items():
+            found[k] = stop.outcome
+        return found
+
+    @property
+    def times(self) -> Array:
+        """The time (k,) of each stop from the signal to rest, s."""
+        at_rest = self.joints[:, TIMES].max(axis=-1, initial=0.0)
+        ends = np.where(self.is_broken, self.duration, self.ended["time"])
+        found = np.where(self.ended["status"] == STOPPED, at_rest, ends)
+        for k, stop in self.others.items():
+            found[k] = stop.time
+        return found
+
+    def summary(self, k: int) -> StopSummary:
+        """Return the result of stop k."""
+        if k in self.others:
+            return self.others[k]
+        one = Stops(self.ended[k : k + 1], self.joints[k : k + 1], self.duration)
+        end, values = self.ended[k], self.joints[k]
+        return StopSummary(
+            one.outcomes[0],
+            float(one.times[0]),
+            values[TIMES],
+            values[TRAVELS],
+            values[REACTIONS],
+            values[BACK],
+            float(end["tool_distance"]),
+            float(end["tool_displacement"]),
+            int(end["evaluations"]),
+        )
+
+    def put(self, k: int, stop: StopSummary, clearance: float) -> None:
+        """Replace the result of stop k; ``clearance`` is the smallest distance to a joint limit, rad or m."""
+        self.others[k] = stop
+        self.joints[k] = stop.times, stop.travels, stop.reaction_travels, stop.back
+        path = stop.tool_distance, stop.tool_displacement
+        self.ended[k] = (self.ended["status"][k], stop.time, stop.evaluations, *path, clearance)
+
+
+class Settings(NamedTuple):
+    """What the stops of one call share.
+
+    Parameters
+    ----------
+    end, rtol, atol, tolerance : float
+        As for :func:`~mbplugin.stopping.compiled.stop_loop`.
+    carrier : int
+        Index of the composite body that carries the tool.
+    """
+
+    end: float
+    rtol: float
+    atol: float
+    tolerance: float
+    carrier: int
+
+
+def stop_many(
+    loop: int,
+    addresses: AnyArray,
+    place: int,
+    words: AnyArray,
+    workspace_place: int,
+    method: Records,
+    rows: AnyArray,
+    event_functions: Records,
+    s: Records,
+    settings: Settings,
+    point: Array,
+    own: AnyArray,
+    pieces: Array,
+    first: int,
+    q: Array,
+    qd: Array,
+    braked: Records,
+    power_off: Array,
+    engagement: Array,
+    carried: Records,
+    ended: Records,
+    joints: Array,
+) -> int:
+    """Compute stops from number ``first`` on; return the number of the first that is not decided, or of all.
+
+    Parameters
+    ----------
+    loop : int
+        Address of the compiled :func:`~mbplugin.stopping.compiled.stop_loop`, whose arguments the next ones are.
+    addresses, words, rows : (6,), (w,), (n,) array of int
+    pieces : (STEPS + 2, 7, nv) array
+    point : (3,) array
+        The tool in the frame of the composite body that carries it, m.
+    own : (n,) array of int
+        Index of the joint of each brake in ``s``.
+    q, qd : (k, nv), (k, nv) array
+        Starts; rad and m, rad/s and m/s.
+    braked : (k, n) record array
+        Resistance of each joint after its brake engages.
+    power_off, engagement : (k, n) array
+        Times at which drives are powered off and brakes engage, s.
+    carried : (k, c) record array
+        Composite bodies with payloads, see ``CARRIED``.
+    ended : (k,) record array
+        Filled with the ends of the stops, see ``ENDED``.
+    joints : (k, 4, n) array
+        Filled with the values of the joints, see ``TIMES``.
+    """
+    run, m, workspace = _loop_from(loop), load_struct(place), load_workspace(workspace_place)
+    now, old, friction, counts = workspace.now, workspace.old, workspace.friction, workspace.counts
+    composites, rates = m.composites, m.rates
+    for k in range(first, len(q)):
+        for n in range(len(own)):
+            joint = s[own[n]]
+            joint.braked = braked[k, n]
+            joint.power_off, joint.engagement_time = power_off[k, n], engagement[k, n]
+        for n in range(carried.shape[1]):
+            _load(composites, carried[k, n])
+        for n in range(len(s)):
+            friction.acting[n] = friction.resting[n] = friction.sticking[n] = friction.carrying[n] = False
+        counts[0] = counts[1] = 0.0
+        _start_at(q[k], qd[k], now)
+        status, time, count = run(
+            addresses,
+            place,
+            words,
+            workspace_place,
+            method,
+            rows,
+            event_functions,
+            s,
+            settings.end,
+            settings.rtol,
+            settings.atol,
+            settings.tolerance,
+            pieces,
+        )
+        if status == UNDECIDED:
+            return k
+        end = ended[k]
+        if status == STOPPED and only_slows_down(s, pieces):
+            status, time = MOVING, settings.end
+        for n in range(len(own)):
+            _joint_values(s[own[n]], now, q[k], status, time, settings.end, joints[k, :, n])
+        end.status, end.time, end.evaluations = status, time, count
+        _tool_path(composites, rates, settings.carrier, point, pieces, q[k], now, old, end)
+        end.clearance = clearance(s, pieces)
+    return len(q)
+
+
+@kernel
+def _start_at(q: Array, qd: Array, now: Motion) -> None:
+    """Set a state to q (nv,), qd (nv,) without accelerations and work."""
+    put(q, now.q)
+    put(qd, now.qd)
+    for j in range(len(q)):
+        now.qdd[j] = 0.0
+    for i in range(3):
+        now.work[i] = 0.0
+
+
+@kernel
+def _load(composites: Records, carried: Records) -> None:
+    """Set mass, centre of mass, inertia and weight of a composite body."""
+    body = composites[carried.composite]
+    body.mass = carried.mass
+    for i in range(3):
+        body.com[i], body.weight[i] = carried.com[i], carried.weight[i]
+        for j in range(3):
+            body.inertia[i, j] = carried.inertia[i, j]
+
+
+@kernel
+def only_slows_down(s: Records, pieces: Array) -> bool:
+    """Return True if a joint that no static force holds has moved: its rate decays but never reaches zero.
+
+    ``s`` (n,) are the joints, ``pieces`` (k, 7, nv) the motion.
+    """
+    for n in range(len(s)):
+        if s[n].braked.static == 0.0:
+            j, k = s[n].rate, 0
+            while pieces[k, 0, 0] > 0.0:
+                if abs(pieces[k, 2, j]) > _MOVES or abs(pieces[k, 5, j]) > _MOVES:
+                    return True
+                k += 1
+    return False
+
+
+@kernel
+def _joint_values(
+    joint: Records, now: Motion, start: Array, status: int, time: float, longest: float, out: Array
+) -> None:
+    """Fill ``out`` (4,) with the values of a joint, see ``TIMES``, from its record and ``start`` (nv,), rad and m."""
+    j = joint.rate
+    moved = now.q[j] - joint.position_at_braking
+    # a joint that still moves where the loop gave up counts as moving to the end
+    out[TIMES] = longest if status == BROKEN and joint.rest >= time else joint.rest
+    out[TRAVELS] = now.q[j] - start[j]
+    out[REACTIONS] = (joint.position_at_braking if joint.direction != 0.0 else now.q[j]) - start[j]
+    out[BACK] = joint.max_travel - joint.direction * moved if abs(joint.direction) == 1.0 else 0.0
+
+
+@kernel
+def _tool_path(
+    composites: Records,
+    rates: Records,
+    carrier: int,
+    point: Array,
+    pieces: Array,
+    start: Array,
+    now: Motion,
+    old: Motion,
+    end: Records,
+) -> None:
+    """Fill the tool's distance and displacement of a stop from ``start`` (nv,) to now; ``old`` becomes a state at rest.
+
+    ``point`` (3,) is the tool in the frame of its composite body, m; ``pieces`` (k, 7, nv) are the motion.
+    """
+    length = path_length(composites, rates, carrier, point, pieces)
+    for j in range(len(start)):
+        old.qd[j] = 0.0
+    move(composites, rates, now.q, old.qd)
+    x, y, z = _position(composites, carrier, point)
+    move(composites, rates, start, old.qd)
+    u, v, w = _position(composites, carrier, point)
+    end.tool_displacement = sqrt((x - u) * (x - u) + (y - v) * (y - v) + (z - w) * (z - w))
+    # rounding may make a straight path shorter than its chord
+    end.tool_distance = max(length, end.tool_displacement)
+
+
+@kernel
+def _position(composites: Records, carrier: int, point: Array) -> tuple[float, float, float]:
+    """Return the position of a point (3,) of a composite body, m."""
+    body = composites[carrier]
+    R, x, y, z = body.R, point[0], point[1], point[2]
+    return (
+        body.p[0] + R[0, 0] * x + R[0, 1] * y + R[0, 2] * z,
+        body.p[1] + R[1, 0] * x + R[1, 1] * y + R[1, 2] * z,
+        body.p[2] + R[2, 0] * x + R[2, 1] * y + R[2, 2] * z,
+    )
+
+
+@kernel
+def clearance(s: Records, pieces: Array) -> float:
+    """Return the smallest distance of a motion, ``pieces`` (k, 7, nv), to a limit of the joints s (n,), rad or m.
+
+    A motion comes nearest at the ends of pieces, and where rates vanish: there the acceleration is taken as constant.
+    """
+    least = np.inf
+    for n in range(len(s)):
+        j, k = s[n].rate, 0
+        while k < len(pieces) and pieces[k, 0, 0] > 0.0:
+            v, last, at = pieces[k, 2, j], pieces[k, 5, j], pieces[k, 1, j]
+            if v * last < 0.0:
+                at += 0.5 * pieces[k, 0, 0] * v * v / (v - last)
+            for x in (at, pieces[k, 4, j]):
+                least = min(least, x - s[n].lower, s[n].upper - x)
+            k += 1
+    return least
+
+
+# The compiled function.
+
+_SETTINGS = named_tuple([types.float64] * 4 + [types.int64], Settings)
+#: In the compiled function: get the loop from its address.
+_loop_from = function_at(types.FunctionType(LOOP_SIGNATURE))
+
+
+@lru_cache(maxsize=1)
+def loop_address() -> int:
+    """Return the address of the compiled loop."""
+    return address_of(compiled_loop(), LOOP_SIGNATURE)
+
+
+@lru_cache(maxsize=1)
+def compiled_stops() -> Any:
+    """Return the compiled :func:`stop_many`; its first argument is :func:`loop_address`."""
+    joints, functions = record_array(STOPPING), record_array(EVENT_FUNCTION)
+    many: Any = [numba.from_dtype(kind)[:, ::1] for kind in (RESISTANCE, CARRIED)]
+    signature = types.int64(
+        *(types.intp, INDICES, types.intp, INDICES, types.intp, METHOD, INDICES, functions, joints),
+        *(_SETTINGS, VECTOR, INDICES, types.float64[:, :, ::1], types.int64, MATRIX, MATRIX),
+        *(many[0], MATRIX, MATRIX, many[1], record_array(ENDED), types.float64[:, :, ::1]),
+    )
+    return compiled(stop_many, signature)
+
+
+# The path length of a tool point, from the pieces of a motion.
+
+
+def _gauss_legendre(n: int) -> tuple[Array, Array]:
+    """Return n nodes on 0 … 1, and their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(n)
+    return 0.5 * (nodes + 1.0), 0.5 * weights
+
+
+_NODES, _WEIGHTS = _gauss_legendre(8)
+_FEW_NODES, _FEW_WEIGHTS = _gauss_legendre(4)
+
+
+@kernel
+def path_length(composites: Records, rates: Records, carrier: int, point: Array, pieces: Array) -> float:
+    """Return the length of the path of a point, m: ∫ |v| dt over all pieces.
+
+    Parameters
+    ----------
+    composites, rates : record arrays
+        Of a tree of one-freedom joints; they are left at some pose of the motion.
+    carrier : int
+        Index of the composite that carries the point.
+    point : (3,) array
+        In the frame of that composite, m.
+    pieces : (n, 7, nv) array
+        Duration (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k; the coordinates are quintic
+        in between. A piece of duration 0 marks the end.
+    """
+    nv = pieces.shape[2]
+    q, qd = np.empty(nv), np.empty(nv)
+    total = 0.0
+    for k in range(len(pieces)):
+        h = pieces[k, 0, 0]
+        if h <= 0.0:
+            break
+        few = h < _SHORT
+        for node in range(len(_FEW_NODES) if few else len(_NODES)):
+            at, weight = (_FEW_NODES[node], _FEW_WEIGHTS[node]) if few else (_NODES[node], _WEIGHTS[node])
+            for j in range(nv):
+                q[j], qd[j] = _quintic(pieces[k, 1:, j], h, at)
+            move(composites, rates, q, qd)
+            total += h * weight * _speed(composites, carrier, point)
+    return total
+
+
+@kernel
+def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
+    """Return value and rate of a quintic at fraction x of a piece, from q, q̇, q̈ at both ends (6,)."""
+    c0, c1, c2 = ends[0], h * ends[1], 0.5 * h * h * ends[2]
+    D = ends[3] - (c0 + c1 + c2)
+    E = h * ends[4] - (c1 + 2.0 * c2)
+    F = h * h * ends[5] - 2.0 * c2
+    c3 = 10.0 * D - 4.0 * E + 0.5 * F
+    c4 = -15.0 * D + 7.0 * E - F
+    c5 = 6.0 * D - 3.0 * E + 0.5 * F
+    value = c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
+    slope = c1 + x * (2.0 * c2 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
+    return value, slope / h
+
+
+@kernel
+def _speed(composites: Records, carrier: int, point: Array) -> float:
+    """Return the speed of a point (3,) of a composite (in its frame, m), m/s."""
+    composite = composites[carrier]
+    r0, r1, r2 = (
+        composite.p[0] - composite.c[0],
+        composite.p[1] - composite.c[1],
+        composite.p[2] - composite.c[2],
+    )
+    for i in range(3):
+        r0 += composite.R[0, i] * point[i]
+        r1 += composite.R[1, i] * point[i]
+        r2 += composite.R[2, i] * point[i]
+    w0, w1, w2 = composite.v[3], composite.v[4], composite.v[5]
+    v0 = composite.v[0] + w1 * r2 - w2 * r1
+    v1 = composite.v[1] + w2 * r0 - w0 * r2
+    v2 = composite.v[2] + w0 * r1 - w1 * r0
+    return sqrt(v0 * v0 + v1 * v1 + v2 * v2)

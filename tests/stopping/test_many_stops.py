@@ -1,0 +1,168 @@
+"""Many stops in one compiled call are the stops that are computed one by one, and draw the same numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mbplugin.dynamics.kernels.composite_bodies import carried_masses, find_composites
+from mbplugin.model.brake_law import Brake
+from mbplugin.model.mechanism import Freedom, Mechanism
+from mbplugin.model.scene import Payload
+from mbplugin.stopping.batch import ArmStopper, CompiledStop
+from mbplugin.stopping.many import BACK, REACTIONS, TIMES, TRAVELS, StopStarts
+from mbplugin.stopping.run import make_scenario
+from mbplugin.stopping.scenario import Scenario
+from mbplugin.stopping.sweep.draws import doubles, integers_below, words_for
+from mbplugin.stopping.sweep.plan import SweepPlan
+from rod_arms import arm
+
+pytest.importorskip("pyarrow")
+
+
+def scenario_of(mech: Mechanism, brakes: list[Brake], **options: object) -> Scenario:
+    n = len(mech.q_names)
+    rng = np.random.default_rng(n)
+    q, qd = rng.uniform(-1.0, 1.0, n), rng.uniform(-2.0, 2.0, n)
+    return make_scenario(mech, q, qd, brakes=brakes, payload=2.0, **options)  # type: ignore[arg-type]
+
+
+def brakes_of(n: int, torque: float) -> list[Brake]:
+    """Brakes from strong to weak, the last one short-circuited, with delays that differ."""
+    own = [
+        Brake(f"j{k}", torque / (k + 1), viscous=0.5, delay=0.01 * k, engagement=0.02) for k in range(n - 1)
+    ]
+    last = f"j{n - 1}"
+    return [*own, Brake(last, torque / n, short_circuit=2.0, short_circuit_rate=1.0, delay=0.03)]
+
+
+def check(scenario: Scenario, starts: StopStarts, payloads: tuple[Payload, ...]) -> set[str]:
+    """Compare stops of one call with the same stops one by one; return their outcomes."""
+    arm_, alone = CompiledStop(scenario, patient=False), ArmStopper(CompiledStop(scenario, patient=False))
+    stops = arm_.stops(starts, scenario.brakes, payloads)
+    for k in range(len(starts)):
+        share = float(starts.shares[k])
+        carried = tuple(payload.scaled(share) for payload in payloads)
+        one = alone.stop(starts.q[k], starts.qd[k], starts.brakes(k, scenario.brakes), carried)
+        assert stops.outcomes[k] == one.outcome and stops.ended["evaluations"][k] == one.evaluations
+        assert stops.times[k] == pytest.approx(one.time, abs=1e-9)
+        rows = (
+            (TIMES, one.times),
+            (TRAVELS, one.travels),
+            (REACTIONS, one.reaction_travels),
+            (BACK, one.back),
+        )
+        for row, values in rows:
+            assert stops.joints[k, row] == pytest.approx(values, abs=1e-9)
+        assert stops.ended["tool_distance"][k] == pytest.approx(one.tool_distance, abs=1e-9)
+        assert stops.ended["tool_displacement"][k] == pytest.approx(one.tool_displacement, abs=1e-9)
+        # where a rate ends as zero up to rounding, its sign decides on the turning point that is estimated
+        assert stops.ended["clearance"][k] == pytest.approx(alone.arm.to_limits(), abs=1e-6)
+    return set(stops.outcomes)
+
+
+@pytest.mark.parametrize(
+    ("torque", "limits", "expected"),
+    [
+        (80.0, None, {"stopped"}),
+        (80.0, Freedom(lower=-0.9, upper=0.9), {"stopped", "limit_hit"}),
+        (12.0, None, {"slipped_back"}),
+        (1.0, None, {"not_stopped"}),
+    ],
+)
+def test_stops_of_one_call_are_those_one_by_one(
+    torque: float, limits: Freedom | None, expected: set[str]
+) -> None:
+    mech = arm((0.5, 0.4, 0.3), limits=limits)
+    scenario = replace(scenario_of(mech, brakes_of(3, torque)), duration=1.0)
+    plan = SweepPlan(scenario, 24, 3, None, 0.2, (0.0, 1.0), 0.3, 0.4, (0.0, 1.0))
+    assert expected <= check(scenario, plan.draws(range(24)), scenario.actions.payloads)
+
+
+def test_a_robot_at_rest_holds_at_once_and_a_payload_of_no_share_weighs_nothing() -> None:
+    scenario = scenario_of(arm((0.5, 0.4)), [Brake("j0", 90.0), Brake("j1", 40.0)])
+    one = np.ones((2, 2))
+    starts = StopStarts(np.tile(scenario.q, (2, 1)), np.zeros((2, 2)), one, one, np.array([0.0, 1.0]))
+    assert check(scenario, starts, scenario.actions.payloads) == {"stopped"}
+
+
+def test_the_brakes_and_payloads_of_the_robot_are_unchanged_after_many_stops() -> None:
+    scenario = scenario_of(arm((0.5, 0.4, 0.3)), brakes_of(3, 80.0))
+    stops, fresh = CompiledStop(scenario), CompiledStop(scenario)
+    plan = SweepPlan(scenario, 3, 1, None, 0.2, (0.5, 1.0), 0.3, 0.4, (0.0, 1.0))
+    stops.stops(plan.draws(range(3)), scenario.brakes, scenario.actions.payloads)
+    after, before = (one.stop(scenario.q, scenario.qd) for one in (stops, fresh))
+    assert after.time == pytest.approx(before.time, abs=1e-12)
+    assert after.travels == pytest.approx(before.travels, abs=1e-12)
+
+
+def test_a_stop_too_stiff_for_the_loop_is_left_to_the_runner() -> None:
+    """Its neighbours keep their results; as in a single stop, the runner computes this one."""
+    mech = arm((0.5, 0.4))
+    scenario = scenario_of(mech, [Brake("j0", 90.0, viscous=1e7), Brake("j1", 40.0)])
+    one = np.ones((2, 2))
+    rates = np.stack((np.zeros(2), scenario.qd))
+    starts = StopStarts(np.tile(scenario.q, (2, 1)), rates, one, one, np.ones(2))
+    stops = CompiledStop(scenario).stops(starts, scenario.brakes, scenario.actions.payloads)
+    alone = ArmStopper(CompiledStop(scenario))
+    assert list(stops.others) == [1]
+    for k in range(2):
+        single = alone.stop(starts.q[k], starts.qd[k], scenario.brakes, scenario.actions.payloads)
+        assert stops.summary(k).outcome == stops.outcomes[k] == single.outcome
+        assert stops.times[k] == pytest.approx(single.time, abs=1e-9)
+        assert stops.joints[k, TRAVELS] == pytest.approx(single.travels, abs=1e-9)
+
+
+def test_the_mass_of_composite_bodies_is_a_number_and_that_of_many_payloads_an_array() -> None:
+    mech = arm((0.5, 0.4))
+    found = find_composites(mech)
+    assert [type(one.mass) for one in found.composites] == [float, float]
+    carried = carried_masses(mech, found.of_body, found.X_KL, 2)
+    payload = Payload("b1", 2.0, np.array([0.1, 0.2, 0.3]), 0.1 * np.eye(3))
+    shares = np.array([0.0, 0.3, 1.0])
+    ((place, together),) = carried.with_shares((payload,), shares).items()
+    for k, share in enumerate(shares.tolist()):
+        alone = carried.with_payloads((payload.scaled(share),))[place]
+        for one, many in zip(alone, together, strict=True):
+            np.testing.assert_allclose(many[k], one, rtol=1e-15, atol=1e-16)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**32, 2**70 + 5, 2**200 + 3])
+def test_numbers_are_those_of_numpy(seed: int) -> None:
+    numbers = np.array([0, 1, 250, 9_999_999])
+    words = words_for(seed, numbers, 30)
+    for row, k in zip(words, numbers.tolist(), strict=True):
+        assert doubles(row).tolist() == np.random.default_rng([seed, k]).random(30).tolist()
+        for most in (2, 3, 1000, 2**31 + 11):
+            found, accepted = integers_below(most, row[:1])
+            if accepted[0]:
+                assert found[0] == np.random.default_rng([seed, k]).integers(most)
+
+
+@pytest.mark.parametrize("states", [0, 1, 5])
+def test_starts_drawn_together_are_those_drawn_one_by_one(states: int) -> None:
+    scenario = scenario_of(arm((0.5, 0.4, 0.3), limits=Freedom(lower=-1.0, upper=1.0)), brakes_of(3, 80.0))
+    along = np.random.default_rng(2).uniform(-1.0, 1.0, (states, 6)) if states else None
+    plan = SweepPlan(scenario, 40, 4, along, 0.3, (0.2, 1.0), 0.2, 0.3, (0.1, 1.0))
+    starts = plan.draws(range(10, 40))
+    for n, k in enumerate(range(10, 40)):
+        q, qd, brakes, payloads = plan.draw(k)
+        assert starts.q[n].tolist() == q.tolist() and starts.qd[n].tolist() == qd.tolist()
+        assert starts.brakes(n, scenario.brakes) == brakes
+        assert starts.shares[n] * scenario.actions.payloads[0].mass == payloads[0].mass
+
+
+def test_a_start_whose_choice_among_states_is_rejected_twice_draws_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scenario = scenario_of(arm((0.5, 0.4)), brakes_of(2, 80.0))
+    plan = SweepPlan(scenario, 3, 4, np.random.default_rng(1).uniform(-1, 1, (5, 4)))
+    expected = plan.draws(range(3))
+    monkeypatch.setattr(
+        "mbplugin.stopping.sweep.plan.integers_below",
+        lambda most, words: (np.zeros(len(words), dtype=np.int64), np.zeros(len(words), dtype=bool)),
+    )
+    found = plan.draws(range(3))
+    assert found.q.tolist() == expected.q.tolist() and found.qd.tolist() == expected.qd.tolist()
