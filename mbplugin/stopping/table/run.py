@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
+from typing_extensions import Unpack
 
 from mbplugin.arguments import checked, known_as
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.brakes import (
-    BrakeLike,
     implausible,
     speeds_sentence,
     stated_brake,
@@ -43,7 +43,7 @@ from mbplugin.stopping.calibration.measured import (
 )
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
-from mbplugin.stopping.run import make_scenario, tool_name
+from mbplugin.stopping.run import StopArguments, StopCommand, make_scenario, stop_command, tool_name
 from mbplugin.stopping.scenario import (
     Scenario,
     assumed_brakes,
@@ -63,13 +63,11 @@ from mbplugin.stopping.table import COLUMNS, MOVES, Evidence, RowCase, RowStop, 
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (
     DefaultTool,
-    StopCommand,
     default_tool,
     full_speeds,
     payload_options,
     payload_share,
     rated_payload,
-    stop_command,
 )
 from mbplugin.stopping.zones import StopMotion
 
@@ -93,16 +91,13 @@ def stopping_table(
     payload: float | None = None,
     speeds: NamedNumbers | None = None,
     categories: Sequence[int] = (0, 1),
-    brakes: Iterable[BrakeLike] | None = None,
-    decelerations: NamedNumbers | None = None,
-    tool: str | None = None,
-    require_brakes: bool = False,
     grid: Mapping[str, Sequence[int]] | None = None,
     edition: int = max(FORMS),
     measured: str | Path | None = None,
     share: float = SHARE,
     confidence: float = CONFIDENCE,
     max_seconds: float = MAX_SECONDS,
+    **common: Unpack[StopArguments],
 ) -> StoppingTable:
     """Compute the stopping table of an arm, in which one axis moves at a time.
 
@@ -123,8 +118,6 @@ def stopping_table(
         Full speed by joint, rad/s or m/s; by default the velocity limits.
     categories : sequence of int
         0, 1 or both.
-    brakes, decelerations, tool, require_brakes
-        As for :func:`mbplugin.estop`.
     grid : mapping, optional
         Shares by ``speed``, ``extension`` and ``payload``, whole percents, which replace those above in both
         categories.
@@ -137,6 +130,8 @@ def stopping_table(
         Of the upper bounds of stops whose brake or ramp is calibrated, between 0 and 1.
     max_seconds : float
         Time limit of the computation, s; exceeding it is an error.
+    **common : StopArguments
+        As for :func:`mbplugin.estop`.
 
     Raises
     ------
@@ -149,13 +144,15 @@ def stopping_table(
     require_positive("time to compute", max_seconds, "s", LONGEST)
     require_bound(share, confidence)
     budget = (monotonic() + max_seconds, max_seconds)
-    mech, brakes = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {}), tuple(brakes or ())
+    mech = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {})
+    common["brakes"] = brakes = tuple(common["brakes"] or ())
+    decelerations, tool = common["decelerations"], common["tool"]
     mech = with_assumed_drives(mech, brakes)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
     mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
     scene = mech if isinstance(mech, Scene) else None
-    scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes, default=default)
+    scenario = make_scenario(mech, default=default, **common)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     # as accurate as estop: a table has few rows
@@ -165,9 +162,9 @@ def stopping_table(
     names = table_axes(scenario.mech, scenario.tool, axes, arm.chain)
     choice = scenario.tool_choice.over_poses(scenario.mech, scenario.q, [(name,) for name in names])
     ramps = ramps_by_joint(scenario, scene, numbers(decelerations, accelerations_of(scenario.mech)))
-    stated, joints = ramps_by_joint(scenario, scene, None), [brake.joint for brake in scenario.brakes]
-    rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
-    command = stop_command(scene, scenario, brakes, rampless, payload == 0.0)
+    ramped, joints = ramps_by_joint(scenario, scene, None), [brake.joint for brake in scenario.brakes]
+    rampless = [joint for joint in joints if joint not in ramped and not has_ramp(scenario.mech, joint)]
+    command = stop_command(scene, scenario, common, rampless, payload == 0.0)
     speeds = numbers(speeds, rates_of(scenario.mech))
     assumed = assumed_speeds(scenario.mech, names, speeds)
     scenario = replace(scenario, taken=(*speeds_said(scenario.mech, assumed), *scenario.taken, *rigid))
@@ -194,7 +191,7 @@ def stopping_table(
     of_effort = scenario.of_effort._replace(
         ramps=tuple(stops.ramps_of_effort), holding=led and start_as_stated(braked, ramps.values())
     )
-    if require_brakes:
+    if common["require_brakes"]:
         of_effort.require_none()
     implausible_ones = _implausible(scenario, rated, stops.speeds)
     warn_of(implausible_ones)
