@@ -72,7 +72,7 @@ def replacements(pair: Pair, turn: float) -> Iterator[Replacement]:
     turn : float
         Present angle of the pair about its z, rad; a universal joint's second axis rotates with it.
     """
-    if pair.type in ("screw", "distance"):
+    if pair.kind.size:
         return
     rows = pair.kind.constrained
     glued = _GLUED if pair.type == "fixed" else 0.0

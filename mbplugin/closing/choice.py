@@ -34,7 +34,7 @@ from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.enumerations import LossKind
-from mbplugin.model.mechanism import WORLD, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward
 from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
 from mbplugin.model.spatial import Array
@@ -339,7 +339,7 @@ class Holding:
 
 #: Supported types by format. A scene has every type; closures of a URDF are those of ``<loop_joint>``.
 HOLDINGS: Mapping[str, Holding] = {
-    "scene": Holding(_EVERY | {"fixed", "continuous", "screw", "distance"}, _EVERY, bare_closures=True),
+    "scene": Holding(frozenset(PAIR_TYPES) - {"floating"}, _EVERY, bare_closures=True),
     "sdf": Holding(
         frozenset({"fixed", "revolute", "continuous", "prismatic", "screw", "universal", "spherical"}),
         frozenset({"revolute", "prismatic", "universal", "spherical"}),
