@@ -645,7 +645,7 @@ def _with_best_cuts(
 ) -> tuple[Mechanism, tuple[Cut, ...]]:
     """Return the mechanism cut at the best pair of every loop, with all cuts marked; q (nq,) is a closed pose.
 
-    With ``moving``, loops are cut at fixed pairs only if there is no other option.
+    With ``moving``, loops are cut at fixed pairs only where no other pair can be cut.
     """
     cuts = []
     poses = forward(mech, q)

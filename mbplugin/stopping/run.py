@@ -85,7 +85,7 @@ class StopArguments(TypedDict, total=False):
     brakes : iterable of Brake or mapping, optional
         Replace the scene's brakes on the same joints. A joint without a brake but with an effort limit gets
         a brake that slides with that effort; this is listed in ``assumed``. If no joint has a brake or an effort limit,
-        brakes are assumed from the masses and lengths of the links, which is said first.
+        brakes are assumed from the masses and lengths of the links, and the report begins with this.
     require_brakes : bool
         Raise an error if a brake or a deceleration is not stated.
     decelerations : mapping, optional

@@ -73,7 +73,7 @@ def full_digits(finding: Finding, sources: Sources, scene: Scene | None) -> Fixe
         same = [(start, end, word) for start, end, word in found if word.lstrip("+-") == wanted]
         meant = {word: rounded_angle(word) for _, _, word in same}
         if not same or not all(meant.values()):
-            # a value of xacro, or one that cannot be told from others of its line
+            # a value of xacro, or one that cannot be distinguished from others of its line
             return
         joints.append(str(place["joint"]))
         edits += [

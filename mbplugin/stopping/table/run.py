@@ -171,10 +171,10 @@ def stopping_table(
     full = full_speeds(scenario.mech, names, assumed or speeds)
     bound = (share, confidence)
     stops = TableStops(arm, names, rated, full, points, ramps, payload is None, command, bound, budget)
-    beside = None
+    comparison = None
     # before the rows, because the file may be invalid
     if measured is not None:
-        beside = measured_stops(
+        comparison = measured_stops(
             mech,
             measured,
             stops,
@@ -187,23 +187,23 @@ def stopping_table(
     computed = [one for category in categories for one in stops.rows(category)]
     rows, motions = [row for row, _ in computed], [motion for _, motion in computed]
     braked = [brake for brake in scenario.brakes if brake.joint in names]
-    led = set(categories) == {1} and not stops.ramps_of_effort
+    only_ramps = set(categories) == {1} and not stops.ramps_of_effort
     of_effort = scenario.of_effort._replace(
-        ramps=tuple(stops.ramps_of_effort), holding=led and start_as_stated(braked, ramps.values())
+        ramps=tuple(stops.ramps_of_effort), holding=only_ramps and start_as_stated(braked, ramps.values())
     )
     if common["require_brakes"]:
         of_effort.require_none()
-    implausible_ones = _implausible(scenario, rated, stops.speeds)
-    warn_of(implausible_ones)
+    implausible_values = _implausible_sentences(scenario, rated, stops.speeds)
+    warn_of(implausible_values)
     return StoppingTable(
         scenario.mech.name,
         scenario.tool,
         names,
         tuple(rows),
         (
-            *_assumptions(scenario, stops, scene.ramps if scene else (), categories, beside),
+            *_assumptions(scenario, stops, scene.ramps if scene else (), categories, comparison),
             *points.sentences,
-            *implausible_ones,
+            *implausible_values,
             *(note for note in scenario.notes if note != scenario.tool_choice.heading),
             *filter(None, [choice.heading]),
         ),
@@ -213,7 +213,7 @@ def stopping_table(
         scenario.tolerance,
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
         form=points.form,
-        measured=beside,
+        measured=comparison,
         tool_choice=choice,
         share=share,
         confidence=confidence,
@@ -239,7 +239,9 @@ def ramps_by_joint(
     return stated
 
 
-def _implausible(scenario: Scenario, rated: Payload, speeds: Mapping[str, float]) -> tuple[str, ...]:
+def _implausible_sentences(
+    scenario: Scenario, rated: Payload, speeds: Mapping[str, float]
+) -> tuple[str, ...]:
     """Return sentences on full speeds, the rated payload and brakes that are probably stated in another unit."""
     qd = np.zeros(len(scenario.qd))
     for axis, speed in speeds.items():
@@ -252,12 +254,12 @@ def _assumptions(
     stops: TableStops,
     ramps: Sequence[Ramp],
     categories: Sequence[int],
-    beside: MeasuredStops | None,
+    comparison: MeasuredStops | None,
 ) -> tuple[str, ...]:
-    rated, rows = stops.rated, () if beside is None else beside.rows
+    rated, rows = stops.rated, () if comparison is None else comparison.rows
     shown = {*stops.axes, *(row.joint for row in rows)}
-    led = {*stops.axes} if 1 in categories else set()
-    led |= {row.joint for row in rows if row.category == 1}
+    decelerated = {*stops.axes} if 1 in categories else set()
+    decelerated |= {row.joint for row in rows if row.category == 1}
     unloaded = "none (no rated payload is stated, so that rows of any load are equal)"
     carried = f"{rated.mass:g} kg at {rated.body}" if rated.mass else unloaded
     delays = ", ".join(
@@ -274,7 +276,7 @@ def _assumptions(
         f"from the signal to power-off + engagement of the brake: {delays}",
         # all brakes: those of the other joints hold, or slip
         *stated_brakes(scenario.brakes),
-        *stated_ramps(scenario.mech, ramps, led),
+        *stated_ramps(scenario.mech, ramps, decelerated),
         *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in shown)),
         *stops.assumed,
         *following(stops.arm),
