@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, wraps
-from inspect import Parameter, Signature, signature, unwrap
+from inspect import Parameter, Signature, getdoc, signature, unwrap
 from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
 
@@ -118,6 +118,10 @@ def checked(function: Callable[_P, _R]) -> Callable[_P, _R]:
         read: Any = [*_read_positional(function, args)], _read_named(function, len(args), kwargs)
         return function(*read[0], **read[1])
 
+    if shared_arguments(function) is not None:
+        # help() and inspect show each shared argument by its own name
+        described: Any = call
+        described.__signature__, described.__doc__ = _signature(function), _description(function)
     return call
 
 
@@ -136,12 +140,41 @@ def known_as(function: Callable[_P, _R], name: str) -> Callable[_P, _R]:
 
 @cache
 def _parameters(function: Callable[..., Any]) -> dict[str, tuple[Parameter, Kind]]:
-    return {name: (p, kind_of(ast.parse(p.annotation, mode="eval").body)) for name, p in _signature(function)}
+    found = _signature(function).parameters.items()
+    return {name: (p, kind_of(ast.parse(p.annotation, mode="eval").body)) for name, p in found}
 
 
-def _signature(function: Callable[..., Any]) -> Iterable[tuple[str, Parameter]]:
-    found: Signature = signature(function)
-    return found.parameters.items()
+def shared_arguments(function: Callable[..., Any]) -> Any:
+    """Return the TypedDict of a function's ``**arguments: Unpack[TypedDict]``; None for other functions."""
+    inner: Any = unwrap(function)
+    variadic = [p for p in signature(inner).parameters.values() if p.kind is Parameter.VAR_KEYWORD]
+    name = re.fullmatch(r"Unpack\[(\w+)\]", variadic[0].annotation) if variadic else None
+    return None if name is None else inner.__globals__[name[1]]
+
+
+def _signature(function: Callable[..., Any]) -> Signature:
+    """Return the signature of a function, with each shared argument as a parameter of its own."""
+    own, shared = signature(unwrap(function)), shared_arguments(function)
+    if shared is None:
+        return own
+    parameters = [p for p in own.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    for name, reference in shared.__annotations__.items():
+        # Annotated[TYPE, DEFAULT], as text because the annotations of the module are not evaluated
+        annotated: Any = ast.parse(reference.__forward_arg__, mode="eval").body
+        annotation, default = annotated.slice.elts
+        kind = Parameter.KEYWORD_ONLY
+        parameters.append(
+            Parameter(name, kind, default=ast.literal_eval(default), annotation=ast.unparse(annotation))
+        )
+    return own.replace(parameters=parameters)
+
+
+def _description(function: Callable[..., Any]) -> str:
+    """Return the docstring of a function, with the parameters of its shared arguments in place of ``**NAME``."""
+    entries = getdoc(shared_arguments(function)) or ""
+    entries = entries.partition("Parameters\n----------\n")[2].rstrip()
+    own = getdoc(unwrap(function)) or ""
+    return re.sub(r"^\*\*\w+ : \w+\n(?: +.*\n)*", lambda _: f"{entries}\n", own, count=1, flags=re.MULTILINE)
 
 
 def _read_positional(function: Callable[..., Any], args: Sequence[object]) -> Iterator[object]:
@@ -180,6 +213,8 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
     for name in names[given:]:
         if parameters[name][0].default is Parameter.empty and name not in found:
             raise _bad(function, f"{name!r} is missing", parameters[name][1].words, f"write {name}=…")
+    for name in getattr(shared_arguments(function), "__annotations__", ()):
+        found.setdefault(name, parameters[name][0].default)
     return found
 
 
@@ -210,8 +245,9 @@ def _with_unit(function: Callable[..., Any], name: str, value: object) -> float 
     """
     if not isinstance(value, str) or not re.fullmatch(r"\s*[-+.\d].*[^\W\d_]\s*", value):
         return None
-    if name not in _DIMENSIONS or "float" not in signature(function).parameters[name].annotation:
-        named = _NAMED.get(signature(function).parameters[name].annotation, "")
+    annotation = _parameters(function)[name][0].annotation
+    if name not in _DIMENSIONS or "float" not in annotation:
+        named = _NAMED.get(annotation, "")
         if name not in _DIMENSIONS or "float" not in named:
             return None
     from mbplugin.model.brake_law import SI

@@ -74,7 +74,7 @@ def replacements(pair: Pair, turn: float) -> Iterator[Replacement]:
     turn : float
         Present angle of the pair about its z, rad; a universal joint's second axis rotates with it.
     """
-    if pair.type in ("screw", "distance"):
+    if pair.kind.size:
         return
     for weaker in _weaker(pair.type, pair.kind.constrained, turn):
         yield Replacement(pair.name, weaker.type, weaker.axis, weaker.released, weaker.cost)

@@ -15,7 +15,7 @@ rows of a block are independent, both are equal. If some are redundant, the set 
 
 Which gaps count as closed: files round numbers, so rows that are redundant by design contradict one another. Such a
 gap grows at most in proportion to the step and to σ, the largest singular value that the rank decision treats as zero.
-The gap of a freedom that is only infinitesimal grows with the square of the step or a higher power, whatever σ is.
+The gap of a freedom that is only infinitesimal grows with the square of the step or a higher power, for any σ.
 After a step h, a gap up to ``_GAPS`` · (gap at the start + σ h) + ``_EXACT`` counts as closed. In a rounded model,
 if h is large, ``_GAPS`` · tolerance · h² is added for the second-order effect of rounding. A strut whose middle pin
 is 10⁻⁵ off its line has σ = 10⁻⁵: after h = 0.1 a gap of 3·10⁻⁶ could be rounding, but the gap is 10⁻², so the strut

@@ -91,10 +91,10 @@ def _run(task: Task, step: float, refinement: int, solver: Solver, ends_only: bo
             fine = count * refinement
             h = (end - begin) / fine
             bullet.setTimeStep(h, physicsClientId=client)
-            led, laws = _set_motors(task, built, begin + SAME)
+            driven, laws = _set_motors(task, built, begin + SAME)
             every = fine if ends_only else refinement * sampled_every(count)
             for k in range(1, fine + 1):
-                for motor, rate in led:
+                for motor, rate in driven:
                     drive(built, motor, rate(begin + k * h), UNLIMITED)
                 apply_forces(task, built, laws)
                 held_contacts = hold_contacts(built, task.mech, held_contacts)
@@ -134,7 +134,7 @@ def _set_motors(
 
     Returns the driven motors with their rates, and by joint the parts of brake laws to be applied as torques.
     """
-    led = []
+    moving = []
     laws: dict[str, BrakeLaw] = {}
     for pair, freedom, motor in axes(built):
         own = motor.step.freedom
@@ -143,7 +143,7 @@ def _set_motors(
             continue
         rate = driven_rate(task, pair, own, time)
         if rate is not None:
-            led.append((motor, rate))
+            moving.append((motor, rate))
             continue
         law = law_at(task, pair, own, freedom, time)
         drive(built, motor, 0.0, law.sliding)
@@ -152,7 +152,7 @@ def _set_motors(
         )
         if depends_on_rate(law.without_linear_part):
             laws[pair] = law.without_linear_part
-    return led, laws
+    return moving, laws
 
 
 def law_at(task: Task, pair: str, own: str, freedom: Freedom, time: float) -> BrakeLaw:

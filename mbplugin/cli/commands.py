@@ -138,7 +138,7 @@ COMMANDS = {
     ),
     "doctor": Entry(
         "Set up",
-        "doctor",
+        "lookup",
         "Check what works here: extras, engines, caches, git, browser.",
         "mbplugin doctor",
     ),

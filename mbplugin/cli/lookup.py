@@ -164,3 +164,25 @@ def _report(matrix: ConstraintMatrix, scene: Scene) -> CommandReport:
         return matrix_document(matrix, scene.files)
 
     return CommandReport(lines, document, partial(record_of_scene, scene))
+
+
+# ``mbplugin doctor``: what of an installation works here, and the commands that install the rest.
+
+
+def doctor_command(output_format: opt.FormatOption = "text", output: opt.OutputOption = None) -> int:
+    """Check which extras, engines, caches and programs work here, and print the command for what lacks.
+
+    Each package is imported and used in a process of its own, up to a minute. Exit code: 0 if the core works, else 1.
+    """
+    from mbplugin.installation import examine
+
+    found = examine()
+    if output_format == "text":
+        from mbplugin.report.text.installation import installation_lines
+
+        emit_lines(partial(installation_lines, found), output)
+    else:
+        from mbplugin.report.documents.installation import doctor_document
+
+        emit_document(doctor_document(found), output, output_format)
+    return 0 if found.works else 1

@@ -297,9 +297,8 @@ def stop_table_command(
                 q=pose,
                 payload=payload,
                 speeds=speeds,
-                brakes=stated["brakes"],
-                decelerations=stated["decelerations"],
                 progress=progress,
+                **stated,
             )
     emit_report(
         _stop_table_report(table, scene, given.units, commands, measured, swept),

@@ -34,7 +34,7 @@ from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.enumerations import LossKind
-from mbplugin.model.mechanism import WORLD, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom, Lock, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward
 from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
 from mbplugin.model.spatial import Array
@@ -339,7 +339,7 @@ class Holding:
 
 #: Supported types by format. A scene has every type; closures of a URDF are those of ``<loop_joint>``.
 HOLDINGS: Mapping[str, Holding] = {
-    "scene": Holding(_EVERY | {"fixed", "continuous", "screw", "distance"}, _EVERY, bare_closures=True),
+    "scene": Holding(frozenset(PAIR_TYPES) - {"floating"}, _EVERY, bare_closures=True),
     "sdf": Holding(
         frozenset({"fixed", "revolute", "continuous", "prismatic", "screw", "universal", "spherical"}),
         frozenset({"revolute", "prismatic", "universal", "spherical"}),
@@ -645,7 +645,7 @@ def _with_best_cuts(
 ) -> tuple[Mechanism, tuple[Cut, ...]]:
     """Return the mechanism cut at the best pair of every loop, with all cuts marked; q (nq,) is a closed pose.
 
-    With ``moving``, loops are cut at fixed pairs only if there is no other option.
+    With ``moving``, loops are cut at fixed pairs only where no other pair can be cut.
     """
     cuts = []
     poses = forward(mech, q)

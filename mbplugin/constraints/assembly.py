@@ -296,7 +296,7 @@ def settled(system: System, q: Array, fixed: AnyArray, alone: float = _ALONE) ->
     """Return True if the smallest step that closes the residual at q (nq,) changes no rate ``fixed`` (nv,).
 
     Steps up to ``alone``, rad or lengths of the mechanism, do not count. The remaining residual is then a misfit that
-    no pose closes, not one that the fixed rates keep open.
+    no pose closes, and is not caused by the fixed rates.
     """
     J, Phi = system.linearised(q[None])
     if float(np.abs(Phi).max(initial=0.0)) <= CONVERGED * system.length:

@@ -367,7 +367,7 @@ class _Group:
             return None
         if np.abs(step[held]).max(initial=0.0) <= _ALONE * max(size, float(np.abs(x).max(initial=0.0))):
             return np.asarray(found)
-        # a rate written with many digits stands for all values that round to it
+        # a rate written with many digits represents all values that round to it
         units = np.where(self.units > 0, self.units, 1.0)
         allowed = np.array([rounding_of(value) for value in wanted.tolist()]) / units
         least = AGREED * max(size, float(np.abs(x).max(initial=0.0)))

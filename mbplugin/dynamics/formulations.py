@@ -1,6 +1,6 @@
 """The equations of motion at a state, M v̇ = F + Cᵀλ with C v̇ = Γ, and :func:`solve` for all formulations of them.
 
-Redundant rows are handled before: independent constraints stand in their place, and all rows get multipliers.
+Redundant rows are handled before: independent constraints replace them, and all rows get multipliers.
 """
 
 from __future__ import annotations

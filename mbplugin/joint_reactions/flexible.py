@@ -41,7 +41,7 @@ from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 
 #: Relative size below which a flexibility is rounding.
 _ROUNDING = 1e-11
-#: A self-stress is determined only if at least this fraction of it deforms an element.
+#: A self-stress is determined only if elements take up at least this fraction of its norm.
 _SEEN = 1e-9
 #: Largest number of self-stresses of one part for which dense algebra is faster.
 LARGEST_DENSE = 200

@@ -542,7 +542,7 @@ class MisfitResponse(Result):
     def _listed(
         self, rows: AnyArray, loads: Array, groups: set[int]
     ) -> tuple[tuple[MisfitLoad, ...], MissingStiffness]:
-        """Return the loads (n,) of ``rows`` (n,) above rounding, and the stiffness that infinite ``groups`` lack."""
+        """Return the loads (n,) of ``rows`` (n,) above rounding, and the stiffness missing in infinite ``groups``."""
         size = np.abs(loads) * self._in_newtons[rows]
         finite = size[np.isfinite(size)].max(initial=0.0)
         kept = np.flatnonzero(size > max(_ROUNDING * finite, _ROUNDING**2 * self._scale))

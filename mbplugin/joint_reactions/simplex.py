@@ -14,7 +14,7 @@ from mbplugin.model.spatial import AnyArray, Array
 
 #: Reduced costs above minus this are not negative; costs are of unit size.
 _OPTIMAL = 1e-10
-#: Entries below this are no pivots; columns are of unit size.
+#: Entries below this do not become pivots; columns are of unit size.
 _PIVOT = 1e-9
 #: Ratios of the ratio test that differ by less, relative to the right-hand side, are equal.
 _TIED = 1e-12

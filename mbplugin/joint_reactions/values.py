@@ -509,7 +509,7 @@ class Reactions(Result):
     standing : Standing or None
         Margins of the contacts; None without contacts.
     stance : Stance or None
-        The links on which the robot stands, and what of it is assumed.
+        The links on which the robot stands, and which of these are assumed.
     envelope : Envelope or None
         The largest loads along a motion of which this is the first instant.
     """

@@ -35,7 +35,7 @@ _MOST_NAMES = 20_000
 _LONGEST, _MOST = 5_000_000, 200_000_000
 #: Age from which the times of a file are trusted to change with its content, s.
 _RECENT = 2.0
-#: What an analysis computes at first use, beside the data of a report.
+#: Values that an analysis computes at first use, in addition to the data of a report.
 _LATER = frozenset(
     {
         ("functools", "partial"),
@@ -46,7 +46,7 @@ _LATER = frozenset(
 )
 #: Folders in which a model's files are not looked for.
 _NOT_LISTED = {".git", "__pycache__", ".venv", "node_modules"}
-#: Start of the variables, beside those of ROS, that name folders of models.
+#: Prefixes of the environment variables, other than those of ROS, that name folders of models.
 _VARIABLES = ("SDF_", "MBPLUGIN_", "HOME")
 
 

@@ -31,7 +31,7 @@ class Settings:
     tolerance : float or None
         Relative rank tolerance for scenes that state none; None is ``DEFAULT_TOLERANCE``.
     misfit_limit : float or None
-        Largest joint force due to a misfit of 0.1 mm, N, for scenes that state none; None is no limit.
+        Largest joint force due to a misfit of 0.1 mm, N, for scenes that state none; None means no limit.
     package_dirs : tuple of str
         Folders in which ``package://`` and relative names are looked up, absolute.
     exclude : tuple of str

@@ -384,11 +384,11 @@ def robot_brakes(mech: Mechanism, brakes: Iterable[BrakeLike]) -> tuple[JointBra
         No joint has a brake or an effort limit.
     """
     stated = read_brakes(mech, brakes)
-    led = {brake.joint for brake in stated}
+    braked = {brake.joint for brake in stated}
     assumed = (
         Brake(pair.name, delay=ASSUMED_DELAY)
         for pair in mech.pairs
-        if pair.name not in led and len(pair.kind.free) == 1 and _effort(pair) and not follows(mech, pair)
+        if pair.name not in braked and len(pair.kind.free) == 1 and _effort(pair) and not follows(mech, pair)
     )
     guessed = set(mech.assumed_drives)
     found = (

@@ -225,7 +225,7 @@ def read_library_model(source: Any, base: Base | None = None) -> Scene:
         return _urdf(text.decode() if isinstance(text, bytes) else text, source.robot.name, base)
     if kind == ("urchin", "URDF"):
         with tempfile.TemporaryDirectory() as folder:
-            # urchin writes the meshes beside the file
+            # urchin writes the meshes into the folder of the file
             file = Path(folder) / "robot.urdf"
             source.save(str(file))
             return _urdf(read_text(file), source.name, base)

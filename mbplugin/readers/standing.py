@@ -52,7 +52,7 @@ _VEHICLE = {
     *("wheel", "wheels", "caster", "castor", "footprint", "propeller", "rotor", "thruster", "flying"),
     *("leg", "legs", "foot", "feet", "hip", "thigh", "calf", "shin", "knee", "ankle", "toe"),
 }
-#: Those of them in names of parts that do not stand on the ground; motors have rotors as well.
+#: Of these, the words in names of parts that do not touch the ground; motors have rotors as well.
 _FLIES = {"propeller", "rotor", "thruster", "flying"}
 #: Words in names of the first bodies of a hand, whose fingers may hang down like legs.
 _HAND = {"finger", "fingers", "fingertip", "thumb", "index", "pinky", "knuckle", "jaw", "gripper"}
@@ -365,9 +365,9 @@ def stance_of(
     up = -mech.gravity / np.linalg.norm(mech.gravity)
     lowest, notes = _lowest_points(scene, mech, poses, up)
     wanted = None if links is None else _matching(mech, links)
-    if wanted is not None and (bare := [name for name in wanted if name not in lowest]):
+    if wanted is not None and (shapeless := [name for name in wanted if name not in lowest]):
         raise BadUsage(
-            f"{listed(bare)} {'has' if len(bare) == 1 else 'have'} no shape that can touch the ground",
+            f"{listed(shapeless)} {'has' if len(shapeless) == 1 else 'have'} no shape that can touch the ground",
             expected="links with collision shapes",
             remedy="state a [[contact]] in a scene (contacts=[...])",
         )
@@ -400,7 +400,7 @@ def stance_of(
 
 
 def stance_sentence(stance: Stance | None) -> tuple[str, ...]:
-    """Return a sentence on what of a stance is assumed, and how to change that; empty if nothing is."""
+    """Return a sentence on the assumptions of a stance, and how to change them; empty if nothing is."""
     if stance is None or not (stance.assumed or stance.assumed_friction):
         return ()
     count = len(stance.contacts)

@@ -289,7 +289,7 @@ def _proposal(misspelt: list[str], known: tuple[str, ...]) -> str:
 
 
 def _spelling(misspelt: Sequence[str], known: Sequence[str]) -> dict[str, str]:
-    """Return the word that each misspelt one stands for; nothing unless there is one for each, all different."""
+    """Return the correct word for each misspelt one; nothing unless there is one for each, all different."""
     meant = {word: only_near(word, known) for word in misspelt}
     return meant if all(meant.values()) and len(set(meant.values())) == len(meant) else {}
 

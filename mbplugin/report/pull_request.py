@@ -234,7 +234,7 @@ def review_text(reports: Sequence[Report], changes: str) -> str:
     Raises
     ------
     BadUsage
-        The working folder is in no repository, or one of them is no commit of it.
+        The working folder is not in a repository, or a name is not a commit of the repository.
     """
     repository, base, head = _commits(changes)
     comments: list[dict[str, Any]] = []

@@ -276,7 +276,7 @@ def envelope_cells(load: LargestLoad) -> tuple[str, str, str, str]:
 
 
 def envelope_legend(envelope: Envelope) -> Iterator[str]:
-    """Yield what the columns of an envelope mean."""
+    """Yield the meanings of the columns of an envelope."""
     yield "axial along the joint's axis, radial across it, moment across it, torque about it, on the successor"
     if any(load.stated for load in envelope.loads):
         yield "* by the stated stiffness at some instant"
@@ -288,7 +288,7 @@ def envelope_legend(envelope: Envelope) -> Iterator[str]:
 
 
 def bounds_legend(result: Reactions) -> Iterator[str]:
-    """Yield what intervals and equal bounds in a table of reactions mean."""
+    """Yield the meanings of intervals and equal bounds in a table of reactions."""
     components = [component for c in result.constraints for component in c.components]
     if any(component.source == "inequalities" for component in components):
         yield "# not determined by the rigid model; contacts and limits leave one value"

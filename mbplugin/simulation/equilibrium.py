@@ -338,7 +338,7 @@ class SmallMotions:
         return squares, columns.T
 
     def is_neutral(self, square: float, phi: Array) -> bool:
-        """Return True if ω² of a mode ``phi`` (k,) is no stiffness beyond rounding."""
+        """Return True if ω² of a mode ``phi`` (k,) is zero within rounding."""
         return bool(abs(square) <= _NEUTRAL * self.scale * self.size(phi))
 
     def size(self, phi: Array) -> float:

@@ -331,7 +331,7 @@ def activate(
     The pose stays the same, and the velocities jump so that all constraints hold and the momentum balance
     M Δq̇ = U + J₊ᵀΛ is satisfied (mueller2026 (21), whose Λ has the opposite sign: ours acts on the successor).
     Without rows, the result is the response to the impulse alone. Rows that open must not be among those of the
-    equations; by themselves they cause no jump.
+    equations; on their own they cause no jump.
 
     Parameters
     ----------
@@ -558,7 +558,7 @@ def without_constraints(
 
 
 def state_in(mech: Mechanism, q: Array, qd: Array, rest: Mechanism) -> tuple[Array, Array]:
-    """Return a state q (nq,), qd (nv,) of a mechanism in the coordinates of ``rest``, which lacks some constraints."""
+    """Return a state q (nq,), qd (nv,) in the coordinates of ``rest``, the mechanism without some constraints."""
     poses = forward(mech, q)
     twists = body_twists(mech, poses, qd)
     new_q, new_qd = coordinates_of(rest, poses), np.zeros(len(rest.qd_names))

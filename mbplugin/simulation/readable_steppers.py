@@ -510,11 +510,11 @@ class LeadingCoordinates:
 
         They change only if they are nearly singular here, or if other rates are prescribed than before.
         """
-        closing, led = self.closing(q), tuple(one.rate for one in prescribed)
-        if not self.changes or led != self._prescribed or closing.is_near_singular(q):
+        closing, driven_rates = self.closing(q), tuple(one.rate for one in prescribed)
+        if not self.changes or driven_rates != self._prescribed or closing.is_near_singular(q):
             own = closing_equations(equations, closing)
-            self._closing = closing.change(q, tangents(own, eliminate(own)), led)
-            self._prescribed = led
+            self._closing = closing.change(q, tangents(own, eliminate(own)), driven_rates)
+            self._prescribed = driven_rates
         self._note(t, self.closing(q).independent)
 
     def choose_partition(self, equations: Equations, t: float) -> None:

@@ -279,7 +279,7 @@ class Runner:
         self._keep()
 
     def _cut(self, step: Step, fraction: float) -> None:
-        """Integrate a step again up to a fraction of it, as the works have no dense output."""
+        """Integrate a step again up to a fraction of its length, because the works have no dense output."""
         active = self.activation
         again = State(step.start, step.q.copy(), step.qd.copy(), np.zeros_like(step.qd), step.work[0].copy())
         again.h = fraction * step.length

@@ -611,7 +611,7 @@ def require_compiled_stop(
     Raises
     ------
     BadUsage
-        The scenario is no such arm; the remedy is to fix its free base, or ``instead``.
+        The scenario is not an arm that the compiled loop supports; the remedy is to fix its free base, or ``instead``.
     """
     obstacle = next(_obstacles(scenario), "")
     if not obstacle:

@@ -1,7 +1,7 @@
 """Stops of arms whose joints are coupled or close loops: belts, mimics, parallelograms.
 
 Some joints with a brake determine the pose, and the others follow. Each stop is one run of the integrator, as for
-``estop``, so that tables and searches take longer than for arms whose joints move by themselves.
+``estop``, so that tables and searches take longer than for arms whose joints move independently.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def arm_stops(scenario: Scenario, *tolerances: float) -> ArmStops:
     Raises
     ------
     BadUsage
-        The robot is no such arm: its base is free, or a joint moves that no brake holds.
+        The robot is not such an arm: its base is free, or a joint without a brake moves.
     """
     if supports_compiled_stop(scenario):
         return CompiledStop(scenario, *tolerances)
@@ -86,7 +86,7 @@ def arm_stops(scenario: Scenario, *tolerances: float) -> ArmStops:
 
 
 def following(arm: ArmStops) -> tuple[str, ...]:
-    """Return a sentence on the joints that follow others; none where all move by themselves."""
+    """Return a sentence on the joints that follow others; none where all move independently."""
     own = {joint.pair.name for joint in arm.varied if joint.pair is not None}
     pairs = [joint.pair for joint in arm.scenario.mech.tree.joints if joint.pair is not None]
     names = [pair.name for pair in pairs if pair.kind.free and pair.name not in own]
@@ -97,7 +97,8 @@ def following(arm: ArmStops) -> tuple[str, ...]:
 def stated_rates(arm: ArmStops, qd: Array) -> dict[str, float]:
     """Return the rates that a command has to state, rad/s and m/s, by name; qd (nv,).
 
-    Where joints move by themselves, those that are not stated stand. Elsewhere they would follow those that are.
+    Where joints move independently, those without a stated rate are at rest. Elsewhere they would follow
+    the joints with stated rates.
     """
     if isinstance(arm, CompiledStop):
         return {

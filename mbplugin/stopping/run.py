@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from math import isfinite
+from typing import Annotated, TypedDict
 
 import numpy as np
+from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
 from mbplugin.constraints.closure import constraints_to_close
 from mbplugin.constraints.stated_state import stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import (
     AppliedForces,
     BrakeForce,
     BrakeLike,
     JointBrake,
+    brake_in_si,
     brakeless,
     read_brakes,
     robot_brakes,
@@ -67,7 +72,33 @@ from mbplugin.stopping.table.rated import DefaultTool, default_tool
 
 #: A payload stated as a mass alone is placed at the tool.
 PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
+#: FILE on a command line for a model that was given as text.
+_STDIN = "-"
 _AT_REST = "nothing moves at the signal: state rates, such as --qd JOINT=1 (qd={JOINT: 1})"
+
+
+class StopArguments(TypedDict, total=False):
+    """Arguments of all functions that compute stops, each with its default: ``Annotated[TYPE, DEFAULT]``.
+
+    Parameters
+    ----------
+    brakes : iterable of Brake or mapping, optional
+        Replace the scene's brakes on the same joints. A joint without a brake but with an effort limit gets
+        a brake that slides with that effort; this is listed in ``assumed``. If no joint has a brake or an effort limit,
+        brakes are assumed from the masses and lengths of the links, and the report begins with this.
+    require_brakes : bool
+        Raise an error if a brake or a deceleration is not stated.
+    decelerations : mapping, optional
+        By joint, rad/s² or m/s²; by default from the scene's ``[[ramp]]`` or ``[[actuator]]``, else the effort limit
+        divided by the inertia, which is listed in ``assumed``.
+    tool : str, optional
+        Body whose path is computed; by default the outermost body, without a gripper.
+    """
+
+    brakes: Annotated[Iterable[BrakeLike] | None, None]
+    require_brakes: Annotated[bool, False]
+    decelerations: Annotated[NamedNumbers | None, None]
+    tool: Annotated[str | None, None]
 
 
 @checked
@@ -79,12 +110,9 @@ def estop(
     category: int = 0,
     payload: PayloadValue = None,
     payload_share: float = 1.0,
-    brakes: Iterable[BrakeLike] | None = None,
-    decelerations: NamedNumbers | None = None,
     armature: Mapping[str, float] | None = None,
     loads: Iterable[LoadLike] = (),
     start: Start | None = None,
-    tool: str | None = None,
     tool_point: Array | None = None,
     damping: bool = True,
     friction: bool = True,
@@ -94,9 +122,9 @@ def estop(
     rtol: float = 1e-8,
     atol: float = 1e-10,
     tolerance: float | None = None,
-    require_brakes: bool = False,
     max_seconds: float = MAX_SECONDS,
     progress: Progress | None = None,
+    **common: Unpack[StopArguments],
 ) -> StopReport:
     """Compute the stop of a moving robot after a signal at t = 0.
 
@@ -119,21 +147,13 @@ def estop(
         Replaces the scene's payloads; a number is a mass (kg) at the tool.
     payload_share : float
         Factor on masses and inertias of the scene's payloads; 0 omits them. Cannot be combined with ``payload``.
-    brakes : iterable of Brake or mapping, optional
-        Replace the scene's brakes on the same joints. A joint without a brake but with an effort limit gets
-        a brake that slides with that effort; this is listed in ``assumed``. If no joint has a brake or an effort limit,
-        brakes are assumed from the masses and lengths of the links, which is said first.
-    decelerations : mapping, optional
-        By joint, rad/s² or m/s²; by default from the scene's ``[[ramp]]`` or ``[[actuator]]``, else the effort limit
-        divided by the inertia, which is listed in ``assumed``.
     armature : mapping, optional
         By joint rate, kg·m² or kg.
     loads : iterable of Load or mapping
     start : Start, optional
         An instant of a motion, in place of q and qd.
-    tool, tool_point : str, (3,) array, optional
-        The body, and the point in its link frame (m), whose path is computed; by default the
-        outermost body, without a gripper.
+    tool_point : (3,) array, optional
+        Point in the link frame of the tool whose path is computed, m; by default its origin.
     damping, friction : bool
         Whether the file's joint damping and dry friction act.
     limits : "stop" or "ignore"
@@ -145,10 +165,10 @@ def estop(
     rtol, atol : float
     tolerance : float, optional
         Relative rank tolerance; by default the scene's, else ``constraints.tolerance.DEFAULT_TOLERANCE``.
-    require_brakes : bool
-        Raise an error if a brake or a deceleration is not stated.
     max_seconds : float
         Time limit of the computation, s; when it is reached, the outcome is ``budget_spent``.
+    **common : StopArguments
+        Arguments of all functions that compute stops.
 
     Raises
     ------
@@ -165,17 +185,14 @@ def estop(
         category=category,
         payload=payload,
         payload_share=payload_share,
-        brakes=brakes,
-        decelerations=decelerations,
         armature=armature,
         loads=loads,
         start=start,
-        tool=tool,
         tool_point=tool_point,
         damping=damping,
         friction=friction,
         tolerance=tolerance,
-        require_brakes=require_brakes,
+        **common,
     )
     scenario = replace(
         scenario,
@@ -449,3 +466,122 @@ def run_stop(scenario: Scenario, progress: Progress | None = None) -> Trajectory
 
 def _force(brake: JointBrake, closes: float) -> BrakeForce:
     return replace(brake.force(), closes=closes)
+
+
+# The ``mbplugin estop`` command that computes a stop again: one row of a stopping table, or a worst stop.
+
+
+@dataclass(frozen=True)
+class StopCommand:
+    """The common part of the commands of all rows.
+
+    Parameters
+    ----------
+    head : tuple of str
+        Program, command, FILE and its reading options.
+    tail : tuple of str
+        Options for the tool, for omitting the scene's payloads, and for brakes.
+    resting : mapping of str to float
+        Rates of the scene's state that a row sets to zero.
+    ramps : tuple of str
+        Braked joints without a known deceleration; a command of category 1 states one for them.
+    """
+
+    head: tuple[str, ...]
+    tail: tuple[str, ...]
+    resting: Mapping[str, float]
+    ramps: tuple[str, ...]
+
+    def text(
+        self,
+        category: int,
+        q: Mapping[str, float],
+        qd: Mapping[str, float],
+        payload: tuple[str, ...],
+        decelerations: Mapping[str, float],
+    ) -> str | None:
+        """Return the command of one row, None if a name cannot be written on a command line.
+
+        Parameters
+        ----------
+        q, qd : mapping of str to float
+            All coordinates, and the rates of moving axes, rad and m, rad/s and m/s.
+        payload : tuple of str
+            Options for the payload.
+        decelerations : mapping of str to float
+            Decelerations to state, rad/s² or m/s².
+        """
+        rates = {**self.resting, **qd}
+        if any(not _writable(name) for name in (*q, *rates, *decelerations)):
+            return None
+        options = ["--category", str(category), "--q", _exact(q), "--qd", _rounded(rates), *payload]
+        if decelerations:
+            options += ["--deceleration", _rounded(decelerations)]
+        return shlex.join((*self.head, *options, *self.tail))
+
+
+def stop_command(
+    scene: Scene | None,
+    scenario: Scenario,
+    common: StopArguments,
+    ramps: Iterable[str],
+    drops_payloads: bool,
+) -> StopCommand | None:
+    """Return the common part of a table's commands; None for a model that was not read from a file.
+
+    Parameters
+    ----------
+    scene : Scene or None
+    scenario : Scenario
+        Provides the tool.
+    common : StopArguments
+        Provides the brakes given in addition to the scene's.
+    ramps : iterable of str
+        Braked joints with neither a deceleration nor an effort limit.
+    drops_payloads : bool
+        Whether the payloads of the scene are omitted.
+    """
+    if scene is None or scene.request is None or scene.request.snap_angles:
+        return None
+    request = scene.request
+    given = tuple(brake_in_si(scene.mechanism, brake) for brake in common.get("brakes") or ())
+    if not all(_writable(brake.joint) for brake in given):
+        return None
+    head = ["mbplugin", "estop", request.path if request.text is None else _STDIN]
+    head += ["--base", request.base] if request.base else []
+    for folder in request.package_dirs:
+        head += ["--package-dir", folder]
+    head += ["--xacro-unsafe"] if request.xacro_unsafe else []
+    for name, value in request.xacro_args:
+        head += ["--xacro-arg", f"{name}:={value}"]
+    head += ["--massless", request.massless] if request.massless != "zero" else []
+    tail, point = ["--tool", scenario.tool], [float(x) for x in scenario.tool_point]
+    tail += [f"--tool-point={','.join(map(repr, point))}"] if any(point) else []
+    tail += ["--payload-share", "0"] if drops_payloads and scene.payloads else []
+    for brake in given:
+        tail += ["--brake", _brake(brake)]
+    rates = zip(scene.mechanism.qd_names, scene.state.qd.tolist(), strict=True)
+    resting = {name: 0.0 for name, rate in rates if rate}
+    return StopCommand(tuple(head), tuple(tail), resting, tuple(ramps))
+
+
+def _brake(brake: Brake) -> str:
+    """Return a brake as ``JOINT:KEY=VALUE,…`` with all values that are not defaults."""
+    own = [(f.name, getattr(brake, f.name), f.default) for f in fields(Brake) if f.metadata]
+    stated = {name: float(value) for name, value, default in own if value is not None and value != default}
+    return f"{brake.joint}:{_rounded(stated or {'engagement': brake.engagement})}"
+
+
+def _exact(values: Mapping[str, float]) -> str:
+    """Return ``NAME=VALUE,…`` with all digits."""
+    return ",".join(f"{name}={float(value) + 0.0!r}" for name, value in values.items())
+
+
+def _rounded(values: Mapping[str, float]) -> str:
+    """Return ``NAME=VALUE,…`` rounded to 12 digits, which removes rounding errors."""
+    return _exact({name: float(f"{value:.12g}") for name, value in values.items()})
+
+
+def _writable(name: str) -> bool:
+    """Return True if a name can be written in ``NAME=VALUE,…``."""
+    return "," not in name and name == name.strip()

@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any, get_args
 
 import numpy as np
+from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brake_law import Brake, BrakeLaw
-from mbplugin.model.brakes import BrakeLike, JointBrake, speeds_sentence, stated_brake, with_coordinates
+from mbplugin.model.brakes import JointBrake, speeds_sentence, stated_brake, with_coordinates
 from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Scene, as_scene, mechanism_of
@@ -25,7 +26,7 @@ from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.outcome import StopOutcome
-from mbplugin.stopping.run import make_scenario, tool_name
+from mbplugin.stopping.run import StopArguments, make_scenario, stop_command, tool_name
 from mbplugin.stopping.scenario import (
     assumed_brakes,
     assumed_speeds,
@@ -41,7 +42,6 @@ from mbplugin.stopping.table.rated import (
     full_speeds,
     payload_options,
     rated_payload,
-    stop_command,
 )
 from mbplugin.stopping.table.run import AxisStops, ramps_by_joint, stopping_table
 from mbplugin.stopping.worst_search import (
@@ -86,9 +86,8 @@ def with_worst_stops(
     q: NamedNumbers | None = None,
     payload: float | None = None,
     speeds: Mapping[str, float] | None = None,
-    brakes: Iterable[BrakeLike] | None = None,
-    decelerations: NamedNumbers | None = None,
     progress: Count | None = None,
+    **common: Unpack[StopArguments],
 ) -> StoppingTable:
     """Return a table with the worst stops of its axes, each moving alone, in each of its categories.
 
@@ -96,8 +95,8 @@ def with_worst_stops(
     ----------
     table : StoppingTable
         Computed from the same model with the same payload, speeds, brakes and decelerations.
-    mech, q, payload, speeds, brakes, decelerations
-        As for :func:`mbplugin.stopping_table`.
+    mech, q, payload, speeds, **common
+        As for :func:`mbplugin.stopping_table`; the tool is that of the table.
     progress : callable, optional
         Called with the number of stops computed since the last call.
 
@@ -106,6 +105,7 @@ def with_worst_stops(
     BadUsage, BadNumber
         As for :func:`mbplugin.worst_stop`.
     """
+    common["tool"] = table.tool
     found = tuple(
         worst_stop(
             mech,
@@ -115,12 +115,10 @@ def with_worst_stops(
             category=category,
             payload=payload,
             speeds=speeds,
-            brakes=brakes,
-            decelerations=decelerations if category else None,
-            tool=table.tool,
             share=table.share,
             confidence=table.confidence,
             progress=progress,
+            **(common if category else {**common, "decelerations": None}),
         )
         for category in sorted({row["category"] for row in table.rows})
     )
@@ -138,13 +136,9 @@ def worst_stop(
     payload: float | None = None,
     payload_range: tuple[float, float] = (0.0, 1.0),
     speeds: NamedNumbers | None = None,
-    brakes: Iterable[BrakeLike] | None = None,
-    decelerations: NamedNumbers | None = None,
     torque_tolerance: float = 0.0,
     delay_tolerance: float = 0.0,
     failures: Iterable[Failure] = (),
-    tool: str | None = None,
-    require_brakes: bool = False,
     limits: str = "stop",
     duration: float = 10.0,
     samples: int | None = None,
@@ -153,6 +147,7 @@ def worst_stop(
     share: float = SHARE,
     confidence: float = CONFIDENCE,
     progress: Count | None = None,
+    **common: Unpack[StopArguments],
 ) -> WorstStops:
     """Search for the worst stops of a category: the longest time, travel of each axis, and path of the tool.
 
@@ -178,8 +173,6 @@ def worst_stop(
         Smallest and largest carried share of the rated payload.
     speeds : mapping, optional
         Full speed by joint, rad/s or m/s; by default the velocity limits.
-    brakes, decelerations, tool, require_brakes
-        As for :func:`mbplugin.estop`.
     torque_tolerance, delay_tolerance : float
         Relative, in both directions, independent for each brake.
     failures : iterable of Failure
@@ -199,6 +192,8 @@ def worst_stop(
         Of the upper bounds, between 0 and 1. A stop has bounds if one axis moves whose brake or ramp is calibrated.
     progress : callable, optional
         Called with the number of stops computed since the last call.
+    **common : StopArguments
+        As for :func:`mbplugin.estop`.
 
     Raises
     ------
@@ -209,20 +204,15 @@ def worst_stop(
     """
     require_bound(share, confidence)
     mech = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {})
-    brakes, failures = tuple(brakes or ()), tuple(failures)
+    common["brakes"] = brakes = tuple(common["brakes"] or ())
+    tool, failures = common["tool"], tuple(failures)
     mech = with_assumed_drives(mech, brakes)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
     mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
-    scenario = make_scenario(
-        mech,
-        category=category,
-        brakes=brakes,
-        decelerations=decelerations,
-        tool=tool,
-        require_brakes=require_brakes,
-        default=default,
-    )
+    scenario = make_scenario(mech, category=category, default=default, **common)
+    # no need to require them again
+    common["require_brakes"] = False
     scenario = replace(scenario, limits=limits, duration=duration)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
@@ -235,7 +225,7 @@ def worst_stop(
     if category == 2 and (torque_tolerance or failures):
         raise BadUsage("tolerances of torques and failures need brakes", expected="category 0 or 1")
     speeds = numbers(speeds, rates_of(scenario.mech))
-    decelerations = numbers(decelerations, accelerations_of(scenario.mech))
+    decelerations = numbers(common["decelerations"], accelerations_of(scenario.mech))
     chain = table_axes(scenario.mech, scenario.tool, axes, arm.chain) if axes is not None else _chain(arm)
     assumed = assumed_speeds(scenario.mech, chain, speeds)
     speeds, taken = assumed or speeds, (*speeds_said(scenario.mech, assumed), *scenario.taken, *rigid)
@@ -252,9 +242,7 @@ def worst_stop(
         payload=payload,
         speeds=full,
         categories=(min(category, 1),),
-        brakes=brakes,
-        decelerations=decelerations,
-        tool=tool,
+        **common,
     )
     grid = [row for row in table.rows if row["joint"] in names]
     searched: list[tuple[Objective, StopSpace, StopStart]] = []
@@ -275,7 +263,7 @@ def worst_stop(
         scene,
         exact,
         alone if moving == "one" and category < 2 else None,
-        brakes,
+        common,
         decelerations,
         payload is None,
         grid if category < 2 else (),
@@ -398,13 +386,13 @@ class ValuesOf:
         scene: Scene | None,
         computer: StopComputer,
         alone: AxisStops | None,
-        brakes: tuple[BrakeLike, ...],
+        common: StopArguments,
         decelerations: Mapping[str, float],
         of_scene: bool,
         grid: Sequence[Mapping[str, Any]],
     ) -> None:
         self.scene, self.computer, self.alone, self.of_scene = scene, computer, alone, of_scene
-        self.given, self.decelerations = brakes, decelerations
+        self.common, self.decelerations = common, decelerations
         keys = (("time", "time"), ("travel", "distance"), ("tool_distance", "tool_distance"))
         self.grid = {(row["joint"], measure): abs(row[key]) for row in grid for measure, key in keys}
 
@@ -475,8 +463,10 @@ class ValuesOf:
     ) -> str | None:
         scenario = self.computer.scenario
         varied = bool((start.torque_factors != 1).any() or (start.delay_factors != 1).any())
-        brakes = [_stated(b) for b in start.brakes(scenario.brakes)] if varied else self.given
-        command = stop_command(self.scene, scenario, brakes, (), not (self.of_scene or space.rated.mass))
+        common = self.common.copy()
+        if varied:
+            common["brakes"] = [_stated(b) for b in start.brakes(scenario.brakes)]
+        command = stop_command(self.scene, scenario, common, (), not (self.of_scene or space.rated.mass))
         carried = payload_options(space.rated, start.share, self.of_scene)
         extra = ("--limits", "ignore") if scenario.limits == "ignore" else ()
         if command is None or self._reacts_otherwise(start):

@@ -17,7 +17,7 @@ from mbplugin.model.mechanism import (
     Rolling,
     Term,
 )
-from mbplugin.model.mechanism.kinematics import coordinates_of, displace, forward, home, relative_pose
+from mbplugin.model.mechanism.kinematics import coordinates_of, displace, forward, home
 from mbplugin.model.spatial import Pose
 
 H = 1e-5
@@ -34,8 +34,9 @@ def two_bodies(pair_type, seed):
     pair = Pair("j", pair_type, "a", "b", random_pose(rng), random_pose(rng), lead=0.3)
     mech = Mechanism("m", bodies, (pair,))
     q = displace(mech, home(mech), rng.normal(size=len(mech.qd_names)))
-    if pair_type == "distance":
-        length = float(np.linalg.norm(relative_pose(mech, pair, forward(mech, q)).p))
+    if pair.kind.size == "length":
+        # the residual at length zero
+        length = float(constraint_rows(mech, pair, forward(mech, q)).Phi[0])
         pair = Pair("j", pair_type, "a", "b", pair.X_AP, pair.X_BS, length=length)
         mech = Mechanism("m", bodies, (pair,))
     return mech, q, Mechanism("loose", bodies), rng

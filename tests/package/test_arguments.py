@@ -399,3 +399,15 @@ def test_a_format_is_known_in_any_case() -> None:
     with pytest.raises(BadUsage, match=r"the format is 'mjfc'.*did you mean 'mjcf'"):
         mb.close(FOUR_BAR, "mjfc")
     assert mb.close(FOUR_BAR, "URDF", measure_drift=False).format == "urdf"
+
+
+@pytest.mark.parametrize("name", ["estop", "stopping_table", "stop_table", "worst_stop", "sweep"])
+def test_shared_arguments_are_shown_one_by_one(name: str) -> None:
+    function = getattr(mb, name)
+    parameters = inspect.signature(function).parameters
+    assert not [p.name for p in parameters.values() if p.kind is p.VAR_KEYWORD]
+    assert parameters["tool"].annotation == "str | None" and parameters["require_brakes"].default is False
+    text = inspect.getdoc(function) or ""
+    assert "\nrequire_brakes : bool\n" in text and "**" not in text
+    with pytest.raises(BadUsage, match="tool is 3"):
+        function(MISSING, *(["folder"] if name == "sweep" else []), tool=3)

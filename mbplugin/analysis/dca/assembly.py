@@ -34,7 +34,7 @@ _SINGULAR = 1e14
 #
 # The inverse inertia of n bodies falls as n⁻³, while each elimination (7) subtracts numbers of the size of a
 # single body's inverse inertia, so a long chain loses the digits on which the rank of G depends. With the root
-# nothing is subtracted: a joint removes the directions in the columns of F that it forbids.
+# no subtraction: a joint removes the directions in the columns of F that it forbids.
 
 
 @dataclass(frozen=True, eq=False)

@@ -691,7 +691,7 @@ class _EntryLowering(typed.NativeLowering):
     lowering_class = CountingWrapper
 
     def run_pass(self, state: Any) -> bool:
-        """Lower an entry, and generate machine code of it and all kernels below."""
+        """Lower an entry, and generate machine code for the entry and all kernels that it calls."""
         state.library = EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         super().run_pass(state)

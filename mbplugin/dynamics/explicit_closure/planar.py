@@ -242,7 +242,7 @@ class Twist:
         return Displacement(turn, (1 - turn) * self.pivot)
 
     def moved(self, by: Displacement) -> Twist:
-        """Return the twist of the joint after a displacement of it."""
+        """Return the twist of the joint after it has been displaced."""
         return Twist(self.omega, by.turn * self.v - 1j * self.omega * by.shift)
 
     def bracket(self, other: Twist) -> complex:

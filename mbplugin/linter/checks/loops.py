@@ -32,7 +32,7 @@ _STAYS, _REACH = 1e-3, 2.0
 #: the shapes of both bodies, relative to the size of the linkage; smallest relative rotation, rad; angles in the range.
 _NEARLY, _BESIDE, _SWINGS, _STEPS = 0.1, 0.2, 0.5, 21
 #: Number of hinges of a four-bar, besides the missing one; and the distance of a ratio from a whole number. Whole
-#: ratios are those of gears, belts and parallelograms, which are no imitations.
+#: ratios are those of gears, belts and parallelograms, which do not imitate a linkage.
 _HINGES, _WHOLE = 3, 1e-3
 #: Largest distance of coinciding frames, relative to the size of the mechanism.
 _MEET = 1e-3
@@ -172,8 +172,8 @@ def _loops(mech: Mechanism, leader: str, followers: Mapping[str, _Line]) -> Iter
 def _four_bars(scene: Scene, leader: str, followers: Mapping[str, _Line]) -> Iterator[MissingJoint]:
     """Yield a four-bar whose coupler and rocker follow its crank in straight lines: its closure, with the error.
 
-    The angles of a four-bar are no straight lines, so that the ends of its links come apart. There is a point that is
-    nearly common to any two bodies that turn little; so the range must be wide, and the point on the links.
+    The angles of a four-bar are not proportional to each other, so that the ends of its links come apart. Any two
+    bodies that turn little have a nearly common point; so the range must be wide, and the point on the links.
     """
     mech, group = scene.mechanism, rigid_groups(scene.mechanism)
     low, high = (float(np.clip(end, -np.pi, np.pi)) for end in _ends(mech.pair_by_name[leader]))

@@ -153,7 +153,7 @@ def applied(source: SourceText, edits: Iterable[Edit]) -> bytes:
     Raises
     ------
     UnicodeEncodeError
-        A text has characters that the encoding of the file lacks.
+        A text has characters that the encoding of the file cannot represent.
     """
     data, position = bytearray(), 0
     for edit in sorted(set(edits), key=lambda edit: (edit.start, edit.end)):

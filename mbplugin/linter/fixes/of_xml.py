@@ -17,6 +17,7 @@ from mbplugin.model.brake_law import decimal
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, rotation_from_rpy
 from mbplugin.phrases import only_near
+from mbplugin.readers.mjcf.corrections import references
 from mbplugin.readers.quaternions import QUATERNIONS, wrong_norm
 from mbplugin.readers.xml import rounded_angle
 
@@ -72,7 +73,7 @@ def full_digits(finding: Finding, sources: Sources, scene: Scene | None) -> Fixe
         same = [(start, end, word) for start, end, word in found if word.lstrip("+-") == wanted]
         meant = {word: rounded_angle(word) for _, _, word in same}
         if not same or not all(meant.values()):
-            # a value of xacro, or one that cannot be told from others of its line
+            # a value of xacro, or one that cannot be distinguished from others of its line
             return
         joints.append(str(place["joint"]))
         edits += [
@@ -515,3 +516,49 @@ def _near(wrong: str, known: Collection[str]) -> str:
 
 
 Propose = Callable[[Finding, Sources, "Scene | None"], Fixes]
+
+
+# Fixes of what MuJoCo refuses in MJCF: misspelt tags, attributes and names, and equalities of a joint with itself.
+
+
+def corrected_words(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix of a misspelt tag or attribute, at all its places."""
+    if "tag" in finding.evidence:
+        yield from spelling(finding, sources, scene)
+
+
+def corrected_names(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix of a name that nothing has and that is near one, wherever things of its kind are named."""
+    kind, meant = finding.evidence.get("kind"), finding.evidence.get("meant")
+    if not kind or not meant:
+        return
+    ((wrong, right),) = meant.items()
+    # the name of the other side of the robot is not a misspelling
+    if any(twins((wrong, right))):
+        return
+    edits: list[Edit] = []
+    for _, spans, element in elements_at(finding, sources):
+        edits += _renamed(spans, element, kind, wrong, right)
+    if edits:
+        yield Fix(finding.code, name_of(finding), f"{kind} {wrong!r} → {right!r}", tuple(edits))
+
+
+def _renamed(spans: XmlSpans, element: XmlElement, kind: str, wrong: str, right: str) -> Iterator[Edit]:
+    stated = {one.name: one.value for one in element.attributes}
+    for name, named, value in references(element.tag, stated):
+        attribute = element.attribute(name)
+        if (named, value) == (kind, wrong) and attribute is not None:
+            yield spans.with_value(attribute, right)
+
+
+def removed_equalities(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the fix that removes equalities of a joint with itself, which bind nothing."""
+    name = finding.evidence.get("itself")
+    found = [
+        (spans, joint)
+        for _, spans, joint in elements_at(finding, sources, "joint")
+        if name and joint.get("joint1") == joint.get("joint2") == name
+    ]
+    if found:
+        edits = tuple(spans.removed(joint) for spans, joint in found)
+        yield Fix(finding.code, name_of(finding), f"equality of joint {name!r} with itself removed", edits)

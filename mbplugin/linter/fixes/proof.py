@@ -123,7 +123,7 @@ def _same_part(old: Mechanism, new: Mechanism, name: str) -> bool:
 
 
 def _changes(before: Scene, after: Scene, fixes: Sequence[Fix]) -> Iterator[Change]:
-    """Yield what differs between two readings of a model."""
+    """Yield the differences between two readings of a model."""
     tolerance = _ROUNDED if any(fix.rounding for fix in fixes) else _SAME
     compared = diff(before, after, tolerance=tolerance)
     yield from map(_of_difference, compared.differences)
@@ -132,7 +132,7 @@ def _changes(before: Scene, after: Scene, fixes: Sequence[Fix]) -> Iterator[Chan
     for pair in before.mechanism.pairs:
         joints.setdefault(pair.body_b, set()).add(pair.name)
     for one in compared.normalised:
-        # of two readings of one file nothing else is normalised
+        # two readings of one file differ in nothing else that would need normalisation
         if one.kind not in _OF_ANY:
             yield Change(one.kind, _names(one.element, *joints.get(one.element, ())), one.text)
     for link in sorted({*before.shapes, *after.shapes}):

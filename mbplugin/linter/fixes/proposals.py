@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mbplugin.linter.fixes import of_mjcf, of_text, of_xml
+from mbplugin.linter.fixes import of_text, of_xml
 from mbplugin.linter.fixes.edits import Fix
 from mbplugin.linter.fixes.of_xml import Propose
 from mbplugin.linter.fixes.sources import Sources
@@ -120,7 +120,7 @@ REMEDIES: dict[str, Remedy] = {
         "safe",
         "corrects a tag, an attribute or a name with one near match; removes an equality of a joint with itself",
         "MJCF",
-        (of_mjcf.corrected_words, of_mjcf.corrected_names, of_mjcf.removed_equalities),
+        (of_xml.corrected_words, of_xml.corrected_names, of_xml.removed_equalities),
     ),
     "MB908": Remedy("safe", "corrects keys and tables with one near match", _TEXT, (of_text.corrected_keys,)),
     "MB913": Remedy("safe", "removes the waiver", "configurations", (of_text.removed_waiver,)),

@@ -265,7 +265,7 @@ class JointOffItsFrame(Rule):
     severity: Severity = "warning"
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
-        """Yield what the reader noted."""
+        """Yield the notes of the reader."""
         other = "place the child link so that the joint is at the frame, or name the link in <parent>"
         help = _HELP.get(format_of(scene), other)
         return defects_noted(self, scene, help)

@@ -293,8 +293,8 @@ def frames_apart(mech: Mechanism, poses: BodyPoses) -> Iterator[tuple[TreeJoint,
 
 def violation(pair: Pair, X_PS: Pose) -> tuple[float, float]:
     """Return the deviation of a pose from the motion that a pair allows: a distance, m, and an angle, rad."""
-    if pair.type == "distance":
-        return abs(float(np.linalg.norm(X_PS.p)) - pair.length), 0.0
+    if pair.kind.size == "length":
+        return abs(pair.kind.separation(X_PS) - pair.length), 0.0
     rest = pair_transform(pair, measure(pair, X_PS)).inverse() @ X_PS
     return float(np.linalg.norm(rest.p)), float(np.linalg.norm(vector_from_rotation(rest.R)))
 

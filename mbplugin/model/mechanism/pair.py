@@ -199,6 +199,10 @@ class PairType:
         """Return the row kind of a component."""
         return self.kinds.get(component, RowKind.AXIS)
 
+    def separation(self, X_PS: Pose) -> float:
+        """Return the measure of a relative pose that the length of a pair prescribes, m: the distance from P to S."""
+        return float(np.linalg.norm(X_PS.p))
+
 
 def _without(*free: str) -> tuple[str, ...]:
     return tuple(component for component in COMPONENTS if component not in free)

@@ -96,7 +96,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
     text : str
         The model.
     request : Request
-        The origin of the model; includes and meshes are looked up beside it, as in MuJoCo.
+        The origin of the model; includes and meshes are looked up in its folder, as in MuJoCo.
 
     Raises
     ------

@@ -76,7 +76,7 @@ class Schema:
         return schema
 
     def tags(self, element: Element) -> set[str]:
-        """Return the tags that may stand in the place of an element."""
+        """Return the tags that are allowed in the place of an element."""
         return self.children.get(self._parent(element)) or set().union(*self.children.values())
 
     def names(self, element: Element) -> set[str]:

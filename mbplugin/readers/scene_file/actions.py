@@ -155,8 +155,8 @@ def declared(
     X_AP, X_BS = _sides(source, kind, index, table, poses[body_a], poses[body_b])
     X_AP, X_BS = X_AP @ turn, X_BS @ turn
     length = table.length or 0.0
-    if table.type == "distance" and table.length is None:
-        length = float(np.linalg.norm((poses[body_b] @ X_BS).p - (poses[body_a] @ X_AP).p))
+    if PAIR_TYPES[table.type].size == "length" and table.length is None:
+        length = PAIR_TYPES[table.type].separation((poses[body_a] @ X_AP).inverse() @ poses[body_b] @ X_BS)
     lead = table.lead or 0.0
     _check_measures(source, kind, index, table, lead, length)
     pair = Pair(
@@ -194,7 +194,7 @@ def _sides(
         )
     X_AP = source.pose(kind, index, table.xyz_a, table.rpy_a, "rpy_a")
     X_BS = source.pose(kind, index, table.xyz_b, table.rpy_b, "rpy_b")
-    if table.type == "distance" and not states_both_sides(table):
+    if PAIR_TYPES[table.type].size == "length" and not states_both_sides(table):
         raise BadScene(
             f"[[{kind}]] {table.name!r} keeps a distance but gives one point",
             where=source.where(kind, index),

@@ -115,7 +115,7 @@ def _read_model(source: SceneSource, index: int, table: ModelTable, request: Req
 
 
 def _with_meshes_beside(scene: Scene, file: str) -> Scene:
-    """Record the file beside which the meshes of a model are looked up."""
+    """Record the file in whose folder the meshes of a model are looked up."""
     shapes = {
         body: tuple(replace(shape, beside=file) if shape.mesh else shape for shape in own)
         for body, own in scene.shapes.items()

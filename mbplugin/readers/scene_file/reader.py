@@ -98,8 +98,8 @@ def read_scene(text: str, request: Request) -> Scene:
     stated = retype_pairs(first, source, tables)
     last = add_pairs(stated, source, tables)
     _check_state(first, last, source, tables)
-    led, motions = drivers(source, tables, last.mechanism.pair_by_name, request)
-    mech = _with_constraints(last.mechanism, source, tables, led)
+    driven, motions = drivers(source, tables, last.mechanism.pair_by_name, request)
+    mech = _with_constraints(last.mechanism, source, tables, driven)
     kept, left_out = carried_springs(models, mech, source, tables)
     scene = replace(
         models,
@@ -158,7 +158,7 @@ def _state_line(source: SceneSource, key: str, name: str) -> str:
 
 
 def _with_constraints(
-    mech: Mechanism, source: SceneSource, tables: SceneFile, led: tuple[Driver, ...]
+    mech: Mechanism, source: SceneSource, tables: SceneFile, driven: tuple[Driver, ...]
 ) -> Mechanism:
     """Add the scene's couplings, drivers, permanent locks, wheels and gravity."""
     pairs = mech.pair_by_name
@@ -168,7 +168,7 @@ def _with_constraints(
         return replace(
             mech,
             couplings=(*mech.couplings, *actions.couplings(source, tables, pairs)),
-            drivers=(*mech.drivers, *led),
+            drivers=(*mech.drivers, *driven),
             locks=(*mech.locks, *closed),
             pfaffians=(*mech.pfaffians, *actions.pfaffians(source, tables, mech.body_index)),
             gravity=gravity,

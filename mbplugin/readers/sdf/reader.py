@@ -373,13 +373,13 @@ def _mimic(
     wanted = str(mimic.get("joint", ""))
     reference = node.reference(wanted, where(mimic))
     leader = pairs.get(id(frames.find_joint(reference)))
-    problem, free, led = "", _freedom(follower, index), ""
+    problem, free, leading = "", _freedom(follower, index), ""
     if leader is None:
         known = [pair.name for pair in pairs.values()]
         problem = f"which does not exist; {suggestion(wanted, known)}"
     elif leader is follower:
         problem = "which is itself"
-    elif not (led := _freedom(leader, 1 if mimic.get("axis") == "axis2" else 0)):
+    elif not (leading := _freedom(leader, 1 if mimic.get("axis") == "axis2" else 0)):
         problem = f"which is {leader.type} and has no such axis"
     elif not free:
         problem = f"but a {follower.type} joint has no such axis"
@@ -391,7 +391,7 @@ def _mimic(
     multiplier = _value(mimic, "multiplier", 1.0)
     offset = _value(mimic, "offset", 0.0) - multiplier * _value(mimic, "reference", 0.0)
     name = f"mimic {follower.name}" + ("" if index == 0 else f".{free}")
-    terms = (Term(follower.name, free, 1.0), Term(leader.name, led, -multiplier))
+    terms = (Term(follower.name, free, 1.0), Term(leader.name, leading, -multiplier))
     return Coupling(name, "mimic", terms, offset)
 
 

@@ -59,7 +59,7 @@ _SCALARS = (
 _ENVIRONMENT = re.compile(r"\$\((optenv|env)\s+([^\s)]+)\s*([^)]*)\)")
 #: Elements that state the mechanism; only their attributes are expanded.
 _READ = ("link", "joint", "drake:joint", "loop_joint", "drake:ball_constraint")
-#: Definitions that xacro leaves behind, without effect by themselves.
+#: Definitions that xacro leaves behind, which have no effect on their own.
 _HARMLESS = ("xacro:property", "xacro:arg", "xacro:macro")
 
 

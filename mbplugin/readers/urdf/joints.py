@@ -47,7 +47,7 @@ from mbplugin.readers.xml import (
 
 #: Permitted values of ``<loop_joint type>``: every pair defined by two frames and an axis.
 LOOP_TYPES = {
-    **{name: name for name in PAIR_TYPES if name not in ("screw", "distance", "floating")},
+    **{name: name for name, kind in PAIR_TYPES.items() if not kind.size and name != "floating"},
     "ball": "spherical",
 }
 _CLOSING = re.compile(r"closing_(.+)_1")

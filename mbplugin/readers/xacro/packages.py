@@ -197,7 +197,7 @@ class Packages:
             beside = [path for own, path in self._packages(root) if own == name]
             # the nearest of several with the same name
             yield from sorted(beside, key=lambda path: -len(_common(path, folder)))
-        # packages of a workspace lie beside each other, in folders with their names
+        # the packages of a workspace are sibling folders with their names
         yield from (own / name for own in around[:-1] if package_name(own / name) == name)
         variables = (os.environ.get(key, "") for key in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"))
         entries = (entry for value in variables for entry in value.split(os.pathsep))
@@ -369,7 +369,7 @@ class Written:
         place = defect.origin and self.origin(defect.origin)
         called = _STRANGE.match(defect.message)
         if called and called[1] in self._macros:
-            # whatever the macro would generate is missing from the robot
+            # all elements that the macro would generate are missing from the robot
             message = (
                 f"{called[0]} not read: {called[1]!r} is a macro of xacro that is called without its prefix"
             )

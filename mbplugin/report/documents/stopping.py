@@ -87,7 +87,7 @@ class JointBrake(_Law):
         """Return the JSON object of a brake."""
         law = value.law.document()
         found = super().of(value, **law)
-        # an infinite part is written as null, though the key is optional because earlier releases lack it
+        # an infinite part is written as null; the key is optional because earlier releases did not write it
         found.update({name: None for name in law if name not in found})
         return found
 

@@ -236,7 +236,7 @@ class Concerned(NamedTuple):
 def concerned(finding: Finding, analysis: Analysis) -> Concerned:
     """Return the constraints and bodies that a finding names, as its element or in its evidence.
 
-    A single constraint stands for its loops: if self-stresses load it, all constraints that they load are added.
+    A single constraint represents its loops: if self-stresses load it, all constraints that they load are added.
     """
     mech = analysis.mechanism
     known = {c.name for c in mech.constraints()}

@@ -32,7 +32,7 @@ _NUMBERS = 120_000
 _ROUNDING = 1e-6
 #: Length of a load arrow of the mechanism's weight, relative to the radius of the picture.
 _LOAD = 0.5
-#: Maximum numbers of bodies of an interactive mechanism, of driven coordinates, and of poses of all of them.
+#: Maximum numbers of bodies of an interactive mechanism, of driven coordinates, and of poses in total.
 BODIES, _SLIDERS, _POSES = 60, 8, 330
 #: Poses to each side of the start: minimum and maximum for a single coordinate, and maximum for two coupled ones.
 _LEAST, _MOST, _OF_TWO = 8, 36, 6

@@ -167,7 +167,7 @@ def phases_figure(stop: StopReport) -> Html | None:
     words = "; ".join(
         f"{joint.name}: {joint.reaction_time:.4g} s, then {joint.braking_time:.4g} s" for joint in shown
     )
-    led = stop.scenario.category != 0
+    controlled = stop.scenario.category != 0
     drawn = element(
         "svg",
         element("title", "Phases of the stop"),
@@ -187,7 +187,7 @@ def phases_figure(stop: StopReport) -> Html | None:
             element(
                 "span",
                 element("span", class_="swatch phase-1"),
-                "braking, by the drive" if led else "braking, by the brake",
+                "braking, by the drive" if controlled else "braking, by the brake",
                 class_="key",
             ),
         ),

@@ -136,7 +136,7 @@ def stopping_table_section(chapter: Chapter) -> Html | None:
     rows = rows_in_units(made, units)
     shown = cells_with_bounds(HTML_CELLS, made.bounded)
     units_of_axes = {row["unit"] for row in rows}
-    # a unit that all axes have stands in the head only
+    # a unit that all axes share is written in the head only
     unit = units_of_axes.pop() if len(units_of_axes) == 1 else ""
     heads = (*(cell.title(units, unit) for cell in shown), element("span", "again", class_="again"))
     numbers = range(len(shown))

@@ -451,7 +451,7 @@ def _of_pair(mech: Mechanism, pair: Pair, poses: BodyPoses, verdict: str, size: 
     X_WP = poses.of(mech.body_index[pair.body_a]) @ pair.X_AP
     p_WS_W = (poses.of(mech.body_index[pair.body_b]) @ pair.X_BS).p
     kind = "closure" if pair.closure else "pair"
-    apart = pair.type == "distance"
+    apart = pair.kind.size == "length"
     mesh = glyph_mesh(pair.type, size)
     p_PS_P = X_WP.inverse().apply(p_WS_W)
     # in an open loop, the two points may coincide

@@ -24,7 +24,7 @@ _HOSTS = {
 def initialization_lines(
     found: Survey, files: Sequence[NewFile], dry_run: bool, width: int = PLAIN_WIDTH
 ) -> Iterator[Line]:
-    """Yield what was found, what is excluded and why, what is written or to be added, and what to do next."""
+    """Yield the files found, those excluded and why, those written or to be completed, and the next step."""
     kind = f"a git repository with {_HOSTS[found.host]}" if found.in_git else "in no git repository"
     yield from (Line(text, "bold") for text in wrapped(f"{found.root}: {kind}", width, "", "  "))
     names = [report.source for report in found.reports]

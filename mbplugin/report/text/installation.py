@@ -16,7 +16,7 @@ _NAMES = 12
 
 
 def installation_lines(found: Installation, width: int = PLAIN_WIDTH) -> Iterator[Line]:
-    """Yield the verdict, what works with its version, and for each extra that lacks something the command for it."""
+    """Yield the verdict, the working parts with their versions, and the install command of each incomplete extra."""
     verdict = "WORKS" if found.works else "IS BROKEN"
     title = f"mbplugin {found.version} {verdict}: Python {found.python}, {found.system}"
     yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
@@ -38,7 +38,7 @@ def installation_lines(found: Installation, width: int = PLAIN_WIDTH) -> Iterato
 
 
 def _wanted(found: Installation) -> Iterator[tuple[str, str]]:
-    """Yield what is lacking, and the command that installs it."""
+    """Yield the missing parts, and the command that installs them."""
     if broken := tuple(package.name for package in found.core if not package.works):
         yield "core", command_for(broken)
     for extra in found.extras:

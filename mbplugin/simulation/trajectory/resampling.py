@@ -349,7 +349,7 @@ def require_picture(path: Path) -> None:
 def save(figure: Any, path: Path) -> None:
     """Write a figure in the format that the file ending names."""
     with replacing(path) as temporary, warnings.catch_warnings():
-        # characters that the font lacks are drawn as boxes
+        # characters that are missing in the font are drawn as boxes
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure.savefig(temporary)
 

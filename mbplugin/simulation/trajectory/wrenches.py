@@ -347,7 +347,7 @@ def _first_sample(trajectory: Samples, closes: float) -> int:
 
 
 def close(model: TreeModel, held: Held, gripped: tuple[BrakeForce, ...]) -> None:
-    """Add the laws of engaged brakes to the model; without dry friction if a lock stands for it."""
+    """Add the laws of engaged brakes to the model; without dry friction if a lock replaces it."""
     own = {lock.joint for lock in held.mech.locks}
     for n, brake in model.brakes:
         if brake in gripped:
@@ -472,7 +472,7 @@ def _while(motion: Samples, kind: HolderKind, joint: str) -> AnyArray:
 
 
 def _holding(motion: Samples, wrenches: JointWrenches, joint: str) -> Array:
-    """Return the force (T,) of the lock that stands for whatever holds or drives a joint."""
+    """Return the force (T,) of the lock that replaces the brake, friction or drive of a joint."""
     rows = wrenches.of_rest.get(str(Holder("lock", joint)))
     return np.zeros(len(motion.time)) if rows is None or not rows.shape[1] else rows[:, 0]
 

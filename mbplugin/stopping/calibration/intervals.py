@@ -57,7 +57,7 @@ ROUNDING = 1e-6
 _AIMED = 0.5 * ROUNDING
 #: Significant digits of numbers in the tables of a scene.
 _DIGITS = 6
-#: How often a margin is doubled, and its interval then halved: to about a ten-thousandth of it.
+#: How often a margin is doubled, and its interval then halved, which leaves about a ten-thousandth of the interval.
 _DOUBLINGS, _HALVINGS = 40, 14
 
 

@@ -1,9 +1,10 @@
 """The scenario of a stop: all inputs, checked before the computation.
 
-Brakes and speeds of a robot whose file states neither are assumed from its own masses and lengths, and said. Files of
-grippers, toys and mobile robots often state no effort limit, so that there is no number to put in place of a brake. A
-drive is usually dimensioned to hold twice what it carries, and to stop its joint quickly: the larger of the two is the
-assumed brake. It depends on the robot alone, not on pose or payload, so that all stops of a robot have the same brakes.
+Brakes and speeds of a robot whose file states neither are assumed from its own masses and lengths, and reports say
+so. Files of grippers, toys and mobile robots often state no effort limit, so that there is no number to put in place
+of a brake. A drive is usually dimensioned to hold twice what it carries, and to stop its joint quickly: the larger of
+the two is the assumed brake. It depends on the robot alone, not on pose or payload, so that all stops of a robot have
+the same brakes.
 """
 
 from __future__ import annotations

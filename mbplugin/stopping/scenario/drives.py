@@ -247,12 +247,12 @@ def _contradictions(
         Indices into the motions.
     """
     rows = len(equations.C) - len(motions)
-    led = [*range(rows), *(rows + k for k in leading)]
+    prescribed = [*range(rows), *(rows + k for k in leading)]
     units, Gamma = equations.row_scale[rows:], equations.row_scale * equations.Gamma
-    goal = Gamma[led]
+    goal = Gamma[prescribed]
     goal[rows:] += [units[k] * motions[k].first_acceleration for k in leading]
     changes = (
-        equations.scaled_C[rows:] @ np.linalg.lstsq(equations.scaled_C[led], goal, rcond=1e-9)[0]
+        equations.scaled_C[rows:] @ np.linalg.lstsq(equations.scaled_C[prescribed], goal, rcond=1e-9)[0]
         - Gamma[rows:]
     )
     least = _LEAST * float(np.abs(equations.v / equations.column_scale).max(initial=0.0))
@@ -336,10 +336,10 @@ class Ramps:
     def at(self, time: float | Array) -> tuple[Array, Array]:
         """Return coordinates and rates (n,) at a time, s; (k, n) at times (k, 1)."""
         sense = np.sign(self.v)
-        led = np.minimum(np.maximum(time - self.delay, 0.0), self._slowing)
+        slowing = np.minimum(np.maximum(time - self.delay, 0.0), self._slowing)
         before = np.where(self.v != 0.0, np.minimum(time, self.delay), 0.0)
-        q = self.q + self.v * (before + led) - 0.5 * sense * self.deceleration * led**2
-        rate = np.where(time >= self.ends, 0.0, self.v - sense * self.deceleration * led)
+        q = self.q + self.v * (before + slowing) - 0.5 * sense * self.deceleration * slowing**2
+        rate = np.where(time >= self.ends, 0.0, self.v - sense * self.deceleration * slowing)
         return q, rate
 
     def limit_time(self, lower: Array, upper: Array) -> float:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from typing_extensions import Unpack
+
 from mbplugin.arguments import checked
-from mbplugin.model.brakes import BrakeLike, warn_of
+from mbplugin.model.brakes import warn_of
 from mbplugin.model.enumerations import Backend, StopLimits
-from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
+from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, mechanism_of
 from mbplugin.phrases import counted, one_line
 from mbplugin.readers.source import ModelSource, model_of
@@ -17,7 +19,7 @@ from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping.order_statistics import ToleranceBound
-from mbplugin.stopping.run import PayloadValue, make_scenario
+from mbplugin.stopping.run import PayloadValue, StopArguments, make_scenario
 from mbplugin.stopping.scenario.start import read_recording, recorded_coordinates
 from mbplugin.stopping.sweep.plan import SweepPlan, connected, joblib_with
 from mbplugin.stopping.sweep.run import SweepReport
@@ -39,15 +41,11 @@ def sweep(
     q_spread: float = 0.0,
     speed_range: tuple[float, float] = (1.0, 1.0),
     category: int = 0,
-    brakes: Iterable[BrakeLike] | None = None,
-    require_brakes: bool = False,
-    decelerations: NamedNumbers | None = None,
     torque_tolerance: float = 0.0,
     delay_tolerance: float = 0.0,
     payload: PayloadValue = None,
     payload_range: tuple[float, float] = (1.0, 1.0),
     loads: Iterable[LoadLike] = (),
-    tool: str | None = None,
     limits: StopLimits = "stop",
     duration: float = 10.0,
     max_seconds: float = MAX_SECONDS,
@@ -55,6 +53,7 @@ def sweep(
     jobs: int = -1,
     address: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    **common: Unpack[StopArguments],
 ) -> Swept:
     """Compute many stops; each depends only on the seed and its number, on whatever machine it is computed.
 
@@ -75,7 +74,7 @@ def sweep(
         Range of the factor on the rates, and on the mass and inertia of the payload.
     torque_tolerance, delay_tolerance : float
         Of the brakes, relative, in both directions, independent for each joint.
-    category, brakes, require_brakes, decelerations, payload, loads, tool, limits, duration, max_seconds
+    category, payload, loads, limits, duration, max_seconds
         As for ``estop``.
     backend : "loky", "dask" or "ray"
         This machine's cores, or a cluster at ``address``.
@@ -83,6 +82,8 @@ def sweep(
         Number of processes; −1 for all cores.
     progress : callable, optional
         Called with the number of stops done, and of all stops.
+    **common : StopArguments
+        As for ``estop``.
 
     Returns
     -------
@@ -107,18 +108,15 @@ def sweep(
         q_spread=q_spread,
         speed_range=speed_range,
         category=category,
-        brakes=brakes,
-        require_brakes=require_brakes,
-        decelerations=decelerations,
         torque_tolerance=torque_tolerance,
         delay_tolerance=delay_tolerance,
         payload=payload,
         payload_range=payload_range,
         loads=loads,
-        tool=tool,
         limits=limits,
         duration=duration,
         max_seconds=max_seconds,
+        **common,
     )
     with connected(backend, address, jobs):
         report = run_plan(plan, folder, jobs=jobs, backend=backend, progress=progress)
@@ -136,18 +134,15 @@ def sweep_plan(
     q_spread: float = 0.0,
     speed_range: tuple[float, float] = (1.0, 1.0),
     category: int = 0,
-    brakes: Iterable[BrakeLike] | None = None,
-    require_brakes: bool = False,
-    decelerations: NamedNumbers | None = None,
     torque_tolerance: float = 0.0,
     delay_tolerance: float = 0.0,
     payload: PayloadValue = None,
     payload_range: tuple[float, float] = (1.0, 1.0),
     loads: Iterable[LoadLike] = (),
-    tool: str | None = None,
     limits: str = "stop",
     duration: float = 10.0,
     max_seconds: float = MAX_SECONDS,
+    **common: Unpack[StopArguments],
 ) -> SweepPlan:
     """Return the plan of a sweep; arguments as for :func:`sweep`."""
     mech = model_of(mech)
@@ -158,11 +153,8 @@ def sweep_plan(
         qd,
         category=category,
         payload=payload,
-        brakes=brakes,
-        require_brakes=require_brakes,
-        decelerations=decelerations,
         loads=loads,
-        tool=tool,
+        **common,
     )
     warn_of(scenario.warnings)
     states, names = None, tuple[str, ...]()

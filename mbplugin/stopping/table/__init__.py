@@ -284,7 +284,7 @@ class Cell(NamedTuple):
         Whether it shows the time or the distance of the axis, which cells with bounds follow.
     share : str
         Key of a column of percentages that is printed behind the value.
-    bare : bool
+    without_unit : bool
         Leave out the unit of the axis behind the number, because another cell of the row has it.
     """
 
@@ -293,7 +293,7 @@ class Cell(NamedTuple):
     form: str | Callable[[float], str] = ""
     of: Literal["axis", "distance", ""] = ""
     share: str = ""
-    bare: bool = False
+    without_unit: bool = False
 
     @property
     def in_unit_of_axis(self) -> bool:
@@ -316,7 +316,7 @@ class Cell(NamedTuple):
         shown = self.form(value) if callable(self.form) else format(value, self.form)
         if self.share:
             shown = f"{shown} ({row[self.share]} %)"
-        if self.in_unit_of_axis and not (self.bare or unit_in_head):
+        if self.in_unit_of_axis and not (self.without_unit or unit_in_head):
             return f"{shown} {column.unit_of(row['unit'])}"
         return shown
 
@@ -324,7 +324,7 @@ class Cell(NamedTuple):
 #: Cells of bounds in text and page, after the bounded value, if any row has a bound.
 TIME_BOUND_CELLS = (Cell("±", "time_interval", at_most_shown), Cell("≤", "time_bound", at_most_shown))
 DISTANCE_BOUND_CELLS = (
-    Cell("± dist.", "distance_interval", at_most_shown, bare=True),
+    Cell("± dist.", "distance_interval", at_most_shown, without_unit=True),
     Cell("≤ dist.", "distance_bound", at_most_shown),
 )
 
@@ -587,8 +587,8 @@ class StoppingTable(Result):
     def _csv(self) -> str:
         """Return the CSV text: assumptions as comments, then one line per stop."""
         title = f"stopping table of {self.model}, tool {self.tool}"
-        beside = self.measured
-        compared = [] if beside is None else [f"measured: {beside.source}", beside.sentence]
+        comparison = self.measured
+        compared = [] if comparison is None else [f"measured: {comparison.source}", comparison.sentence]
         searched = [
             f"worst of a search in category {worst.category}, {one.name}: {one.value:.6g} {one.unit}"
             for worst in self.searched

@@ -213,7 +213,7 @@ class ExtensionPoses:
         for candidate in candidates:
             q[i] = candidate
             values.append(value(q))
-        # among equal values, the one nearest to zero; poses beside that no loop reaches do not count
+        # among equal values, the one nearest to zero; poses that the loops cannot reach do not count
         values = [v if np.isfinite(v) else -np.inf for v in values]
         best = max(values)
         near = [c for c, v in zip(candidates, values, strict=True) if v >= best - 1e-9 * max(abs(best), 1.0)]

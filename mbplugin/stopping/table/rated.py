@@ -1,21 +1,19 @@
-"""Default tool, rated payload and full speeds of stopping tables and worst-stop searches, and their commands."""
+"""Default tool, rated payload and full speeds of stopping tables and worst-stop searches."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.model.brake_law import LARGEST, Brake
-from mbplugin.model.brakes import BrakeLike, brake_in_si
+from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism.kinematics import follows, forward, home, joint_axes
 from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
-from mbplugin.model.scene import Payload, Scene
+from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
 from mbplugin.readers.standing import likely_wheels, moves, stated_wheels
@@ -49,8 +47,6 @@ _OF_FINGERS, _OF_WRISTS = (
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: Least number of moving joints of an arm: a head or a gripper on a cart has fewer.
 _ARM = 3
-#: FILE on a command line for a model that was given as text.
-_STDIN = "-"
 
 
 # The default tool of a robot: the end of its arm, before the fingers of a gripper, or the base on its wheels.
@@ -319,122 +315,3 @@ def full_speeds(
             )
         out[axis] = float(value)
     return out
-
-
-# The ``mbplugin estop`` command that reproduces one row of a stopping table.
-
-
-@dataclass(frozen=True)
-class StopCommand:
-    """The common part of the commands of all rows.
-
-    Parameters
-    ----------
-    head : tuple of str
-        Program, command, FILE and its reading options.
-    tail : tuple of str
-        Options for the tool, for omitting the scene's payloads, and for brakes.
-    resting : mapping of str to float
-        Rates of the scene's state that a row sets to zero.
-    ramps : tuple of str
-        Braked joints without a known deceleration; a command of category 1 states one for them.
-    """
-
-    head: tuple[str, ...]
-    tail: tuple[str, ...]
-    resting: Mapping[str, float]
-    ramps: tuple[str, ...]
-
-    def text(
-        self,
-        category: int,
-        q: Mapping[str, float],
-        qd: Mapping[str, float],
-        payload: tuple[str, ...],
-        decelerations: Mapping[str, float],
-    ) -> str | None:
-        """Return the command of one row, None if a name cannot be written on a command line.
-
-        Parameters
-        ----------
-        q, qd : mapping of str to float
-            All coordinates, and the rates of moving axes, rad and m, rad/s and m/s.
-        payload : tuple of str
-            Options for the payload.
-        decelerations : mapping of str to float
-            Decelerations to state, rad/s² or m/s².
-        """
-        rates = {**self.resting, **qd}
-        if any(not _writable(name) for name in (*q, *rates, *decelerations)):
-            return None
-        options = ["--category", str(category), "--q", _exact(q), "--qd", _listed(rates), *payload]
-        if decelerations:
-            options += ["--deceleration", _listed(decelerations)]
-        return shlex.join((*self.head, *options, *self.tail))
-
-
-def stop_command(
-    scene: Scene | None,
-    scenario: Scenario,
-    brakes: Iterable[BrakeLike],
-    ramps: Iterable[str],
-    drops_payloads: bool,
-) -> StopCommand | None:
-    """Return the common part of a table's commands; None for a model that was not read from a file.
-
-    Parameters
-    ----------
-    scene : Scene or None
-    scenario : Scenario
-        Provides the tool.
-    brakes : iterable of Brake or mapping
-        Brakes given in addition to the scene's.
-    ramps : iterable of str
-        Braked joints with neither a deceleration nor an effort limit.
-    drops_payloads : bool
-        Whether the payloads of the scene are omitted.
-    """
-    if scene is None or scene.request is None or scene.request.snap_angles:
-        return None
-    request = scene.request
-    given = tuple(brake_in_si(scene.mechanism, brake) for brake in brakes)
-    if not all(_writable(brake.joint) for brake in given):
-        return None
-    head = ["mbplugin", "estop", request.path if request.text is None else _STDIN]
-    head += ["--base", request.base] if request.base else []
-    for folder in request.package_dirs:
-        head += ["--package-dir", folder]
-    head += ["--xacro-unsafe"] if request.xacro_unsafe else []
-    for name, value in request.xacro_args:
-        head += ["--xacro-arg", f"{name}:={value}"]
-    head += ["--massless", request.massless] if request.massless != "zero" else []
-    tail, point = ["--tool", scenario.tool], [float(x) for x in scenario.tool_point]
-    tail += [f"--tool-point={','.join(map(repr, point))}"] if any(point) else []
-    tail += ["--payload-share", "0"] if drops_payloads and scene.payloads else []
-    for brake in given:
-        tail += ["--brake", _brake(brake)]
-    rates = zip(scene.mechanism.qd_names, scene.state.qd.tolist(), strict=True)
-    resting = {name: 0.0 for name, rate in rates if rate}
-    return StopCommand(tuple(head), tuple(tail), resting, tuple(ramps))
-
-
-def _brake(brake: Brake) -> str:
-    """Return a brake as ``JOINT:KEY=VALUE,…`` with all values that are not defaults."""
-    own = [(f.name, getattr(brake, f.name), f.default) for f in fields(Brake) if f.metadata]
-    stated = {name: float(value) for name, value, default in own if value is not None and value != default}
-    return f"{brake.joint}:{_listed(stated or {'engagement': brake.engagement})}"
-
-
-def _exact(values: Mapping[str, float]) -> str:
-    """Return ``NAME=VALUE,…`` with all digits."""
-    return ",".join(f"{name}={float(value) + 0.0!r}" for name, value in values.items())
-
-
-def _listed(values: Mapping[str, float]) -> str:
-    """Return ``NAME=VALUE,…`` rounded to 12 digits, which removes rounding errors."""
-    return _exact({name: float(f"{value:.12g}") for name, value in values.items()})
-
-
-def _writable(name: str) -> bool:
-    """Return True if a name can be written in ``NAME=VALUE,…``."""
-    return "," not in name and name == name.strip()

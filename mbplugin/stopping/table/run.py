@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
+from typing_extensions import Unpack
 
 from mbplugin.arguments import checked, known_as
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.brakes import (
-    BrakeLike,
     implausible,
     speeds_sentence,
     stated_brake,
@@ -44,7 +44,7 @@ from mbplugin.stopping.calibration.measured import (
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.many import StopSummary
 from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
-from mbplugin.stopping.run import make_scenario, tool_name
+from mbplugin.stopping.run import StopArguments, StopCommand, make_scenario, stop_command, tool_name
 from mbplugin.stopping.scenario import (
     Scenario,
     assumed_brakes,
@@ -64,13 +64,11 @@ from mbplugin.stopping.table import COLUMNS, MOVES, Evidence, RowCase, RowStop, 
 from mbplugin.stopping.table.extension import ExtensionPose, ExtensionPoses, axes_that_stop, table_axes
 from mbplugin.stopping.table.rated import (
     DefaultTool,
-    StopCommand,
     default_tool,
     full_speeds,
     payload_options,
     payload_share,
     rated_payload,
-    stop_command,
 )
 from mbplugin.stopping.zones import StopMotion
 
@@ -94,16 +92,13 @@ def stopping_table(
     payload: float | None = None,
     speeds: NamedNumbers | None = None,
     categories: Sequence[int] = (0, 1),
-    brakes: Iterable[BrakeLike] | None = None,
-    decelerations: NamedNumbers | None = None,
-    tool: str | None = None,
-    require_brakes: bool = False,
     grid: Mapping[str, Sequence[int]] | None = None,
     edition: int = max(FORMS),
     measured: str | Path | None = None,
     share: float = SHARE,
     confidence: float = CONFIDENCE,
     max_seconds: float = MAX_SECONDS,
+    **common: Unpack[StopArguments],
 ) -> StoppingTable:
     """Compute the stopping table of an arm, in which one axis moves at a time.
 
@@ -124,8 +119,6 @@ def stopping_table(
         Full speed by joint, rad/s or m/s; by default the velocity limits.
     categories : sequence of int
         0, 1 or both.
-    brakes, decelerations, tool, require_brakes
-        As for :func:`mbplugin.estop`.
     grid : mapping, optional
         Shares by ``speed``, ``extension`` and ``payload``, whole percents, which replace those above in both
         categories.
@@ -138,6 +131,8 @@ def stopping_table(
         Of the upper bounds of stops whose brake or ramp is calibrated, between 0 and 1.
     max_seconds : float
         Time limit of the computation, s; exceeding it is an error.
+    **common : StopArguments
+        As for :func:`mbplugin.estop`.
 
     Raises
     ------
@@ -150,13 +145,15 @@ def stopping_table(
     require_positive("time to compute", max_seconds, "s", LONGEST)
     require_bound(share, confidence)
     budget = (monotonic() + max_seconds, max_seconds)
-    mech, brakes = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {}), tuple(brakes or ())
+    mech = with_coordinates(as_scene(standing(mech, q, on_stand=True)), q or {})
+    common["brakes"] = brakes = tuple(common["brakes"] or ())
+    decelerations, tool = common["decelerations"], common["tool"]
     mech = with_assumed_drives(mech, brakes)
     default = default_tool(mechanism_of(mech)) if tool is None else None
     body = tool_name(mechanism_of(mech), tool)
     mech, rigid = with_rigid_rest(mech, body, brakes, axes_that_stop(mechanism_of(mech), body, axes))
     scene = mech if isinstance(mech, Scene) else None
-    scenario = make_scenario(mech, brakes=brakes, tool=tool, require_brakes=require_brakes, default=default)
+    scenario = make_scenario(mech, default=default, **common)
     rated = rated_payload(scenario, payload)
     scenario = replace(scenario, actions=replace(scenario.actions, payloads=()))
     # as accurate as estop: a table has few rows
@@ -166,19 +163,19 @@ def stopping_table(
     names = table_axes(scenario.mech, scenario.tool, axes, arm.chain)
     choice = scenario.tool_choice.over_poses(scenario.mech, scenario.q, [(name,) for name in names])
     ramps = ramps_by_joint(scenario, scene, numbers(decelerations, accelerations_of(scenario.mech)))
-    stated, joints = ramps_by_joint(scenario, scene, None), [brake.joint for brake in scenario.brakes]
-    rampless = [joint for joint in joints if joint not in stated and not has_ramp(scenario.mech, joint)]
-    command = stop_command(scene, scenario, brakes, rampless, payload == 0.0)
+    ramped, joints = ramps_by_joint(scenario, scene, None), [brake.joint for brake in scenario.brakes]
+    rampless = [joint for joint in joints if joint not in ramped and not has_ramp(scenario.mech, joint)]
+    command = stop_command(scene, scenario, common, rampless, payload == 0.0)
     speeds = numbers(speeds, rates_of(scenario.mech))
     assumed = assumed_speeds(scenario.mech, names, speeds)
     scenario = replace(scenario, taken=(*speeds_said(scenario.mech, assumed), *scenario.taken, *rigid))
     full = full_speeds(scenario.mech, names, assumed or speeds)
     bound = (share, confidence)
     stops = TableStops(arm, names, rated, full, points, ramps, payload is None, command, bound, budget)
-    beside = None
+    comparison = None
     # before the rows, because the file may be invalid
     if measured is not None:
-        beside = measured_stops(
+        comparison = measured_stops(
             mech,
             measured,
             stops,
@@ -191,23 +188,23 @@ def stopping_table(
     computed = [one for category in categories for one in stops.rows(category)]
     rows, motions = [row for row, _ in computed], [motion for _, motion in computed]
     braked = [brake for brake in scenario.brakes if brake.joint in names]
-    led = set(categories) == {1} and not stops.ramps_of_effort
+    only_ramps = set(categories) == {1} and not stops.ramps_of_effort
     of_effort = scenario.of_effort._replace(
-        ramps=tuple(stops.ramps_of_effort), holding=led and start_as_stated(braked, ramps.values())
+        ramps=tuple(stops.ramps_of_effort), holding=only_ramps and start_as_stated(braked, ramps.values())
     )
-    if require_brakes:
+    if common["require_brakes"]:
         of_effort.require_none()
-    implausible_ones = _implausible(scenario, rated, stops.speeds)
-    warn_of(implausible_ones)
+    implausible_values = _implausible_sentences(scenario, rated, stops.speeds)
+    warn_of(implausible_values)
     return StoppingTable(
         scenario.mech.name,
         scenario.tool,
         names,
         tuple(rows),
         (
-            *_assumptions(scenario, stops, scene.ramps if scene else (), categories, beside),
+            *_assumptions(scenario, stops, scene.ramps if scene else (), categories, comparison),
             *points.sentences,
-            *implausible_ones,
+            *implausible_values,
             *(note for note in scenario.notes if note != scenario.tool_choice.heading),
             *filter(None, [choice.heading]),
         ),
@@ -217,7 +214,7 @@ def stopping_table(
         scenario.tolerance,
         tuple(brake.joint for brake in scenario.brakes if brake.freedom[0] == "t"),
         form=points.form,
-        measured=beside,
+        measured=comparison,
         tool_choice=choice,
         share=share,
         confidence=confidence,
@@ -243,7 +240,9 @@ def ramps_by_joint(
     return stated
 
 
-def _implausible(scenario: Scenario, rated: Payload, speeds: Mapping[str, float]) -> tuple[str, ...]:
+def _implausible_sentences(
+    scenario: Scenario, rated: Payload, speeds: Mapping[str, float]
+) -> tuple[str, ...]:
     """Return sentences on full speeds, the rated payload and brakes that are probably stated in another unit."""
     qd = np.zeros(len(scenario.qd))
     for axis, speed in speeds.items():
@@ -256,12 +255,12 @@ def _assumptions(
     stops: TableStops,
     ramps: Sequence[Ramp],
     categories: Sequence[int],
-    beside: MeasuredStops | None,
+    comparison: MeasuredStops | None,
 ) -> tuple[str, ...]:
-    rated, rows = stops.rated, () if beside is None else beside.rows
+    rated, rows = stops.rated, () if comparison is None else comparison.rows
     shown = {*stops.axes, *(row.joint for row in rows)}
-    led = {*stops.axes} if 1 in categories else set()
-    led |= {row.joint for row in rows if row.category == 1}
+    decelerated = {*stops.axes} if 1 in categories else set()
+    decelerated |= {row.joint for row in rows if row.category == 1}
     unloaded = "none (no rated payload is stated, so that rows of any load are equal)"
     carried = f"{rated.mass:g} kg at {rated.body}" if rated.mass else unloaded
     delays = ", ".join(
@@ -278,7 +277,7 @@ def _assumptions(
         f"from the signal to power-off + engagement of the brake: {delays}",
         # all brakes: those of the other joints hold, or slip
         *stated_brakes(scenario.brakes),
-        *stated_ramps(scenario.mech, ramps, led),
+        *stated_ramps(scenario.mech, ramps, decelerated),
         *assumed_brakes(tuple(b for b in scenario.brakes if b.joint in shown)),
         *stops.assumed,
         *following(stops.arm),

@@ -220,7 +220,7 @@ class BodyPieces:
     pieces : tuple of tuple of ConvexPiece
         In the order of the bodies.
     without_shape : tuple of str
-        Bodies of which no shape is stated, or one cannot be read: joints, centre of mass and readable shapes are used.
+        Bodies without a stated shape or with an unreadable one; joints, centre of mass and readable shapes replace it.
     unread : mapping of str to tuple of str
         Those of them whose shapes cannot be read, with the mesh files as named in the model.
     """

@@ -419,7 +419,7 @@ def given_terms(
     BadUsage
         Terms are missing; the message names all of them.
     UnknownName
-        A symbol is no such term of the standard's formula.
+        A symbol is not a term of the standard's formula that can be stated.
     BadNumber
         A value is negative, not finite, or so large that it must be in another unit.
     """

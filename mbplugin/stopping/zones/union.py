@@ -223,15 +223,15 @@ def _too_small(robot: BodyPieces, mech: Mechanism) -> Iterator[str]:
             f" of mass of these links are in the zone{remedy}"
         )
     # a frame without mass, such as a flange, has no volume that could be missing
-    bare = [
+    without_shape = [
         name
         for name in robot.without_shape
         if name not in robot.unread and mech.bodies[mech.body_index[name]].mass > 0
     ]
-    if bare:
+    if without_shape:
         yield (
-            f"TOO SMALL: {', '.join(bare)} state no shape: only joints and centres of mass of these links are in"
-            " the zone; state their collision shapes"
+            f"TOO SMALL: {', '.join(without_shape)} state no shape: only joints and centres of mass of these links"
+            " are in the zone; state their collision shapes"
         )
 
 

@@ -721,7 +721,7 @@ class _StepInParts:
     def __call__(self, kernel_state: KernelState, state: State, control: Control, dense: Array) -> float:
         """Take a step in place, or part of one, and fill its ``dense`` (d, 2, nv) output.
 
-        Return its length, s, or 0 if no part of it can be solved.
+        Return the length of the solved part, s, or 0 if no part can be solved.
         """
         if state.t != self._reached:
             self._part = 1.0
