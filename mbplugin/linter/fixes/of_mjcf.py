@@ -1,12 +1,13 @@
-"""Fixes of what MuJoCo refuses in MJCF: misspelt tags, attributes and names, and equalities of a joint with itself."""
+"""Fixes of what MuJoCo refuses in MJCF: misspelt words, equalities of a joint with itself, and inverted ranges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from mbplugin.linter.checks.listing import twins
 from mbplugin.linter.fixes.edits import Edit, Fix
-from mbplugin.linter.fixes.of_xml import spelling
+from mbplugin.linter.fixes.of_xml import exchanged_limits, spelling
 from mbplugin.linter.fixes.sources import Sources, elements_at, name_of
 from mbplugin.linter.fixes.xml_spans import XmlElement, XmlSpans
 from mbplugin.linter.rule import Finding
@@ -57,3 +58,10 @@ def removed_equalities(finding: Finding, sources: Sources, scene: Scene | None) 
     if found:
         edits = tuple(spans.removed(joint) for spans, joint in found)
         yield Fix(finding.code, name_of(finding), f"equality of joint {name!r} with itself removed", edits)
+
+
+def exchanged_range(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the unsafe fix that exchanges the ends of the range of a joint, for which MuJoCo refuses the model."""
+    if "exchange" in finding.evidence:
+        for fix in exchanged_limits(finding, sources, scene):
+            yield replace(fix, element=name_of(finding), unsafe=True)

@@ -17,6 +17,7 @@ from mbplugin.model.brake_law import decimal
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, rotation_from_rpy
 from mbplugin.phrases import only_near
+from mbplugin.readers.mjcf.files import TURNING
 from mbplugin.readers.quaternions import QUATERNIONS, wrong_norm
 from mbplugin.readers.xml import rounded_angle
 
@@ -112,9 +113,13 @@ def _angle_words(sources: Sources, file: str, line: int, text: str) -> Iterator[
     if spans is None:
         return
     for element in spans.at(line):
-        stated = element.attribute("rpy")
-        words = spans.words(stated) if stated else spans.text_words(element)[3:]
-        if [word for _, _, word in words] == wanted:
+        for name, before in {"rpy": 0, **TURNING}.items():
+            stated = element.attribute(name)
+            words = spans.words(stated) if stated else []
+            if [word for _, _, word in words] == wanted:
+                yield from words[before:]
+        words = spans.text_words(element)[3:]
+        if words and [word for _, _, word in words] == wanted:
             yield from words
 
 
@@ -302,9 +307,13 @@ def declared_world(finding: Finding, sources: Sources, scene: Scene | None) -> F
 
 
 def exchanged_limits(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
-    """Yield the fixes that exchange the lower and the upper limit of joints."""
-    for element, spans, limit in elements_at(finding, sources, "limit"):
-        lower, upper = (_words(spans, limit.attribute(side)) for side in ("lower", "upper"))
+    """Yield the fixes that exchange the lower and the upper limit of joints; in MJCF they are one attribute."""
+    for element, spans, limit in elements_at(finding, sources, "limit", "joint"):
+        if limit.tag == "joint":
+            both = _words(spans, limit.attribute("range"))
+            lower, upper = both[:1], both[1:]
+        else:
+            lower, upper = (_words(spans, limit.attribute(side)) for side in ("lower", "upper"))
         values = [*_numbers(lower), *_numbers(upper)]
         if len(values) == 2 and values[0] > values[1]:
             edits = (*_replaced(spans, lower, [upper[0][2]]), *_replaced(spans, upper, [lower[0][2]]))
