@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from mbplugin.construction import answers_wrong_calls
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName, suggestion
 from mbplugin.model.brake_law import SI
 from mbplugin.model.mechanism.contact import Contact, require_few
@@ -176,6 +177,7 @@ def _number(
 # Couplings, drivers and locks: rows over joint velocities.
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Term:
@@ -186,6 +188,7 @@ class Term:
     coefficient: float
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Coupling:
@@ -209,6 +212,7 @@ class Coupling:
     offset: float = 0.0
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Driver:
@@ -258,6 +262,7 @@ class Driver:
         return start + self.rate * time + 0.5 * a * time**2, self.rate + a * time, a
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Lock:
@@ -296,6 +301,7 @@ class Lock:
         return str(Holder("lock", self.joint))
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class TimedConstraint:
@@ -342,6 +348,7 @@ def _read_times(interval: Lock | TimedConstraint) -> None:
 # Velocity constraints between a body and the ground: knife edges and rolling wheels.
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class KnifeEdge:
@@ -369,6 +376,7 @@ class KnifeEdge:
     nonholonomic: tuple[str, ...] = ("side",)
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Rolling:
@@ -407,6 +415,7 @@ Pfaffian = KnifeEdge | Rolling
 # A rigid body: mass, centre of mass and inertia in its link frame.
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Body:
@@ -488,6 +497,7 @@ def _some(joints: Sequence[str]) -> str:
     return joints[0] if len(joints) == 1 else f"{len(joints)} joints"
 
 
+@answers_wrong_calls
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """Bodies and constraints of a mechanism: any graph, with loops, several roots or several models.
