@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NoReturn
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, b
 from mbplugin.model.mechanism.pair import PAIR_TYPES, MotionProfile, Pair
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
+from mbplugin.rendering import nearest
 
 _QUATERNION = ("qx", "qy", "qz", "qw")
 #: The name of the ground, which is not a body.
@@ -565,6 +567,12 @@ class Mechanism:
     def __repr__(self) -> str:
         facts = (counted(len(self.bodies), "body", "bodies"), counted(len(self.pairs), "pair"))
         return one_line(self, self.name, (*facts, counted(len(self.couplings), "coupling")))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise the error for an attribute that does not exist, with the nearest one that does."""
+        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
+        remedy = "" if name.startswith("_") else nearest(name, [one for one in dir(self) if one[0] != "_"])
+        raise AttributeError(f"{missing}{remedy}", name=name, obj=self)
 
     def constraints(self) -> Iterator[Constraint]:
         """Yield all constraints in the order of the rows."""
