@@ -162,7 +162,7 @@ def lint_time(file: Path) -> tuple[int, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time the diagnostics of the language server.")
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--keys", type=int, default=30)
+    parser.add_argument("--keys", type=int, default=10, help="keys typed into each file")
     parser.add_argument("--pause", type=float, default=0.1, help="time between two keys, s")
     arguments = parser.parse_args()
     rows = []

@@ -95,6 +95,13 @@ if TYPE_CHECKING:
     from mbplugin.watching.run import watch as watch
 
 __all__ = list(PUBLIC)
+#: Words of other programs for functions.
+_MEANT = {
+    **dict.fromkeys(("read", "open", "parse", "Robot", "Model", "from_urdf"), "load"),
+    **dict.fromkeys(("check", "validate"), "lint"),
+    "run": "simulate",
+    "fk": "forward_kinematics",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -104,7 +111,10 @@ def __getattr__(name: str) -> Any:
             raise AttributeError(missing)
         from mbplugin.errors import suggestion
 
-        raise AttributeError(f"{missing}; {suggestion(name, __all__)}")
+        meant = _MEANT.get(name)
+        raise AttributeError(
+            f"{missing}; {f'did you mean {meant!r}?' if meant else suggestion(name, __all__)}"
+        )
     import importlib
 
     return getattr(importlib.import_module(PUBLIC[name]), name)

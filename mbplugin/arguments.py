@@ -28,6 +28,7 @@ ALIASES = {
     "load": ("loads",),
     "category": ("categories",),
     "engine": ("only",),
+    "engines": ("only",),
     "mech": ("model", "source", "scene"),
     "model": ("mech", "source", "scene"),
     "source": ("mech", "model", "scene"),
@@ -42,6 +43,9 @@ _ELSEWHERE = {
     "a": "qdd",
     "qpos": "q",
     "dt": "step",
+    "speed": "qd",
+    **dict.fromkeys(("fixed_base", "useFixedBase", "use_fixed_base", "floating"), "base"),
+    **dict.fromkeys(("write", "inplace", "in_place"), "dry_run"),
 }
 #: Options of ``load`` only; functions that take a mechanism have no such parameter.
 _OF_LOADING = ("base", "massless", "package_dirs", "xacro_args", "xacro_unsafe")

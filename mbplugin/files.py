@@ -29,6 +29,7 @@ from typing import Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.formats import ENDINGS
+from mbplugin.phrases import visible
 from mbplugin.version import __version__
 
 #: First bytes of the pointer file that Git LFS leaves in place of a file that was not fetched.
@@ -593,3 +594,29 @@ def _checksum(data: bytes) -> bytes:
     """Return the checksum of a text without its stamp, independent of the line endings."""
     rest = _STAMP.sub(b"", data.replace(b"\r\n", b"\n"), count=1)
     return hashlib.sha256(rest).hexdigest()[:16].encode()
+
+
+# Texts in TOML.
+
+
+def toml_text(text: str) -> str:
+    """Return a text as a basic string of TOML; what is not printable is escaped, as are quotes and backslashes.
+
+    Raises
+    ------
+    BadUsage
+        The text has a lone surrogate, as the name of a file that is not UTF-8, which TOML cannot state.
+    """
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise BadUsage(
+            f"{visible(text)!r} cannot be written in TOML",
+            expected="Unicode characters",
+            remedy="rename the file, in UTF-8",
+        )
+    return '"' + "".join(map(_in_toml, text)) + '"'
+
+
+def _in_toml(character: str) -> str:
+    if character in '"\\':
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08x}"

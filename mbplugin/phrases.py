@@ -49,17 +49,6 @@ def names_of(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def toml_text(text: str) -> str:
-    """Return a text as a basic string of TOML; what is not printable is escaped, as are quotes and backslashes."""
-    return '"' + "".join(map(_in_toml, text)) + '"'
-
-
-def _in_toml(character: str) -> str:
-    if character in '"\\':
-        return f"\\{character}"
-    return character if character.isprintable() else f"\\U{ord(character):08x}"
-
-
 def joined_by_words(sentences: Iterable[str]) -> tuple[str, ...]:
     """Merge sentences ``name: words`` that have the same words into one, at the position of the first."""
     names: dict[str, list[str]] = {}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from mbplugin.errors import BadUsage
+from mbplugin.phrases import listed
 
 if TYPE_CHECKING:
     import pandas
@@ -38,6 +39,18 @@ _INSTEAD = {
     "dataframe": "to_frame",
     "figure": "plot",
     "write": "save",
+    **dict.fromkeys(("errors", "warnings", "notes", "issues", "messages"), "findings"),
+    **dict.fromkeys(("ok", "passed", "success", "failed", "status"), "exit_code"),
+    **dict.fromkeys(("t", "times", "stop_time"), "time"),
+    **dict.fromkeys(("positions", "qpos", "angles"), "q"),
+    **dict.fromkeys(("velocities", "qvel", "speeds"), "qd"),
+    **dict.fromkeys(("A", "J", "toarray", "todense", "jacobian"), "C"),
+    **dict.fromkeys(("shape", "nnz"), "C"),
+    "p": "degree_of_redundancy",
+    **dict.fromkeys(("distance", "distances"), "joints"),
+    **dict.fromkeys(("joints", "edges"), "pairs"),
+    "links": "bodies",
+    "joint_names": "q_names",
 }
 #: Binary formats, which are written to files only.
 BINARY = ("pdf", "xlsx")
@@ -65,13 +78,16 @@ def _reports() -> Any:
     return import_module(_REPORTS)
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
-    """Return a question for the attribute that was probably meant; empty if none is similar."""
+def nearest(name: str, known: Sequence[str]) -> str:
+    """Return the end of a message about a missing attribute: the one that is meant, else those that there are."""
     from difflib import get_close_matches
 
+    meant = _INSTEAD.get(name, "")
     parts = [one for one in known if name.lower() in one.split("_")[-1:]]
-    close = _INSTEAD.get(name) or next(iter(get_close_matches(name, known, n=1) or parts), None)
-    return f"; did you mean {close!r}?" if close in known else ""
+    close = meant if meant in known else next(iter(get_close_matches(name, known, n=1) or parts), None)
+    return (
+        f"; did you mean {close!r}?" if close in known else f"; known names are {listed(sorted(known), 16)}"
+    )
 
 
 class Result:
@@ -90,7 +106,7 @@ class Result:
             # a property raised the error
             object.__getattribute__(self, name)
         missing = f"{type(self).__name__!r} object has no attribute {name!r}"
-        remedy = "" if name.startswith("_") else _nearest(name, [one for one in dir(self) if one[0] != "_"])
+        remedy = "" if name.startswith("_") else nearest(name, [one for one in dir(self) if one[0] != "_"])
         raise AttributeError(f"{missing}{remedy}", name=name, obj=self)
 
     def to_dict(self) -> dict[str, Any]:

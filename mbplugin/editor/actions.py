@@ -20,7 +20,7 @@ from mbplugin.editor.positions import Positions, Range
 from mbplugin.files import reading_instead
 from mbplugin.linter.fixes.batch import mended_target
 from mbplugin.linter.fixes.edits import Fix, SourceText, why_not_edited
-from mbplugin.linter.fixes.proposals import REMEDIES, proposed
+from mbplugin.linter.fixes.proposals import REMEDIES, applicability_of, proposed
 from mbplugin.linter.fixes.run import Mending, Proposals
 from mbplugin.linter.fixes.sources import Sources
 from mbplugin.linter.rule import Finding
@@ -199,7 +199,7 @@ def _is_here(fix: Fix, documents: Documents, path: str, there: Range) -> bool:
 
 
 def _action(fix: Fix, there: Range, finding: Finding) -> dict[str, Any]:
-    safe = REMEDIES[fix.code].applicability == "safe"
+    safe = applicability_of(fix) == "safe"
     suffix = "" if safe else " (unsafe: changes the robot)"
     return {
         "title": f"{fix.code}: {fix.title}{suffix}",

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Literal
 
 from mbplugin.errors import PACKAGES, BadUsage, UnreadableFile
-from mbplugin.files import read_bounded
+from mbplugin.files import read_bounded, toml_text
 from mbplugin.initialization.survey import Survey, baseline_text
 from mbplugin.linter.targets import NAME, SHARED_NAME
-from mbplugin.phrases import toml_text, visible
+from mbplugin.phrases import visible
 from mbplugin.version import __version__
 
 CiChoice = Literal["github", "gitlab", "script", "none"]

@@ -200,6 +200,11 @@ class Report(Result):
         return iter(self.findings)
 
     def __getitem__(self, index: int) -> Finding:
+        if isinstance(index, str):
+            raise BadUsage(
+                f"a report has no part {index!r}, it counts its findings from 0",
+                remedy=f"write .findings, or .to_dict()[{index!r}]",
+            )
         return self.findings[index]
 
     def __bool__(self) -> bool:

@@ -14,6 +14,7 @@ from math import inf, isfinite, pi, sqrt
 from numbers import Real
 from typing import Any
 
+from mbplugin.construction import answers_wrong_calls
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.phrases import one_line_repr
 
@@ -302,6 +303,7 @@ class FitUncertainty:
     margin: float = 0.0
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Brake:

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.construction import answers_wrong_calls
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import EXAMPLES, LARGEST, SI, Brake, Limit, Misfit, Ramp
 from mbplugin.model.enumerations import Base, Massless, Simulator
@@ -23,7 +24,7 @@ from mbplugin.model.mechanism.mechanism import WORLD, Lock, Mechanism, TimedCons
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
 from mbplugin.phrases import counted, cut_short, listed, one_line, one_line_repr
-from mbplugin.rendering import cell
+from mbplugin.rendering import cell, nearest
 
 #: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
 #: itself, or names one of its literals: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
@@ -373,6 +374,7 @@ class State:
     named_rates: frozenset[str] = frozenset()
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Load:
@@ -396,6 +398,7 @@ class Stiffness:
     section: Mapping[str, float] = field(default_factory=dict)
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Payload:
@@ -459,6 +462,7 @@ class LintOptions:
     targets: tuple[Simulator, ...] = ()
 
 
+@answers_wrong_calls
 @dataclass(frozen=True, eq=False)
 class Scene:
     """The result of ``load``: the mechanism and all other data of a file.
@@ -522,6 +526,19 @@ class Scene:
             counted(len(self.mechanism.pairs), "pair"),
         )
         return one_line(self, self.mechanism.name, (*facts, counted(len(self.files), "file")))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise the error for an attribute that does not exist, with what is meant: often one of the mechanism."""
+        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if name.startswith("_"):
+            raise AttributeError(missing, name=name, obj=self)
+        own, inner = ([one for one in dir(kind) if one[0] != "_"] for kind in (self, self.mechanism))
+        remedy = nearest(name, own)
+        if name in inner:
+            remedy = f"; did you mean 'mechanism.{name}'?"
+        elif (meant := nearest(name, inner)).endswith("?") and not remedy.endswith("?"):
+            remedy = meant.replace("'", "'mechanism.", 1)
+        raise AttributeError(f"{missing}{remedy}", name=name, obj=self)
 
     def _repr_html_(self) -> str:
         return cell(self)

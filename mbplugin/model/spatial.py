@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mbplugin.construction import answers_wrong_calls
 from mbplugin.errors import BadNumber
 from mbplugin.model.enumerations import CoordinateUnit, ReactionUnit
 from mbplugin.phrases import one_line_repr
@@ -245,6 +246,7 @@ def align_z(axis: Array) -> Array:
     return np.array([[1 - k * x * x, -k * x * y, x], [-k * x * y, 1 - k * y * y, y], [-x, -y, z]])
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Pose:
@@ -320,6 +322,7 @@ def shift_twists(twists: Array, arm: Array) -> Array:
 # Springs, stated by a scene or a caller.
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Spring:
@@ -378,6 +381,7 @@ class Spring:
         return np.asarray(tension * e)
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class JointSpring:

@@ -68,6 +68,13 @@ def load(
             expected="the path of a file",
             remedy="write it to a file, pipe it to mbplugin with - for FILE, or mb.lint('robot.urdf', text=…)",
         )
+    if isinstance(name, str) and name != name.encode("utf-8", "replace").decode():
+        raise UnreadableFile(
+            "the path of the file is not UTF-8",
+            where=name,
+            expected="names in UTF-8",
+            remedy="rename it",
+        )
     if base not in (None, "fixed", "free"):
         raise BadUsage(f"the base cannot be {base!r}", expected="fixed or free")
     if massless not in ("zero", "pybullet"):

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal, get_args
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE, require_tolerance
+from mbplugin.construction import answers_wrong_calls
 from mbplugin.dynamics.compiler import at_safe_points
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.model.enumerations import Coordinates, Limits, TransitionRule
@@ -136,6 +137,7 @@ Outcome = Literal[
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class UserEvent:

@@ -19,9 +19,9 @@ import yaml
 import mbplugin.initialization.writing as writing
 from command_line import ROOT, SAMPLE, call
 from mbplugin.errors import BadUsage
+from mbplugin.files import toml_text
 from mbplugin.initialization.contents import NewFile
 from mbplugin.initialization.survey import host_of, pattern_of
-from mbplugin.phrases import toml_text
 
 if sys.version_info >= (3, 11):
     import tomllib

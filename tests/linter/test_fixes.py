@@ -229,6 +229,40 @@ def test_what_holds_is_kept_beside_what_does_not(robot: Path) -> None:
     assert [one.finding.element for one in mending.after.unmended] == ["hinge"]
 
 
+@pytest.mark.parametrize("wrong_first", [False, True])
+def test_fixes_with_the_same_words_are_each_made_or_listed(wrong_first: bool, robot: Path) -> None:
+    """Two places of one element with one title, of which one does not hold."""
+    before = robot.read_bytes()
+
+    def propose(finding: Finding, sources: Sources, report: Report) -> Iterator[Fix]:
+        for fix in proposed(finding, sources, report.scene):
+            start = before.index(b'<mass value="1"/>')
+            wrong = Edit(str(robot), start, start + 17, '<mass value="2"/>')
+            both = [fix, Fix(fix.code, fix.element, fix.title, (wrong,))]
+            yield from reversed(both) if wrong_first else both
+
+    mending = mended(lambda: mb.lint(robot), lambda: mb.lint(robot), unsafe=False, propose=propose)
+    assert mending.contents == {str(robot): before.replace(AXIS.encode(), MENDED_AXIS.encode())}
+    assert [finding.element for finding in mending.after.mended] == ["hinge"]
+    (one,) = mending.after.unmended
+    assert one.finding.element == "hinge" and "rolled back" in one.reason
+
+
+def test_what_was_refused_is_not_tried_again_for_each_other_error(robot: Path) -> None:
+    before = robot.read_bytes()
+    tried: list[Fix] = []
+
+    def propose(finding: Finding, sources: Sources, report: Report) -> Iterator[Fix]:
+        for fix in proposed(finding, sources, report.scene):
+            tried.append(fix)
+            wrong = Edit(str(robot), fix.edits[0].start, fix.edits[0].end, "3")
+            yield Fix(fix.code, fix.element, fix.title, (wrong,))
+
+    mending = mended(lambda: mb.lint(robot), lambda: mb.lint(robot), unsafe=False, propose=propose)
+    assert not mending.contents and robot.read_bytes() == before
+    assert len(tried) == 2 and len(mending.after.unmended) == 1
+
+
 # Files
 
 

@@ -1,4 +1,4 @@
-"""About 200 defects in 20 files of all formats: each is mended, and every other byte stays."""
+"""200 defects and more in 20 files and more of all formats: each is mended, and every other byte stays."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ NEEDS = {".usda": "pxr", ".xml": "mujoco", ".xacro": "xacro"}
 
 
 def test_the_corpus_is_large() -> None:
-    assert len(CORPUS) == 23
-    assert sum(file.count for file in CORPUS) >= 180
+    assert len(CORPUS) >= 20
+    assert sum(file.count for file in CORPUS) >= 200
     assert {Path(file.name).suffix for file in CORPUS} == {
         ".urdf",
         ".xacro",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import mbplugin as mb
+from mbplugin.readers import reload
 
 MODEL = b"""<mujoco model="m">
 \t<worldbody><body name="b"> <!-- kept -->
@@ -175,3 +176,117 @@ def test_limits_in_degrees_of_a_file_in_radians(
     mb.fix(file, unsafe=True)
     assert file.read_text() == (text.replace(stated, mended) if mended else text)
     assert "MB122" not in {finding.code for finding in mb.lint(file).findings}
+
+
+#: A square four-bar whose last link is closed with the ground at two points of an axis.
+LOOP = """<mujoco><compiler angle="%s"/>
+<!-- euler="1.5708 0 0" -->
+<worldbody>
+<frame euler="1.5708 0\t0">
+<body name="crank"><joint name="j0" axis="0 0 1"/><geom type="box" pos="0 0.5 0" size="0.1 0.5 0.1"/>
+<body name="coupler" pos="0 1 0" axisangle='1.5708 0 0 -1.5708'><joint name="j1" axis="0 -1 0"/>
+<geom type="box" pos="0.5 0 0" size="0.5 0.1 0.1"/>
+<body name="rocker" pos="1 0 0"><joint name="j2" axis="0 -1 0"/><geom type="box" pos="0 0 -0.5" size="0.1 0.1 0.5"/>
+</body></body></body></frame>
+</worldbody>
+<equality>%s</equality>
+</mujoco>"""
+POINTS = "".join(f'<connect body1="rocker" body2="world" anchor="0 {y} -1"/>' for y in (-0.1, 0.1))
+
+
+def test_rounded_angles_get_all_their_digits(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    text = LOOP % ("radian", POINTS)
+    file.write_text(text)
+    found = [one for one in mb.lint(file).findings if one.code == "MB501"]
+    assert [(one.evidence["literal"], one.line, len(one.evidence["places"])) for one in found] == [
+        ("1.5708", 4, 2)
+    ]
+    mb.fix(file)
+    head, comment, tail = text.partition(' 0 0" -->')
+    right = (
+        tail.replace('"1.5708 0', f'"{pi / 2!r} 0')
+        .replace("-1.5708", f"-{pi / 2!r}")
+        .replace("3.1416", repr(pi))
+    )
+    assert file.read_text() == head + comment + right
+    report = mb.lint(file)
+    assert "MB501" not in {one.code for one in report.findings}
+    assert report.analysis is not None and report.analysis.degree_of_redundancy == 4
+
+
+def test_as_meant_is_the_same_as_mended(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    file.write_text(LOOP % ("radian", POINTS))
+    meant = reload(mb.load(file), snap_angles=True).mechanism
+    mb.fix(file)
+    mended = mb.load(file).mechanism
+    for one, other in zip(meant.pairs, mended.pairs, strict=True):
+        assert (one.X_AP.R == other.X_AP.R).all() and (one.X_BS.R == other.X_BS.R).all(), one.name
+
+
+def test_a_weld_of_sites_is_closed_with_the_angles_that_are_meant(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    weld = '<weld name="last" site1="end" site2="ground"/>'
+    site = '<joint axis="0 1 0"/><geom size="0.1"/><site name="end" quat="0 1 0 0"/>'
+    foot = f'<body pos="0 0 -1">{site}</body>\n</body></body>'
+    text = LOOP.replace("\n</body></body>", foot, 1) % ("radian", weld)
+    ground = '<site name="ground" pos="1 0 0" euler="-3.1416 0 0"/></worldbody>'
+    file.write_text(text.replace("</worldbody>", ground))
+    assert "MB910" in {one.code for one in mb.lint(file).findings}
+    analysis = mb.lint(file, snap_angles=True).analysis
+    assert analysis is not None and analysis.degree_of_redundancy == 3
+
+
+def test_angles_in_degrees_are_not_rounded_radians(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    file.write_text(LOOP.replace("<!--", "<compiler/><!--") % ("degree", POINTS))
+    scene = mb.load(file)
+    before, after = scene.mechanism, reload(scene, snap_angles=True).mechanism
+    assert all((a.X_AP.R == b.X_AP.R).all() for a, b in zip(before.pairs, after.pairs, strict=True))
+    assert "MB501" not in {one.code for one in mb.lint(file).findings}
+
+
+@pytest.mark.parametrize(
+    ("joint", "code"),
+    [
+        ('range="1.5\t-0.50"', "MB120"),
+        ('limited="true" range="1.5 -0.50"', "MB904"),
+        ('limited="false" range="1.5 -0.50"', ""),
+        ('class="open" range="1.5 -0.50"', ""),
+    ],
+)
+def test_an_inverted_range_is_exchanged_only_on_request(tmp_path: Path, joint: str, code: str) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    text = ARM % ("", joint, "<!-- range='1.5 -0.50' -->")
+    if "class" in joint:
+        text = text.replace(
+            "<mujoco>", '<mujoco><default><default class="open"><joint limited="false"/></default></default>'
+        )
+    file.write_text(text)
+    assert [one.code for one in mb.lint(file).findings if one.severity != "note"] == [code][: len(code)]
+    assert not mb.fix(file).mended and file.read_text() == text
+    report = mb.fix(file, unsafe=True)
+    assert not report.unmended
+    right = text.replace('range="1.5\t-0.50"', 'range="-0.50\t1.5"').replace(
+        'range="1.5 -0.50"', 'range="-0.50 1.5"'
+    )
+    assert file.read_text() == (right if code else text)
+    model = mujoco.MjModel.from_xml_path(str(file))
+    assert bool(model.jnt_limited[0]) is bool(code)
+    assert all(one.fix is not None and one.fix.applicability == "unsafe" for one in report.mended)
+
+
+def test_several_refused_ranges_are_exchanged_one_after_the_other(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    file = tmp_path / "m.xml"
+    wrong = ARM % ("", "limited='true' range='1 -1'", "")
+    file.write_text(wrong.replace('name="elbow"', 'limited="true" range="2 -2"'))
+    report = mb.fix(file, unsafe=True)
+    assert len(report.mended) == 2
+    assert mujoco.MjModel.from_xml_path(str(file)).jnt_limited.all()

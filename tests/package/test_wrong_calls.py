@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,38 @@ from places import ASSETS
 BAR, ARM = str(ASSETS / "four_bar.scene.toml"), str(ASSETS / "arm_6r.scene.toml")
 URDF = str(ASSETS / "arm_6r.urdf")
 ROBOT = '<robot name="r"><link name="a"/></robot>'
+#: Results, which functions make.
+RESULTS = {
+    *(
+        "ActuatorForces",
+        "Agreement",
+        "Analysis",
+        "Calibration",
+        "Closing",
+        "ConstraintMatrices",
+        "ConstraintMatrix",
+    ),
+    *(
+        "Envelope",
+        "Finding",
+        "MisfitResponse",
+        "ModelDiff",
+        "PoseAnalyses",
+        "PoseReactions",
+        "ReactionMask",
+        "Report",
+    ),
+    *(
+        "Equilibrium",
+        "Linearization",
+        "SideBySide",
+        "StopReport",
+        "StoppingTable",
+        "Swept",
+        "Trajectory",
+        "Freedom",
+    ),
+}
 #: What is typed in the shell, and what the answer says; a call that works says it on stdout.
 SHELL: tuple[tuple[str, str], ...] = (
     # the way to the output
@@ -119,6 +152,20 @@ SHELL: tuple[tuple[str, str], ...] = (
     (f"reactions {BAR} --envelope", "write --envelope VALUE"),
     (f"reactions {BAR} --units deg mm", "write --units deg,mm"),
     (f"reactions {BAR} --units degrees", "deg, rev, m, cm"),
+    # found by people who typed a hundred other things
+    (f"estop {ARM} --speed 1", "write --qd NAME=VALUE"),
+    (f"estop {ARM} --joint j1", "write --qd NAME=VALUE"),
+    (f"reactions {BAR} --joint j1", "see 'mbplugin reactions --help'"),
+    (f"reactions {BAR} --gravity off", "write gravity = [0, 0, 0] in a scene file"),
+    (f"reactions {BAR} --force coupler=0,0,100", "write --load BODY:FX,FY,FZ for a force"),
+    (f"simulate {BAR} --duration 1 --csv t.csv", "write --save t.csv"),
+    (f"lint {BAR} -q j0=1", "write --q j0=1"),
+    (f"lint {BAR} --write", "write --fix"),
+    (f"lint {BAR} --in-place", "write --fix"),
+    (f"close {BAR} --format mjcf", "write --to mjcf"),
+    (f"export {BAR} --to sdf", f"write mbplugin close {BAR} --to sdf"),
+    (f"dof {BAR}", f"write mbplugin lint {BAR}"),
+    (f"jacobian {BAR}", f"write mbplugin matrix {BAR}"),
     # files
     ("lint robot", "did you mean 'robot.urdf'?"),
     ("lint robt.urdf", "did you mean 'robot.urdf'?"),
@@ -154,6 +201,26 @@ PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
         lambda: mb.simulate(BAR, 1, drivers=mb.Driver("d", "j9")),
         "known names are j0, j1, j2",
     ),
+    ("a speed", lambda: mb.Driver("d", "j0", speed=1), "there is no field 'speed'; did you mean 'rate'?"),
+    ("only a speed", lambda: mb.Driver(speed=1), "Driver(): there is no field 'speed'; did you mean 'rate'?"),
+    ("no joint", lambda: mb.Driver("d"), "'joint' is missing; expected Driver(name, joint, freedoms"),
+    ("a time to lock at", lambda: mb.Lock("j0", time=1), "did you mean 'at'?"),
+    ("kilograms", lambda: mb.Payload("hand", kg=5), "did you mean 'mass'?"),
+    ("too many values", lambda: mb.Term("j0", "rz", 1, 2), "4 values are given, of 3 fields"),
+    ("twice", lambda: mb.Lock("j0", joint="j1"), "'joint' is given twice"),
+    ("errors", lambda: mb.lint(BAR).errors, "did you mean 'findings'?"),
+    ("passed", lambda: mb.lint(BAR).passed, "did you mean 'exit_code'?"),
+    ("nothing like it", lambda: mb.lint(BAR).zebra, "known names are analysis, consequences, exit_code"),
+    ("a key", lambda: mb.lint(BAR)["findings"], "write .findings, or .to_dict()['findings']"),
+    ("joints", lambda: mb.load(BAR).joints, "did you mean 'mechanism.pairs'?"),
+    ("bodies", lambda: mb.load(BAR).bodies, "did you mean 'mechanism.bodies'?"),
+    ("joints of it", lambda: mb.load(BAR).mechanism.joints, "did you mean 'pairs'?"),
+    ("t", lambda: mb.simulate(BAR, 0.01).t, "did you mean 'time'?"),
+    ("positions", lambda: mb.simulate(BAR, 0.01).positions, "did you mean 'q'?"),
+    ("A", lambda: mb.constraint_matrix(BAR).A, "did you mean 'C'?"),
+    ("fixed base", lambda: mb.load(BAR, fixed_base=True), "did you mean 'base'?"),
+    ("speed of a stop", lambda: mb.estop(ARM, speed=1), "did you mean 'qd'?"),
+    ("read", lambda: mb.read(BAR), "did you mean 'load'?"),
     ("bytes", lambda: mb.lint(BAR.encode()), "write os.fsdecode(…)"),
     ("bytes to load", lambda: mb.load(BAR.encode()), "write os.fsdecode(…)"),
     ("bytes to fix", lambda: mb.fix(BAR.encode()), "write os.fsdecode(…)"),
@@ -221,6 +288,25 @@ def test_a_wrong_command_line_is_answered(typed: str, said: str, workplace: Path
     done = call(*shlex.split(command))
     assert said in (workplace / shown).read_text() if shown else said in done.out + done.err
     assert "Traceback" not in done.err and len(done.err.splitlines()) <= 1
+
+
+CONSTRUCTORS = [
+    found
+    for name in mb.__all__
+    if isinstance(found := getattr(mb, name), type) and is_dataclass(found) and name not in RESULTS
+]
+
+
+@pytest.mark.parametrize("constructor", CONSTRUCTORS, ids=lambda kind: kind.__name__)
+def test_every_constructor_answers(constructor: Callable[..., Any]) -> None:
+    """A misspelt field, one too many, and none: never a TypeError, always the fields."""
+    known = [field.name for field in fields(constructor) if field.init]
+    with pytest.raises(mb.MbPluginError, match=rf"there is no field '{known[0]}{known[0]}x'"):
+        constructor(**{f"{known[0]}{known[0]}x": 1})
+    with pytest.raises(mb.MbPluginError, match=r"\d+ values are given, of \d+ fields?; expected"):
+        constructor(*range(len(known) + 1))
+    with pytest.raises(mb.MbPluginError, match=r"(is|are) missing; expected"):
+        constructor()
 
 
 @pytest.mark.parametrize(("name", "called", "said"), PYTHON, ids=[name for name, _, _ in PYTHON])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mbplugin.errors import UnresolvedPath
+from mbplugin.errors import UnreadableFile, UnresolvedPath
 from mbplugin.linter.run import Report, lint
 from mbplugin.readers import load
 
@@ -191,3 +193,13 @@ def test_a_model_whose_listed_file_is_not_there_is_a_warning_too(tmp_path: Path)
     report = lint(file, package_dirs=[str(tmp_path)])
     assert findings(report, "MB906") == [(2, "warning")] and report.exit_code == 0
     assert "'iris.sdf', which is missing" in report.findings[0].message
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse or change such names")
+def test_a_path_that_is_not_utf_8_is_said(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode(b"robot_\xff.urdf")
+    file.write_text('<robot name="r"><link name="a"/></robot>')
+    with pytest.raises(
+        UnreadableFile, match="the path of the file is not UTF-8; expected names in UTF-8; rename it"
+    ):
+        load(file)

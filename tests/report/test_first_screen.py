@@ -76,6 +76,22 @@ def test_the_waivers_of_that_test_take_findings_away() -> None:
     assert sum(len(report.suppressed) for report in fewer) > 20
 
 
+@pytest.mark.parametrize("words", [12, 40])
+def test_the_first_kinds_are_shown_in_full_while_the_screen_has_room(words: int) -> None:
+    """Six kinds: all whole if they are short, else the first ones, within 25 lines."""
+    report = report_of(ASSETS / "four_bar.urdf")
+    message = " ".join(f"word{n}" for n in range(words))
+    warning = Finding(
+        "MB125", "axis-not-normalized", "warning", message, "j0", "four_bar.urdf", 3, {}, "mend it"
+    )
+    made = tuple(replace(warning, code=f"MB12{n}", message=f"{message} end{n}") for n in range(6))
+    text = lint_text([replace(report, findings=made)], 80)
+    whole = [n for n in range(6) if f"end{n}\n" in text]
+    assert len(text.splitlines()) <= 25
+    assert whole == ([*range(6)] if words == 12 else [*range(len(whole))]) and whole
+    assert (len(whole) < 6) is (words == 40)
+
+
 @pytest.mark.bullet
 @pytest.mark.parametrize("width", [80, 100, 140])
 def test_the_minitaur_fits_a_screen(width: int) -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import mbplugin as mb
 from mbplugin.analysis.remedies import Change
+from mbplugin.files import toml_text
 from mbplugin.linter.checks.loops import MissingJoint
 from mbplugin.model.spatial import Pose
-from mbplugin.phrases import toml_text
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -39,6 +39,13 @@ def test_every_text_is_read_back(text: str) -> None:
     line = f"name = {toml_text(text)}  # why\n"
     assert tomllib.loads(line) == {"name": text}
     assert line.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize("name", ["robot_\udcff.urdf", "\ud83d", "a\udc00b"])
+def test_a_lone_surrogate_is_refused(name: str) -> None:
+    """TOML cannot state it: an escape of it would make a file that no program reads."""
+    with pytest.raises(mb.MbPluginError, match="cannot be written in TOML; expected Unicode characters"):
+        toml_text(name)
 
 
 @pytest.mark.parametrize("name", HOSTILE)

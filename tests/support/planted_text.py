@@ -49,7 +49,7 @@ def _made(
 
 
 def corpus(seed: int) -> list[PlantedText]:
-    """Return about 20 files of all formats with about 200 defects."""
+    """Return some 25 files of all formats with more than 200 defects."""
     dice = random.Random(seed)
     files = [_urdf(f"safe{k}.urdf", dice, _SAFE) for k in range(6)]
     files += [_urdf(f"unsafe{k}.urdf", dice, _UNSAFE, unsafe=True) for k in range(3)]
@@ -59,6 +59,8 @@ def corpus(seed: int) -> list[PlantedText]:
     files += [_scene(f"cell{k}.scene.toml", dice) for k in range(2)]
     files += [_weaker_scene("weaker.scene.toml", dice), _stage("stage.usda", dice), _mjcf("twice.xml", dice)]
     files += [_refused_mjcf("refused.xml", dice), _mjcf_in_radians("radians.xml", dice)]
+    files += [_loop_mjcf("loop.xml", dice), _inverted_mjcf("inverted.xml", dice)]
+    files += [_urdf("more.urdf", dice, _SAFE)]
     return files
 
 
@@ -431,4 +433,38 @@ def _mjcf_in_radians(name: str, dice: random.Random) -> PlantedText:
   <worldbody>{bodies}</body></body></worldbody>
 </mujoco>
 """
+    return _made(name, text, dice, unsafe=True, mark=False)
+
+
+def _loop_mjcf(name: str, dice: random.Random) -> PlantedText:
+    """A four-bar that is turned by rounded angles; the direction of an axis is no angle."""
+    rod = '<geom type="box" pos="0.5 0 0" size="0.5 0.1 0.1"/>'
+    text = f"""<mujoco><compiler angle="radian"/>
+  <worldbody><!-- euler="1.5708 0 0" --><frame euler = "⟦1.5708|{_QUARTER}⟧ 0\t0">
+    <body name="crank"><joint axis="0 0 1"/><geom type="box" pos="0 0.5 0" size="0.1 0.5 0.1"/>
+      <body name="coupler" pos="0 1 0" axisangle='1.5708 0 0 ⟦-1.5708|-{_QUARTER}⟧'><joint axis="0 -1 0"/>{rod}
+        <body name="rocker" pos="1 0 0"><joint axis="0 -1 0"/>{_noise_of_mjcf(dice)}
+          <geom type="box" pos="0 0 -0.5" size="0.1 0.1 0.5"/></body></body></body></frame></worldbody>
+  <equality><connect body1="rocker" body2="world" anchor="0 -0.1 -1"/>
+    <connect body1="rocker" body2="world" anchor="0 0.1 -1"/></equality>
+</mujoco>
+"""
+    return _made(name, text, dice, mark=False)
+
+
+def _inverted_mjcf(name: str, dice: random.Random) -> PlantedText:
+    """Ranges in the wrong order, some of which MuJoCo refuses."""
+    ranges = [
+        ("30", "-45.0", ""),
+        ("1e1", "0", ' limited="true"'),
+        ("60", "-60", ""),
+        ("5", "1", " limited='true'"),
+    ]
+    bodies = "".join(
+        f"""
+    <body pos="0 0 0.2"><joint name="j{k}"{limited} range="⟦{upper}|{lower}⟧\t⟦{lower}|{upper}⟧"/>
+    {_noise_of_mjcf(dice)}<geom size="0.1"/>"""
+        for k, (upper, lower, limited) in enumerate(ranges)
+    )
+    text = f"<mujoco>\n  <worldbody>{bodies}{'</body>' * len(ranges)}</worldbody>\n</mujoco>\n"
     return _made(name, text, dice, unsafe=True, mark=False)

@@ -7,6 +7,7 @@ ORDER = (
     (
         "phrases",
         "errors",
+        "construction",
         "formats",
         "files",
         "version",

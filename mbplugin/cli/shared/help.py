@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from difflib import SequenceMatcher
 from functools import partial, wraps
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -95,6 +96,10 @@ _INTENDED = {
     "validate": "lint",
     "verify": "lint",
     "convert": "close",
+    "export": "close",
+    **dict.fromkeys(("dof", "mobility", "rank", "analyze", "analyse", "info", "test"), "lint"),
+    "jacobian": "matrix",
+    "completion": "--install-completion",
     "compare": "diff",
     "forces": "reactions",
     "plot": "view",
@@ -107,7 +112,8 @@ _INTENDED = {
 }
 #: What options of other programs mean here; of several words the first that the command has.
 _INSTEAD: dict[str, tuple[str, ...]] = {
-    **{f"--{name}": (f"--output-format {name}",) for name in ("json", "html", "pdf", "csv", "sarif", "xlsx")},
+    **{f"--{name}": (f"--output-format {name}",) for name in ("json", "html", "pdf", "sarif", "xlsx")},
+    "--csv": ("--output-format csv", "--save"),
     **dict.fromkeys(("--format", "--fmt", "-f"), ("--output-format",)),
     **dict.fromkeys(("--out", "--outfile", "--output-file", "--save"), ("--output",)),
     **dict.fromkeys(("--time", "--seconds", "-t", "--until"), ("--duration",)),
@@ -134,9 +140,19 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     ),
     **dict.fromkeys(("--timeout", "--time-limit"), ("--lint-seconds", "--max-seconds")),
     "-w": ("--watch",),
+    "-q": ("--q",),
+    "--gravity": ("gravity = [0, 0, 0] in a scene file",),
+    **dict.fromkeys(("--speed", "--rate", "--omega"), ("--qd NAME=VALUE",)),
+    **dict.fromkeys(("close --format", "close -f", "close --target"), ("--to",)),
+    **{f"{command} --joint": ("--qd NAME=VALUE",) for command in ("estop", "simulate")},
+    **dict.fromkeys(
+        ("lint --write", "lint --in-place", "lint --inplace", "lint -i", "lint --repair"), ("--fix",)
+    ),
 }
+#: Names of options that are as near as this are proposed for each other.
+_NEAR = 0.75
 #: Commands in which a word in place of an option is another argument.
-_WORDS_OF = {"REV:PATH": "diff", "mbplugin": "server"}
+_WORDS_OF = {"REV:PATH": "diff", "mbplugin": "server", "gravity": ""}
 #: Names of the text of a comment on GitHub.
 _MARKDOWN = ("markdown", "md", "gfm")
 #: Words of ``git diff OLD NEW FILE`` behind the command.
@@ -161,7 +177,7 @@ def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
     command = error.ctx.command_path if error.ctx else "mbplugin"
     if not message:  # no command at all: the help is the answer
         return str(error.ctx.get_help() if error.ctx else "")
-    message = f"{command}: {message[:1].lower()}{message[1:]}"
+    message = _with_near_options(f"{command}: {message[:1].lower()}{message[1:]}")
     if meant := _intended(message, error, arguments):
         return ended(f"{message.partition(';')[0]}; write {meant}")
     remedy = (
@@ -170,6 +186,22 @@ def usage_sentence(error: Any, arguments: Sequence[str]) -> str:
         or _remedy(message, command, arguments)
     )
     return message if message.endswith("?") else ended(f"{message}; {remedy}")
+
+
+def _with_near_options(message: str) -> str:
+    """Return a message about an unknown option with only those of its proposals that are near it."""
+    found = re.fullmatch(r"(.*no such option: (-\S+)); did you mean (.*)\?", message)
+    if not found:
+        return message
+    near = [option for option in found[3].split(", ") if _are_near(found[2].strip("-"), option.strip("-"))]
+    return f"{found[1]}; did you mean {', '.join(near)}?" if near else found[1]
+
+
+def _are_near(typed: str, known: str) -> bool:
+    """Return True if two names share their first word, or one contains the other, or they hardly differ."""
+    shorter, longer = sorted((typed, known), key=len)
+    alike = SequenceMatcher(None, typed, known).ratio() >= _NEAR
+    return alike or shorter in longer or typed.partition("-")[0] == known.partition("-")[0]
 
 
 def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
@@ -189,18 +221,18 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
     value = next((word for word in following[:2] if word and not word.startswith("-")), "")
     if found[1] == "--explain":
         return f"mbplugin explain {value or 'CODE'}"
-    return next(
-        filter(None, (_with_value(word, value, error.ctx) for word in _INSTEAD.get(found[1], ()))), ""
-    )
+    words = _INSTEAD.get(f"{error.ctx.info_name} {found[1]}") or _INSTEAD.get(found[1], ())
+    return next(filter(None, (_with_value(word, value, error.ctx) for word in words)), "")
 
 
 def _with_value(word: str, value: str, context: Any) -> str:
     """Return an option with its value if the command has the option, and offers the value; else an empty text."""
     name, _, own = word.partition(" ")
     if name in _WORDS_OF:
-        return word if context.info_name == _WORDS_OF[name] else ""
+        return word if _WORDS_OF[name] in ("", context.info_name) else ""
     option = next((one for one in context.command.params if name in one.opts), None)
-    if option is None or (own and own not in re.split(r"\W", str(option.get_help_record(context)[0]))):
+    offered = [] if option is None else re.split(r"\W", str(option.get_help_record(context)[0]))
+    if option is None or not {*filter(None, re.split(r"\W", own))} <= {*offered}:
         return ""
     takes_one = not own and not (option.is_flag or option.count)
     return f"{word} {value}".strip() if takes_one else word
@@ -253,7 +285,9 @@ def _joined_value(message: str, arguments: Sequence[str]) -> str:
     """
     if "unexpected extra argument" not in message:
         return ""
-    for option, first, extra in zip(arguments, arguments[1:], arguments[2:], strict=False):
+    for option, first, extra in zip(arguments, arguments[1:], (*arguments[2:], ""), strict=False):
+        if option == "--force" and f"({first}" in message:
+            return "write --load BODY:FX,FY,FZ for a force; --force replaces files"
         if not option.startswith("--") or f"({extra}" not in message or first.startswith("--"):
             continue
         if "=" in extra:

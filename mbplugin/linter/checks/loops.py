@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mbplugin.files import toml_text
 from mbplugin.linter.checks.meshes import solid_of
 from mbplugin.model.mechanism import Body
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, joint_axes, joint_vector, rigid_groups
@@ -22,7 +23,7 @@ from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import MADE, Payload, Scene
 from mbplugin.model.spatial import AnyArray, Array, Pose, is_turn, rpy_from_rotation, skew
-from mbplugin.phrases import toml_text, visible
+from mbplugin.phrases import visible
 
 #: Angles of the leading joint at which the linkage is evaluated, rad.
 _ANGLES = (0.0, 0.15, 0.3, 0.45, 0.6)

@@ -22,9 +22,10 @@ from mbplugin.model.scene import Origin, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, shortened
 from mbplugin.readers import reload
+from mbplugin.readers.mjcf.files import TURNING
 from mbplugin.readers.xml import RoundedAngle, rounded_angle
 
-_PARTS = ("rpy", "rpy_a", "rpy_b")
+_PARTS = ("rpy", "rpy_a", "rpy_b", *TURNING)
 #: A singular value is due to rounding if it falls by this factor with the intended angles.
 _FALLS = 10.0
 #: Relative singular values below this are zero; above it, up to ten times the tolerance, they are suspect.
@@ -44,7 +45,7 @@ class RoundedLiteral:
     name : str
         The joint or link.
     part : str
-        ``rpy``, ``rpy_a`` or ``rpy_b``.
+        The attribute or key: ``rpy``, ``rpy_a``, ``rpy_b``, ``euler`` or ``axisangle``.
     origin : Origin
         Location; its text is the whole literal.
     """
@@ -62,7 +63,8 @@ def rounded_literals(scene: Scene, ranked: RankedBlock) -> Iterator[RoundedLiter
     for kind, name in elements:
         for part in _PARTS:
             origin = scene.origin.get((kind, name, part))
-            for word in origin.text.replace(",", " ").split() if origin else ():
+            words = origin.text.replace(",", " ").split() if origin else []
+            for word in words[TURNING.get(part, 0) :]:
                 angle = rounded_angle(word)
                 if angle and origin:
                     yield RoundedLiteral(angle, name, part, origin)

@@ -59,6 +59,8 @@ class Fix:
         The degree of redundancy changes by it.
     mobility : bool
         The mobility changes by it.
+    unsafe : bool
+        It changes the meaning of the file, unlike other fixes of its rule.
     """
 
     code: str
@@ -69,6 +71,7 @@ class Fix:
     rounding: bool = False
     redundancy: bool = False
     mobility: bool = False
+    unsafe: bool = False
 
 
 @dataclass(frozen=True, eq=False)

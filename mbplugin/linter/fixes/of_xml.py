@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import hypot, radians
 
 import numpy as np
@@ -18,6 +19,7 @@ from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, rotation_from_rpy
 from mbplugin.phrases import only_near
 from mbplugin.readers.mjcf.corrections import references
+from mbplugin.readers.mjcf.files import TURNING
 from mbplugin.readers.quaternions import QUATERNIONS, wrong_norm
 from mbplugin.readers.xml import rounded_angle
 
@@ -113,9 +115,13 @@ def _angle_words(sources: Sources, file: str, line: int, text: str) -> Iterator[
     if spans is None:
         return
     for element in spans.at(line):
-        stated = element.attribute("rpy")
-        words = spans.words(stated) if stated else spans.text_words(element)[3:]
-        if [word for _, _, word in words] == wanted:
+        for name, before in {"rpy": 0, **TURNING}.items():
+            stated = element.attribute(name)
+            words = spans.words(stated) if stated else []
+            if [word for _, _, word in words] == wanted:
+                yield from words[before:]
+        words = spans.text_words(element)[3:]
+        if words and [word for _, _, word in words] == wanted:
             yield from words
 
 
@@ -303,9 +309,13 @@ def declared_world(finding: Finding, sources: Sources, scene: Scene | None) -> F
 
 
 def exchanged_limits(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
-    """Yield the fixes that exchange the lower and the upper limit of joints."""
-    for element, spans, limit in elements_at(finding, sources, "limit"):
-        lower, upper = (_words(spans, limit.attribute(side)) for side in ("lower", "upper"))
+    """Yield the fixes that exchange the lower and the upper limit of joints; in MJCF they are one attribute."""
+    for element, spans, limit in elements_at(finding, sources, "limit", "joint"):
+        if limit.tag == "joint":
+            both = _words(spans, limit.attribute("range"))
+            lower, upper = both[:1], both[1:]
+        else:
+            lower, upper = (_words(spans, limit.attribute(side)) for side in ("lower", "upper"))
         values = [*_numbers(lower), *_numbers(upper)]
         if len(values) == 2 and values[0] > values[1]:
             edits = (*_replaced(spans, lower, [upper[0][2]]), *_replaced(spans, upper, [lower[0][2]]))
@@ -515,10 +525,7 @@ def _near(wrong: str, known: Collection[str]) -> str:
     return "" if near and any(twins((wrong, near))) else near
 
 
-Propose = Callable[[Finding, Sources, "Scene | None"], Fixes]
-
-
-# Fixes of what MuJoCo refuses in MJCF: misspelt tags, attributes and names, and equalities of a joint with itself.
+# Fixes of what MuJoCo refuses in MJCF: misspelt words and names, equalities of a joint with itself, inverted ranges.
 
 
 def corrected_words(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
@@ -562,3 +569,13 @@ def removed_equalities(finding: Finding, sources: Sources, scene: Scene | None) 
     if found:
         edits = tuple(spans.removed(joint) for spans, joint in found)
         yield Fix(finding.code, name_of(finding), f"equality of joint {name!r} with itself removed", edits)
+
+
+def exchanged_range(finding: Finding, sources: Sources, scene: Scene | None) -> Fixes:
+    """Yield the unsafe fix that exchanges the ends of the range of a joint, for which MuJoCo refuses the model."""
+    if "exchange" in finding.evidence:
+        for fix in exchanged_limits(finding, sources, scene):
+            yield replace(fix, element=name_of(finding), unsafe=True)
+
+
+Propose = Callable[[Finding, Sources, "Scene | None"], Fixes]

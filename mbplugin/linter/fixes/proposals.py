@@ -30,7 +30,7 @@ class Remedy:
     formats : str
         The formats in which it is made.
     proposals : tuple of callable
-        Each yields the fixes of a finding that it knows.
+        Each yields the fixes of a finding that it knows; of an element only the first that has one counts.
     """
 
     applicability: Applicability
@@ -73,7 +73,7 @@ REMEDIES: dict[str, Remedy] = {
     "MB114": Remedy("safe", "writes the number as it is read", _XML, (of_xml.repaired_numbers,)),
     "MB116": Remedy("safe", "writes the computed side of the closure", _TEXT, (of_text.written_side,)),
     "MB117": Remedy("safe", 'adds <link name="world"/>', "URDF", (of_xml.declared_world,)),
-    "MB120": Remedy("unsafe", "exchanges the limits", _XML, (of_xml.exchanged_limits,)),
+    "MB120": Remedy("unsafe", "exchanges the limits", f"{_XML}, MJCF", (of_xml.exchanged_limits,)),
     "MB122": Remedy("unsafe", "converts the limits to radians", f"{_XML}, MJCF", (of_xml.limits_in_radians,)),
     "MB124": Remedy("unsafe", "removes the sign", f"{_XML}, MJCF", (of_xml.positive_damping,)),
     "MB125": Remedy("safe", "divides the axis by its length", _XML, (of_xml.normalized_axes,)),
@@ -113,14 +113,15 @@ REMEDIES: dict[str, Remedy] = {
     "MB501": Remedy(
         "safe",
         "writes the angle with all digits wherever it occurs",
-        f"{_XML}, SDF, {_TEXT}",
+        f"{_XML}, SDF, MJCF, {_TEXT}",
         (of_xml.full_digits,),
     ),
     "MB904": Remedy(
         "safe",
-        "corrects a tag, an attribute or a name with one near match; removes an equality of a joint with itself",
+        "corrects a tag, an attribute or a name with one near match; removes an equality of a joint with itself; "
+        "exchanges an inverted range (unsafe)",
         "MJCF",
-        (of_xml.corrected_words, of_xml.corrected_names, of_xml.removed_equalities),
+        (of_xml.corrected_words, of_xml.corrected_names, of_xml.removed_equalities, of_xml.exchanged_range),
     ),
     "MB908": Remedy("safe", "corrects keys and tables with one near match", _TEXT, (of_text.corrected_keys,)),
     "MB913": Remedy("safe", "removes the waiver", "configurations", (of_text.removed_waiver,)),
@@ -133,8 +134,16 @@ def fix_of(code: str) -> str:
     return f"{remedy.applicability}: {remedy.summary} ({remedy.formats})" if remedy else "none"
 
 
+def applicability_of(fix: Fix) -> Applicability:
+    """Return whether a fix is safe: that of its rule, unless the fix itself is unsafe."""
+    return "unsafe" if fix.unsafe else REMEDIES[fix.code].applicability
+
+
 def proposed(finding: Finding, sources: Sources, scene: Scene | None) -> Iterator[Fix]:
     """Yield the fixes of a finding; several if it is about several elements."""
-    remedy = REMEDIES.get(finding.code)
+    remedy, elements = REMEDIES.get(finding.code), set[str]()
     for propose in remedy.proposals if remedy else ():
-        yield from propose(finding, sources, scene)
+        # a closure can be mended in the scene or in its model, and need not be twice
+        fixes = [fix for fix in propose(finding, sources, scene) if fix.element not in elements]
+        elements.update(fix.element for fix in fixes)
+        yield from fixes

@@ -19,7 +19,7 @@ from mbplugin.files import read_bounded, reading_instead, seen_from
 from mbplugin.linter.fixes import edits as text_edits
 from mbplugin.linter.fixes.edits import Fix, applied, overlapping, text_range, why_not_edited
 from mbplugin.linter.fixes.proof import Change, judged
-from mbplugin.linter.fixes.proposals import REMEDIES, proposed
+from mbplugin.linter.fixes.proposals import REMEDIES, applicability_of, proposed
 from mbplugin.linter.fixes.sources import Sources, elements_of
 from mbplugin.linter.rule import Finding, FindingFix
 from mbplugin.linter.run import Report, Unmended, lint
@@ -169,7 +169,9 @@ def mended(
         with reading_instead(trial.overlay):
             after = lint() if trial.contents else first
     made = tuple(trial.made)
-    after = replace(after, mended=made, unmended=tuple(trial.unmended.values()))
+    after = replace(
+        after, mended=made, unmended=tuple(one for same in trial.unmended.values() for one in same)
+    )
     after = replace(after, patch=patch_of(made, trial.originals, trial.contents))
     before = replace(
         first, findings=tuple(_with_fix(finding, trial.first_round) for finding in first.findings)
@@ -211,9 +213,8 @@ class _Trial:
     originals: dict[str, bytes] = field(default_factory=dict)
     made: list[Finding] = field(default_factory=list)
     first_round: dict[tuple[str, str], list[Finding]] = field(default_factory=dict)
-    unmended: dict[tuple[str, str, str], Unmended] = field(default_factory=dict)
+    unmended: dict[tuple[str, str, str], list[Unmended]] = field(default_factory=dict)
     findings: dict[Fix, Finding] = field(default_factory=dict)
-    tried: set[tuple[str, str, str]] = field(default_factory=set)
     current: Report | None = None
     rounds: int = 0
 
@@ -224,24 +225,33 @@ class _Trial:
 
     def proposals(self, report: Report, propose: Proposals, *, unsafe: bool) -> list[Fix]:
         """Return the fixes of the findings of a report that may be tried."""
-        sources, found = Sources(), list[Fix]()
+        sources, groups = Sources(), dict[tuple[str, str, str], list[Fix]]()
         with reading_instead(self.overlay):
             for finding in report.findings:
                 remedy = REMEDIES.get(finding.code)
                 if remedy is None or (remedy.applicability == "unsafe" and not unsafe):
                     continue
                 for fix in propose(finding, sources, report):
-                    key = (fix.code, fix.element, fix.title)
-                    if key in self.tried or not fix.edits:
-                        continue
-                    self.tried.add(key)
-                    self.findings[fix] = finding
-                    reason = self._why_not(fix)
-                    if reason:
-                        self._refuse(fix, reason)
-                    else:
-                        found.append(fix)
-        return found
+                    same = groups.setdefault(_key(fix), [])
+                    allowed = unsafe or applicability_of(fix) == "safe"
+                    if allowed and fix.edits and fix.edits not in (other.edits for other in same):
+                        same.append(fix)
+                        self.findings[fix] = finding
+        return [fix for key, same in groups.items() for fix in self._worth_trying(key, same)]
+
+    def _worth_trying(self, key: tuple[str, str, str], same: Sequence[Fix]) -> Iterator[Fix]:
+        """Yield the fixes of one title that may be tried; none if all of them were refused before.
+
+        Their edits move with those before them, so that only their number says whether they are known.
+        """
+        if len(same) <= len(self.unmended.get(key, ())):
+            return
+        self.unmended.pop(key, None)
+        for fix in same:
+            if reason := self._why_not(fix):
+                self._refuse(fix, reason)
+            else:
+                yield fix
 
     def _why_not(self, fix: Fix) -> str:
         for file in dict.fromkeys(edit.file for edit in fix.edits):
@@ -251,16 +261,14 @@ class _Trial:
 
     def _refuse(self, fix: Fix, reason: str) -> None:
         finding = replace(self.findings[fix], element=fix.element)
-        self.unmended[(fix.code, fix.element, fix.title)] = Unmended(finding, f"{fix.title}: {reason}")
+        self.unmended.setdefault(_key(fix), []).append(Unmended(finding, f"{fix.title}: {reason}"))
 
     def accept(self, fixes: Sequence[Fix]) -> None:
         """Try fixes together, and in halves if they do not hold; those that overlap others wait for the next round."""
         self.rounds += 1
         together: list[Fix] = []
         for fix in fixes:
-            if any(overlapping(fix.edits, other.edits) for other in together):
-                self.tried.discard((fix.code, fix.element, fix.title))
-            else:
+            if not any(overlapping(fix.edits, other.edits) for other in together):
                 together.append(fix)
         base = {file: self._now(file) for file in dict.fromkeys(e.file for f in together for e in f.edits)}
         if self.current is None:
@@ -313,11 +321,10 @@ class _Trial:
             text_range(text_edits.SourceText(edit.file, base[edit.file]), edit) for edit in fix.edits
         )
         said = tuple(dict.fromkeys(change.text for change in changes if change.is_by(fix)))
-        applicability = REMEDIES[fix.code].applicability
         finding = replace(
             self.findings[fix],
             element=fix.element,
-            fix=FindingFix(applicability, fix.title, ranges, said),
+            fix=FindingFix(applicability_of(fix), fix.title, ranges, said),
         )
         self.made.append(finding)
         if self.rounds == 1:
@@ -325,6 +332,10 @@ class _Trial:
 
     def _now(self, file: str) -> bytes:
         return self.contents[file] if file in self.contents else read_bounded(Path(file))
+
+
+def _key(fix: Fix) -> tuple[str, str, str]:
+    return fix.code, fix.element, fix.title
 
 
 # Writing.

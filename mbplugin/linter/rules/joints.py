@@ -26,12 +26,13 @@ class InvertedLimits(Rule):
 
     What it does
     ------------
-    Lists the revolute and prismatic joints of a URDF whose ``lower`` exceeds ``upper``.
+    Lists the revolute and prismatic joints of a URDF whose ``lower`` exceeds ``upper``, and the joints of MJCF whose
+    ``range`` is in the wrong order. MuJoCo refuses such a range where ``limited="true"`` is stated: that is MB904.
 
     Why it matters
     --------------
-    PyBullet reads such limits as no limits, MuJoCo does not compile the model, and planners find no state of
-    the joint that is valid. Often a sign is missing.
+    PyBullet reads such limits as no limits, and so does MuJoCo in MJCF; MuJoCo does not compile the URDF, and planners
+    find no state of the joint that is valid. Often a sign is missing.
 
     Example
     -------
@@ -58,13 +59,22 @@ class InvertedLimits(Rule):
             lower, upper = number(limit, "lower"), number(limit, "upper")
             if limit and lower is not None and upper is not None and lower > upper:
                 found.append(Instance(joint.name, limit.origin, f"{joint.name!r} ({lower:g} > {upper:g})"))
+        ranges = (
+            (pair.name, scene.origin.get(("constraint", pair.name, "range")))
+            for pair in scene.mechanism.pairs
+        )
+        found += [
+            Instance(name, place, f"{name!r} ({' > '.join(place.text.split())})")
+            for name, place in ranges
+            if place is not None
+        ]
         yield from joined_finding(
             self,
             self.severity,
             found,
             "lower limits above the upper ones",
-            so="PyBullet then moves the joint without limits",
-            help="exchange lower and upper, or correct the sign",
+            so=f"{'MuJoCo' if format_of(scene) == 'mjcf' else 'PyBullet'} then moves the joint without limits",
+            help="exchange the two limits, or correct the sign",
         )
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from mbplugin.construction import answers_wrong_calls
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.spatial import Array, cross
@@ -26,6 +27,7 @@ SIDES = 16
 NORMAL, TANGENTS = "cn", ("ct1", "ct2")
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Contact:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NoReturn
 
 import numpy as np
 
+from mbplugin.construction import answers_wrong_calls
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName, suggestion
 from mbplugin.model.brake_law import SI
 from mbplugin.model.mechanism.contact import Contact, require_few
@@ -15,6 +17,7 @@ from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, b
 from mbplugin.model.mechanism.pair import PAIR_TYPES, MotionProfile, Pair
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
+from mbplugin.rendering import nearest
 
 _QUATERNION = ("qx", "qy", "qz", "qw")
 #: The name of the ground, which is not a body.
@@ -176,6 +179,7 @@ def _number(
 # Couplings, drivers and locks: rows over joint velocities.
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Term:
@@ -186,6 +190,7 @@ class Term:
     coefficient: float
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Coupling:
@@ -209,6 +214,7 @@ class Coupling:
     offset: float = 0.0
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Driver:
@@ -258,6 +264,7 @@ class Driver:
         return start + self.rate * time + 0.5 * a * time**2, self.rate + a * time, a
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Lock:
@@ -296,6 +303,7 @@ class Lock:
         return str(Holder("lock", self.joint))
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class TimedConstraint:
@@ -342,6 +350,7 @@ def _read_times(interval: Lock | TimedConstraint) -> None:
 # Velocity constraints between a body and the ground: knife edges and rolling wheels.
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class KnifeEdge:
@@ -369,6 +378,7 @@ class KnifeEdge:
     nonholonomic: tuple[str, ...] = ("side",)
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Rolling:
@@ -407,6 +417,7 @@ Pfaffian = KnifeEdge | Rolling
 # A rigid body: mass, centre of mass and inertia in its link frame.
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Body:
@@ -488,6 +499,7 @@ def _some(joints: Sequence[str]) -> str:
     return joints[0] if len(joints) == 1 else f"{len(joints)} joints"
 
 
+@answers_wrong_calls
 @dataclass(frozen=True, eq=False)
 class Mechanism:
     """Bodies and constraints of a mechanism: any graph, with loops, several roots or several models.
@@ -555,6 +567,12 @@ class Mechanism:
     def __repr__(self) -> str:
         facts = (counted(len(self.bodies), "body", "bodies"), counted(len(self.pairs), "pair"))
         return one_line(self, self.name, (*facts, counted(len(self.couplings), "coupling")))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise the error for an attribute that does not exist, with the nearest one that does."""
+        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
+        remedy = "" if name.startswith("_") else nearest(name, [one for one in dir(self) if one[0] != "_"])
+        raise AttributeError(f"{missing}{remedy}", name=name, obj=self)
 
     def constraints(self) -> Iterator[Constraint]:
         """Yield all constraints in the order of the rows."""

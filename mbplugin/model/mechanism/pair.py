@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from mbplugin.construction import answers_wrong_calls
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.spatial import (
@@ -235,6 +236,7 @@ PAIR_TYPES: dict[str, PairType] = {
 }
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class Freedom:
@@ -267,6 +269,7 @@ class Freedom:
     load_friction: float = 0.0
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Pair:
@@ -371,6 +374,7 @@ def _cross_axes(second: Array) -> Array:
 # Prescribed motions of a driver over time: piecewise polynomials through points.
 
 
+@answers_wrong_calls
 @one_line_repr
 @dataclass(frozen=True)
 class MotionProfile:

@@ -48,7 +48,7 @@ from mbplugin.readers.mjcf.compile import MJCF, Names, compile_mjcf, mujoco_modu
 from mbplugin.readers.mjcf.files import ModelFiles, missing_defects, model_files
 from mbplugin.readers.quaternions import quaternion_defects
 from mbplugin.readers.unread import SHAPE, TOUCH, require_free_root, unread_defects, with_fixed_roots
-from mbplugin.readers.xml import limit, local_name, origin
+from mbplugin.readers.xml import Element, limit, local_name, origin
 
 LIMITS = Limits(seconds=60.0, cpu=60, memory=2 << 30)
 #: The last group of geoms that MuJoCo's viewer shows by default.
@@ -109,7 +109,7 @@ def read_mjcf(text: str, request: Request) -> Scene:
     roots = files.roots
     model = compile_mjcf(files, request)
     mujoco = mujoco_module()
-    names = Names(mujoco, model, roots)
+    names = Names(mujoco, model, roots, radians=files.radians)
     name = str(roots[0].get("model", "")) or Path(request.path).stem
     scene, _ = _scene_of(mujoco, model, names, name, files, request)
     defects = [*scene.defects, *unread_defects(roots[0], MJCF, "mujoco")]
@@ -555,6 +555,8 @@ def read_tree(mujoco: Any, model: Any, names: Names) -> Tree:
         tree.poses[name] = X_WL
         tree.names[i] = name
         tree.origin["body", name, ""] = names.origin("body", name)
+        for part, place in names.turns(name):
+            tree.origin["body", name, part] = place
     return tree
 
 
@@ -651,6 +653,15 @@ def _add_extras(model: Any, names: Names, j: int, pair: Pair, tree: Tree) -> Non
     element = names.element("joint", written)
     if element is not None and element.get("axis") is not None:
         tree.origin["constraint", pair.name, "axis"] = origin(element, str(element.get("axis")))
+    if element is not None and pair.type != "spherical" and _is_inverted(model, j, names, element):
+        tree.origin["constraint", pair.name, "range"] = origin(element, str(element.get("range")))
+
+
+def _is_inverted(model: Any, j: int, names: Names, element: Element) -> bool:
+    """Return True if a joint states a range in the wrong order, which MuJoCo then takes for no limits."""
+    lower, upper = model.jnt_range[j]
+    off = element.get("limited") == "false" or names.unlimited_by_default
+    return bool(lower > upper and element.get("range") and not model.jnt_limited[j] and not off)
 
 
 # Actuated joints of an MJCF model: driven directly, or by a tendon that combines joints.

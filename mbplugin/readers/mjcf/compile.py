@@ -24,7 +24,7 @@ from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed
 from mbplugin.processes.supervised import no_more_files
 from mbplugin.readers.mjcf.corrections import Schema, correction_of
-from mbplugin.readers.mjcf.files import SIZES, ModelFiles, same_mechanics, stand_ins
+from mbplugin.readers.mjcf.files import SIZES, TURNING, ModelFiles, same_mechanics, stand_ins
 from mbplugin.readers.unread import (
     LOOKS,
     PROGRAM,
@@ -39,7 +39,7 @@ from mbplugin.readers.unread import (
     each,
     entry,
 )
-from mbplugin.readers.xml import Element, local_name, origin, where
+from mbplugin.readers.xml import Element, local_name, origin, rounded_angle, where
 
 #: Compiled arrays that are used in a mechanism.
 _ARRAYS = (
@@ -404,10 +404,15 @@ def _told(
     detail = re.sub(r"Element name '', id \d+(, )?|,? ?line \d+", "", " ".join(rest.split())).strip(" ,")
     reason = "; ".join(part for part in (reason.rstrip("."), detail) if part)
     words = list(correction.get("meant", {}).values()) if correction else []
+    other = (
+        "exchange them, or correct the sign"
+        if correction and "exchange" in correction
+        else "correct the file there"
+    )
     told = BrokenModel(
         f"MuJoCo cannot compile the model: {reason or 'no reason given'}",
         where=correction["places"][0] if correction else place,
-        remedy=remedy or (f"did you mean {words[0]!r}?" if words else "correct the file there"),
+        remedy=remedy or (f"did you mean {words[0]!r}?" if words else other),
     )
     if correction:
         told.correction = correction
@@ -467,12 +472,21 @@ class Names:
     model : MjModel
     roots : list of Element
         The files from which the model was compiled; empty for a model in memory.
+    radians : bool
+        The angles in these files are in radians.
     """
 
-    def __init__(self, mujoco: Any, model: Any, roots: list[Element]) -> None:
-        self._mujoco, self._model = mujoco, model
+    def __init__(self, mujoco: Any, model: Any, roots: list[Element], *, radians: bool = False) -> None:
+        self._mujoco, self._model, self._radians = mujoco, model, radians
         self._file = str(roots[0].base) if roots else ""
         self._lines = _lines(roots)
+        #: A default says that joints have no limits, whatever their range.
+        self.unlimited_by_default = any(
+            joint.get("limited") == "false" and local_name(outer) == "default"
+            for root in roots
+            for joint in root.iter("joint")
+            if (outer := joint.getparent()) is not None
+        )
         self._taken: dict[str, set[str]] = {"body": set(), "constraint": set()}
         self.defects: list[Defect] = []
         self._bodies = [WORLD] + [
@@ -513,6 +527,22 @@ class Names:
     def element(self, kind: str, name: str) -> Element | None:
         """Return the element of a named body, joint or equality, None if there is none."""
         return self._lines.get((kind, name))
+
+    def turns(self, body: str) -> Iterator[tuple[str, Origin]]:
+        """Yield the attributes that turn a body by rounded angles in radians, with their locations.
+
+        They are those of the body and of the frames around it; of two alike the inner one counts.
+        """
+        found: dict[str, Origin] = {}
+        element = self.element("body", body) if self._radians else None
+        while element is not None:
+            for part, before in TURNING.items():
+                text = str(element.get(part, ""))
+                if part not in found and any(map(rounded_angle, text.split()[before:])):
+                    found[part] = origin(element, text)
+            outer = element.getparent()
+            element = outer if outer is not None and local_name(outer) == "frame" else None
+        yield from found.items()
 
     def note(self, code: str, kind: str, names: Sequence[str], message: str) -> None:
         """Record a minor item of the file that the mechanism cannot represent."""

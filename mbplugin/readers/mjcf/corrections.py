@@ -22,6 +22,8 @@ _ELEMENT = re.compile(r"Element '([^']+)'")
 _ATTRIBUTE = re.compile(r"unrecognized attribute: '([^']*)'")
 _QUOTED = re.compile(r"'([^']+)'")
 _LINE = re.compile(r"\bline (?:number=)?(\d+)", re.I)
+_INVERTED = "range[0] should be smaller than range[1] in joint"
+_NAME = re.compile(r"Element name '([^']*)'")
 _REPEATED = re.compile(r"element '([^']*)' is repeated in equality constraint")
 #: What the attributes of MJCF name.
 _NAMED = {
@@ -105,7 +107,8 @@ def correction_of(schema: Schema, message: str, roots: Sequence[Element]) -> dic
     -------
     dict
         ``places``, and ``meant``, the word for the misspelt one, with the ``tag`` of the elements, or the ``kind`` of
-        what they name; or ``itself``, the joint that they couple with itself.
+        what they name; or ``itself``, the joint that they couple with itself; or ``exchange``, the attribute of the
+        joint whose two numbers are in the wrong order.
     """
     elements = [element for root in roots for element in root.iter("{*}*")]
     stated = _LINE.search(message)
@@ -113,6 +116,8 @@ def correction_of(schema: Schema, message: str, roots: Sequence[Element]) -> dic
     if repeated := _REPEATED.search(message):
         found = _of_itself(elements, repeated.group(1))
         return _said({"itself": repeated.group(1)}, found, line)
+    if _INVERTED in message:
+        return _said({"exchange": "range"}, _inverted(elements, message, line), line)
     if "Schema violation: unrecognized" not in message:
         return _name(message, elements, line)
     tag = next(iter(_ELEMENT.findall(message)), "")
@@ -199,6 +204,18 @@ def _of_itself(elements: Sequence[Element], name: str) -> list[Element]:
         if local_name(one) == "joint"
         and one.get("joint1") == one.get("joint2") == name
         and " ".join(str(one.get("polycoef", "")).split()) in _UNBOUND
+    ]
+
+
+def _inverted(elements: Sequence[Element], message: str, line: int) -> list[Element]:
+    """Return the joint that a message names, or that stands in its line, if it states both ends of its range."""
+    name = next(iter(_NAME.findall(message)), "")
+    return [
+        one
+        for one in elements
+        if local_name(one) == "joint"
+        and (one.get("name") == name if name else one.sourceline == line)
+        and one.get("range")
     ]
 
 

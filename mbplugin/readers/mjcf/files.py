@@ -24,13 +24,23 @@ from mbplugin.errors import BrokenModel, BrokenXml, UnresolvedPath
 from mbplugin.files import read_bounded, seen_from
 from mbplugin.model.scene import Defect, Request
 from mbplugin.readers.paths import is_file, may_read, read_text
-from mbplugin.readers.xml import Element, local_name, origin, parse_xml, where, without_comments
+from mbplugin.readers.xml import (
+    Element,
+    local_name,
+    origin,
+    parse_xml,
+    rounded_angle,
+    where,
+    without_comments,
+)
 
 #: Edges of the two stand-ins of a mesh, in mesh units.
 SIZES = (1.0, 2.0)
 #: Side of each square of a stand-in texture, pixels; also the maximum number of squares.
 _PIXELS = 12
 _MECHANICAL = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_pos", "body_quat")
+#: Attributes that turn an element by angles, with the number of their words that are no angles.
+TURNING = {"euler": 0, "axisangle": 3}
 #: Attributes that name files; all but the first are the sides of a cube texture.
 NAMING = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 #: Elements that MuJoCo names after their file if they have no name.
@@ -142,6 +152,8 @@ class ModelFiles:
     paths : dict of str to str
         The path of each file, relative to the model.
     missing : list of Missing
+    radians : bool
+        The angles of the documents in ``roots`` are in radians.
     """
 
     roots: list[Element] = field(default_factory=list)
@@ -151,6 +163,7 @@ class ModelFiles:
     written: dict[str, str] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
     missing: list[Missing] = field(default_factory=list)
+    radians: bool = False
 
     def as_written(self, message: str) -> str:
         """Replace generated names in a MuJoCo message by those in the files."""
@@ -173,6 +186,7 @@ class _Model:
     meshdir: str = ""
     texturedir: str = ""
     strippath: bool = False
+    radians: bool = False
 
 
 def model_files(text: str, request: Request) -> ModelFiles:
@@ -206,9 +220,11 @@ class _Reading:
         """Read a model with its includes, then rewrite them with generated file names."""
         model = _Model(folder, attached=bool(above))
         self._read_document(model, text, path, key)
+        if not above:
+            self.found.radians = model.radians
         for root, body, own in model.texts:
             names = self._names_of(model, root, (*above, os.path.realpath(path)))
-            rewritten = _rewritten(body, names)
+            rewritten = _rewritten(body, names, snap=self.request.snap_angles and model.radians)
             if own == key and not above:
                 self.found.text = rewritten
             else:
@@ -228,6 +244,7 @@ class _Reading:
                 assets = str(element.get("assetdir", ""))
                 model.meshdir = str(element.get("meshdir", assets or model.meshdir))
                 model.texturedir = str(element.get("texturedir", assets or model.texturedir))
+                model.radians = str(element.get("angle", "radian" if model.radians else "")) == "radian"
                 model.strippath = str(element.get("strippath", model.strippath)).lower() == "true"
                 continue
             name = str(element.get("file", ""))
@@ -309,12 +326,15 @@ def _last(name: str) -> str:
     return re.split(r"[/\\]", name)[-1]
 
 
-def _rewritten(text: str, names: dict[tuple[str, str], str]) -> str:
-    """Return a document with generated file names and without comments, preserving line numbers."""
-    return _TAG.sub(lambda match: _tag(match, names), without_comments(text))
+def _rewritten(text: str, names: dict[tuple[str, str], str], *, snap: bool) -> str:
+    """Return a document with generated file names and without comments, preserving line numbers.
+
+    With ``snap``, rounded angles are replaced by those that they stand for.
+    """
+    return _TAG.sub(lambda match: _tag(match, names, snap=snap), without_comments(text))
 
 
-def _tag(match: re.Match[str], names: dict[tuple[str, str], str]) -> str:
+def _tag(match: re.Match[str], names: dict[tuple[str, str], str], *, snap: bool) -> str:
     kind, tag = match.group(1), match.group()
     stated = {m.group(1): html.unescape(m.group(3)[1:-1]) for m in _ATTRIBUTE.finditer(tag)}
     name = ""
@@ -323,6 +343,8 @@ def _tag(match: re.Match[str], names: dict[tuple[str, str], str]) -> str:
 
     def replaced(m: re.Match[str]) -> str:
         attribute, equals, value = m.groups()
+        if snap and attribute in TURNING:
+            return f"{attribute}{equals}{value[0]}{_as_meant(value[1:-1], TURNING[attribute])}{value[0]}"
         key = names.get((kind, html.unescape(value[1:-1]))) if attribute in NAMING else None
         if attribute == "name" and name:
             return name.strip()
@@ -331,6 +353,17 @@ def _tag(match: re.Match[str], names: dict[tuple[str, str], str]) -> str:
     head = f"<{kind}"
     inner = _ATTRIBUTE.sub(replaced, tag[len(head) :])
     return head + (name if "name" not in stated else "") + inner
+
+
+def _as_meant(text: str, before: int) -> str:
+    """Return a text with the angles that its rounded words stand for, except for some words before them."""
+    words = text.split()
+    meant = [rounded_angle(word) for word in words[before:]]
+    angles = (
+        word if angle is None else repr(angle.meant)
+        for word, angle in zip(words[before:], meant, strict=True)
+    )
+    return " ".join((*words[:before], *angles))
 
 
 def _require_utf8(path: str) -> None:

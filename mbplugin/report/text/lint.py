@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SEVERITY_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 #: Maximum numbers of kinds of findings that are shown in full, and in two lines each if they are notes.
 _IN_FULL, _TWO_LINES = 4, 9
+#: Lines of the first screen of one report, which leave room for the line that says where more is.
+_SCREEN = 23
 #: Maximum number of lines of one file, of parts of one kind, and of groups of reactions that are listed.
 _LINES, _PARTS, _REACTIONS = 4, 2, 8
 #: Longest path of a file that is shown with its folders, characters.
@@ -57,19 +59,33 @@ def overview_lines(report: Report, width: int, among: int = 1) -> Iterator[Line]
     """
     overview = overview_of(report)
     style = "bold red" if overview.exit_code else "bold yellow" if overview.kinds else "bold green"
-    yield from (Line(text, style) for text in wrapped(_verdict(report, overview, among), width, "", "  "))
-    yield from (Line(text, style) for text in wrapped(_outcome(report, overview), width, "", "  "))
+    head = [Line(text, style) for text in wrapped(_verdict(report, overview, among), width, "", "  ")]
+    head += [Line(text, style) for text in wrapped(_outcome(report, overview), width, "", "  ")]
     for sentence in overview.assumptions:
-        yield from (Line(text) for text in wrapped(f"Assumed: {sentence}", width, "", "  "))
+        head += [Line(text) for text in wrapped(f"Assumed: {sentence}", width, "", "  ")]
     for sentence in _reactions(overview):
-        yield from (Line(text) for text in wrapped(sentence, width, "", "  "))
-    for kind in overview.kinds:
-        if len(overview.kinds) <= _IN_FULL:
-            yield from _in_full(kind, width)
-        elif kind.severity == "note" and len(overview.kinds) > _TWO_LINES:
-            yield _in_one_line(kind, width)
-        else:
-            yield from _in_two_lines(kind, width)
+        head += [Line(text) for text in wrapped(sentence, width, "", "  ")]
+    yield from head
+    for lines in _kinds_of(overview, width, _SCREEN - len(head) if among == 1 else 0):
+        yield from lines
+
+
+def _kinds_of(overview: Overview, width: int, room: int) -> list[list[Line]]:
+    """Return the lines of each kind of finding: short ones, and in full as many of the first as there is room for."""
+    number = len(overview.kinds)
+    shown = [
+        [_in_one_line(kind, width)]
+        if kind.severity == "note" and number > _TWO_LINES
+        else list(_in_two_lines(kind, width))
+        for kind in overview.kinds
+    ]
+    for index, kind in enumerate(overview.kinds):
+        whole = list(_in_full(kind, width))
+        added = len(whole) - len(shown[index])
+        if number > _IN_FULL and added > room - sum(map(len, shown)):
+            break
+        shown[index] = whole
+    return shown
 
 
 def more_line(reports: Sequence[Report], width: int) -> Iterator[Line]:

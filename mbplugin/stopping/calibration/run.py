@@ -13,13 +13,14 @@ import numpy as np
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadUsage
+from mbplugin.files import toml_text
 from mbplugin.model.brake_law import Brake, FitUncertainty, Ramp
 from mbplugin.model.brakes import warn_of
 from mbplugin.model.mechanism.kinematics import NamedNumbers, numbers, rates_of
 from mbplugin.model.mechanism.mechanism import Mechanism, base_sentence
 from mbplugin.model.scene import Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
-from mbplugin.phrases import counted, listed, number, toml_text, visible
+from mbplugin.phrases import counted, listed, number, visible
 from mbplugin.readers.source import ModelSource, Source, sources_of
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
