@@ -81,8 +81,8 @@ EnvelopeOption = Annotated[
     Path | None,
     typer.Option(
         "--envelope",
-        metavar="MOTION.csv",
-        help="Print the largest loads of every joint along a motion that simulate saved.",
+        metavar="MOTION",
+        help="Print the largest loads of every joint along a motion that simulate saved, .csv or .npz.",
     ),
 ]
 Instants = Annotated[

@@ -522,7 +522,11 @@ def contact_rows(mech: Mechanism, contact: Contact, poses: BodyPoses, twists: Ar
     for body, sign in ((index[contact.on], -1.0), (index[contact.body], 1.0)):
         if body >= 0:
             arm = p_W - poses.p_WC[body]
-            entries.append((body, sign * shift_rows(np.hstack((E, np.zeros_like(E))), arm)))
+            entry = np.empty((len(E), 6))
+            entry[:, TRANSLATION] = sign * E
+            # arm × force by row, as a product of small matrices: there may be hundreds of contacts
+            entry[:, ROTATION] = entry[:, TRANSLATION] @ skew(arm).T
+            entries.append((body, entry))
             if twists is not None:
                 omega = twists[body, ROTATION]
                 Gamma -= sign * (E @ cross(omega, cross(omega, arm)))

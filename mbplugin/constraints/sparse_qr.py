@@ -265,6 +265,10 @@ class Strip:
         return Strip(self.columns[kept], values[:, kept])
 
 
+#: Entries of a strip whose columns are sorted as Python integers.
+_FEW = 64
+
+
 def strip_of(matrix: csr_array, rows: slice) -> Strip:
     """Return some rows of a sparse matrix."""
     bounds = matrix.indptr[rows.start : rows.stop + 1]
@@ -276,7 +280,13 @@ def strip_of(matrix: csr_array, rows: slice) -> Strip:
             table = matrix.indices[inside].reshape(count, len(each))
             if (table == each).all() and (each[1:] > each[:-1]).all():
                 return Strip(each, matrix.data[inside].reshape(count, len(each)).copy())
-    columns, places = np.unique(matrix.indices[inside], return_inverse=True)
+    indices = matrix.indices[inside]
+    if len(indices) <= _FEW:
+        # for a few entries, calls of numpy would take most of the time
+        columns = np.array(sorted(set(indices.tolist())), dtype=indices.dtype)
+        places = np.searchsorted(columns, indices)
+    else:
+        columns, places = np.unique(indices, return_inverse=True)
     values = np.zeros((len(bounds) - 1, len(columns)))
     values[np.repeat(np.arange(len(values)), np.diff(bounds)), places] = matrix.data[inside]
     return Strip(columns, values)

@@ -68,7 +68,8 @@ def envelope(
     ----------
     model : path, Scene or Mechanism
     motion : path, Trajectory or RecordedMotion
-        A Trajectory of this mechanism, or a CSV file as its ``save`` and ``mbplugin simulate --save`` write it.
+        A Trajectory of this mechanism, such as that of a stop, or a ``.csv`` or ``.npz`` file as its ``save`` and
+        ``mbplugin simulate --save`` write it.
     instants : int, optional
         Number of instants, at about equal distances from the first to the last; by default all of the motion.
     loads, stiffness, payload, hold, stance, friction, tolerance, planar

@@ -23,7 +23,7 @@ _PATIENCE = 6
 #: Pivots per row after which a program is given up.
 _MOST_PIVOTS = 60
 #: Numbers in the tableaus that are worked on together, which fit a cache.
-_TOGETHER = 200_000
+_TOGETHER = 100_000
 
 
 @dataclass(frozen=True, eq=False)

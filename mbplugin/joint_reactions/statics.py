@@ -446,10 +446,15 @@ def placed(pieces: Sequence[tuple[AnyArray, AnyArray, Array | sparray]], shape: 
     """Return a matrix assembled from pieces (n, k), each at its rows (n,) and columns (k,)."""
     data, i, j = [np.zeros(0)], [np.zeros(0, int)], [np.zeros(0, int)]
     for rows, columns, values in pieces:
-        piece = coo_array(values)
-        data.append(piece.data)
-        i.append(rows[piece.row])
-        j.append(columns[piece.col])
+        if isinstance(values, np.ndarray):
+            row, column = np.nonzero(values)
+            data.append(values[row, column])
+        else:
+            piece = coo_array(values)
+            data.append(piece.data)
+            row, column = piece.row, piece.col
+        i.append(rows[row])
+        j.append(columns[column])
     return csr_array((np.concatenate(data), (np.concatenate(i), np.concatenate(j))), shape=shape)
 
 

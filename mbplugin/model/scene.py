@@ -492,7 +492,7 @@ class Scene:
     base_open : bool
         Whether neither the file format nor the caller states if the root is fixed.
     contacts : tuple of Contact
-        Points at which bodies touch; they enter ``reactions`` only.
+        Points at which bodies touch; they enter ``reactions`` and ``lint``, not motions.
     """
 
     mechanism: Mechanism

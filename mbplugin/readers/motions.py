@@ -1,15 +1,18 @@
-"""Recorded motions: tables of coordinates, rates and accelerations as ``simulate --save`` writes them."""
+"""Recorded motions: tables of coordinates, rates and accelerations as ``simulate --save`` writes them, or arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
 from mbplugin.csv_tables import CsvTable, quotable, read_csv
-from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.errors import BadNumber, BadUsage, UnreadableFile
+from mbplugin.files import LONGEST, read_bounded
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism.kinematics import coordinate_units, rate_units
 from mbplugin.model.mechanism.mechanism import Mechanism
@@ -43,24 +46,28 @@ class RecordedMotion:
 
 
 def read_motion(path: str | Path, mech: Mechanism) -> RecordedMotion:
-    """Read a motion of a mechanism from a CSV file with the columns that ``simulate --save`` writes.
+    """Read a motion of a mechanism from a file that ``simulate --save`` writes, or a table with its columns.
 
     These are ``time [s]``, and for each coordinate or rate ``q NAME [unit]``, ``qd NAME [unit]`` and
-    ``qdd NAME [unit]``; others are ignored.
+    ``qdd NAME [unit]``, in a ``.csv`` file; others are ignored. A ``.npz`` file has the arrays ``time``, ``q``, ``qd``
+    and ``qdd`` with ``q_names`` and ``qd_names``.
 
     Raises
     ------
     UnreadableFile
-        The file is missing or no table.
+        The file is missing, or no table and no arrays.
     BadUsage
         A column is missing, or there are no or too many rows.
     BadNumber
         A cell holds no finite number.
     """
-    if Path(path).suffix.lower() != ".csv":
+    ending = Path(path).suffix.lower()
+    if ending == ".npz":
+        return _from_arrays(Path(path), mech)
+    if ending != ".csv":
         raise BadUsage(
-            f"the motion {visible(str(path))!r} is no CSV file",
-            expected="a table as 'mbplugin simulate … --save motion.csv' writes it",
+            f"the motion {visible(str(path))!r} is no .csv or .npz file",
+            expected="a motion as 'mbplugin simulate … --save motion.csv' or motion.npz writes it",
         )
     table = read_csv(Path(path))
     wanted = ["time [s]"]
@@ -74,6 +81,52 @@ def read_motion(path: str | Path, mech: Mechanism) -> RecordedMotion:
     time, q, qd, qdd = np.split(values, [1, 1 + nq, 1 + nq + nv], axis=1)
     make_read_only(time, q, qd, qdd)
     return RecordedMotion(time[:, 0], q, qd, qdd, Path(path).name)
+
+
+def _from_arrays(path: Path, mech: Mechanism) -> RecordedMotion:
+    """Return the motion in a ``.npz`` file, its columns in the order of the mechanism."""
+    file = visible(str(path))
+    content = read_bounded(path)
+    try:
+        with ZipFile(BytesIO(content)) as archive:
+            large = sum(member.file_size for member in archive.infolist()) > LONGEST
+        if large:
+            raise UnreadableFile(f"the arrays are larger than {LONGEST // 10**6} MB", where=file)
+        with np.load(BytesIO(content), allow_pickle=False) as held:
+            values = {name: np.asarray(held[name], dtype=float) for name in ("time", "q", "qd", "qdd")}
+            names = {name: [str(one) for one in held[name].tolist()] for name in ("q_names", "qd_names")}
+    except (OSError, ValueError, TypeError, KeyError, EOFError, BadZipFile, MemoryError, RuntimeError):
+        raise UnreadableFile(
+            "the arrays cannot be read", where=file, expected="a motion that 'simulate --save' wrote as .npz"
+        ) from None
+    count = len(values["time"]) if values["time"].ndim == 1 else 0
+    if not 0 < count <= MOST_INSTANTS:
+        raise BadUsage(f"the motion has {count} instants", where=file, expected=f"1 to {MOST_INSTANTS}")
+    ordered = {"time": values["time"]}
+    for what, labels in (("q", "q_names"), ("qd", "qd_names"), ("qdd", "qd_names")):
+        if values[what].shape != (count, len(names[labels])):
+            raise BadUsage(
+                f"array {what!r} has the shape {values[what].shape}",
+                where=file,
+                expected=f"({count}, {len(names[labels])}), an instant by row and the {labels} by column",
+            )
+        wanted = mech.q_names if what == "q" else mech.qd_names
+        if missing := [name for name in wanted if name not in names[labels]]:
+            raise BadUsage(
+                f"the motion has no {what} of {listed([repr(name) for name in missing], 4)}",
+                where=file,
+                expected="a motion of this mechanism, as 'mbplugin simulate … --save motion.npz' writes it",
+            )
+        ordered[what] = values[what][:, [names[labels].index(name) for name in wanted]]
+    for what, array in ordered.items():
+        if array.size and not np.abs(array).max() <= LARGEST:
+            raise BadNumber(
+                f"array {what!r} has numbers that are not finite or too large",
+                where=file,
+                expected=f"magnitudes up to {LARGEST:g}",
+            )
+    make_read_only(*ordered.values())
+    return RecordedMotion(ordered["time"], ordered["q"], ordered["qd"], ordered["qdd"], path.name)
 
 
 def _columns(table: CsvTable, wanted: Sequence[str]) -> Array:

@@ -1,11 +1,12 @@
 """Range of the accelerations under dry friction whose normal forces the rigid model does not determine.
 
 With sliding directions known, the accelerations a, the multipliers λ and the loads N of joints satisfy
-M a = F + Dᵀλ − G N and K a = Γ: D has the pushes of contacts, normal and friction together, where K has their
-normals, and G has the friction per load of the joints. All solutions are z = z₀ + Y y. Those with λ ≥ 0 at contacts and
-N equal to the size |R z + r| of the force in its joint are possible motions. The smallest and the largest value of each
-acceleration are linear programs with N ≥ |R z + r|, which planes cut out where a solution violates it. Where N ends
-up above the size, the end is an outer bound.
+M a = F + Dᵀλ − G N and K a = Γ: D has the pushes of contacts that slip, normal and friction together, where K has their
+normals, and G has the friction per load of the joints. Contacts that hold have a normal and two tangents in both. All
+solutions are z = z₀ + Y y. Those with λn ≥ 0 at contacts, friction of at most μ λn where they hold, and N equal to the
+size |R z + r| of the force in its joint are possible motions. The smallest and the largest value of each acceleration
+are linear programs with N ≥ |R z + r| and the cones of friction, which planes cut out where a solution violates them.
+Where N ends up above the size, the end is an outer bound.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import acceleration_units, forward
 from mbplugin.model.scene import Scene, option_of
 from mbplugin.model.spatial import Array
+from mbplugin.phrases import listed
 from mbplugin.simulation.friction import AT_REST, LoadFriction, rates_of
-from mbplugin.simulation.open_accelerations import AccelerationRange, MotionRange
+from mbplugin.simulation.open_accelerations import AccelerationRange, ContactsOpen, MotionRange
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.problem import pose_problem
 
@@ -46,8 +48,12 @@ _EQUAL = 1e-8
 _BOX, _AT_THE_BOX = 1e6, 0.99
 #: Most planes that cut out one end, and the relative violation at which it is found.
 _CUTS, _ENOUGH = 60, 1e-11
+#: Most contacts in a sentence.
+_NAMED = 4
 #: Most passes of the loads of a self-stress.
 _PASSES = 200
+#: Normal forces that pull by less, and friction above its limit by less, are rounding, relative to the loads.
+_PULLS = 1e-8
 #: A load above the size of its force by this fraction makes an end an outer bound.
 _LOOSE = 1e-6
 
@@ -56,10 +62,13 @@ def acceleration_range(scene: Scene) -> MotionRange | None:
     """Return the range of the accelerations of a scene at its state; None if friction leaves none of them open.
 
     Considered are contacts of the scene that slip at its rates and joints with friction that grows with their load and
-    that slide. Contacts that separate carry nothing. Where a contact with friction holds, nothing is computed.
+    that slide. Contacts that separate carry nothing; those that do not move hold, and the range is that of motions in
+    which they go on to hold.
 
     Raises
     ------
+    ContactsOpen
+        Something slips, and no forces keep all contacts closed and those that hold in place.
     CannotClose, ContradictedState, BadUsage, BrokenModel
         The state has no motion.
     """
@@ -73,8 +82,6 @@ def acceleration_range(scene: Scene) -> MotionRange | None:
     stated = stated_state(scene, None, None, scene.mechanism, (scene.state.q, scene.state.qd))
     problem = pose_problem(scene.mechanism, scene_actions(scene), stated, (), options)
     touching = _touching(problem.model, problem.q, problem.qd, scene.contacts)
-    if touching is None:
-        return None
     return range_at(problem.model, 0.0, problem.q, problem.qd, options.tolerance, touching)
 
 
@@ -90,18 +97,23 @@ def range_at(
     tolerance : float
         Rank tolerance.
     contacts : sequence of Contact
-        Those that carry force: they slip, or have no friction.
+        Those that carry force: they slip, have no friction, or hold.
 
     Raises
     ------
+    ContactsOpen
+        No forces keep all contacts closed, and those that hold in place: the body tips, lifts off or slips.
     BrokenModel
-        No forces satisfy the equations with all contacts closed: the body tips or lifts off.
+        The equations of motion have no solution.
     """
     sliding = _Sliding(model, time, q, qd)
     if not sliding.names and not any(contact.slip is not None for contact in contacts):
         return None
     found = _solutions(_made(model, time, q, qd, sliding, contacts), tolerance)
-    if found is None or not found.Y.size:
+    if found is None:
+        return None
+    found.require_closed()
+    if not found.Y.size:
         return None
     units = acceleration_units(model.mech)
     ranges = []
@@ -112,19 +124,15 @@ def range_at(
         (lower, tight), (upper, tight_too) = (found.end(k, sign) for sign in (1.0, -1.0))
         if upper - lower > _EQUAL * max(size, abs(found.scale[k])):
             ranges.append(AccelerationRange(name, lower, upper, units[k], tight and tight_too))
-    return MotionRange(found.open_names(), tuple(ranges)) if ranges else None
+    holding = tuple(contact.name for contact in contacts if _holds(contact))
+    return MotionRange(found.open_names(), tuple(ranges), holding=holding) if ranges else None
 
 
 # Sliding contacts and joints.
 
 
-def _touching(
-    model: TreeModel, q: Array, qd: Array, contacts: Sequence[Contact]
-) -> tuple[Contact, ...] | None:
-    """Return the contacts that carry force at q (nq,) and qd (nv,), with their directions of slip.
-
-    None if one with friction holds.
-    """
+def _touching(model: TreeModel, q: Array, qd: Array, contacts: Sequence[Contact]) -> tuple[Contact, ...]:
+    """Return the contacts that carry force at q (nq,) and qd (nv,), with the directions of those that slip."""
     mech = model.mech
     poses = forward(mech, q)
     twists = body_twists(mech, poses, qd)
@@ -137,10 +145,24 @@ def _touching(
         sideways = float(np.linalg.norm(rate[1:]))
         if rate[0] > limit:
             continue
-        if contact.mu > 0 and sideways <= limit:
-            return None
-        carrying.append(replace(contact, slip=rate[1:] @ axes[1:] / sideways) if contact.mu > 0 else contact)
+        slips = contact.mu > 0 and sideways > limit
+        carrying.append(replace(contact, slip=rate[1:] @ axes[1:] / sideways) if slips else contact)
     return tuple(carrying)
+
+
+def _opening(contacts: Sequence[Contact]) -> ContactsOpen:
+    """Return the error that some of the contacts that carry force opens, or slips."""
+    holding = [contact.name for contact in contacts if _holds(contact)]
+    also = f" and {listed(holding, _NAMED)} {'holds' if len(holding) == 1 else 'hold'}" if holding else ""
+    return ContactsOpen(
+        f"no forces satisfy the equations of motion while all contacts stay closed{also}",
+        remedy="state contacts that stay closed in this motion",
+    )
+
+
+def _holds(contact: Contact) -> bool:
+    """Return True if a contact that carries force holds by friction."""
+    return contact.mu > 0 and contact.slip is None
 
 
 class _Sliding:
@@ -178,8 +200,8 @@ class _Sliding:
 class _Equations(NamedTuple):
     """M a = F + Dᵀλ − G N, K a = Γ, in units that make rows and columns dimensionless.
 
-    ``one_sided`` are the indices of multipliers that only push, with the names of their contacts; ``R`` (3, nv + m)
-    and ``r`` (3,) give the force in each sliding joint, which ``names`` names.
+    ``one_sided`` are the indices of multipliers that only push, with their contacts; the two tangents of one that holds
+    follow. ``R`` (3, nv + m) and ``r`` (3,) give the force in each sliding joint, which ``names`` names.
     """
 
     M: Array
@@ -189,7 +211,7 @@ class _Equations(NamedTuple):
     Gamma: Array
     G: Array
     scale: Array
-    one_sided: tuple[tuple[int, str], ...]
+    one_sided: tuple[tuple[int, Contact], ...]
     R: list[Array]
     r: list[Array]
     names: tuple[str, ...]
@@ -219,6 +241,7 @@ def _made(
     force = max(float(np.abs(col * equations.F).max()), 1e-300)
     per = force / float(np.abs(M).max())
     scale = np.concatenate((col * per, row * force, np.full(len(sliding.names), force / model.length)))
+    starts = m + np.cumsum([0, *(3 if _holds(contact) else 1 for contact in contacts)])
     R, r = _load_maps(sliding, nv, m)
     R = [np.hstack((one, np.zeros((3, len(K) - m)))) * scale[: nv + len(K)] for one in R]
     return _Equations(
@@ -229,7 +252,7 @@ def _made(
         row * np.concatenate((equations.Gamma, Gamma)) / per,
         col[:, None] * G / model.length,
         scale,
-        tuple((m + k, contact.name) for k, contact in enumerate(contacts)),
+        tuple(zip(starts.tolist(), contacts, strict=False)),
         [one * model.length / force for one in R],
         [one * model.length / force for one in r],
         sliding.names,
@@ -239,7 +262,10 @@ def _made(
 def _contact_rows(
     model: TreeModel, q: Array, qd: Array, contacts: Sequence[Contact]
 ) -> tuple[Array, Array, Array]:
-    """Return the normals (k, nv) of contacts in joint rates at q (nq,), qd (nv,), their Γ (k,), and pushes (k, nv)."""
+    """Return rows (k, nv) of contacts in joint rates at q (nq,), qd (nv,), their Γ (k,), and the pushes (k, nv).
+
+    The rows are the normal, and where a contact holds the tangents.
+    """
     mech, nv = model.mech, len(qd)
     if not contacts:
         return np.zeros((0, nv)), np.zeros(0), np.zeros((0, nv))
@@ -247,10 +273,11 @@ def _contact_rows(
     twists = body_twists(mech, poses, qd)
     beside = body_accelerations(mech, poses, twists, np.zeros(nv))
     motion = tree_motion(mech, poses)
-    normals = [contact_rows(mech, replace(one, mu=0.0, slip=None), poses, twists) for one in contacts]
+    closed = [one if _holds(one) else replace(one, mu=0.0, slip=None) for one in contacts]
+    rows = [contact_rows(mech, one, poses, twists) for one in closed]
     pushes = [contact_rows(mech, one, poses) for one in contacts]
-    Gamma = np.concatenate([r.Gamma - _along(r, beside) for r in normals])
-    return motion.reduce(normals), Gamma, motion.reduce(pushes)
+    Gamma = np.concatenate([r.Gamma - _along(r, beside) for r in rows])
+    return motion.reduce(rows), Gamma, motion.reduce(pushes)
 
 
 def _along(rows: Rows, twists: Array) -> Array:
@@ -295,9 +322,9 @@ class _Solutions:
     scale: Array
 
     def open_names(self) -> tuple[str, ...]:
-        """Names of the contacts and joints whose normal force or load is not determined."""
+        """Names of the slipping contacts and joints whose normal force or load is not determined."""
         m = len(self.made.D)
-        rows = [(self.nv + k, name) for k, name in self.made.one_sided]
+        rows = [(self.nv + k, one.name) for k, one in self.made.one_sided if one.slip is not None]
         rows += [(self.nv + m + k, name) for k, name in enumerate(self.made.names)]
         return tuple(name for row, name in rows if np.abs(self.Y[row]).max() > _EQUAL)
 
@@ -306,31 +333,56 @@ class _Solutions:
 
         Raises
         ------
-        BrokenModel
+        ContactsOpen
+            No solution satisfies the inequalities.
+        """
+        y, exact = self._least(sign * self.Y[k])
+        z = self.origin + self.Y @ y
+        reached = all(N - norm <= _LOOSE * (1.0 + abs(N)) for N, norm in self.loads(z))
+        if np.abs(y).max() > _AT_THE_BOX * _BOX and abs(z[k] - self.origin[k]) > 1.0:
+            return -sign * inf, reached or self._grows(k, -sign)
+        return float(z[k] * self.scale[k]), reached and exact
+
+    def require_closed(self) -> None:
+        """Require forces that keep all contacts closed, and those that hold in place.
+
+        Raises
+        ------
+        ContactsOpen
+            There are none.
+        """
+        if not self.made.one_sided:
+            return
+        if self.Y.shape[1]:
+            self._least(np.zeros(self.Y.shape[1]))
+            return
+        size = max(1.0, float(np.abs(self.origin).max()))
+        if any(-self.origin[self.nv + k] > _PULLS * size for k, _ in self.made.one_sided) or any(
+            sideways - most > _PULLS * size for _, sideways, most in self._friction(self.origin)
+        ):
+            raise _opening([one for _, one in self.made.one_sided])
+
+    def _least(self, c: Array) -> tuple[Array, bool]:
+        """Return y (p,) of a solution with the least c·y, c (p,), and whether it satisfies all inequalities.
+
+        Raises
+        ------
+        ContactsOpen
             No solution satisfies the inequalities.
         """
         cuts = self._first_cuts()
         for _ in range(_CUTS):
             G, h = (np.array(part) for part in zip(*cuts, strict=True))
-            found = linprog(
-                sign * self.Y[k], A_ub=G, b_ub=h, bounds=(-_BOX, _BOX), method="highs-ds", options=OPTIONS
-            )
+            found = linprog(c, A_ub=G, b_ub=h, bounds=(-_BOX, _BOX), method="highs-ds", options=OPTIONS)
             if found.status == 2:
-                raise BrokenModel(
-                    "no forces satisfy the equations of motion while all contacts stay closed",
-                    remedy="state contacts that stay closed in this motion",
-                )
+                raise _opening([one for _, one in self.made.one_sided])
             if found.status != 0:
                 raise BrokenModel(f"the range of the accelerations is not found: {found.message}")
             more = self._violated(found.x)
             if not more:
-                break
+                return np.asarray(found.x), True
             cuts += more
-        z = self.origin + self.Y @ found.x
-        reached = all(N - norm <= _LOOSE * (1.0 + abs(N)) for N, norm in self.loads(z))
-        if np.abs(found.x).max() > _AT_THE_BOX * _BOX and abs(z[k] - self.origin[k]) > 1.0:
-            return -sign * inf, reached or self._grows(k, -sign)
-        return float(z[k] * self.scale[k]), reached and not more
+        return np.asarray(found.x), False
 
     def is_known(self, k: int) -> bool:
         """Return True if the force in joint k is the same in all solutions."""
@@ -365,7 +417,21 @@ class _Solutions:
         for k in range(len(self.made.names)):
             for axis in np.vstack((np.eye(3), -np.eye(3))):
                 cuts.append(self._cut(k, axis))
+        for row, one in self.made.one_sided:
+            if _holds(one):
+                cuts += [self._cone_cut(row, one.mu, side) for side in np.vstack((np.eye(2), -np.eye(2)))]
         return cuts
+
+    def _cone_cut(self, row: int, mu: float, side: Array) -> tuple[Array, float]:
+        """Return g and h of the inequality that friction along a side (2,) is at most μ times the normal force."""
+        n = self.nv + row
+        along = np.array([-mu, *side])
+        return along @ self.Y[n : n + 3], -float(along @ self.origin[n : n + 3])
+
+    def _friction(self, z: Array) -> list[tuple[int, float, float]]:
+        """Return for each contact that holds its row, and the friction of a solution z (n,) and its limit."""
+        at = [(row, self.nv + row, one.mu) for row, one in self.made.one_sided if _holds(one)]
+        return [(row, float(np.linalg.norm(z[n + 1 : n + 3])), float(mu * z[n])) for row, n, mu in at]
 
     def _cut(self, k: int, axis: Array) -> tuple[Array, float]:
         """Return g and h of the inequality that load k is at least the force along an axis (3,)."""
@@ -376,11 +442,16 @@ class _Solutions:
         return g, float(self.origin[at] - part @ self.origin[: self.nv + m] - axis @ self.made.r[k])
 
     def _violated(self, y: Array) -> list[tuple[Array, float]]:
-        """Return cuts for the loads that are below the size of their force at y (p,)."""
+        """Return cuts for the loads below the size of their force, and the friction above its limit, at y (p,)."""
         z, cuts = self.origin + self.Y @ y, []
         for k, (N, norm) in enumerate(self.loads(z)):
             if norm - N > _ENOUGH * (1.0 + abs(N)) and norm > 0.0:
                 cuts.append(self._cut(k, self._force(k, z) / norm))
+        mus = {row: one.mu for row, one in self.made.one_sided}
+        for row, sideways, most in self._friction(z):
+            if sideways - most > _PULLS * (1.0 + abs(most)):
+                n = self.nv + row
+                cuts.append(self._cone_cut(row, mus[row], z[n + 1 : n + 3] / sideways))
         return cuts
 
     def _force(self, k: int, z: Array) -> Array:
@@ -397,7 +468,7 @@ class _Solutions:
 
 
 def _solutions(made: _Equations, tolerance: float) -> _Solutions | None:
-    """Return all solutions of the equations; None if there is one for each set of loads.
+    """Return all solutions of the equations; None if joints slide and there is one for each set of their loads.
 
     Raises
     ------
@@ -406,18 +477,20 @@ def _solutions(made: _Equations, tolerance: float) -> _Solutions | None:
     """
     nv, m = made.M.shape[0], len(made.D)
     # normals tilted by rounding must not hold the body; the forces of contacts that only push stay bounded
-    K, joints = _truncated(made.K, tolerance), m - len(made.one_sided)
+    K, joints = _truncated(made.K, tolerance), made.one_sided[0][0] if made.one_sided else m
     D = np.vstack((_truncated(made.D[:joints], tolerance), made.D[joints:]))
     A = np.block([[made.M, -D.T, made.G], [K, np.zeros((m, m + made.G.shape[1]))]])
     b = np.concatenate((made.F, made.Gamma))
     of_rows = _solved(A[:, : nv + m], b)[1]
-    if not of_rows.shape[1]:
+    if not of_rows.shape[1] and made.names:
         return None
     fixed: set[int] = set()
     while True:
         origin, Y = _solved(A, b)
         if np.abs(A @ origin - b).max() > tolerance * max(1.0, np.abs(b).max()):
-            raise BrokenModel("no forces satisfy the equations of motion while all contacts stay closed")
+            if made.one_sided:
+                raise _opening([contact for _, contact in made.one_sided])
+            raise BrokenModel("no forces satisfy the equations of motion")
         found = _Solutions(made, A, origin, Y, of_rows, nv, made.scale)
         # a force that no solution changes is the load of its joint
         more = [k for k in range(len(made.names)) if k not in fixed and found.is_known(k)]

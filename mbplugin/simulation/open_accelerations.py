@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
+from mbplugin.errors import BrokenModel
 from mbplugin.phrases import listed, one_line_repr
 
 #: Most ranges in a sentence.
 _NAMED = 3
+
+
+class ContactsOpen(BrokenModel):
+    """No forces keep all contacts closed, and those that hold in place, at a state."""
 
 
 @one_line_repr
@@ -59,11 +64,14 @@ class MotionRange:
         Only those that are not unique.
     time : float
         The instant, s.
+    holding : tuple of str
+        Contacts that hold, as the range assumes.
     """
 
     sliding: tuple[str, ...]
     accelerations: tuple[AccelerationRange, ...]
     time: float = 0.0
+    holding: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
@@ -72,4 +80,7 @@ class MotionRange:
         more = f"; and {len(self.accelerations) - _NAMED} more" if len(self.accelerations) > _NAMED else ""
         outer = "" if all(one.exact for one in self.accelerations) else " (outer bounds)"
         at = f"at {self.time:.4g} s " if self.time else ""
-        return f"{at}{words}{more}{outer}, depending on how {listed(self.sliding)} share the load"
+        hold = "holds" if len(self.holding) == 1 else "hold"
+        held = f" while {listed(self.holding, _NAMED)} {hold}" if self.holding else ""
+        share = "shares" if len(self.sliding) == 1 else "share"
+        return f"{at}{words}{more}{outer}{held}, depending on how {listed(self.sliding)} {share} the load"

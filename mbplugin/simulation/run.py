@@ -53,7 +53,7 @@ from mbplugin.model.scene import (
     replaced_payloads,
 )
 from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
-from mbplugin.phrases import listed, visible_one_line
+from mbplugin.phrases import counted, listed, visible_one_line
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.friction import AT_REST
@@ -200,7 +200,7 @@ def simulate(
     Raises
     ------
     BadUsage, UnknownName, BadNumber
-        An invalid argument.
+        An invalid argument, or a scene with contacts.
     CannotClose
         A loop that cannot be closed.
     ContradictedState
@@ -210,6 +210,13 @@ def simulate(
     """
     mech = _driven(model_of(mech), tuple(drivers))
     scene = mech if isinstance(mech, Scene) else None
+    if scene is not None and scene.contacts:
+        raise BadUsage(
+            f"the scene has {counted(len(scene.contacts), 'contact')}, and a motion is computed without contacts",
+            expected="a scene without [[contact]], which enters reactions and lint",
+            remedy="hold the bodies by pairs or closures, or with base='fixed' (--base fixed), and leave the "
+            "tables out",
+        )
     mechanism, callables = led_by(mechanism_of(mech), profiles or {})
     holds = (*(scene.holds if scene else ()), *holds)
     mechanism, held = without_constraints(mechanism, holds)

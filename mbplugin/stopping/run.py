@@ -247,6 +247,8 @@ def make_scenario(
     if scene and scene.holds:
         names = ", ".join(hold.constraint for hold in scene.holds)
         notes.append(f"what the scene holds for a while holds during the whole stop: {names}")
+    if scene and scene.contacts:
+        notes.append("the contacts of the scene are left out: a stop is computed without them")
     mechanism = replace(mechanism, drivers=())
     chosen = None if tool is not None else default or default_tool(mechanism)
     point = chosen.point if chosen is not None and tool_point is None else point_of(tool_point)

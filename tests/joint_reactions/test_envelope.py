@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue
+from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue, UnreadableFile
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.readers.motions import RecordedMotion, read_motion
@@ -120,17 +120,18 @@ def test_two_drives_are_bounded_by_their_efforts():
     assert found["a"]["radial"].bound is None and found["a"]["radial"].open_instants == 1
 
 
-def test_a_saved_motion_is_read_as_it_was(tmp_path):
+@pytest.mark.parametrize("file", ["swing.csv", "swing.npz"])
+def test_a_saved_motion_is_read_as_it_was(tmp_path, file):
     mech = pendulum()
     motion = mb.simulate(mech, 0.2, q={"pin": 1.0}, samples=5)
-    motion.save(tmp_path / "swing.csv")
-    read = read_motion(tmp_path / "swing.csv", mech)
+    motion.save(tmp_path / file)
+    read = read_motion(tmp_path / file, mech)
     for name in ("time", "q", "qd", "qdd"):
         assert np.array_equal(getattr(read, name), getattr(motion, name))
-    by_file, direct = mb.envelope(mech, tmp_path / "swing.csv"), mb.envelope(mech, motion)
+    by_file, direct = mb.envelope(mech, tmp_path / file), mb.envelope(mech, motion)
     assert [load.value for load in by_file.loads] == [load.value for load in direct.loads]
-    assert by_file.source == "swing.csv"
-    fewer = mb.envelope(mech, tmp_path / "swing.csv", instants=3)
+    assert by_file.source == file
+    fewer = mb.envelope(mech, tmp_path / file, instants=3)
     assert fewer.time == pytest.approx(read.time[[0, 2, -1]])
 
 
@@ -161,9 +162,47 @@ def test_a_wrong_motion_is_one_sentence(tmp_path, text, error, words):
     assert str(caught.value).count("\n") == 0
 
 
-def test_what_cannot_be_a_motion_of_the_mechanism_is_refused(tmp_path):
-    with pytest.raises(BadUsage, match="no CSV file"):
+ONE = {"time": [0.0], "q": [[1.0]], "qd": [[0.0]], "qdd": [[0.0]], "q_names": ["pin"], "qd_names": ["pin"]}
+
+
+def test_arrays_are_taken_by_the_names_of_their_columns(tmp_path):
+    many = {name: [[7.0, *ONE[name][0]]] for name in ("q", "qd", "qdd")}
+    names = {name: ["other", "pin"] for name in ("q_names", "qd_names")}
+    np.savez(tmp_path / "motion.npz", **{**ONE, **many, **names})
+    read = read_motion(tmp_path / "motion.npz", pendulum())
+    assert (read.q.tolist(), read.qd.tolist(), read.qdd.tolist()) == ([[1.0]], [[0.0]], [[0.0]])
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "words"),
+    [
+        ({"qdd": None}, UnreadableFile, "arrays cannot be read"),
+        ({"q_names": ["other"]}, BadUsage, "no q of 'pin'"),
+        ({"qd": [[0.0, 1.0]]}, BadUsage, r"'qd' has the shape \(1, 2\); expected \(1, 1\)"),
+        ({"q": [1.0]}, BadUsage, r"'q' has the shape \(1,\)"),
+        ({"time": 0.0}, BadUsage, "0 instants"),
+        ({"q": [[np.nan]]}, BadNumber, "'q' has numbers that are not finite"),
+        ({"qdd": [[1e300]]}, BadNumber, "'qdd' has numbers"),
+        ({"time": np.array([{}], dtype=object)}, UnreadableFile, "arrays cannot be read"),
+    ],
+)
+def test_wrong_arrays_are_one_sentence(tmp_path, changed, error, words):
+    arrays = {name: value for name, value in {**ONE, **changed}.items() if value is not None}
+    np.savez(tmp_path / "motion.npz", **arrays)
+    with pytest.raises(error, match=words) as caught:
         mb.envelope(pendulum(), tmp_path / "motion.npz")
+    assert str(caught.value).count("\n") == 0
+
+
+def test_a_file_that_is_no_archive_is_one_sentence(tmp_path):
+    (tmp_path / "motion.npz").write_text("time,q")
+    with pytest.raises(UnreadableFile, match="arrays cannot be read"):
+        mb.envelope(pendulum(), tmp_path / "motion.npz")
+
+
+def test_what_cannot_be_a_motion_of_the_mechanism_is_refused(tmp_path):
+    with pytest.raises(BadUsage, match=r"no \.csv or \.npz file"):
+        mb.envelope(pendulum(), tmp_path / "motion.txt")
     with pytest.raises(BadNumber, match="instants is 0"):
         mb.envelope(pendulum(), swing(), instants=0)
     with pytest.raises(BadUsage, match="motion is 3"):

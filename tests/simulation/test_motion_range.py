@@ -13,8 +13,9 @@ from scipy.optimize import linprog
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.errors import BrokenModel
+from mbplugin.errors import BadUsage
 from mbplugin.simulation.motion_range import acceleration_range
+from mbplugin.simulation.open_accelerations import ContactsOpen
 
 G, MASS, HEIGHT = 9.81, 10.0, 0.4
 WEIGHT = MASS * G
@@ -112,7 +113,7 @@ def test_feet_at_rest_and_models_without_such_friction_are_left_out(made: Made) 
 
 
 def test_a_sledge_that_tips_is_refused(made: Made) -> None:
-    with pytest.raises(BrokenModel, match="stay closed"):
+    with pytest.raises(ContactsOpen, match="stay closed"):
         acceleration_range(made(sledge(CORNERS, (1.0, 1.0, 1.1, 1.1), height=1.5)))
 
 
@@ -156,6 +157,99 @@ def test_random_sledges_equal_programs_in_the_forces_of_the_feet(made: Made) -> 
                 assert found[name] == pytest.approx((low, high), abs=1e-9)
             else:
                 assert high - low < 1e-9
+
+
+def turning(mus: Sequence[float], turn: float = 1.0, height: float = 0.1) -> str:
+    """A body that turns about foot 0, which holds, while the three others slip."""
+    x, y = CORNERS[0]
+    return sledge(CORNERS, mus, rates={"vx": turn * y, "vy": -turn * x, "wz": turn}, height=height)
+
+
+@pytest.mark.parametrize("mus", [(0.9, 0.3, 0.1, 0.2), (0.9, 0.1, 0.1, 0.3), (0.6, 0.2, 0.1, 0.2)])
+def test_a_body_that_turns_about_a_foot_that_holds(made: Made, mus: tuple[float, ...]) -> None:
+    """Six balances in (α, N, T), and the cone |T| ≤ μ N of the foot between polygons inside and around it."""
+    height, turn = 0.1, 1.0
+    feet = np.array(CORNERS)
+    arm = np.column_stack((feet, np.full(4, -height)))
+    slip = turn * np.stack((-(feet - feet[0])[:, 1], (feet - feet[0])[:, 0]), axis=1)
+    force = np.zeros((6, 3))
+    force[:4, 2] = force[4, 0] = force[5, 1] = 1.0
+    force[1:4, :2] = -np.array(mus)[1:, None] * slip[1:] / np.linalg.norm(slip[1:], axis=1)[:, None]
+    moment = np.cross(arm[[0, 1, 2, 3, 0, 0]], force)
+    r = -feet[0]
+    inertial = np.array([-MASS * -r[1], -MASS * r[0], 0.0, 0.0, 0.0, -INERTIA[2]])
+    A_eq = np.column_stack((inertial, np.hstack((force, moment)).T))
+    b_eq = [*(-MASS * turn**2 * r), WEIGHT, 0.0, 0.0, 0.0]
+    angles = 2 * np.pi * np.arange(720) / 720
+    expected = []
+    for inside in (np.cos(np.pi / 720), 1.0):
+        cone = np.zeros((720, 7))
+        cone[:, 1], cone[:, 5], cone[:, 6] = -mus[0] * inside, np.cos(angles), np.sin(angles)
+        bounds = [(None, None), *[(0, None)] * 4, (None, None), (None, None)]
+        for sign in (1, -1):
+            one = linprog(
+                [sign, *[0] * 6],
+                A_ub=cone,
+                b_ub=np.zeros(720),
+                A_eq=A_eq,
+                b_eq=b_eq,
+                bounds=bounds,
+                method="highs-ds",
+                options=EXACT,
+            )
+            assert one.status == 0
+            expected.append(sign * one.fun)
+    found = acceleration_range(made(turning(mus)))
+    assert found is not None and found.holding == ("foot 0",)
+    assert found.sliding == ("foot 1", "foot 2", "foot 3")
+    assert " while foot 0 holds, depending on how foot 1, foot 2, foot 3 share the load" in found.words
+    low, high = next((a.lower, a.upper) for a in found.accelerations if a.name == "top.wz")
+    assert all(one.exact for one in found.accelerations) and high - low > 1e-2
+    assert expected[2] - 1e-6 <= low <= expected[0] + 1e-6
+    assert expected[1] - 1e-6 <= high <= expected[3] + 1e-6
+
+
+def test_a_foot_that_cannot_hold_is_refused_and_a_finding(made: Made) -> None:
+    scene = made(turning((0.05, 0.3, 0.1, 0.2), turn=3.0))
+    with pytest.raises(ContactsOpen, match="stay closed and foot 0 holds"):
+        acceleration_range(scene)
+    (finding,) = (finding for finding in mb.lint(scene).findings if finding.code == "MB302")
+    assert "tips, lifts off or slips" in finding.message and "foot 0 holds" in finding.message
+
+
+def test_guides_that_press_have_a_range_beside_feet_that_hold(made: Made) -> None:
+    """The feet of another body carry its weight; the range of the guides is that without them."""
+    text = guides((0.2, 0.2)).replace(
+        "body = [{", f'body = [{{ name = "top", mass = {MASS}, inertia = [1, 2, 3] }}, {{'
+    )
+    feet = sledge(CORNERS, (0.5,) * 4)
+    both = made(text + feet[feet.index("[[contact]]") :])
+    assert ends(both) == {"g0": (-inf, pytest.approx(10.0 - 0.2 * G, abs=1e-7))}
+
+
+@pytest.mark.parametrize(
+    ("feet", "mus"),
+    [
+        (CORNERS, (1.0, 1.0, 1.1, 1.1)),
+        (CORNERS, (1.0,) * 4),
+        (((1.0, 0.5), (1.0, -0.5), (-1.0, 0.0)), (1.0,) * 3),
+    ],
+    ids=["open", "equal friction", "three feet"],
+)
+def test_lint_reports_a_sledge_that_tips(
+    made: Made, feet: Sequence[tuple[float, float]], mus: Sequence[float]
+) -> None:
+    """Friction at the feet tips a body whose centre of mass is higher than half its length over μ."""
+    codes = {finding.code: finding for finding in mb.lint(made(sledge(feet, mus, height=1.5))).findings}
+    assert "tips" in codes["MB302"].message and codes["MB302"].element == "foot 0"
+    assert "MB302" not in {
+        f.code for f in mb.lint(made(sledge(feet, (1.0,) * len(feet), height=0.9))).findings
+    }
+
+
+def test_a_motion_of_a_scene_with_contacts_is_refused(made: Made) -> None:
+    with pytest.raises(BadUsage, match="the scene has 4 contacts, and a motion is computed without"):
+        mb.simulate(made(sledge(CORNERS, (0.3,) * 4)), 0.1)
 
 
 def test_a_sledge_on_springs_moves_within_the_range(made: Made) -> None:

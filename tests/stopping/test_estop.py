@@ -15,7 +15,7 @@ from mbplugin.dynamics.formulations import Equations
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import PAIR_TYPES, Freedom
-from mbplugin.model.scene import Scene
+from mbplugin.model.scene import Scene, as_scene
 from mbplugin.model.spatial import Array
 from mbplugin.report.text import plain_text
 from mbplugin.report.text.stopping import estop_lines
@@ -297,3 +297,11 @@ def test_a_payload_that_is_a_text_is_read_if_it_is_a_mass() -> None:
     assert times[0] == times[1] != times[2]
     with pytest.raises(BadUsage, match="payload is 'five'; expected a number or a Payload"):
         mb.estop(arm, payload="five")  # type: ignore[arg-type]
+
+
+def test_a_stop_says_that_it_leaves_the_contacts_of_a_scene_out() -> None:
+    mech = arm((1.2,), 3.0, gravity=0.0)
+    foot = mb.Contact("foot", mech.bodies[0].name, np.zeros(3), np.array([0.0, 0.0, 1.0]), 0.5)
+    for contacts, noted in (((foot,), True), ((), False)):
+        stop = estop(replace(as_scene(mech), contacts=contacts), qd={"j0": 2.5}, brakes=[Brake("j0", 4.0)])
+        assert any("contacts of the scene are left out" in note for note in stop.notes) == noted

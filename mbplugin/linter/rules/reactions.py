@@ -12,7 +12,7 @@ from mbplugin.linter.checks.snapping import block_place, non_unique, redundant_b
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place, listed, make_finding
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
-from mbplugin.simulation.open_accelerations import MotionRange
+from mbplugin.simulation.open_accelerations import ContactsOpen, MotionRange
 
 
 class NonUniqueReaction(Rule):
@@ -86,7 +86,8 @@ class FrictionOnNonUnique(Rule):
     ------------
     Lists the pairs with stated friction whose reaction the rigid model does not determine, and the contacts that slip
     at the rates of the scene and leave its accelerations open. Where friction that grows with the load slides, the
-    range of every open acceleration is given.
+    range of every open acceleration is given. Contacts that cannot stay closed while others slip are reported too: no
+    motion with them exists.
 
     Why it matters
     --------------
@@ -115,6 +116,9 @@ class FrictionOnNonUnique(Rule):
         if analysis is None:
             return
         found = _open_accelerations(scene)
+        if isinstance(found, ContactsOpen):
+            yield self._of_opening(scene, found)
+            found = None
         yield from self._of_contacts(scene, found)
         pairs = scene.mechanism.pair_by_name
         friction = {
@@ -145,6 +149,17 @@ class FrictionOnNonUnique(Rule):
             help="remove the redundancy, or make the bodies around these joints flexible",
         )
 
+    def _of_opening(self, scene: Scene, error: ContactsOpen) -> Finding:
+        """Return the finding that the contacts cannot stay closed while the body slides."""
+        return make_finding(
+            self,
+            self.severity,
+            f"the contacts cannot stay as they are at the rates of the scene, the body tips, lifts off or slips: "
+            f"{error.what}",
+            element=scene.contacts[0].name,
+            help="state the contacts that stay closed in this motion, or change the load",
+        )
+
     def _of_contacts(self, scene: Scene, found: MotionRange | None) -> Iterable[Finding]:
         """Yield the finding of contacts that slip, if their normal forces leave accelerations open."""
         contacts = {contact.name for contact in scene.contacts}
@@ -163,8 +178,11 @@ class FrictionOnNonUnique(Rule):
         )
 
 
-def _open_accelerations(scene: Scene) -> MotionRange | None:
-    """Return the range of the accelerations at the scene's state; None if all are unique or there is no motion."""
+def _open_accelerations(scene: Scene) -> MotionRange | ContactsOpen | None:
+    """Return the range of the accelerations at the scene's state, or the error that contacts open.
+
+    None if all accelerations are unique, or there is no motion.
+    """
     if not scene.state.qd.any():
         return None
     # this module is slow to import, and few scenes need it
@@ -172,8 +190,10 @@ def _open_accelerations(scene: Scene) -> MotionRange | None:
 
     try:
         return acceleration_range(scene)
+    except ContactsOpen as error:
+        return error
     except MbPluginError:
-        # no range without a motion; a loop that does not close has a finding of its own, a body that tips has none
+        # no range without a motion; a loop that does not close has a finding of its own
         return None
 
 

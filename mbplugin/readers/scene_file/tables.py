@@ -333,7 +333,7 @@ class HoldTable(Table):
 
 
 class ContactTable(Table):
-    """``[[contact]]``: a point at which a body is pushed, with dry friction; it enters ``reactions`` only."""
+    """``[[contact]]``: a point at which a body is pushed, with dry friction, for ``reactions`` and ``lint``."""
 
     body_a: Name = Field(description="that is pushed")
     body_b: Name = Field(default="world", description="that pushes; default: the ground")
