@@ -14,7 +14,7 @@ from places import ROOT
 
 FOLDER = ROOT / "examples" / "benchmarks"
 PAGE = ROOT / "docs" / "benchmarks.md"
-HELPERS = {"all", "by_hand", "harness"}
+HELPERS = {"all", "by_hand", "draw", "harness"}
 SCRIPTS = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in HELPERS)
 #: Below this an error is rounding, and differs from machine to machine.
 ROUNDING = 1e-11
