@@ -49,7 +49,7 @@ def load(name: str) -> tuple[Problem, Callable[[], tuple[float, float]]]:
 def row(name: str, problem: Problem, error: float, seconds: float) -> str:
     """Return the row of a problem."""
     cells = (
-        f"[{problem.title}](../examples/benchmarks/{name}.py)",
+        f"{problem.title}: `{name}.py`",
         problem.parameters,
         problem.reference,
         f"**{format(error, '.0e') if error else 0}** ({problem.quantity})",
