@@ -36,6 +36,7 @@ NAMES = (
     "sliding_top",
     "free_body",
     "stick_slip",
+    "diagonal_spring",
 )
 HEADS = ("problem", "parameters", "reference", "error", "tolerance", "CPU time", "CPU time of others")
 

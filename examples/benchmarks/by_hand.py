@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import quad, solve_ivp
+from scipy.optimize import brentq
 from scipy.special import ellipj, ellipk
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -318,3 +319,18 @@ def parallelogram(angle: float, rate: float) -> dict[str, Array]:
     share = 0.5 * m * (middle + up)
     foot = m * (0.5 * middle + up) + share
     return {"A": foot, "C": -share, "D": foot}
+
+
+def diagonal_spring() -> tuple[float, float]:
+    """Crank angle from the level and natural frequency, rad/s, of a rhombus of 1 kg rods with a spring at rest."""
+
+    def derivatives(x: float) -> tuple[float, float]:
+        # V = 2 g sin x + 25 (d - sqrt 2)^2 / 2 with d = 2 cos(x / 2), the diagonal
+        d, slope = 2 * np.cos(x / 2), -np.sin(x / 2)
+        stretch = d - np.sqrt(2)
+        return 2 * G * np.cos(x) + 25 * stretch * slope, -2 * G * np.sin(x) + 25 * (
+            slope**2 - stretch * d / 4
+        )
+
+    x = brentq(lambda x: derivatives(x)[0], 2.0, 2.4, xtol=1e-15, rtol=1e-15)
+    return float(x), float(np.sqrt(derivatives(x)[1] / (2 / 3 + 1)))
