@@ -38,6 +38,7 @@ def workplace(tmp_path: Path) -> Path:
 #: Pages whose commands take longer than a few seconds.
 LONG = (
     "README.md",
+    "benchmarks.md",
     "calibrate.md",
     "close.md",
     "crosscheck.md",
