@@ -62,7 +62,10 @@ _BOUND = Idle("MuJoCo's memory")
 _SOFT = Unread("constraints are rigid here", note=True)
 _STAYS = Unread("it stays enabled here", default="enable")
 _FLUID = Unread("there is no fluid here", default="0")
-_DRIVE = Unread("what it does without a command is left out, state it as [[spring]] in a scene file")
+#: Most drives of public models, so a note: position drives hold joints at zero, which no error of the file is.
+_DRIVE = Unread(
+    "what it does without a command is left out, state it as [[spring]] in a scene file", note=True
+)
 _MOTOR = Unread("without a command it does nothing", note=True)
 _TENDON = Unread("tendons are not modelled")
 _SHEET = Unread("deformable bodies are not modelled")
