@@ -517,9 +517,17 @@ class Names:
         """Return the element of a named body, joint or equality, None if there is none."""
         return self._lines.get((kind, name))
 
-    def note(self, code: str, kind: str, names: Sequence[str], message: str) -> None:
+    def note(
+        self,
+        code: str,
+        kind: str,
+        names: Sequence[str],
+        message: str,
+        evidence: dict[str, object] | None = None,
+    ) -> None:
         """Record a minor item of the file that the mechanism cannot represent."""
-        self.defects.append(Defect(code, names[0], message, self.origin(kind, names[0]), severity="note"))
+        place = self.origin(kind, names[0])
+        self.defects.append(Defect(code, names[0], message, place, evidence or {}, severity="note"))
 
     def not_read(self, kind: str, name: str, message: str) -> None:
         """Record an item of the file that the mechanism cannot represent."""
