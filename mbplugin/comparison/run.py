@@ -780,5 +780,6 @@ def _body_rows(ours: Body, theirs: Body) -> Iterator[Row]:
     yield Row("mass", ours.name, "kg", abs(theirs.mass - ours.mass), READ * mass)
     shift = float(np.linalg.norm(theirs.p_LC - ours.p_LC))
     yield Row("centre of mass", ours.name, "m", shift, READ * max(1.0, float(np.abs(ours.p_LC).max())))
-    size = max(float(np.abs(ours.I_C).max()), _NOTHING)
+    # Bullet turns an inertia to its principal axes until the products are below 1e-6 of the sum of the moments
+    size = max(float(np.abs(np.diag(ours.I_C)).sum()), _NOTHING)
     yield Row("inertia", ours.name, "kg·m²", float(np.abs(theirs.I_C - ours.I_C).max()), READ * size)

@@ -13,7 +13,7 @@ from mbplugin.constraints.reduction import tree_motion, velocity_transformation
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.joint_reactions.loaded import applied_to, without_rounding
-from mbplugin.joint_reactions.run import noting_payloads
+from mbplugin.joint_reactions.run import noting_masses
 from mbplugin.joint_reactions.state import (
     ClosedState,
     JointMotion,
@@ -94,7 +94,7 @@ def inverse_dynamics(
     model = standing(model, q, qd, qdd)
     # an empty qdd makes drivers prescribe the motion even without given rates
     state = closed_state(model, q, qd, {} if qdd is None else qdd, tolerance, planar)
-    state = noting_payloads(state, model, payload)
+    state = noting_masses(state, model, payload)
     motion = JointMotion(replace(state.mech, drivers=()), state.q, state.motion.poses, state.motion.columns)
     actuators = _Actuators.of(motion, _actuated(state, model, actuated))
     blocks = rank_blocks(motion.mech, motion.poses, motion.columns, state.tolerance, state.q)

@@ -57,7 +57,7 @@ from mbplugin.joint_reactions.stiffness import (
     missing_stiffness,
 )
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
-from mbplugin.model.brakes import implausible, warn_of
+from mbplugin.model.brakes import implausible, warn_of, weightless
 from mbplugin.model.contacts import ContactLike, read_contacts
 from mbplugin.model.enumerations import ReactionSource
 from mbplugin.model.mechanism.contact import Contact
@@ -244,7 +244,7 @@ def reactions(
         )
     touched = contacts_in(model) if contacts is True else contacts or ()
     model = model_of(model) if stance else standing(model, q, qd, qdd)
-    state = noting_payloads(closed_state(model, q, qd, qdd, tolerance, planar), model, payload)
+    state = noting_masses(closed_state(model, q, qd, qdd, tolerance, planar), model, payload)
     applied = applied_to(state, model, loads, payload)
     warn_of(implausible(state.mech, state.qd, applied.payloads))
     stated = contacts_of(state, model, touched, contacts is not True)
@@ -297,10 +297,12 @@ def require_rigid(model: Model, options: Mapping[str, object]) -> None:
         )
 
 
-def noting_payloads(state: ClosedState, model: Model, payloads: Iterable[PayloadLike] | None) -> ClosedState:
-    """Return the state with a note on payloads of a scene that the call replaces."""
-    own = model.payloads if isinstance(model, Scene) and payloads is not None else ()
-    return replace(state, notes=(*state.notes, *replaced_payloads(own)))
+def noting_masses(state: ClosedState, model: Model, payloads: Iterable[PayloadLike] | None) -> ClosedState:
+    """Return the state with notes on moving links without mass, and on payloads of a scene that the call replaces."""
+    if not isinstance(model, Scene):
+        return state
+    replaced = () if payloads is None else replaced_payloads(model.payloads)
+    return replace(state, notes=(*state.notes, *weightless(model), *replaced))
 
 
 def contacts_of(

@@ -87,12 +87,7 @@ def implausible(
 
 def weightless(scene: Scene) -> tuple[str, ...]:
     """Return a sentence on moving links that have a shape but no mass and are computed as massless."""
-    group = rigid_groups(scene.mechanism)
-    names = [
-        body.name
-        for body in scene.mechanism.bodies
-        if body.mass == 0 and scene.shapes.get(body.name) and WORLD not in group[body.name]
-    ]
+    names = [name for name in weightless_bodies(scene.mechanism) if scene.shapes.get(name)]
     if not names:
         return ()
     sentence = (
@@ -101,6 +96,12 @@ def weightless(scene: Scene) -> tuple[str, ...]:
     )
     count = "1 link with a shape has" if len(names) == 1 else f"{len(names)} links with shapes have"
     return (Assumption(sentence, f"{count} no mass (--massless)"),)
+
+
+def weightless_bodies(mech: Mechanism) -> list[str]:
+    """Return the moving bodies without mass."""
+    group = rigid_groups(mech)
+    return [body.name for body in mech.bodies if body.mass == 0 and WORLD not in group[body.name]]
 
 
 def idle_sentence(mech: Mechanism, actions: AppliedForces) -> tuple[str, ...]:

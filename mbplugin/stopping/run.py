@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from math import isfinite
 from typing import Annotated, TypedDict
@@ -13,9 +13,9 @@ from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
 from mbplugin.constraints.closure import constraints_to_close
-from mbplugin.constraints.stated_state import stated_state
+from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.constraints.tolerance import rank_tolerance
-from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.errors import BadNumber, BadUsage, CannotClose, ContradictedState, UnknownName, suggestion
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import (
     AppliedForces,
@@ -30,9 +30,18 @@ from mbplugin.model.brakes import (
     unbraked_for_freedoms,
     warn_of,
     weightless,
+    weightless_bodies,
 )
-from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers, accelerations_of, follows, numbers
+from mbplugin.model.mechanism.kinematics import (
+    JointValues,
+    NamedNumbers,
+    accelerations_of,
+    coordinate_units,
+    follows,
+    numbers,
+)
 from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import (
     LoadLike,
     Payload,
@@ -44,7 +53,7 @@ from mbplugin.model.scene import (
     read_payloads,
     replaced_payloads,
 )
-from mbplugin.model.spatial import Array, is_turn
+from mbplugin.model.spatial import Array
 from mbplugin.phrases import Assumption, counted, listed
 from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import standing
@@ -74,6 +83,8 @@ from mbplugin.stopping.table.rated import DefaultTool, default_tool
 PayloadValue = float | PayloadLike | Iterable[PayloadLike] | None
 #: FILE on a command line for a model that was given as text.
 _STDIN = "-"
+#: Steps in which a joint of a loop moves into its limits, so that the loop stays on its branch.
+_STEPS = 16
 _AT_REST = "nothing moves at the signal: state rates, such as --qd JOINT=1 (qd={JOINT: 1})"
 
 
@@ -284,6 +295,9 @@ def make_scenario(
         choice = choice._replace(still_on=wide_axes_through(mechanism, tool, point, q0))
         choice = choice.moved_by(mechanism, q0, moving_joints(mechanism, qd0))
     notes += filter(None, (choice.sentence, choice.heading))
+    if weightless_bodies(mechanism):
+        # a joint that moves no mass is an error of the model, which the rows of a table would not show
+        inertias_at(mechanism, q0, actions)
     ramps, source = Decelerations({}), RampSource(given=numbers(decelerations, accelerations_of(mechanism)))
     if category in (1, 2):
         if scene:
@@ -327,24 +341,74 @@ def _within_limits(mech: Mechanism, stated: State) -> tuple[State, tuple[str, ..
     """Return the state with unstated coordinates moved into their limits, and a sentence on the moved joints.
 
     Zero, the pose of a file, may lie outside a joint's range; the middle of the range is a pose that it can take.
-    Mechanisms with loops are left as they are: their joints have no independent range.
+    In loops one joint after another moves there in small steps and the others follow, until all are inside. If that
+    fails, the state is left as it is.
     """
-    q, moved = stated.q.copy(), []
-    for joint in mech.tree.joints if not mech.tree.cut else ():
+    q, outside = np.array(stated.q), _outside_limits(mech, stated.q, stated.given)
+    if outside and mech.tree.cut:
+        outside, q = _closed_within_limits(mech, stated)
+    else:
+        for k, freedom in outside.items():
+            q[k] = _middle(freedom)
+    if not outside:
+        return stated, ()
+    units = coordinate_units(mech)
+    moved = [f"{mech.q_names[k]} at {q[k]:.4g} {units[k]}" for k in outside]
+    closed = ", and the loops are closed there" if mech.tree.cut else ""
+    start = f"it starts with {listed(moved, 6)}{closed}"
+    what = f"The pose of the file is outside the limits; {start}: --q (q) states another."
+    where = "inside their limits" if mech.tree.cut else "in mid-range"
+    short = f"{counted(len(moved), 'joint')} {where}, as the file's pose is outside the limits (--q)"
+    return replace(stated, q=q), (Assumption(what, short),)
+
+
+def _closed_within_limits(mech: Mechanism, stated: State) -> tuple[dict[int, Freedom], Array]:
+    """Return the coordinates that the closed pose has outside the limits, and a closed pose (nq,) inside them.
+
+    Empty if the closed pose is inside already, or if none was found inside.
+    """
+    try:
+        q = closed_pose(mech, stated)[0].q
+    except CannotClose:
+        return {}, stated.q
+    first = outside = _outside_limits(mech, q, stated.given)
+    given, tried = stated.given, set[int]()
+    while untried := [k for k in outside if k not in tried]:
+        k = untried[0]
+        tried.add(k)
+        held, trial = given | {mech.q_names[k]}, q
+        try:
+            for value in np.linspace(q[k], _middle(outside[k]), _STEPS + 1)[1:]:
+                start = np.array(trial)
+                start[k] = value
+                trial = closed_pose(mech, replace(stated, q=start, given=held))[0].q
+        except (CannotClose, ContradictedState):
+            continue
+        q, given, outside = trial, held, _outside_limits(mech, trial, stated.given)
+    return ({}, stated.q) if outside else (first, q)
+
+
+def _middle(freedom: Freedom) -> float:
+    """Return the middle of a range, or its only finite end."""
+    ends = [end for end in (freedom.lower, freedom.upper) if isfinite(end)]
+    return sum(ends) / len(ends)
+
+
+def _outside_limits(mech: Mechanism, q: Array, given: Collection[str]) -> dict[int, Freedom]:
+    """Return the coordinates of q (nq,) that are not given, follow no other joint and are outside their limits."""
+    found = {}
+    for joint in mech.tree.joints:
         if joint.pair is None or len(joint.pair.kind.free) != 1 or follows(mech, joint.pair):
             continue
         (freedom,), k = joint.pair.freedoms, joint.q.start
-        name, unit = mech.q_names[k], "rad" if is_turn(joint.pair.kind.free[0]) else "m"
-        if name in stated.given or freedom.lower <= q[k] <= freedom.upper or freedom.lower > freedom.upper:
+        if (
+            mech.q_names[k] in given
+            or freedom.lower <= q[k] <= freedom.upper
+            or freedom.lower > freedom.upper
+        ):
             continue
-        ends = [end for end in (freedom.lower, freedom.upper) if isfinite(end)]
-        q[k] = sum(ends) / len(ends)
-        moved.append(f"{name} at {q[k]:.4g} {unit}")
-    if not moved:
-        return stated, ()
-    what = f"The pose of the file is outside the limits; it starts with {listed(moved, 6)}: --q (q) states another."
-    short = f"{counted(len(moved), 'joint')} in mid-range, as the file's pose is outside the limits (--q)"
-    return replace(stated, q=q), (Assumption(what, short),)
+        found[k] = freedom
+    return found
 
 
 def moving_joints(mech: Mechanism, qd: Array) -> tuple[str, ...]:

@@ -296,3 +296,23 @@ def test_bad_command_lines(options: tuple[str, ...], words: str) -> None:
     done = call("crosscheck", IIWA, "--base", "fixed", *options)
     assert done.code == 2 and words in done.err
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.bullet
+def test_products_of_inertia_that_bullet_does_not_turn_away_are_no_difference(tmp_path: Path) -> None:
+    """The wheel of a public robot: Bullet stops below 1e-6 of the sum of the moments, 1e-8 kg·m² here."""
+    wheel = (
+        '<inertia ixx="0.00499743171" ixy="4.464e-08" ixz="-2.245e-08" iyy="0.00499741733" iyz="-1.64e-09" '
+        'izz="0.00839239692"/>'
+    )
+    file = tmp_path / "wheel.urdf"
+    file.write_text(
+        '<robot name="cart"><link name="base"/><link name="wheel"><inertial><mass value="1.82362"/>'
+        f'{wheel}</inertial></link><joint name="axle" type="continuous"><parent link="base"/>'
+        '<child link="wheel"/><axis xyz="0 0 1"/></joint></robot>',
+        encoding="utf-8",
+    )
+    found = mb.crosscheck(mb.load(file, base="fixed"))
+    assert found.verdict == "agrees"
+    (row,) = (row for row in found.rows if row.quantity == "inertia")
+    assert 1e-9 < row.deviation < row.bound < 2e-8

@@ -290,3 +290,18 @@ def test_several_refused_ranges_are_exchanged_one_after_the_other(tmp_path: Path
     report = mb.fix(file, unsafe=True)
     assert len(report.mended) == 2
     assert mujoco.MjModel.from_xml_path(str(file)).jnt_limited.all()
+
+
+@pytest.mark.parametrize(("palm", "codes"), [("ellipsoid", set()), ("box", {"MB140"})])
+def test_a_link_with_a_shape_that_is_not_read_has_no_density(palm: str, codes: set[str]) -> None:
+    """A palm of 0.36 kg on a thin wrist plate: of an ellipsoid nothing is left but the plate."""
+    pytest.importorskip("mujoco")
+    size = "0.037 0.012 0.052" if palm == "ellipsoid" else "0.001 0.001 0.001"
+    text = (
+        '<mujoco model="hand"><worldbody><body name="arm"><joint name="j"/><geom type="box" size=".1 .1 .1" '
+        'mass="2"/><body name="hand" pos="0 0 .2"><joint name="k"/><geom type="cylinder" size="0.018 0.0025" '
+        f'mass="0.01591"/><geom type="{palm}" size="{size}" pos="0 0 0.05" mass="0.3592"/></body></body>'
+        "</worldbody></mujoco>"
+    )
+    findings = mb.lint("hand.xml", text=text, select=["MB105", "MB140"]).findings
+    assert {finding.code for finding in findings} == codes

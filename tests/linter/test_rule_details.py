@@ -252,6 +252,57 @@ def test_the_limits_of_a_twin_may_be_mirrored(limits: str, found: bool, tmp_path
     assert bool(lint_text(text, "MB145", tmp_path)) == found
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "severity"),
+    [
+        # shoulders and elbows of public humanoids, which differ on purpose
+        ('<mass value="0.5"/>', '<mass value="0.548"/>', "note"),
+        ('ixx="0.001"', 'ixx="0.0012"', "note"),
+        ('<origin xyz="0 -0.1 0"/>', '<origin xyz="0.015 -0.1 0"/>', "note"),
+        ('<mass value="0.5"/>', '<mass value="0.7"/>', "warning"),
+        ('ixx="0.001"', 'ixx="0.0019"', "warning"),
+        ('<origin xyz="0 -0.1 0"/>', '<origin xyz="0.04 -0.1 0"/>', "warning"),
+    ],
+)
+def test_slight_differences_of_twins_are_notes(old: str, new: str, severity: str, tmp_path: Path) -> None:
+    before, _, after = (OK / "mb145.urdf").read_text().rpartition(old)
+    (finding,) = lint_text(before + new + after, "MB145", tmp_path)
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "severity"),
+    [("1.013", "1.13", "warning"), ("1.123", "1.213", "warning"), ("1.013", "1.12", "note")],
+)
+def test_a_lost_or_swapped_digit_of_a_twin_is_a_warning(
+    left: str, right: str, severity: str, tmp_path: Path
+) -> None:
+    first, second, third = (OK / "mb145.urdf").read_text().split('<mass value="0.5"/>')
+    text = f'{first}<mass value="{left}"/>{second}<mass value="{right}"/>{third}'
+    (finding,) = lint_text(text, "MB145", tmp_path)
+    assert finding.severity == severity
+
+
+def test_the_large_difference_of_twins_comes_first(tmp_path: Path) -> None:
+    before, _, after = (OK / "mb145.urdf").read_text().rpartition('<mass value="0.5"/>')
+    text = f'{before}<mass value="0.548"/>{after}'
+    before, _, after = text.rpartition('<origin xyz="0 -0.1 0"/>')
+    (finding,) = lint_text(f'{before}<origin xyz="0.04 -0.1 0"/>{after}', "MB145", tmp_path)
+    assert finding.severity == "warning" and finding.element == "hip_right"
+    assert finding.message.index("in place") < finding.message.index("in mass")
+
+
+@pytest.mark.parametrize(("tilt", "severity"), [("1e-5", "warning"), ("1e-8", "note")])
+def test_a_loop_that_is_nearly_redundant_far_below_the_tolerance_is_a_note(
+    tilt: str, severity: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "loop.scene.toml"
+    text = (ERR / "mb502.scene.toml").read_text(encoding="utf-8")
+    file.write_text(text.replace("1e-5", tilt), encoding="utf-8")
+    (finding,) = (one for one in mb.lint(file).findings if one.code == "MB502")
+    assert finding.severity == severity
+
+
 def test_axes_of_an_arm_called_l_and_r_are_no_twins(tmp_path: Path) -> None:
     """The axes S, L, E, U, R, B, T follow one another."""
     mass = '<inertial><mass value="{}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'

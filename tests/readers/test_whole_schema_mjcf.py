@@ -285,7 +285,7 @@ def test_actuators_and_tendons_are_named_with_what_they_say() -> None:
     found = {defect.element: defect for defect in read(text).defects}
     assert set(found) == {"cable", "servo", "m"}
     assert "stiffness=40" in found["cable"].message and "kp=100" in found["servo"].message
-    assert [found[name].severity for name in ("cable", "servo", "m")] == ["", "", "note"]
+    assert [found[name].severity for name in ("cable", "servo", "m")] == ["", "note", "note"]
 
 
 def test_gravity_that_is_disabled_does_not_act() -> None:

@@ -15,6 +15,7 @@ import mbplugin as mb
 from command_line import call
 from mbplugin import readers
 from mbplugin.errors import BadUsage
+from places import ORACLES
 
 G = 9.81
 #: Of the palletiser: upper arm, each side of the crank, forearm to the tool (m).
@@ -364,3 +365,49 @@ def test_a_parallelogram_that_is_drawn_flat_is_told_to_move(tmp_path: Path) -> N
     assert refused.code == 2 and "do not determine how" in refused.err and "no brake" not in refused.err
     bent = call("stop-table", str(scene), "--category", "0", "--q", "shoulder=0.8,drive=0")
     assert bent.code == 0, bent.err
+
+
+def limited(folder: Path, *limits: tuple[str, float, float]) -> Path:
+    """Write the palletiser with its loop, with other limits of some joints."""
+    scene, arm = palletiser(folder, loop=True), folder / "arm.urdf"
+    text = arm.read_text(encoding="utf-8")
+    for joint, lower, upper in limits:
+        before, name, after = text.partition(f'<joint name="{joint}"')
+        head, _, tail = after.partition("<limit ")
+        rest = tail[tail.index(" effort") :]
+        text = f'{before}{name}{head}<limit lower="{lower}" upper="{upper}"{rest}'
+    arm.write_text(text, encoding="utf-8")
+    return scene
+
+
+def test_a_loop_whose_zero_pose_is_outside_the_limits_starts_inside_and_closed(tmp_path: Path) -> None:
+    """The forearm follows the crank: elbow = drive − shoulder."""
+    scene = limited(tmp_path, ("drive", 0.1, 0.5), ("elbow", 0.1, 3.0))
+    stop = mb.estop(scene, qd={"yaw": 1.0})
+    q = dict(zip(mb.load(scene).mechanism.q_names, stop.trajectory.q[0], strict=True))
+    assert q["drive"] == pytest.approx(0.3) and 0.0 <= q["shoulder"] <= 1.65 and 0.1 <= q["elbow"] <= 3.0
+    assert q["elbow"] == pytest.approx(q["drive"] - q["shoulder"], abs=1e-9)
+    for command in ("estop", "stop-table"):
+        done = call(command, str(scene), *(("--qd", "yaw=1") if command == "estop" else ()))
+        said = " ".join(done.out.replace("\n!", " ").split())
+        assert done.code == 0
+        assert "2 joints inside their limits, as the file's pose is outside the limits (--q)" in said
+        assert f"drive at 0.3 rad, elbow at {q['elbow']:.4g} rad, and the loops are closed there" in said
+
+
+def test_a_stated_coordinate_outside_its_limits_is_not_moved(tmp_path: Path) -> None:
+    scene = limited(tmp_path, ("drive", 0.1, 0.5))
+    with pytest.raises(BadUsage, match="'drive' is at 0, below its lower limit"):
+        mb.estop(scene, q={"drive": 0.0}, qd={"yaw": 1.0})
+
+
+def test_a_loop_without_a_pose_inside_its_limits_says_which_joint_is_outside(tmp_path: Path) -> None:
+    scene = limited(tmp_path, ("drive", 0.1, 0.5), ("elbow", 2.5, 3.0), ("shoulder", 0.0, 0.1))
+    with pytest.raises(BadUsage, match="is at 0, below its lower limit"):
+        mb.estop(scene, qd={"yaw": 1.0})
+
+
+def test_a_table_of_a_platform_on_six_legs_repeats_the_poses_of_its_stops() -> None:
+    """A motion starts with closed loops, which differ from the pose of a row by rounding."""
+    table = mb.stopping_table(ORACLES / "stewart_6UPS.sdf", axes=["p0"], categories=[0], payload=0)
+    assert {row["joint"] for row in table.rows} == {"p0"}

@@ -45,3 +45,25 @@ def test_reports_name_the_links_that_count_as_without_mass(command: tuple[str, .
         assert ("may be too small: upper" in said) is named
         # the base stands
         assert "upper, base" not in said and "base, upper" not in said
+
+
+@pytest.mark.parametrize("command", ["reactions", "engines"])
+def test_forces_name_the_links_that_count_as_without_mass_before_the_numbers(
+    command: str, tmp_path: Path
+) -> None:
+    for upper, named in ((SHAPE, True), (SHAPE + LINK, False)):
+        done = call(command, robot(tmp_path, upper), "--base", "fixed")
+        first = " ".join(done.out.split("tx N")[0].split())
+        assert done.code == 0 and ("1 link with a shape has no mass (--massless)" in first) is named
+
+
+@pytest.mark.parametrize("command", [("stop-table",), ("worst-stop", "--samples", "10"), ("estop",)])
+def test_a_joint_that_moves_no_mass_is_refused_with_the_remedy(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    file = Path(robot(tmp_path, SHAPE + LINK))
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace(f"<link name='lower'>{LINK}</link>", "<link name='lower'/>"), "utf-8")
+    done = call(command[0], str(file), "--base", "fixed", *command[1:])
+    assert done.code == 2 and done.err.startswith("mbplugin: joint rate 'j2' moves no mass; ")
+    assert "--massless pybullet" in done.err

@@ -18,7 +18,7 @@ from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.newton_euler import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, install_command, suggestion
 from mbplugin.joint_reactions.loaded import applied_to, held_under
-from mbplugin.joint_reactions.run import noting_payloads, reactions
+from mbplugin.joint_reactions.run import noting_masses, reactions
 from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
@@ -399,7 +399,7 @@ def instant_of(
     MbPluginError
         As for :func:`mbplugin.joint_reactions.run.reactions`.
     """
-    asked = noting_payloads(closed_state(model, q, qd, None, tolerance, None), model, payloads)
+    asked = noting_masses(closed_state(model, q, qd, None, tolerance, None), model, payloads)
     mech = mechanism_of(model)
     holders: list[Driver | Lock] = [*mech.locks]
     assumed: tuple[Lock, ...] = ()

@@ -222,7 +222,7 @@ def _comparison(scene: Scene, body: Body, suspects: Collection[str], whole: floa
     The inertia of ``suspects`` is not compared, since another rule reports them. If the inertia is wrong or
     explained, the centre of mass is reported only if it is far outside the mechanism, whose size is ``whole``, m.
     """
-    if not possible(body) or body.name not in scene.shapes:
+    if not possible(body) or body.name not in scene.shapes or body.name in _partly_read(scene):
         return None
     solid = solid_of(scene.shapes[body.name], scene.request)
     if solid is None:
@@ -310,11 +310,18 @@ def impossible_densities(scene: Scene) -> Mapping[str, float]:
     """Return the impossible densities (kg/m³) of links, in file order."""
     # for meshes in another unit the shape is wrong, not the mass
     omitted = {odd.mesh.link for odd in meshes_in_another_unit(scene)} | _carried(scene.mechanism)
+    omitted |= _partly_read(scene)
     bodies = [body for body in scene.mechanism.bodies if body.mass > 0 and body.name not in omitted]
     densities = ((body.name, _density(scene, body)) for body in bodies)
     return MappingProxyType(
         {name: rho for name, rho in densities if rho is not None and not _LEAST <= rho <= _MOST}
     )
+
+
+def _partly_read(scene: Scene) -> set[str]:
+    """Return the links with a shape that the reader left out, such as an ellipsoid of MJCF."""
+    geoms = (defect for defect in scene.defects if defect.code == "MB113" and "links" in defect.evidence)
+    return {str(name) for defect in geoms for name in defect.evidence["links"]}
 
 
 def _carried(mech: Mechanism) -> set[str]:

@@ -287,6 +287,8 @@ class InertiaOnRoot(Rule):
 
 #: Allowed relative differences of masses, moments, limits and positions; and the least cosine between axes.
 _MASS, _MOMENTS, _LIMITS, _PLACE, _PARALLEL = 0.05, 0.10, 0.01, 0.02, cos(radians(5))
+#: Relative differences up to these are slight: twins of real robots carry other motors, cables and calibrations.
+_SLIGHT_MASS, _SLIGHT_MOMENT, _SLIGHT_LIMIT, _SLIGHT_PLACE = 0.2, 0.3, 0.1, 0.2
 
 
 #: Differences of positions below this are rounding, m.
@@ -302,7 +304,9 @@ class TwinsDiffer(Rule):
     compares them: mass and principal moments of links by 5 and 10 %, limits of joints (as they are or
     mirrored), their origins (mirrored, or at the same distance from the parent frame), and their axes at the
     zero pose (parallel, or mirrored at a plane, by 5°; the sense does not count). Only joints that move are
-    compared. One finding lists all differences.
+    compared. One finding lists all differences, the large ones first. It is a note if all are slight: masses by less
+    than 20 % that no lost or swapped digit explains, moments by 30 %, limits by 10 % of their range, and distances by
+    20 %.
 
     Why it matters
     --------------
@@ -327,16 +331,19 @@ class TwinsDiffer(Rule):
 
     def check(self, scene: Scene, analysis: Analysis | None) -> Iterable[Finding]:
         """Yield one finding per model."""
+        differences = [*_links(scene), *_joints(scene)]
+        large = [instance for instance, slight in differences if not slight]
         yield from joined_finding(
             self,
-            self.severity,
-            [*_links(scene), *_joints(scene)],
+            self.severity if large else "note",
+            [*large, *(instance for instance, slight in differences if slight)],
             "left and right differ",
             help="correct the side that is wrong, or ignore this where they differ on purpose",
         )
 
 
-def _links(scene: Scene) -> Iterator[Instance]:
+def _links(scene: Scene) -> Iterator[tuple[Instance, bool]]:
+    """Yield the differences of links, and whether each is slight."""
     # a problem of one twin that another rule reports is not reported again as a difference
     heavy = set(impossible_densities(scene))
     far = {comparison.body.name for comparison in compared_with_shapes(scene) if comparison.far}
@@ -350,11 +357,12 @@ def _links(scene: Scene) -> Iterator[Instance]:
         if _apart(a.mass, b.mass, _MASS):
             if not _one_of(heavy, left, right):
                 words = f"mass ({a.mass:.4g}, {b.mass:.4g} kg)"
-                yield Instance(
-                    right, body_place(scene, right, "mass", "inertial"), _shown(left, right, words)
-                )
-        elif (words := _moments(a, b)) and not _one_of(odd, left, right) and far.isdisjoint((left, right)):
-            yield Instance(right, body_place(scene, right, "inertia", "inertial"), _shown(left, right, words))
+                slight = not _apart(a.mass, b.mass, _SLIGHT_MASS) and not _digit_apart(a.mass, b.mass)
+                place = body_place(scene, right, "mass", "inertial")
+                yield Instance(right, place, _shown(left, right, words)), slight
+        elif (found := _moments(a, b)) and not _one_of(odd, left, right) and far.isdisjoint((left, right)):
+            place = body_place(scene, right, "inertia", "inertial")
+            yield Instance(right, place, _shown(left, right, found[0])), found[1]
 
 
 def _one_of(names: Collection[str], left: str, right: str) -> bool:
@@ -365,18 +373,33 @@ def _shown(left: str, right: str, words: str) -> str:
     return f"{left!r} and {right!r} in {words}"
 
 
-def _moments(left: Body, right: Body) -> str:
-    """Return the difference of the principal moments in words; empty if they agree, or if one is a placeholder."""
+def _digit_apart(a: float, b: float) -> bool:
+    """Return True if one number is the other without one of its digits, or with two neighbouring ones swapped."""
+    short, long = sorted((f"{a:.6g}", f"{b:.6g}"), key=len)
+    if len(long) == len(short) + 1:
+        return any(long[:k] + long[k + 1 :] == short for k in range(len(long)))
+    swapped = (long[:k] + long[k + 1] + long[k] + long[k + 2 :] for k in range(len(long) - 1))
+    return short in swapped
+
+
+#: A difference in words and whether it is slight; None if there is none.
+_Difference = tuple[str, bool] | None
+
+
+def _moments(left: Body, right: Body) -> _Difference:
+    """Return the difference of the principal moments; None if they agree, or if one is a placeholder."""
     if placeholder(left) or placeholder(right):
-        return ""
+        return None
     a, b = principal_moments(left), principal_moments(right)
     worst = int(np.argmax(np.abs(a - b)))
-    if np.abs(a - b).max() <= _MOMENTS * max(a[-1], b[-1]):
-        return ""
-    return f"a principal moment ({a[worst]:.4g}, {b[worst]:.4g} kg·m²)"
+    share = float(np.abs(a - b).max() / max(a[-1], b[-1]))
+    if share <= _MOMENTS:
+        return None
+    return f"a principal moment ({a[worst]:.4g}, {b[worst]:.4g} kg·m²)", share < _SLIGHT_MOMENT
 
 
-def _joints(scene: Scene) -> Iterator[Instance]:
+def _joints(scene: Scene) -> Iterator[tuple[Instance, bool]]:
+    """Yield the differences of joints, and whether each is slight."""
     pairs = {pair.name: pair for pair in scene.mechanism.pairs if len(pair.freedoms) == 1}
     elements = {joint.name: joint for joint in written_joints(scene)}
     parents = _parents(scene.mechanism)
@@ -389,10 +412,10 @@ def _joints(scene: Scene) -> Iterator[Instance]:
             continue
         turned = _turned(axes.get(left), axes.get(right))
         for tag, what in (("limit", _limits(a, b)), ("origin", _places(a, b)), ("axis", turned)):
-            if what:
+            if what is not None:
                 element = elements[right].child(tag) if right in elements else None
                 place: Origin | None = element.origin if element else constraint_place(scene, right)
-                yield Instance(right, place, _shown(left, right, what))
+                yield Instance(right, place, _shown(left, right, what[0])), what[1]
 
 
 def _parents(mech: Mechanism) -> dict[str, str]:
@@ -411,38 +434,40 @@ def _carriers(parents: dict[str, str], body: str) -> set[str]:
     return found
 
 
-def _limits(left: Pair, right: Pair) -> str:
-    """Return the difference of the limits in words; empty if they agree, directly or mirrored."""
+def _limits(left: Pair, right: Pair) -> _Difference:
+    """Return the difference of the limits; None if they agree, directly or mirrored."""
     (a,), (b,) = left.freedoms, right.freedoms
     one, other = np.array([a.lower, a.upper]), np.array([b.lower, b.upper])
     if not all(
         np.isfinite(pair).all() and pair[0] < pair[1] and not in_degrees(pair) for pair in (one, other)
     ):
         # there are no limits, or another rule reports them
-        return ""
-    allowed = _LIMITS * max(float(np.ptp(one)), float(np.ptp(other)))
-    mirrored = -other[::-1]
-    if min(np.abs(one - other).max(), np.abs(one - mirrored).max()) <= allowed:
-        return ""
-    return f"limits ({a.lower:.4g} … {a.upper:.4g}, {b.lower:.4g} … {b.upper:.4g})"
+        return None
+    span = max(float(np.ptp(one)), float(np.ptp(other)))
+    apart = float(min(np.abs(one - other).max(), np.abs(one + other[::-1]).max()))
+    if apart <= _LIMITS * span:
+        return None
+    words = f"limits ({a.lower:.4g} … {a.upper:.4g}, {b.lower:.4g} … {b.upper:.4g})"
+    return words, apart < _SLIGHT_LIMIT * span
 
 
-def _places(left: Pair, right: Pair) -> str:
-    """Return the difference of the positions on the parents in words; empty if they agree, directly or mirrored."""
+def _places(left: Pair, right: Pair) -> _Difference:
+    """Return the difference of the positions on the parents; None if they agree, directly or mirrored."""
     a, b = left.X_AP.p, right.X_AP.p
     distances = [float(np.linalg.norm(place)) for place in (a, b)]
-    allowed = max(_ROUNDING, _PLACE * max(distances))
+    allowed, slight = max(_ROUNDING, _PLACE * max(distances)), _SLIGHT_PLACE * max(distances)
     if left.body_a != right.body_a:
         # the parents are different links (probably twins), so only distances can be compared
-        if abs(distances[0] - distances[1]) <= allowed:
-            return ""
-        return f"distance from the parent ({distances[0]:.4g}, {distances[1]:.4g} m)"
+        apart = abs(distances[0] - distances[1])
+        if apart <= allowed:
+            return None
+        return f"distance from the parent ({distances[0]:.4g}, {distances[1]:.4g} m)", apart < slight
     # mirrored positions differ in one coordinate only; the plane of symmetry may be away from the parent's origin
-    mirrored, turned = np.sort(np.abs(a - b))[1] <= allowed, np.abs(np.abs(a) - np.abs(b)).max() <= allowed
-    if mirrored or turned:
-        return ""
+    apart = float(min(np.sort(np.abs(a - b))[1], np.abs(np.abs(a) - np.abs(b)).max()))
+    if apart <= allowed:
+        return None
     shown = ["(" + ", ".join(f"{v:.4g}" for v in place) + ")" for place in (a, b)]
-    return f"place ({shown[0]}, {shown[1]} m)"
+    return f"place ({shown[0]}, {shown[1]} m)", apart < slight
 
 
 def _placed_axes(mech: Mechanism) -> dict[str, tuple[Array, Array]]:
@@ -457,17 +482,17 @@ def _placed_axes(mech: Mechanism) -> dict[str, tuple[Array, Array]]:
     return found
 
 
-def _turned(left: tuple[Array, Array] | None, right: tuple[Array, Array] | None) -> str:
-    """Return the difference of two axes in words; empty if they agree, directly or mirrored."""
+def _turned(left: tuple[Array, Array] | None, right: tuple[Array, Array] | None) -> _Difference:
+    """Return the difference of two axes, which is never slight; None if they agree, directly or mirrored."""
     if left is None or right is None:
-        return ""
+        return None
     (p, a), (other, b) = left, right
     # candidate planes of symmetry: the one midway between both points, and the coordinate planes
     normals = [*np.eye(3), *([(other - p) / np.linalg.norm(other - p)] if (other != p).any() else [])]
     images = (a, *(a - 2 * (n @ a) * n for n in normals))
     if max(abs(float(image @ b)) for image in images) >= _PARALLEL:
-        return ""
-    return f"axis at the zero pose ({_direction(a)}, {_direction(b)})"
+        return None
+    return f"axis at the zero pose ({_direction(a)}, {_direction(b)})", False
 
 
 def _direction(axis: Array) -> str:

@@ -151,6 +151,10 @@ def _words(gap: tuple[RowLabel, float] | None) -> str:
     return f"; together they are a gap of {1e6 * abs(size):.2g} µ{unit} at {constraint} {component}"
 
 
+#: A tolerance this many times the largest singular value leaves no doubt about the rank.
+_FAR = 100.0
+
+
 class NearRedundancy(Rule):
     """The degree of redundancy depends on the rank tolerance.
 
@@ -158,7 +162,8 @@ class NearRedundancy(Rule):
     ------------
     Reports singular values of the scaled closure Jacobian between 1e-10 and ten times the tolerance, with the
     plateaus of p over the tolerance and the tolerances at which it jumps. It is a note if rounded angles cause
-    all of them, which MB501 reports.
+    all of them, which MB501 reports, or if the tolerance is more than a hundred times the largest: then they are
+    the rounding of frames in single precision or in a few digits.
 
     Why it matters
     --------------
@@ -198,9 +203,10 @@ class NearRedundancy(Rule):
             f"{values[0]:.2g}" if values[-1] < 1.05 * values[0] else f"{values[0]:.2g} … {values[-1]:.2g}"
         )
         rounded = {id(ranked) for ranked, _ in made_by_rounding(scene, analysis)}
+        clear = all(id(ranked) in rounded for ranked in blocks) or values[-1] * _FAR < analysis.tolerance
         yield make_finding(
             self,
-            "note" if all(id(ranked) in rounded for ranked in blocks) else self.severity,
+            "note" if clear else self.severity,
             f"the degree of redundancy depends on the tolerance: it is {strict} below and {loose} above "
             f"{spread}, where {counted(len(values), 'singular value')} of {counted(len(blocks), 'loop')} "
             f"{'lies' if len(values) == 1 else 'lie'}; the tolerance is {analysis.tolerance:g}",

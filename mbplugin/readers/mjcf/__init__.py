@@ -265,14 +265,14 @@ def _state(mech: Mechanism, tree: Tree, poses: BodyPoses) -> State:
 def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dict[str, tuple[Shape, ...]]:
     """Return the shapes of every body; ground geoms, and kinds such as ellipsoids, are only reported."""
     found: dict[str, list[Shape]] = {}
-    of_ground, strange, moved = [], [], _moved_meshes(files)
+    of_ground, strange, moved = [], {}, _moved_meshes(files)
     for g in range(model.ngeom):
         body, shown = int(model.geom_bodyid[g]), names.written("geom", g) or f"geom{g}"
         shape = _shape(mujoco, model, g, names, files, moved)
         if not body:
             of_ground.append(shown)
         elif shape is None:
-            strange.append(shown)
+            strange[shown] = names.body(body)
         else:
             rgba = _colour(model, g)
             seen = int(model.geom_group[g]) <= _LAST_SHOWN and (not rgba or rgba[3] > 0)
@@ -283,7 +283,11 @@ def read_shapes(mujoco: Any, model: Any, names: Names, files: ModelFiles) -> dic
         )
     if strange:
         names.note(
-            "MB113", "geom", strange, f"ellipsoids and the like are not read ({listed(strange)}): {SHAPE.why}"
+            "MB113",
+            "geom",
+            list(strange),
+            f"ellipsoids and the like are not read ({listed(list(strange))}): {SHAPE.why}",
+            {"links": list(dict.fromkeys(strange.values()))},
         )
     return {name: tuple(shapes) for name, shapes in found.items()}
 

@@ -62,7 +62,10 @@ _BOUND = Idle("MuJoCo's memory")
 _SOFT = Unread("constraints are rigid here", note=True)
 _STAYS = Unread("it stays enabled here", default="enable")
 _FLUID = Unread("there is no fluid here", default="0")
-_DRIVE = Unread("what it does without a command is left out, state it as [[spring]] in a scene file")
+#: Most drives of public models, so a note: position drives hold joints at zero, which no error of the file is.
+_DRIVE = Unread(
+    "what it does without a command is left out, state it as [[spring]] in a scene file", note=True
+)
 _MOTOR = Unread("without a command it does nothing", note=True)
 _TENDON = Unread("tendons are not modelled")
 _SHEET = Unread("deformable bodies are not modelled")
@@ -544,9 +547,17 @@ class Names:
             element = outer if outer is not None and local_name(outer) == "frame" else None
         yield from found.items()
 
-    def note(self, code: str, kind: str, names: Sequence[str], message: str) -> None:
+    def note(
+        self,
+        code: str,
+        kind: str,
+        names: Sequence[str],
+        message: str,
+        evidence: dict[str, object] | None = None,
+    ) -> None:
         """Record a minor item of the file that the mechanism cannot represent."""
-        self.defects.append(Defect(code, names[0], message, self.origin(kind, names[0]), severity="note"))
+        place = self.origin(kind, names[0])
+        self.defects.append(Defect(code, names[0], message, place, evidence or {}, severity="note"))
 
     def not_read(self, kind: str, name: str, message: str) -> None:
         """Record an item of the file that the mechanism cannot represent."""
