@@ -78,16 +78,56 @@ def _reports() -> Any:
     return import_module(_REPORTS)
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
-    """Return the end of a message about a missing attribute: the one that is meant, else those that there are."""
+def nearest(name: str, known: Sequence[str], inside: Mapping[str, str] | None = None) -> str:
+    """Return the end of a message about a missing attribute: the one that is meant, else those that there are.
+
+    Parameters
+    ----------
+    name : str
+    known : sequence of str
+        Attributes of the object.
+    inside : mapping, optional
+        Attributes of a part of it, and how each is written.
+    """
     from difflib import get_close_matches
 
+    places = {**(inside or {}), **{one: one for one in known}}
     meant = _INSTEAD.get(name, "")
     parts = [one for one in known if name.lower() in one.split("_")[-1:]]
-    close = meant if meant in known else next(iter(get_close_matches(name, known, n=1) or parts), None)
-    return (
-        f"; did you mean {close!r}?" if close in known else f"; known names are {listed(sorted(known), 16)}"
+    close = meant if meant in known else next(iter(get_close_matches(name, places, n=1) or parts), None)
+    if close is not None:
+        return f"; did you mean {places[close]!r}?"
+    return f"; known names are {listed(sorted(known), 16)}"
+
+
+def refuse_attribute(owner: object, name: str, part: str = "") -> NoReturn:
+    """Raise the error for an attribute that an object does not have, with what is meant.
+
+    Parameters
+    ----------
+    owner : object
+    name : str
+    part : str
+        An attribute of the object whose own attributes may be meant.
+
+    Raises
+    ------
+    AttributeError
+    """
+    if not name.startswith("_") and name in dir(type(owner)):
+        # a property raised the error
+        object.__getattribute__(owner, name)
+    remedy = ""
+    if not name.startswith("_"):
+        inside = _names(vars(owner)[part]) if part in vars(owner) else []
+        remedy = nearest(name, _names(owner), {one: f"{part}.{one}" for one in inside})
+    raise AttributeError(
+        f"{type(owner).__name__!r} object has no attribute {name!r}{remedy}", name=name, obj=owner
     )
+
+
+def _names(owner: object) -> list[str]:
+    return [name for name in dir(owner) if name[0] != "_"]
 
 
 class Result:
@@ -102,12 +142,7 @@ class Result:
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise the error for an attribute that does not exist, with the nearest one that does."""
-        if not name.startswith("_") and name in dir(type(self)):
-            # a property raised the error
-            object.__getattribute__(self, name)
-        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
-        remedy = "" if name.startswith("_") else nearest(name, [one for one in dir(self) if one[0] != "_"])
-        raise AttributeError(f"{missing}{remedy}", name=name, obj=self)
+        refuse_attribute(self, name)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of the command line as Python values that JSON can hold."""

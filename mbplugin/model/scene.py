@@ -24,7 +24,7 @@ from mbplugin.model.mechanism.mechanism import WORLD, Lock, Mechanism, TimedCons
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
 from mbplugin.phrases import counted, cut_short, listed, one_line, one_line_repr
-from mbplugin.rendering import cell, nearest
+from mbplugin.rendering import cell, refuse_attribute
 
 #: (kind, name, part): kind is ``body``, ``constraint`` or ``model``; part is empty for the element
 #: itself, or names one of its literals: ``inertial``, ``mass``, ``inertia``, ``axis``, ``rpy``, ``rpy_a`` …
@@ -529,16 +529,7 @@ class Scene:
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise the error for an attribute that does not exist, with what is meant: often one of the mechanism."""
-        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
-        if name.startswith("_"):
-            raise AttributeError(missing, name=name, obj=self)
-        own, inner = ([one for one in dir(kind) if one[0] != "_"] for kind in (self, self.mechanism))
-        remedy = nearest(name, own)
-        if name in inner:
-            remedy = f"; did you mean 'mechanism.{name}'?"
-        elif (meant := nearest(name, inner)).endswith("?") and not remedy.endswith("?"):
-            remedy = meant.replace("'", "'mechanism.", 1)
-        raise AttributeError(f"{missing}{remedy}", name=name, obj=self)
+        refuse_attribute(self, name, "mechanism")
 
     def _repr_html_(self) -> str:
         return cell(self)

@@ -17,7 +17,7 @@ from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, b
 from mbplugin.model.mechanism.pair import PAIR_TYPES, MotionProfile, Pair
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
-from mbplugin.rendering import nearest
+from mbplugin.rendering import refuse_attribute
 
 _QUATERNION = ("qx", "qy", "qz", "qw")
 #: The name of the ground, which is not a body.
@@ -570,9 +570,7 @@ class Mechanism:
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise the error for an attribute that does not exist, with the nearest one that does."""
-        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
-        remedy = "" if name.startswith("_") else nearest(name, [one for one in dir(self) if one[0] != "_"])
-        raise AttributeError(f"{missing}{remedy}", name=name, obj=self)
+        refuse_attribute(self, name)
 
     def constraints(self) -> Iterator[Constraint]:
         """Yield all constraints in the order of the rows."""
