@@ -77,7 +77,7 @@ MISTAKES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("lint", "robot.step"), "expected URDF (<robot>), SDF (<sdf>)"),
     (("lint", "twins.scene.toml"), "give each [[model]] its own name"),
     (("calibrate", "m.csv", URDF), f"write mbplugin calibrate {URDF} m.csv"),
-    (("stop-table", URDF, "--base", "free"), "fix its base with --base fixed"),
+    (("stop-table", URDF, "--base", "free"), "hold the base (base='fixed' or --base fixed)"),
     (("estop", ARM, "--qd", "j_1=1"), "did you mean 'j1'?"),
     (("estop", ARM, "--payload", "5", "kg"), "write --payload 5kg"),
     (("estop", ARM, "--payload", "-5"), "not negative"),
