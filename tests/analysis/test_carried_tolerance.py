@@ -43,6 +43,7 @@ def closures(scene: mb.Scene) -> list[str]:
     return [pair.name for pair in scene.mechanism.pairs if pair.closure]
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 @pytest.mark.parametrize("by_scene", [False, True])
 def test_a_motion_without_redundancy_has_unique_reactions(
@@ -57,6 +58,7 @@ def test_a_motion_without_redundancy_has_unique_reactions(
     assert not all(loose.uniqueness(name).all() for name in closures(robot))
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_reactions_under_a_lock_are_judged_at_the_tolerance_of_the_motion(robot: mb.Scene) -> None:
     """With p = 0 the multipliers are those of all rows; C^T lambda leaves nothing over."""
@@ -83,6 +85,7 @@ def test_reports_and_pictures_take_the_tolerance_of_the_motion(robot: mb.Scene) 
     assert seen.mechanism is robot.mechanism
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_a_stop_is_computed_at_the_tolerance_of_the_scene(robot: mb.Scene, strict: mb.Scene) -> None:
     brakes = [{"joint": p.name, "torque": 5.0} for p in robot.mechanism.pairs if motorised(p)]
@@ -110,6 +113,7 @@ def test_of_drives_that_move_together_but_for_rounding_one_leads(robot: mb.Scene
     assert np.abs(motion.q[:, hips]) == pytest.approx(np.pi / 2, abs=1e-6)
 
 
+@pytest.mark.long
 def test_a_table_is_computed_at_the_tolerance_of_the_scene() -> None:
     arm = mb.load(ASSETS / "arm_6r.scene.toml")
     arm = replace(arm, options=replace(arm.options, tolerance=STRICT))

@@ -79,6 +79,7 @@ def test_the_explanation_does_not_grow_for_ever(windows):
         assert fact in windows.trace
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "shape", [pytest.param(name, marks=pytest.mark.long) if name == "star" else name for name in SHAPES]
 )

@@ -139,6 +139,7 @@ def test_four_tools_give_one_answer_on_G(case, seed):
         assert result.test_group([name]).assembly_effect_unique == (result.reactions[name] == "unique")
 
 
+@pytest.mark.long
 @shorter
 @given(cases)
 def test_null_loads_at_the_ground_and_what_they_do_inside_are_self_stresses(case):
@@ -167,6 +168,7 @@ def test_null_loads_at_the_ground_and_what_they_do_inside_are_self_stresses(case
         )
 
 
+@pytest.mark.long
 @shorter
 @given(cases)
 def test_the_assembly_is_the_inverse_of_the_constrained_mass_matrix(case):

@@ -58,6 +58,7 @@ def test_no_verdict_changes(tmp_path: Path, half: int) -> None:
     assert counts["same"] > 0.85 * len(chosen)
 
 
+@pytest.mark.long
 def test_the_sources_have_loops_and_redundancy(tmp_path: Path) -> None:
     some = [s for s in sources(tmp_path) if s.name.startswith(("assets/", "random"))][::5]
     p = [s.analysis.degree_of_redundancy for s in some]

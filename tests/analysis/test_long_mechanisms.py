@@ -10,7 +10,7 @@ from mbplugin.model.mechanism.kinematics import coordinates_of, forward, relativ
 from models import chain, ring
 
 
-@pytest.mark.long_after(5)
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("pair_type", [t for t, kind in PAIR_TYPES.items() if kind.has_coordinates])
 def test_an_open_chain_of_2000_bodies_has_no_redundancy_at_any_tolerance(pair_type):
     mech, q = chain(2000, pair_type, np.random.default_rng(1))

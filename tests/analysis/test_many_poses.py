@@ -61,6 +61,7 @@ CASES = {
 }
 
 
+@pytest.mark.long_after(8)
 @pytest.mark.parametrize("name", CASES)
 def test_they_are_the_single_analyses(name: str) -> None:
     mech, q = CASES[name]
@@ -160,6 +161,7 @@ def test_options_that_a_batch_does_not_take_are_one_sentence(tmp_path: Path) -> 
         many.save(tmp_path / "a.json")
 
 
+@pytest.mark.long_after(5)
 @pytest.mark.parametrize(
     "name", ["planar 1", "spherical 2", "generic 0", "generic 3", "coupled 1", "four-bar"]
 )

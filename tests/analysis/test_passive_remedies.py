@@ -33,6 +33,7 @@ def rank(C: np.ndarray) -> int:
     return int(np.linalg.matrix_rank(C, tol=1e-9))
 
 
+@pytest.mark.long
 def test_the_remedy_of_a_palletiser_is_proved_with_motors_and_brakes_on(tmp_path: Path) -> None:
     before = mb.load(palletiser.write(tmp_path))
     analysis = mb.analyze(before)

@@ -35,6 +35,7 @@ def scene_of(folder: Path, text: str) -> Path:
     return folder / "flat.scene.toml"
 
 
+@pytest.mark.long
 def test_a_remedy_at_a_singular_pose_says_where_it_is_proved(tmp_path: Path) -> None:
     report = mb.lint(scene_of(tmp_path, FLAT + CLOSURE))
     said = " ".join(str(report.analysis).split())

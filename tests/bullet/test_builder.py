@@ -161,6 +161,7 @@ def test_an_oracle_is_read_back(file: Path) -> None:
             require_same_mechanism(mech, scene.state.q, scene.state.qd, read_client(client))
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("file", ROBOTS)
 @pytest.mark.parametrize("base", ["fixed", "free"])
 def test_a_robot_is_read_back(file: str, base: str) -> None:

@@ -21,6 +21,7 @@ from places import ASSETS
 FOUR_BAR = ASSETS / "four_bar.scene.toml"
 
 
+@pytest.mark.long
 def test_the_answer_comes_back() -> None:
     assert in_child(operator.add, 2, 3) == 5
     assert in_child(os.getpid) != os.getpid()

@@ -96,6 +96,7 @@ def test_the_client_is_as_it_was(told: Any) -> None:
     assert len(told["before"]) > 20_000
 
 
+@pytest.mark.long
 def test_the_client_is_only_asked(told: Any) -> None:
     """So no debug item, body, constraint or setting can have come or gone, whatever can be read of it."""
     assert "getJointInfo" in told["called"] and "getConstraintInfo" in told["called"]

@@ -17,6 +17,7 @@ from command_line import ASSETS, DOOR_1, FOUR_BAR, ROOT, call, call_process
 from mbplugin.cli.app import run
 
 
+@pytest.mark.long
 def test_streams_of_a_real_process() -> None:
     outcome = call_process("lint", FOUR_BAR, "--output-format", "json")
     assert outcome.code == 0
@@ -24,6 +25,7 @@ def test_streams_of_a_real_process() -> None:
     assert outcome.err == ""
 
 
+@pytest.mark.long
 def test_ascii_terminal_does_not_break_the_text() -> None:
     outcome = call_process("lint", FOUR_BAR, PYTHONIOENCODING="ascii")
     assert outcome.code == 0
@@ -47,6 +49,7 @@ def test_closed_stdout_ends_quietly(unbuffered: str) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.long
 def test_no_streams_at_all() -> None:
     command = f"'{sys.executable}' -m mbplugin lint '{FOUR_BAR}' --fail-on warning >&- 2>&-"
     assert subprocess.run(["bash", "-c", command], check=False, timeout=120).returncode == 1
@@ -126,6 +129,7 @@ FOREIGN = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("file", [FOUR_BAR, str(ASSETS / "minitaur.scene.toml")], ids=["sdf", "scene"])
 def test_a_lint_imports_no_engine(file: str) -> None:
     code = (
@@ -139,6 +143,7 @@ def test_a_lint_imports_no_engine(file: str) -> None:
     assert done.stdout.decode().strip() == "[]"
 
 
+@pytest.mark.long
 def test_a_lint_of_a_robot_without_loops_imports_no_scipy() -> None:
     code = (
         "import sys; from mbplugin.cli.app import run;"
@@ -165,6 +170,7 @@ def test_the_installed_script_is_the_module() -> None:
     assert done.stdout.decode() == call("--version").out
 
 
+@pytest.mark.long
 def test_several_files_show_progress_on_a_terminal_only() -> None:
     leader, follower = pty.openpty()
     done = subprocess.run(

@@ -43,6 +43,7 @@ def test_the_document_follows_its_schema_and_has_the_drift(capsys: pytest.Captur
     assert all(0 < drift["gap"] < 0.01 for drift in document["drift"]["after"])
 
 
+@pytest.mark.long
 def test_a_loss_that_is_not_allowed_is_exit_code_1(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

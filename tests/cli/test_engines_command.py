@@ -14,6 +14,7 @@ FOUR_BAR = str(ASSETS / "four_bar.scene.toml")
 MUJOCO = ("--engine", "mujoco")
 
 
+@pytest.mark.long
 def test_the_table_marks_what_nothing_determines(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["engines", FOUR_BAR, "--load", "coupler:10,5,20", *MUJOCO]) == 0
     printed = capsys.readouterr().out
@@ -25,6 +26,7 @@ def test_the_table_marks_what_nothing_determines(capsys: pytest.CaptureFixture[s
     assert not any("*" in line for name, line in rows.items() if name not in open_rows)
 
 
+@pytest.mark.long
 def test_the_json_has_null_where_ours_is_open(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["engines", FOUR_BAR, *MUJOCO, "--output-format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -34,6 +36,7 @@ def test_the_json_has_null_where_ours_is_open(capsys: pytest.CaptureFixture[str]
         assert [value is not None for value in ours] == joint["unique"]
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_an_engine_without_an_answer_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["engines", str(ASSETS / "husky.scene.toml"), *MUJOCO]) == 0

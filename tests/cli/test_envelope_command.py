@@ -19,6 +19,7 @@ def motion(tmp_path):
     return str(file)
 
 
+@pytest.mark.long
 def test_the_largest_loads_are_printed_saved_and_written(motion, tmp_path):
     saved, page = tmp_path / "loads.csv", tmp_path / "page.html"
     text = call("reactions", FOUR_BAR, "--envelope", motion, "--save", str(saved)).out

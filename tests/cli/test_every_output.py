@@ -86,6 +86,7 @@ def test_every_command_is_here() -> None:
     assert {*COMMANDS, *OTHERS} == set(ALL)
 
 
+@pytest.mark.long_after(8)
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in COMMANDS])
 def test_a_text_fits_and_no_zero_has_a_sign(
     name: str, robot: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -85,6 +85,7 @@ def test_a_word_finds_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert "What it does" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shells_complete_commands_and_options(shell: str) -> None:
     assert "mbplugin" in printed(_MBPLUGIN_COMPLETE=f"source_{shell}")
@@ -94,6 +95,7 @@ def test_shells_complete_commands_and_options(shell: str) -> None:
     assert "stop-table" in completed and "lint" not in completed
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

@@ -179,6 +179,7 @@ def test_hosts_are_known_by_name(address: str, host: str | None) -> None:
     assert host_of(address) == host
 
 
+@pytest.mark.long
 def test_the_script_runs_the_steps_of_the_template(repository: Path, tmp_path: Path) -> None:
     start("--ci", "script")
     programs = tmp_path / "programs"
@@ -207,6 +208,7 @@ def test_the_script_runs_the_steps_of_the_template(repository: Path, tmp_path: P
 # What is excluded, and why
 
 
+@pytest.mark.long
 def test_what_is_excluded_has_its_reason(repository: Path) -> None:
     (repository / ".gitignore").write_text("build/\n")
     (repository / "build").mkdir()
@@ -360,6 +362,7 @@ writing.write_all(Path(sys.argv[1]), [NewFile("a.toml", "a = 1\\n" * 9999), NewF
 """
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals")
 @pytest.mark.parametrize("point", range(1, 7))
 def test_killed_in_the_middle_no_file_is_half(point: int, tmp_path: Path) -> None:

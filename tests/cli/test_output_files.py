@@ -26,7 +26,7 @@ def almost_full_disk() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [("lint", FOUR_BAR, "--report", "json={}"), ("matrix", FOUR_BAR, "--save", "{}")],

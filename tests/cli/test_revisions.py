@@ -144,6 +144,7 @@ def test_a_file_with_a_colon_in_its_name_is_a_file(repository: Path) -> None:
     assert revision_and_path("HEAD^{/fix: it}:a:b.urdf") == ("HEAD^{/fix: it}", "a:b.urdf")
 
 
+@pytest.mark.long
 def test_includes_and_packages_are_those_of_the_revision(repository: Path) -> None:
     package = repository / "ros" / "arm_description"
     (package / "urdf").mkdir(parents=True)

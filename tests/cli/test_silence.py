@@ -11,6 +11,8 @@ import time
 from itertools import pairwise
 from statistics import median
 
+import pytest
+
 from command_line import FOUR_BAR, ROOT
 
 #: A command that takes some seconds before its output.
@@ -27,6 +29,7 @@ sys.exit(run(["matrix", {FOUR_BAR!r}]))
 """
 
 
+@pytest.mark.long
 def test_a_terminal_is_not_silent() -> None:
     leader, follower = pty.openpty()
     seen: list[tuple[float, bytes]] = []
@@ -59,6 +62,7 @@ def test_a_terminal_is_not_silent() -> None:
     assert done.stdout.startswith(b"four_bar_4R: 20 rows")
 
 
+@pytest.mark.long
 def test_a_pipe_gets_no_progress() -> None:
     done = subprocess.run([sys.executable, "-c", SLOW], capture_output=True, cwd=ROOT, timeout=60, check=True)
     assert done.stderr == b""

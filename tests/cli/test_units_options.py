@@ -136,6 +136,7 @@ def test_a_wrong_dimension_is_one_sentence(slider: str, command: tuple[str, ...]
     assert done.code == 2 and words in done.err and len(done.err.strip().splitlines()) == 1
 
 
+@pytest.mark.long
 def test_texts_are_in_the_units_that_are_asked_for(slider: str) -> None:
     state = ("--base", "fixed", "--q", "turn=30deg", "--qd", "turn=60deg/s,rail=250mm/s")
     text = call("estop", slider, *state, "--units", "deg,mm").out

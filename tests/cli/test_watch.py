@@ -86,6 +86,7 @@ def change(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_change_of_the_file_is_linted(folder: Path) -> None:
     with watching("four_bar.urdf", cwd=folder) as own:
         assert "MB125" not in own.until(1) and "\x1b" not in own.text
@@ -99,6 +100,7 @@ def test_a_change_of_the_file_is_linted(folder: Path) -> None:
         assert "Traceback" not in own.errors
 
 
+@pytest.mark.long
 def test_a_model_that_a_scene_includes_is_watched(folder: Path) -> None:
     with watching("four_bar.scene.toml", "--output-format", "json", cwd=folder) as own:
         assert "MB125" not in own.until(1)
@@ -113,6 +115,7 @@ def test_a_model_that_a_scene_includes_is_watched(folder: Path) -> None:
         assert own.interrupt() == 130
 
 
+@pytest.mark.long
 def test_a_folder_has_new_files_and_configurations(folder: Path) -> None:
     with watching(".", cwd=folder) as own:
         own.until(1)
@@ -127,6 +130,7 @@ def test_a_folder_has_new_files_and_configurations(folder: Path) -> None:
         assert own.interrupt() == 130
 
 
+@pytest.mark.long
 def test_a_screen_is_cleared(folder: Path) -> None:
     with watching("four_bar.urdf", cwd=folder, terminal=True) as own:
         assert own.until(1).startswith(CLEAR)
@@ -140,6 +144,7 @@ def test_a_screen_is_cleared(folder: Path) -> None:
         assert own.interrupt() == 130
 
 
+@pytest.mark.long
 def test_a_file_from_the_future_is_linted_once(folder: Path) -> None:
     later = time.time() + 3600
     os.utime(folder / "four_bar.urdf", (later, later))

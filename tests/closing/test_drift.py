@@ -117,6 +117,7 @@ def test_a_free_base_stands_still() -> None:
         assert drift.closures[0].force == pytest.approx(0.5 * 4.0 * 9.81, rel=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_rounding_in_a_redundant_loop_loads_it_and_the_weakest_closure_does_not() -> None:
     """The Minitaur of PyBullet: its legs do not quite fit, which a ball resists and a point on a line does not."""

@@ -108,6 +108,7 @@ def test_what_decides_nothing_is_amber_and_a_disagreement_red(
     assert grade(Chapter(title="check", agreement=found)) == expected
 
 
+@pytest.mark.long
 def test_a_motion_names_the_brakes_that_state_no_torque(robot: str) -> None:
     command = ("simulate", robot, "--base", "fixed", "--duration", "0.1", "--qd", "j=1", "--brake")
     text, page, document = documents(*command, "j:delay=0.01")
@@ -123,6 +124,7 @@ def test_a_motion_names_the_brakes_that_state_no_torque(robot: str) -> None:
     assert "ASSUMED" not in text and 'class="verdict good"' in page and document["assumed"] == []
 
 
+@pytest.mark.long
 def test_files_of_a_stop_carry_the_warning(robot: str, tmp_path: Path) -> None:
     arm = mb.load(robot, base="fixed")
     for brakes, warned in (((), True), (({"joint": "j", "torque": 9, "delay": 0},), False)):

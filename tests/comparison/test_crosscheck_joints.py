@@ -48,6 +48,7 @@ def written(folder: Path, name: str, old: str = "", new: str = "", root: str = "
     return path
 
 
+@pytest.mark.long_after(5)
 @pytest.mark.bullet
 @pytest.mark.parametrize("root", ["ground", "world"])
 @pytest.mark.parametrize(("old", "new", "quantity", "joint", "off", "unit"), CHANGES)

@@ -53,6 +53,7 @@ def test_a_given_crank_stays_while_the_legs_close() -> None:
     assert open_gap(mech, closed.q) < 1e-9 and closed.q[crank] == 0.8
 
 
+@pytest.mark.long
 def test_a_leg_that_is_too_short_is_named_with_its_gap_and_the_starts() -> None:
     """Two bars of 0.1 m bridge a distance of at least 0.5 m - 0.15 m; only that leg is in the group."""
     mech, q = walking_machine(4, short=2)

@@ -41,6 +41,7 @@ def assert_same_pose(mech: mb.Mechanism, q: Array, monkeypatch: pytest.MonkeyPat
     assert (found.starts, found.degenerate) == (dense.starts, dense.degenerate)
 
 
+@pytest.mark.long_after(10)
 @pytest.mark.parametrize("file", sorted(ORACLES.glob("*.sdf")), ids=lambda file: file.stem)
 def test_the_oracles_close_to_the_same_pose(file, monkeypatch: pytest.MonkeyPatch) -> None:
     scene = mb.load(file)
@@ -70,6 +71,7 @@ def test_random_mechanisms_close_to_the_same_pose(
     assert_same_pose(mech, perturbed(mech, q, seed), monkeypatch)
 
 
+@pytest.mark.long
 def test_many_coupled_loops_close_to_the_same_pose(monkeypatch: pytest.MonkeyPatch) -> None:
     mech, q, _ = n_four_bar(30)
     assert_same_pose(mech, perturbed(mech, q, 5), monkeypatch)

@@ -288,6 +288,7 @@ def _start(result: object) -> tuple[Array, Array]:
     return result.q, result.qd  # type: ignore[attr-defined]
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("name", CALLS)
 def test_every_function_starts_from_the_same_state(name: str) -> None:
     pose = four_bar_pose(1.2)
@@ -324,6 +325,7 @@ def test_values_that_nobody_named_are_moved_little_and_the_note_names_the_joint(
     assert any("in place of" in note for note in motion.notes)
 
 
+@pytest.mark.long
 def test_a_file_whose_pose_contradicts_itself_is_a_finding_and_the_callers_is_refused(tmp_path: Path) -> None:
     file, model = tmp_path / "s.scene.toml", tmp_path / "four_bar.urdf"
     model.write_bytes((ASSETS / model.name).read_bytes())

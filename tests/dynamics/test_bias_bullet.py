@@ -61,6 +61,7 @@ def pybullet_says() -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.long_after(13)
 @pytest.mark.bullet
 @pytest.mark.parametrize("file", ROBOTS)
 def test_torques_that_give_an_acceleration_are_pybullets(pybullet_says: dict[str, Any], file: str) -> None:

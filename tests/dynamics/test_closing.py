@@ -268,6 +268,7 @@ def test_any_chain_of_dyads_has_a_closed_form(seed, kinds):
     check(mech, q, closing)
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 2**31), kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=3))
 def test_automatic_coordinates_give_the_same_motion(seed, kinds):
@@ -507,6 +508,7 @@ def test_newton_closes_what_has_no_closed_form_and_says_why(name):
     check(mech, q, closing, tolerance=1e-5)
 
 
+@pytest.mark.long
 def test_bricard_goes_round_on_its_branch():
     """Newton follows a large change of the independent coordinate in small steps, there and back."""
     scene = mb.load(ORACLES / "bricard_A04.sdf")

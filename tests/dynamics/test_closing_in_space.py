@@ -140,6 +140,7 @@ def by_newton(closing: Closing) -> Closing:
     return replace(closing, steps=tuple(steps))
 
 
+@pytest.mark.long_after(5)
 @pytest.mark.parametrize("name", TURNED)
 def test_over_a_turn_it_is_newton_s_method_and_keeps_its_branch(name: str) -> None:
     mech, q, independent = next(case[1:4] for case in EVERY if case[0] == name)
@@ -317,6 +318,7 @@ CHAINS = [
 ]
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=25, derandomize=True)
 @example(seed=6544, chain=CHAINS[1], cut=3)
 @given(seed=st.integers(0, 2**31), chain=st.sampled_from(CHAINS), cut=st.integers(1, 3))

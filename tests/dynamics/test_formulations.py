@@ -82,7 +82,7 @@ def solutions(equations: Equations) -> dict[tuple[str, str], Solution]:
 SOME_LONG = [pytest.param(n, marks=pytest.mark.long) if n.startswith("minitaur") else n for n in EXACT]
 
 
-@pytest.mark.long_after(2)
+@pytest.mark.long
 @pytest.mark.parametrize("name", SOME_LONG)
 def test_every_combination_gives_one_motion(name: str) -> None:
     model = case(name)
@@ -102,6 +102,7 @@ def test_every_combination_gives_one_motion(name: str) -> None:
 REFUSED = ("parallelogram_3SS",)
 
 
+@pytest.mark.long_after(6)
 @pytest.mark.bullet
 @pytest.mark.parametrize("name", [name for name in EXACT if name not in REFUSED])
 def test_closing_conditions_give_the_same_motion(name: str) -> None:
@@ -122,6 +123,7 @@ def test_closing_conditions_refuse_what_they_do_not_describe(name: str) -> None:
         minimal_accelerations(equations, closing_conditions(model.mech, q), q)
 
 
+@pytest.mark.long_after(13)
 @pytest.mark.bullet
 @pytest.mark.parametrize("kind", COORDINATES)
 @pytest.mark.parametrize("name", EXACT)

@@ -106,6 +106,7 @@ def test_every_file_is_accounted_for(pybullet_says: dict[str, Any]):
     assert moving >= SPHERICAL
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_the_inertias_that_bullet_zeroes_are_impossible_ones(pybullet_says: dict[str, Any]):
     zeroed = {file: set(answer["zeroed"]) for file, answer in pybullet_says.items() if answer}

@@ -133,6 +133,7 @@ def test_the_best_coordinate_depends_on_the_masses_but_not_its_geometric_choice(
         assert chosen[0] == chosen[1]
 
 
+@pytest.mark.long
 def test_a_coordinate_is_kept_while_good_and_changed_before_it_fails() -> None:
     """α₂ of a linkage with a heavy crank, whose criterion falls to a sixth of that of α₁."""
     linkage = Linkage((40.0, 2.0, 2.0))

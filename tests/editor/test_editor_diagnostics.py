@@ -46,6 +46,7 @@ def test_there_are_cases_of_all_formats() -> None:
     assert {"urdf", "sdf", "scene.toml"} <= endings and len(CASES) > 60
 
 
+@pytest.mark.long_after(20)
 @pytest.mark.parametrize("file", CASES, ids=lambda file: file.name)
 def test_an_editor_shows_what_the_command_reports(file: Path) -> None:
     documents = opened(file)

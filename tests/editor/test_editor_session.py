@@ -194,6 +194,7 @@ def is_running(process: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are read from /proc")
 @pytest.mark.parametrize("how", ["end of stdin", "kill"])
 def test_no_process_stays_when_the_editor_is_gone(how: str) -> None:

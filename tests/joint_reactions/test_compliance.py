@@ -270,6 +270,7 @@ def test_layouts() -> None:
     assert split.nodes[node] == pytest.approx([0.3, 0, 0]) and len(split.beams) == 4
 
 
+@pytest.mark.long
 def test_a_ladder_too_large_for_dense_methods() -> None:
     """64 coupled four-bars, pushed sideways in the middle: all ground hinges together take the push."""
     n = 64

@@ -46,6 +46,7 @@ def test_the_pin_of_a_pendulum_carries_weight_and_centrifugal_force_at_the_botto
     assert "torque" not in found["pin"]
 
 
+@pytest.mark.long
 def test_every_instant_has_the_values_of_reactions():
     rng = np.random.default_rng(3)
     scene = mb.load(ASSETS / "four_bar.scene.toml")

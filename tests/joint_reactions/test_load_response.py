@@ -24,6 +24,7 @@ MODELS = {
 HELD = {"planar": ["O1"], "door": ["h0"]}
 
 
+@pytest.mark.long_after(3)
 @pytest.mark.parametrize(("name", "file"), MODELS.items(), ids=MODELS)
 def test_the_map_adds_what_the_load_adds(name: str, file: Path) -> None:
     scene = mb.load(file, base="fixed")

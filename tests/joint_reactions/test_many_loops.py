@@ -48,6 +48,7 @@ def loaded(mech: Mechanism, q: np.ndarray, kind: str) -> Reactions:
     )
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     "kind", ["of all joints", "of very different joints", "of forces", "of half the joints", "of nothing"]
 )
@@ -74,6 +75,7 @@ def test_local_self_stresses_give_what_dense_ones_give(kind: str, monkeypatch: p
     assert local.response.stressing == dense.response.stressing
 
 
+@pytest.mark.long_after(4)
 @pytest.mark.parametrize("kind", ["planar", "spherical", "generic"])
 @pytest.mark.parametrize("seed", range(4))
 def test_random_mechanisms_have_the_same_response(kind: str, seed: int) -> None:
@@ -108,6 +110,7 @@ def test_families_of_many_loops_are_short_and_true(monkeypatch: pytest.MonkeyPat
     assert max(len(relation.terms) for relation in relations) < 12
 
 
+@pytest.mark.long
 def test_seventy_loops_have_the_least_energy_that_scipy_finds() -> None:
     """Least ½ λᵀAλ with Cᵀλ = −F, as one sparse system of equations in absolute coordinates."""
     mech, q = coupled_four_bars(70)

@@ -64,6 +64,7 @@ def test_json_has_the_door_by_hand(tmp_path: Path) -> None:
     assert "misfits" not in json.loads(call("lint", file, "--output-format", "json").out)
 
 
+@pytest.mark.long
 def test_loops_are_apart_and_an_infinite_one_names_its_body(tmp_path: Path) -> None:
     text = door_text("a") + door_text("b", 2.0) + stated("a")
     report = lint(scene(tmp_path, text))
@@ -112,6 +113,7 @@ def test_the_rule_has_the_force_by_hand_and_says_nothing_without_a_limit(tmp_pat
     assert codes[""] == codes["misfit_limit = 66.7\n"] == []
 
 
+@pytest.mark.long
 def test_a_limit_from_outside_is_that_of_scenes_that_state_none(tmp_path: Path) -> None:
     """By a call, on the command line and in a configuration; the force is 66.67 N."""
     door = door_text("a") + stated("a")
@@ -165,6 +167,7 @@ def test_a_remedy_without_redundancy_makes_the_cost_vanish(tmp_path: Path) -> No
     assert mended.misfits == ()
 
 
+@pytest.mark.long
 def test_what_a_remedy_does_to_the_door_by_hand(tmp_path: Path) -> None:
     """Three hinges with k = 1e6 N/m: 0.1 mm at the middle one costs 66.67 N; the loop opposes with 2/3 k."""
     report = lint(scene(tmp_path, "[lint]\nmisfit_limit = 70\n" + door_text("a") + stated("a")))

@@ -162,7 +162,7 @@ def separate(n: int) -> tuple[Mechanism, Array]:
     return replace(mech, gravity=np.zeros(3)), q
 
 
-@pytest.mark.long_after(3)
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("make", [ladder, separate])
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_determined_does_not_depend_on_what_is_not_stated(make: Any, seed: int) -> None:

@@ -123,6 +123,7 @@ def test_a_driver_prescribes_its_rate_and_acceleration() -> None:
     assert mb.reactions(driven, q).qd == pytest.approx(0)
 
 
+@pytest.mark.long
 def test_rates_of_a_motion_agree_with_redundant_rows_to_rounding() -> None:
     """Two wheel rows too many: what a motion leaves of their gap is noise, and no contradiction."""
     scene = mb.load(ASSETS / "four_wheel_robot.scene.toml")

@@ -86,6 +86,7 @@ def test_what_rigid_bodies_leave_open_is_no_number() -> None:
     assert " 1000 " not in text.split("Undetermined in a rigid model")[0].replace("-1000 ", "")
 
 
+@pytest.mark.long
 def test_estimates_are_marked_with_their_inputs() -> None:
     found = document(FOUR_BAR, *SIDE)
     assert component(found, "j0", "tz")["source"] == "estimated"
@@ -183,6 +184,7 @@ def test_a_cut_that_only_grazes_an_edge_does_not_count() -> None:
     assert pytest.approx(0.1 * 2 * (2 * half - 0.2)) == e.section.A
 
 
+@pytest.mark.long
 def test_stiffness_from_the_scene(door: Any) -> None:
     rows = "".join(f'[[stiffness]]\npair = "h{k}"\nk = [1e6, 1e6, 1e6, 1e4, 1e4, 0]\n' for k in range(2))
     found = document(door(rows))
@@ -197,6 +199,7 @@ def test_stiffness_from_the_scene(door: Any) -> None:
     assert document(door(section))["unresolved"] == []
 
 
+@pytest.mark.long
 def test_loads_from_the_scene_and_the_command_line(door: Any) -> None:
     path = door('[[load]]\nbody = "door"\nforce = [0, 0, -50]\n[[payload]]\nbody = "door"\nmass = 2\n')
     found = document(path, "--load", "door:0,0,-7", "--payload", "door:1@0.1,0,0")

@@ -329,6 +329,7 @@ def test_names_that_do_not_exist_are_suggested() -> None:
         result["j0"]["qq"]
 
 
+@pytest.mark.long
 def test_the_legs_of_a_platform_are_held_and_not_its_universal_joints() -> None:
     found = mb.reactions(ORACLES / "stewart_6UPS.sdf")
     assert found.assumed_held == tuple(f"p{k}" for k in range(6))

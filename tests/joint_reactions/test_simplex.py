@@ -27,6 +27,7 @@ def programs(rng, count, rows, columns, degenerate, dependent):
     return E, np.einsum("krn,kn->kr", E, w), c
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("degenerate", [False, True])
 @pytest.mark.parametrize("dependent", [False, True])
 @pytest.mark.parametrize(("rows", "columns"), [(3, 12), (6, 64), (14, 40)])
@@ -64,6 +65,7 @@ def test_a_further_column_moves_the_vertex():
     assert found.value == pytest.approx([-1.0]) and found.w[0] == pytest.approx([1.0, 0.0, 1.0])
 
 
+@pytest.mark.long
 def test_a_general_solver_gives_the_same_bounds(monkeypatch):
     mech, contacts = wall()
     small = mb.reactions(mech, contacts=contacts)

@@ -114,6 +114,7 @@ CASES_OF_FIXES = (
 )
 
 
+@pytest.mark.long_after(8)
 @pytest.mark.parametrize("case", CASES_OF_FIXES, ids=lambda case: f"{case.code}-{case.name}")
 def test_it_changes_what_it_says(case: Case, tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()

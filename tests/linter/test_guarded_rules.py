@@ -37,10 +37,12 @@ def found(outcome: Outcome) -> dict[str, str]:
     return {f["element"]: f["message"] for f in findings if f["code"] == "MB911"}
 
 
+@pytest.mark.long
 def test_the_model_is_clean_without_them(tmp_path: Path) -> None:
     assert call_process("lint", str(tmp_path / "clean.urdf")).code == 0
 
 
+@pytest.mark.long
 def test_a_rule_that_exits_is_named_and_stops_no_other(tmp_path: Path) -> None:
     env = with_rules(
         tmp_path, "rules:Leaves", "leaves_at_import:Rule", "rules:Mute", "rules:Unwritable", "rules:Finds"
@@ -57,7 +59,7 @@ def test_a_rule_that_exits_is_named_and_stops_no_other(tmp_path: Path) -> None:
     assert "ACME204" in outcome.out
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("entry", "whose"),
     [("rules:Dies", "the rule ACME202 dies"), ("dies_at_import:Rule", "the rule '0-entry' of acme")],
@@ -131,6 +133,7 @@ def test_a_rule_that_cannot_be_stopped_ends_the_process(rule: str, tmp_path: Pat
     assert (outcome.code, outcome.out, outcome.err) == (2, "", said)
 
 
+@pytest.mark.long
 def test_a_rule_that_takes_all_memory_is_named(tmp_path: Path) -> None:
     env = with_rules(tmp_path, "rules:Eats", "rules:Finds")
     outcome = call_process("lint", str(tmp_path / "clean.urdf"), "--output-format", "json", **env)
@@ -139,6 +142,7 @@ def test_a_rule_that_takes_all_memory_is_named(tmp_path: Path) -> None:
     assert "ACME204" in outcome.out
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "1e300"])
 def test_a_time_that_means_nothing_is_refused(seconds: str, tmp_path: Path) -> None:
     outcome = call_process("lint", str(tmp_path / "clean.urdf"), "--rule-seconds", seconds)
@@ -154,7 +158,7 @@ def test_in_several_processes_every_file_is_told(tmp_path: Path) -> None:
     assert [[f["code"] for f in run["findings"]] for run in runs] == [["MB912"]] * 2
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize("output_format", ["text", "github", "junit", "sarif"])
 def test_no_text_of_a_plugin_begins_a_line(output_format: str, tmp_path: Path) -> None:
     """GitHub obeys every line of a log that begins with two colons, blanks before them or not."""

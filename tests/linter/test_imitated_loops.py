@@ -222,6 +222,7 @@ def many_frames(count: int) -> str:
     return f'<robot name="r">{text}</robot>'
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("count", [3, 3000])
 def test_a_place_with_many_frames_is_no_cut(count: int, tmp_path: Path) -> None:
     """Of 3000 frames there are 4.5 million pairs: none is looked at by itself."""

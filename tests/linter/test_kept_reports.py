@@ -83,6 +83,7 @@ def printed(*options: str) -> Outcome:
     return call("lint", ".", "--jobs", "1", "-v", *options)
 
 
+@pytest.mark.long
 def test_a_second_run_lints_nothing_and_prints_the_same(robots: Path, linted: list[str]) -> None:
     first = printed()
     assert len(linted) >= 4
@@ -92,6 +93,7 @@ def test_a_second_run_lints_nothing_and_prints_the_same(robots: Path, linted: li
     assert linted == []
 
 
+@pytest.mark.long
 def test_without_the_cache_everything_is_linted(robots: Path, linted: list[str]) -> None:
     first = printed("--no-cache")
     count = len(linted)
@@ -172,6 +174,7 @@ def test_a_change_is_seen(change: str, robots: Path, linted: list[str]) -> None:
         assert after != before
 
 
+@pytest.mark.long
 def test_a_change_of_a_file_that_an_engine_included_is_seen(robots: Path, linted: list[str]) -> None:
     pytest.importorskip("mujoco")
     (robots / "mjcf").mkdir()
@@ -223,6 +226,7 @@ def test_a_variable_that_a_model_asks_for_is_seen(
     assert printed("--no-cache") == after
 
 
+@pytest.mark.long
 def test_only_what_changed_is_linted_again(robots: Path, linted: list[str]) -> None:
     printed()
     linted.clear()
@@ -276,6 +280,7 @@ def test_random_changes_one_after_the_other(robots: Path, linted: list[str]) -> 
     assert len(linted) > 40
 
 
+@pytest.mark.long
 def test_a_forged_entry_runs_nothing(robots: Path, linted: list[str]) -> None:
     first = printed()
     ran = robots.parent / "ran"
@@ -303,6 +308,7 @@ def test_a_folder_of_others_is_not_used(robots: Path, linted: list[str]) -> None
     assert "mbplugin: reports are not cached" in outcome.err or outcome.code in (0, 1)
 
 
+@pytest.mark.long
 def test_old_entries_make_room(robots: Path, linted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     printed()
     folder = robots.parent / "caches/mbplugin/reports"

@@ -259,6 +259,7 @@ def test_a_bug_is_told_for_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
 # Baselines
 
 
+@pytest.mark.long
 def test_a_baseline_leaves_what_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     shutil.copytree(SAMPLE / "robots", "robots")

@@ -45,7 +45,7 @@ def test_the_corpus_is_large() -> None:
     }
 
 
-@pytest.mark.long_after(3)
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("file", CORPUS, ids=lambda file: file.name)
 def test_each_defect_is_mended_and_every_other_byte_stays(file: PlantedText, tmp_path: Path) -> None:
     needed = NEEDS.get(Path(file.name).suffix)
@@ -65,6 +65,7 @@ def test_each_defect_is_mended_and_every_other_byte_stays(file: PlantedText, tmp
     assert len(report.mended) > 0
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("file", [f for f in CORPUS if f.unsafe], ids=lambda file: file.name)
 def test_unsafe_defects_stay_without_the_option(file: PlantedText, tmp_path: Path) -> None:
     if (needed := NEEDS.get(Path(file.name).suffix)) and find_spec(needed) is None:

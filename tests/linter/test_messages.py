@@ -23,6 +23,7 @@ CASES = sorted((ROOT / "tests" / "cases" / "err").glob("*.*"))
 MODELS = [file for file in sorted(ASSETS.iterdir()) if file.suffix in (".urdf", ".sdf", ".xml", ".toml")]
 
 
+@pytest.mark.long_after(20)
 @pytest.mark.parametrize("file", [*CASES, *MODELS], ids=lambda path: path.name)
 def test_no_message_is_longer_than_an_annotation_shows(file: Path) -> None:
     report = mb.lint(file, extend_select=["MB"], targets=SIMULATORS)

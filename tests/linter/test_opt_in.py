@@ -72,6 +72,7 @@ def test_the_command_line_the_configuration_and_a_scene_switch_on(
     assert codes(scene) == ["MB160"]
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_collisions_is_short_for_its_rule() -> None:
     file = ERR / "mb135.urdf"
@@ -190,6 +191,7 @@ def test_a_mesh_counts_as_its_hull(tmp_path: Path) -> None:
     assert overlapping(mesh, tmp_path / "arm.urdf") == [("fore", "'base' and 'fore' (40 mm)")]
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_pairs_that_the_srdf_disables_and_joined_links_are_passed_over(tmp_path: Path) -> None:
     file = tmp_path / "arm.urdf"

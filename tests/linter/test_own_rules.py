@@ -103,6 +103,7 @@ def lint(plugins: dict[str, str], *options: str) -> list[dict[str, object]]:
     return findings(outcome)
 
 
+@pytest.mark.long
 def test_a_rule_of_a_plugin_finds(plugins: dict[str, str]) -> None:
     heavy = [f for f in lint(plugins) if f["code"] == "ACME101"]
     assert [(f["name"], f["severity"], f["element"]) for f in heavy] == [("too-heavy", "error", "door")]
@@ -111,6 +112,7 @@ def test_a_rule_of_a_plugin_finds(plugins: dict[str, str]) -> None:
     assert 'name="door"' in text[int(str(heavy[0]["line"])) - 1]
 
 
+@pytest.mark.long
 def test_a_rule_that_raises_is_named_and_stops_no_other(plugins: dict[str, str]) -> None:
     without = {f["code"] for f in lint({})}
     found = lint(plugins)
@@ -121,6 +123,7 @@ def test_a_rule_that_raises_is_named_and_stops_no_other(plugins: dict[str, str])
     assert raised["severity"] == "error"
 
 
+@pytest.mark.long
 def test_a_broken_contract_is_told(plugins: dict[str, str]) -> None:
     told = {str(f["element"]): str(f["message"]) for f in lint(plugins) if f["code"] == "MB911"}
     assert "'ACME101'" in told.pop("foreign")

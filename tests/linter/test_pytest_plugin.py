@@ -65,6 +65,7 @@ def test_each_model_is_a_test(workers: list[str], repository: Path) -> None:
     assert "Traceback" not in text and "def runtest" not in text
 
 
+@pytest.mark.long
 def test_nothing_is_collected_unless_it_is_asked_for(repository: Path) -> None:
     assert "no tests ran" in session(repository)
 

@@ -466,6 +466,7 @@ def on_a_rail(shape: str, center: str, moments: tuple[float, float, float]) -> s
 <joint name="j" type="prismatic"><parent link="world"/><child link="a"/><axis xyz="1 0 0"/>{LIMIT}</joint></robot>"""
 
 
+@pytest.mark.long
 def test_many_spheres_are_a_body(tmp_path: Path) -> None:
     spheres = "".join(
         f'<collision><origin xyz="{k} 0 0"/><geometry><sphere radius="0.01"/></geometry></collision>'

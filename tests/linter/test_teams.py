@@ -77,6 +77,7 @@ def team_command() -> str:
     return str(command.partition("#")[0].strip())
 
 
+@pytest.mark.long
 def test_the_command_of_the_readme(repository: Path) -> None:
     command = team_command().replace("tests/sample_repository", ".")
     done = process(command, repository)
@@ -98,6 +99,7 @@ def test_the_command_of_the_readme(repository: Path) -> None:
     assert [suite.get(key) for key in ("tests", "failures", "errors")] == ["3", "2", "0"]
 
 
+@pytest.mark.long
 def test_the_command_works_in_a_fresh_clone_of_this_repository(tmp_path: Path) -> None:
     (tmp_path / "tests").symlink_to(ROOT / "tests")
     assert process(team_command(), tmp_path).returncode == 1
@@ -190,6 +192,7 @@ def hooks() -> list[dict[str, Any]]:
     return list(yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text()))
 
 
+@pytest.mark.long
 def test_the_hook_lints_the_repository(repository: Path) -> None:
     (hook,) = hooks()
     (config,) = blocks("yaml", ".pre-commit-config.yaml")

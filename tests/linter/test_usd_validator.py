@@ -66,6 +66,7 @@ def test_its_command_line_applies_the_fixes(tmp_path: Path) -> None:
     assert "MB147" not in validated(file)[0]
 
 
+@pytest.mark.long
 def test_a_stage_that_is_not_saved_is_linted_as_it_is_in_memory(tmp_path: Path) -> None:
     from pxr import Usd, UsdPhysics
 

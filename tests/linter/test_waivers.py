@@ -129,6 +129,7 @@ def test_only_files_with_findings_are_shown_in_full(repository: Path) -> None:
     assert call("lint", BAR, "--quiet", "-v").code == 2
 
 
+@pytest.mark.long
 def test_the_ending_of_the_output_selects_the_format(repository: Path) -> None:
     starts = {"v.html": "<!DOCTYPE html>", "v.json": "{", "v.sarif": '{\n  "$schema"', "v.xml": "<?xml"}
     for name, start in starts.items():

@@ -39,6 +39,7 @@ def test_what_is_no_number_is_refused() -> None:
         pivots(np.array([[1.0, np.nan]]))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="SciPy's package names the folder of its libraries there")
 def test_scipy_is_not_imported_and_can_be_afterwards() -> None:
     code = (

@@ -86,6 +86,7 @@ def test_the_rule_is_found_and_speaks(followed: Path) -> None:
     assert "Links above a tonne" in printed(followed, "rule", "MB199")
 
 
+@pytest.mark.long
 def test_the_command_runs(followed: Path) -> None:
     assert printed(followed, "mass", "heavy.urdf") == "1200\n"
     assert "Print the mass of all links" in printed(followed, "--help")

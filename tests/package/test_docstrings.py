@@ -54,6 +54,7 @@ def room_of(file: Path) -> str:
 ROOMS = sorted({room_of(file) for file in FILES})
 
 
+@pytest.mark.long_after(13)
 @pytest.mark.parametrize("room", ROOMS)
 def test_documented_parameters_exist(room: str) -> None:
     unknown = {}

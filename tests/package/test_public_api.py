@@ -192,6 +192,7 @@ def test_the_command_line_loads_what_computes_only_when_it_computes() -> None:
     assert not {"numpy", "scipy", "pybullet", "lxml", "pydantic", "pxr", "mujoco"} & set(modules)
 
 
+@pytest.mark.long
 def test_lint_can_be_called_after_its_room_was_imported() -> None:
     code = "import mbplugin as mb, mbplugin.linter.rule; from mbplugin import lint; print(lint is mb.lint)"
     assert printed(code) == "True\n"

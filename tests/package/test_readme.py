@@ -90,6 +90,7 @@ def edited(block: pages.Block, old: str, new: str) -> pages.Block:
     return replace(block, text=block.text.replace(old, new, 1))
 
 
+@pytest.mark.long
 def test_an_edited_transcript_is_noticed(workplace: Path) -> None:
     block = next(block for block in pages.blocks_of(README) if block.kind == "console")
     with pytest.raises(pages.NotAsShown, match=r"README.md:\d+: mbplugin lint .* prints"):
@@ -103,6 +104,7 @@ def test_the_snippet_of_the_readme_works_for_any_robot(monkeypatch: pytest.Monke
     exec(compile(block.text.replace("four_bar", "arm_6r"), "README.md", "exec"), {})
 
 
+@pytest.mark.long
 def test_an_edited_comment_behind_a_print_is_noticed(workplace: Path) -> None:
     block = next(b for b in pages.blocks_of(README) if b.kind == "python" and "# 3 1" in b.text)
     with pytest.raises(pages.NotAsShown, match="prints 3 1, not 3 2"):

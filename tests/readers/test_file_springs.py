@@ -95,6 +95,7 @@ def mujoco_state(text: str, q: np.ndarray, qd: np.ndarray) -> tuple[object, obje
 # MJCF
 
 
+@pytest.mark.long_after(10)
 @pytest.mark.parametrize("seed", range(5))
 def test_accelerations_are_mujocos(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -182,6 +183,7 @@ def read(text: str) -> Scene:
     return read_sdf(text, Request("<stdin>", text))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("type", "inertia"), [("revolute", 0.04), ("prismatic", 1.0)])
 def test_a_sprung_joint_swings_about_its_reference(type: str, inertia: float) -> None:
     scene = read(SDF.format(type=type, more=""))
@@ -250,6 +252,7 @@ def test_crosscheck_agrees_with_a_sprung_joint() -> None:
     assert mb.crosscheck(read(SDF.format(type="revolute", more="")), duration=0.2).agrees
 
 
+@pytest.mark.long
 def test_a_stop_takes_the_spring_into_account() -> None:
     # 40 N·m/rad at 0.5 rad against a brake of 1 N·m: the joint goes on, and does not rest where it was
     scene = load(

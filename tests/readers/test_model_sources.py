@@ -38,6 +38,7 @@ def client() -> Iterator[Any]:
     bullet.disconnect()
 
 
+@pytest.mark.long_after(6)
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_a_file_is_what_was_loaded_from_it(name: str) -> None:
     function = CALLS[name]

@@ -353,6 +353,7 @@ def test_a_fall_is_the_first_line_and_no_distance() -> None:
     assert mb.estop(load(ARM, base="fixed"), qd={"a": 1.0}).to_dict()["falls"] is False
 
 
+@pytest.mark.long
 def test_a_finger_whose_brake_is_given_is_not_parted_from_the_one_it_leads(tmp_path: Path) -> None:
     fingers = (
         ("left", "prismatic", "lower", "jaw_left", "0 0 0.4", "0 1 0"),

@@ -108,6 +108,7 @@ def test_what_a_user_states_comes_before_the_file() -> None:
     assert not any("deceleration" in told for told in stop.assumed)
 
 
+@pytest.mark.long
 def test_the_stopping_table_decelerates_with_the_limit_of_the_file() -> None:
     table = mb.stopping_table(read(text(limit='deceleration="8"')), categories=(1,))
     full = [row for row in table.rows if row["speed_percent"] == 100]

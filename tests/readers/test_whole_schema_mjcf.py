@@ -236,6 +236,7 @@ def test_a_word_of_mujoco_has_its_place(path: str) -> None:
         assert outcome(planted(*found), read) != outcome(without, read), f"{path} changes nothing"
 
 
+@pytest.mark.long
 def test_what_is_planted_is_accepted() -> None:
     """A refused document would differ from the base for another reason."""
     refused = []

@@ -80,6 +80,7 @@ def test_packages_are_found_on_the_paths_of_ros(
     assert bodies(file) == ["a"]
 
 
+@pytest.mark.long
 def test_a_relative_include_is_beside_the_including_file_wherever_one_stands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_relative_include_is_beside_the_including_file_wherever_one_stands(
         assert bodies(file) == ["a"]
 
 
+@pytest.mark.long
 def test_a_failed_expansion_leaves_nothing_for_the_next_file(tmp_path: Path) -> None:
     broken = arm(tmp_path, f'{LEG}<xacro:property name="width" value="2"/><xacro:nothing/>', "one/arm.xacro")
     arm(tmp_path, LEG, "one/leg.xacro")
@@ -262,6 +264,7 @@ def test_trusted_files_have_lines_and_arguments_too(tmp_path: Path) -> None:
     np.testing.assert_equal(len(scene.mechanism.bodies), 1)
 
 
+@pytest.mark.long
 def test_a_xacro_file_with_the_ending_of_a_urdf_is_expanded(tmp_path: Path) -> None:
     body = (
         '<xacro:arg name="prefix" default="l_"/>\n<xacro:property name="p" value="$(arg prefix)"/>\n'
@@ -274,6 +277,7 @@ def test_a_xacro_file_with_the_ending_of_a_urdf_is_expanded(tmp_path: Path) -> N
         load("<stdin>", text=file.read_text())
 
 
+@pytest.mark.long
 def test_files_of_a_source_package_are_found_where_they_will_be_installed(tmp_path: Path) -> None:
     limbs = {"description/urdf/leg.xacro": f'{HEAD}{LEG}<xacro:include filename="foot.xacro"/></robot>'}
     limbs["description/urdf/foot.xacro"] = f'{HEAD}<link name="foot"/></robot>'
@@ -321,6 +325,7 @@ def test_how_others_pickle_exceptions_is_no_matter_of_the_child(
         load(arm(tmp_path, '<xacro:include filename="gone.xacro"/>'))
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     ("written", "value"),
     [

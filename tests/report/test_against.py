@@ -187,7 +187,7 @@ def test_what_is_no_earlier_report_is_refused(tmp_path: Path, content: str | Non
     assert not output.exists()
 
 
-@pytest.mark.long_after(11)
+@pytest.mark.long_after(4)
 @pytest.mark.parametrize("command", ["reactions", "simulate", "engines"])
 def test_other_commands_have_it_too(command: str, tmp_path: Path) -> None:
     file = str(tmp_path / "old.json")

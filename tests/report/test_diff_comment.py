@@ -92,6 +92,7 @@ def test_the_same_robot(tmp_path: Path) -> None:
     assert done.code == 0 and "### `arm`: the same robot" in done.out and "**" not in done.out
 
 
+@pytest.mark.long
 def test_stops_before_and_after(tmp_path: Path) -> None:
     a, b = models(tmp_path, ("upper", "lower"))
     found = mb.diff(a, b, stops=True)

@@ -203,6 +203,7 @@ def test_every_kind_and_outcome_of_a_motion_follows_the_schema() -> None:
     assert outcomes == set(OUTCOMES)
 
 
+@pytest.mark.long
 def test_every_outcome_of_a_stop_follows_the_schema() -> None:
     documents = [validated(estop_document(stop(outcome), "arm", ()), "estop") for outcome in STOP_OUTCOMES]
     assert [document["outcome"] for document in documents] == list(STOP_OUTCOMES)
@@ -210,6 +211,7 @@ def test_every_outcome_of_a_stop_follows_the_schema() -> None:
     assert {"brake", "stick", "limit"} <= kinds <= set(EVENT_KINDS)
 
 
+@pytest.mark.long
 def test_every_outcome_of_a_table_follows_the_schema() -> None:
     """Rods that stop, meet a limit, swing back, or are still moving after ten seconds."""
     found = set()

@@ -78,7 +78,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, Assumption]:
     return found
 
 
-@pytest.mark.long_after(5)
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS)
 def test_every_assumption_is_in_the_first_five_lines(

@@ -44,6 +44,7 @@ def calibrated(tmp_path: Path) -> tuple[str, str]:
     return str(scene), str(file)
 
 
+@pytest.mark.long
 def test_the_first_section_has_the_longest_stops_their_bounds_and_their_evidence(
     calibrated: tuple[str, str],
 ) -> None:
@@ -73,6 +74,7 @@ def test_the_first_section_has_the_longest_stops_their_bounds_and_their_evidence
     assert len(page.xpath("//div[@class='sign']")) == 1
 
 
+@pytest.mark.long
 def test_measured_stops_within_their_bounds_are_not_too_short(calibrated: tuple[str, str]) -> None:
     scene, measured = calibrated
     made = mb.stopping_table(scene, speeds={"j0": 3.0}, measured=measured, share=0.999, confidence=0.99)
@@ -86,6 +88,7 @@ def test_measured_stops_within_their_bounds_are_not_too_short(calibrated: tuple[
     assert "TOO SHORT" in str(tight)
 
 
+@pytest.mark.long
 def test_the_curves_begin_at_zero_and_show_measured_points(calibrated: tuple[str, str]) -> None:
     scene, measured = calibrated
     page = parsed(page_of("stop-table", scene, "--speed", "j0=3", "--measured", measured))
@@ -106,6 +109,7 @@ def test_curves_that_coincide_are_one_with_all_their_names() -> None:
     assert [curve.name for curve in merged(curves)] == ["33, 66 % extension", "100 % extension"]
 
 
+@pytest.mark.long
 def test_rows_of_each_axis_stand_below_its_name_and_what_slips_has_its_own_line() -> None:
     page = parsed(page_of("stop-table", ARM))
     found = json.loads(call("stop-table", ARM, "--output-format", "json").out)
@@ -121,6 +125,7 @@ def test_rows_of_each_axis_stand_below_its_name_and_what_slips_has_its_own_line(
         assert at_most_shown(1e3 * row["time"]) == text_of(cells.xpath("td")[3])
 
 
+@pytest.mark.long
 def test_rows_that_no_payload_changes_are_named_once(calibrated: tuple[str, str]) -> None:
     scene, _ = calibrated
     made = mb.stopping_table(scene, speeds={"j0": 3.0}, payload=2.0)
@@ -198,6 +203,7 @@ def test_a_length_is_rounded_up_with_three_digits(value: float, shown: str) -> N
     assert float(rounded_up(394.01)) == pytest.approx(394.1)
 
 
+@pytest.mark.long
 def test_bounds_of_another_share_are_asked_for_on_the_command_line(calibrated: tuple[str, str]) -> None:
     scene, _ = calibrated
     options = ("stop-table", scene, "--speed", "j0=3", "--category", "0", "--grid", "payload=100")

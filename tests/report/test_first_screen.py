@@ -43,6 +43,7 @@ def with_random_waivers(report: Report, random: Random) -> Report:
     return suppress(report, [Ignore(finding.code, finding.element, "drawn", "*") for finding in drawn])
 
 
+@pytest.mark.long_after(20)
 @pytest.mark.parametrize("file", MODELS, ids=lambda file: file.name)
 def test_every_finding_is_counted_in_exactly_one_kind(file: Path) -> None:
     random = Random(file.name)
@@ -194,6 +195,7 @@ def test_of_several_robots_each_has_its_block_and_the_totals_are_last() -> None:
     assert "1 error MB901 unreadable-file" in done.out and "check the path" in done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("option", [(), ("-v",)], ids=["brief", "full"])
 def test_a_pipe_gets_no_colour(option: tuple[str, ...]) -> None:
     done = call_process("lint", DOOR_2, *option, TERM="xterm-256color", FORCE_COLOR="")

@@ -56,6 +56,7 @@ def test_the_verdict_comes_first_and_every_finding_has_a_row(minitaur: str) -> N
         assert remedy.toml in pasted
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_a_page_is_small_and_needs_nothing_else(minitaur: str) -> None:
     assert len(minitaur.encode()) < 3_000_000
@@ -209,6 +210,7 @@ def test_a_load_that_nothing_carries_is_told_and_the_rest_is_there() -> None:
     assert len(drawing(page)["bodies"]) > 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["lint", "reactions"])
 def test_joints_that_are_held_by_assumption_are_named_on_the_page(command: str) -> None:
     page = page_of(command, str(ASSETS.parent / "tests" / "oracles" / "sarrus_6R.sdf"))
@@ -240,6 +242,7 @@ def test_a_film_of_many_bodies_has_fewer_pictures(monkeypatch: pytest.MonkeyPatc
     assert few["time"][[0, -1]] == pytest.approx(many["time"][[0, -1]])
 
 
+@pytest.mark.long
 def test_a_stop_shows_its_ghosts_and_its_path() -> None:
     arm = str(ASSETS / "arm_6r.scene.toml")
     page = page_of("estop", arm)

@@ -50,6 +50,7 @@ def gap(scene: Any, poses: list[Pose]) -> float:
     return float(max(gaps))
 
 
+@pytest.mark.long
 def test_every_pose_of_the_slider_closes_the_loop(four_bar: str) -> None:
     """The two sides of the closing joint, placed by the poses of the page, coincide."""
     data, scene = drawing(four_bar), mb.load(FOUR_BAR)
@@ -87,6 +88,7 @@ def poses_of_the_four_bar() -> Any:
     return found[1][0].q
 
 
+@pytest.mark.long
 def test_maps_of_the_poses_are_those_of_python(four_bar: str) -> None:
     data = drawing(four_bar)
     (group,) = data["moves"]["groups"]

@@ -93,6 +93,7 @@ def require_kept(old: Any, new: Any, place: str) -> None:
         assert new == old, place
 
 
+@pytest.mark.long_after(8)
 @pytest.mark.parametrize("name", sorted(file.stem for file in KEPT.glob("*.json")))
 def test_an_old_document_follows_the_schema(name: str) -> None:
     jsonschema.validate(kept(name), schema_of(document_of(name)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pytest
 import tomllib
 
 import mbplugin as mb
@@ -21,6 +22,7 @@ def pasted(text: str) -> list[str]:
     return [pair["name"] for pair in tomllib.loads("\n".join(lines[1:]))["pair"]]
 
 
+@pytest.mark.long
 def test_a_long_remedy_is_shown_in_part_and_whole_with_vv() -> None:
     report = mb.lint(coupled_four_bars(16)[0])
     changed = [change.constraint for change in report.analysis.remedies[0].changes]

@@ -270,6 +270,7 @@ def test_junit_can_hold_any_text() -> None:
 # Text
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("columns", [60, 80, 120])
 def test_text_fits_the_terminal(columns: int) -> None:
     leader, follower = pty.openpty()

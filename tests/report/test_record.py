@@ -98,7 +98,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.long_after(5)
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("arguments", COMMANDS, ids=[words[0] for words in COMMANDS])
 def test_a_text_in_a_file_ends_with_its_record(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     file = tmp_path / "report.txt"

@@ -35,6 +35,7 @@ def test_every_result_of_the_public_functions_is_here() -> None:
     assert {name_of(made(name)) for name in RESULTS if name != "Agreement"} == set(RESULTS) - {"Agreement"}
 
 
+@pytest.mark.long_after(6)
 @every_result
 def test_it_is_shown_in_one_line_a_text_and_a_cell(name: str) -> None:
     result = made(name)
@@ -200,6 +201,7 @@ def test_names_of_a_file_are_no_markup_in_a_cell(tmp_path: Path) -> None:
     assert "<script" not in report._repr_html_() and "<script" not in mb.analyze(report.scene)._repr_html_()
 
 
+@pytest.mark.long
 def test_one_page_has_several_results() -> None:
     page = html.document_fromstring(mb.page(made("Report"), made("Trajectory")))
     assert [h.text_content() for h in page.xpath("//h2[.='Findings' or .='Motion']")] == [
@@ -254,6 +256,7 @@ def test_without_matplotlib_there_is_a_sentence(name: str, monkeypatch: pytest.M
             result.plot(path)
 
 
+@pytest.mark.long_after(13)
 @every_result
 def test_each_ending_is_written_or_refused_with_those_that_are(name: str, tmp_path: Path) -> None:
     result = made(name)

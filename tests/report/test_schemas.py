@@ -32,6 +32,7 @@ def stated(schema: Any, whole: Any, place: str = "") -> dict[str, dict[str, Any]
     return found
 
 
+@pytest.mark.long_after(6)
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_docs_hold_the_schema(document: DocumentName) -> None:
     written = json.loads((ROOT / "docs" / f"{document}.schema.json").read_text(encoding="utf-8"))

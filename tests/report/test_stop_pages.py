@@ -96,6 +96,7 @@ def test_reactions_are_drawn_and_listed(file: str) -> None:
     assert f"{found['degree_of_redundancy']} redundant" in text
 
 
+@pytest.mark.long
 def test_a_page_of_reactions_leads_with_them_and_has_what_the_text_has() -> None:
     four_bar = str(ROOT / "assets" / "four_bar.scene.toml")
     arguments = ("reactions", four_bar, "--misfit-sigma", "j3.tz=0.0005", "--limit", "j1=500")

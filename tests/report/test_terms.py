@@ -33,6 +33,7 @@ def test_every_form_belongs_to_one_term() -> None:
     assert term_of("robot") is None
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("arguments", COMMANDS[:3], ids=lambda arguments: arguments[0])
 def test_heads_that_are_terms_lead_to_them(arguments: tuple[str, ...]) -> None:
     page = parsed(page_of(*arguments))

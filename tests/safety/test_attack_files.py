@@ -33,6 +33,7 @@ def scene(tmp_path: Path) -> Path:
     return Path(shutil.copy(ASSETS / "four_bar.scene.toml", tmp_path))
 
 
+@pytest.mark.long
 def test_a_pipe_in_a_folder_is_passed_over_and_one_that_is_named_is_refused(tmp_path: Path) -> None:
     shutil.copy(ASSETS / "four_bar.urdf", tmp_path)
     os.mkfifo(tmp_path / "pipe.urdf")
@@ -123,6 +124,7 @@ def test_an_output_never_overwrites_an_input_that_mbplugin_wrote(scene: Path) ->
         assert scene.read_bytes() == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("nested", ["nested_keys", "nested_lists"])
 def test_deeply_nested_yaml_gives_no_traceback(nested: str, tmp_path: Path) -> None:
     shutil.copy(ATTACKS / "nested_keys.urdf.txt", tmp_path / "robot.urdf")
@@ -132,6 +134,7 @@ def test_deeply_nested_yaml_gives_no_traceback(nested: str, tmp_path: Path) -> N
     assert "Recursion" not in done.out + done.err and "MB912" not in done.out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("call", EITHER_WAY)
 @pytest.mark.parametrize("joints", [False, True])
 def test_too_many_links_are_refused_in_seconds(call: Call, joints: bool, tmp_path: Path) -> None:
@@ -173,6 +176,7 @@ def test_rigid_groups_of_many_links_are_found_in_time_that_grows_with_their_numb
     assert time.process_time() - begun < 5
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("kind", ["endless", "pipe"])
 @pytest.mark.parametrize("option", ["--baseline", "--config"])
 def test_a_file_beside_the_model_that_never_ends_is_refused(kind: str, option: str, tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def test_so_do_iterations_without_end() -> None:
     assert "PyBullet has not computed the motion within" in " ".join(done.out.split())
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_no_time_is_refused() -> None:
     done = call_process("crosscheck", BAR, "--max-seconds", "0")

@@ -40,6 +40,7 @@ def robot(folder: Path, mesh: str, scale: str = "1 1 1") -> str:
     return str(folder / "robot.urdf")
 
 
+@pytest.mark.long_after(13)
 @pytest.mark.parametrize(("mesh", "scale", "said"), UNUSABLE)
 def test_a_mesh_without_a_shape_gives_no_estimate_and_a_note(
     mesh: str, scale: str, said: str, tmp_path: Path

@@ -111,6 +111,7 @@ def test_a_hard_spring_ends_with_the_budget_on_the_exact_motion() -> None:
     assert motion.q[early, 0] == pytest.approx(1e-3 * np.cos(1e6 * motion.time[early]), abs=1e-7)
 
 
+@pytest.mark.long
 def test_what_the_budget_leaves_is_the_beginning_of_the_whole_motion() -> None:
     cut = mb.simulate(mb.load(BAR), 1e9, qd0={"j0": 2.0}, max_seconds=0.5)
     whole = mb.simulate(mb.load(BAR), 1.0, qd0={"j0": 2.0})
@@ -202,6 +203,7 @@ def test_parallel_axes_of_a_universal_joint_meet_at_an_angle(
     assert done.code == 2 and f"meet at {angle}" in " ".join(done.out.split())
 
 
+@pytest.mark.long
 def test_a_motion_without_seconds_left_is_not_followed_again() -> None:
     """Its pictures took a hundred times what the motion was allowed: every instant was computed again."""
     spring = Spring("block", WORLD, np.zeros(3), np.zeros(3), 1e12)

@@ -158,6 +158,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     ("folder", "said"),
     [
@@ -241,6 +242,7 @@ def test_no_process_of_a_lint_opens_anything_outside_or_starts_a_program(tree: P
     assert started <= {sys.executable, os.path.realpath(sys.executable)}
 
 
+@pytest.mark.long
 def test_the_canaries_are_seen_where_they_may_be_read(tree: Path) -> None:
     """The test could not fail if nothing were told of what is read."""
     options = ["--package-dir", f"{tree / 'outside'}", "--output-format", "json"]

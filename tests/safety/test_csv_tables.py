@@ -53,6 +53,7 @@ def test_no_cell_is_computed_wherever_a_locale_parts_them(name: str, comment: st
         assert not [cell for cell in cells if is_computed(cell.strip('" '))]
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(PIECES, st.floats(allow_nan=False, allow_infinity=False)), min_size=1, max_size=4))
 def test_what_is_written_is_read(

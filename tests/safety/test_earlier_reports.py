@@ -106,6 +106,7 @@ def test_a_report_that_is_none_is_refused(change: dict[str, Any], tmp_path: Path
     assert next(iter(change)) in done.err
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("name", ["lint", "lint_several", "estop", "stop_table"])
 def test_baselines_and_stops_are_read_or_refused(name: str, tmp_path: Path) -> None:
     document, file = json.loads((KEPT / f"{name}.json").read_text()), tmp_path / "old.json"

@@ -71,6 +71,7 @@ def test_it_has_the_environment_that_it_is_given_and_writes_nothing(tmp_path: Pa
     assert not (tmp_path / "written").exists() or (tmp_path / "written").read_bytes() == b""
 
 
+@pytest.mark.long
 def test_modules_of_the_working_folder_are_not_run(tmp_path: Path) -> None:
     for name in ("numpy", "random", "lxml", "subprocess", "mbplugin"):
         (tmp_path / f"{name}.py").write_text("open('marker', 'w')\n")

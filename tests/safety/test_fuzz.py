@@ -22,11 +22,13 @@ def test_a_minute_of_mutated_models_is_read_or_refused(tmp_path: Path) -> None:
     assert result.inputs > 50
 
 
+@pytest.mark.long_after(4)
 @pytest.mark.parametrize("start", [s for s in corpus() if "seeds" in s.name], ids=lambda seed: seed.name)
 def test_the_seeds_of_our_own_are_analyzed(start) -> None:
     assert failure_of(start.folder / start.main, start.folder, whole=True) == ""
 
 
+@pytest.mark.long
 def test_seed_and_number_alone_decide_an_input(tmp_path: Path) -> None:
     def contents(folder: str, number: int) -> list[bytes]:
         (tmp_path / folder).mkdir()

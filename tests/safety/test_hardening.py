@@ -98,6 +98,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.long_after(20)
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused_in_one_sentence_and_in_no_time(case: str, tmp_path: Path) -> None:
     name, content, said = REFUSED[case]

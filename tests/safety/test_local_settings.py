@@ -65,6 +65,7 @@ def without_clock(text: str) -> list[str]:
     return [line for line in text.splitlines() if '"seconds"' not in line]
 
 
+@pytest.mark.long
 def test_the_attack_works(folders: tuple[Path, Path]) -> None:
     """Or the tests below would show nothing: whoever imports the libraries there has their settings."""
     pytest.importorskip("matplotlib")

@@ -85,6 +85,7 @@ def writing() -> list[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.long
 def test_every_option_with_a_path_is_read_or_protected() -> None:
     """One that a command adds is in the one list or in the other."""
     known = {*READ, *WRITTEN}
@@ -129,6 +130,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("given", TEXTS, ids=lambda given: f"{given[0]} {given[-1]}")
 def test_a_text_of_ours_is_written_again_until_somebody_edits_it(
     given: tuple[str, ...], tmp_path: Path
@@ -158,6 +160,7 @@ def test_a_scene_is_written_again_until_somebody_edits_it(tmp_path: Path) -> Non
     assert file.read_bytes() == mine
 
 
+@pytest.mark.long_after(3)
 @pytest.mark.parametrize("kind", ["json", "sarif", "gitlab", "junit", "github", "html", "text", "xlsx"])
 def test_reports_of_ci_are_written_again(kind: str, tmp_path: Path) -> None:
     for report in (DOOR_2, FOUR_BAR, MODEL):
@@ -166,6 +169,7 @@ def test_reports_of_ci_are_written_again(kind: str, tmp_path: Path) -> None:
         assert done.code in (0, 1), done.err
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     ("to", "ending"), [("mjcf", "xml"), ("sdf", "sdf"), ("usd", "usda"), ("scene", "scene.toml")]
 )
@@ -218,7 +222,7 @@ def _opened(path: Path) -> None:
         assert len(pypdf.PdfReader(path, strict=True).pages) == 1
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf", "jpg"])
 def test_curves_are_written_again_and_read(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")

@@ -46,7 +46,7 @@ def test_many_structured_cases_say_and_write_the_same(tmp_path: Path, start: int
             assert one == other, " ".join(one["words"])
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["text", "json", "sarif", "github", "junit", "html"])
 def test_a_folder_is_linted_to_the_same_bytes_on_two_cores(
     kind: str, monkeypatch: pytest.MonkeyPatch

@@ -85,7 +85,7 @@ def test_the_keys_that_name_files_are_found() -> None:
     assert len(TEXTS) > 30
 
 
-@pytest.mark.long_after(17)
+@pytest.mark.long_after(6)
 @pytest.mark.parametrize(("table", "key"), TEXTS)
 def test_no_key_of_a_scene_opens_a_file_outside(table: str, key: str, repository: Path) -> None:
     outside = repository.parent / "secret.csv"

@@ -235,6 +235,7 @@ def test_an_expression_outside_of_the_language_is_refused(expression: str) -> No
         value_of(expression, symbols, {}, namespace)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["/etc/hostname", "../../elsewhere.yaml", "own.txt"])
 def test_values_are_loaded_from_yaml_of_the_packages(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "package" / "urdf"
@@ -301,6 +302,7 @@ def test_a_whole_robot_is_expanded() -> None:
     assert right.freedoms[0].damping == 0.0
 
 
+@pytest.mark.long
 def test_a_package_is_found_in_the_folders_that_the_user_gives(tmp_path: Path) -> None:
     package = tmp_path / "elsewhere" / "deep" / "any_folder"
     package.mkdir(parents=True)
@@ -316,6 +318,7 @@ def test_a_package_is_found_in_the_folders_that_the_user_gives(tmp_path: Path) -
     assert [body.name for body in scene.mechanism.bodies] == ["leg"]
 
 
+@pytest.mark.long
 def test_variables_of_ros_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "r.xacro"
     file.write_text(f'{HEAD}<link name="$(env ROS_DISTRO)$(optenv HUSKY_TOP _none)"/></robot>')
@@ -328,6 +331,7 @@ def test_variables_of_ros_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert load(file, xacro_unsafe=True).mechanism.bodies[0].name == "humble1"
 
 
+@pytest.mark.long
 def test_tests_of_a_robot_may_allow_it(tmp_path: Path) -> None:
     file = tmp_path / "r.xacro"
     file.write_text(f'{HEAD}<link name="a${{(lambda: 1)()}}"/></robot>')

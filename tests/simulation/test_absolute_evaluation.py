@@ -88,6 +88,7 @@ def rates(mech: Mechanism, seed: int) -> Array:
     return np.random.default_rng(seed).normal(size=len(mech.qd_names))
 
 
+@pytest.mark.long_after(3)
 @pytest.mark.parametrize("name", ["four_wheel_robot", "four_bar", "spatial_parallelogram"])
 def test_redundant_machines(name: str) -> None:
     scene = mb.load(ASSETS / f"{name}.scene.toml")
@@ -185,6 +186,7 @@ def drive(**options: object) -> Trajectory:
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_the_default_is_compiled_and_moves_as_the_readable_equations(monkeypatch: pytest.MonkeyPatch) -> None:
     other = drive(formulation="kkt")
 
@@ -214,6 +216,7 @@ def test_a_body_without_mass_is_refused() -> None:
         mb.simulate(replace(mech, bodies=(first, mech.bodies[1])), 0.1, coordinates="absolute")
 
 
+@pytest.mark.long
 def test_compiled_loops_move_as_readable_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two arms with stiction, a motor and an armature; a lock closes and opens again."""
     mech, _ = chain(3, "revolute", np.random.default_rng(2))

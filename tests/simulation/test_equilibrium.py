@@ -148,6 +148,7 @@ def test_a_crank_rocker_hangs_at_the_lowest_point_and_swings_with_its_frequency(
 # Random chains: the derivatives of the potential energy, from poses alone.
 
 
+@pytest.mark.long_after(8)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["revolute", "prismatic", "cylindrical", "universal", "screw"])
 def test_the_stiffness_of_random_chains_is_the_curvature_of_their_energy(kind: str, seed: int) -> None:
@@ -235,6 +236,7 @@ def test_what_falls_has_no_equilibrium() -> None:
     assert held.q == pytest.approx([-2 * GRAVITY / 1000], rel=1e-11)
 
 
+@pytest.mark.long
 def test_a_base_that_nothing_ties_is_named() -> None:
     with pytest.raises(BadUsage, match="nothing ties crate to the ground"):
         mb.equilibrium(Mechanism("crate", (rod("crate"),)))

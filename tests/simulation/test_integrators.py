@@ -94,6 +94,7 @@ def test_the_tolerance_bounds_the_error_and_both_ways_are_one_motion(
     assert compiled.statistics["evaluations"] == pytest.approx(python.statistics["evaluations"], rel=0.3)
 
 
+@pytest.mark.long_after(3)
 @pytest.mark.parametrize("readable", [False, True], ids=["compiled", "Python"])
 @pytest.mark.parametrize("integrator", ["bogacki_shampine", "dopri5", "rk4"])
 def test_events_inside_steps_are_found_by_the_dense_output(

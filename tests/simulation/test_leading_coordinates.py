@@ -120,6 +120,7 @@ def test_the_first_to_lead_has_the_largest_criterion(formulation: str) -> None:
     assert len(leaders) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("formulation", "name", "pull", "duration"),
     [
@@ -190,6 +191,7 @@ def swing(t: float) -> tuple[float, float, float]:
     return 0.5 * np.sin(4 * t), 2.0 * np.cos(4 * t), -8.0 * np.sin(4 * t)
 
 
+@pytest.mark.long
 def test_a_driven_joint_is_a_function_of_time_and_not_integrated() -> None:
     """blajer1993 (5), (6): q_D = g(q_I, t), whatever the step; other formulations integrate it and drift."""
     mech, q = five_bar()
@@ -223,6 +225,7 @@ def test_a_motion_starts_with_the_rate_of_its_profile_and_the_one_that_is_stated
         mb.simulate(mech, 0.1, qd0={"crank2": 1.0}, **given, **COARSE)
 
 
+@pytest.mark.long
 def test_a_lock_stands_still_without_stabilisation_and_lets_go_again() -> None:
     """The locked joint comes first among the independent ones, others lead again when it opens."""
     mech, q = five_bar()

@@ -230,6 +230,7 @@ def test_an_integrator_without_accelerations_is_refused(made) -> None:
         mb.simulate(made(block(0.3, 0.1)), 0.1, integrator="variational")
 
 
+@pytest.mark.long
 def test_a_stop_of_a_joint_with_such_friction(made) -> None:
     """The loop of many stops leaves it to the runner; a brake of 5 N·m and the bearing stop the shaft together."""
     text = block(0.1, 0.0).replace('"prismatic"', '"revolute"') + "friction_radius = 0.02\n"

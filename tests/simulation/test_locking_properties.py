@@ -129,6 +129,7 @@ def test_any_order_at_one_instant_is_all_at_once(instant: Instant) -> None:
         assert same(qd, at_once.qd_plus, size)
 
 
+@pytest.mark.long
 @quickly
 @given(drawn)
 def test_what_is_locked_cannot_be_locked_again(instant: Instant) -> None:

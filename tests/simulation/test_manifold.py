@@ -183,6 +183,7 @@ def test_free_bases_stay() -> None:
     assert [slider.name for slider in manifold.sliders] == ["j1", "j2", "j3", "j4", "j5", "j6"]
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("file", FILES[:3], ids=lambda path: path.name)
 def test_a_course_is_closed_everywhere_and_rises(file: object) -> None:
     scene = mb.load(file)  # type: ignore[arg-type]
@@ -201,6 +202,7 @@ def test_a_course_is_closed_everywhere_and_rises(file: object) -> None:
         assert max(gap(scene, q) for q in path.q) < 3 * start + 1e-6
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_redundancies_of_many_poses_are_those_of_each(file: Any) -> None:
     manifold = manifold_of(mb.load(file))

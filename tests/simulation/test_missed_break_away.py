@@ -134,6 +134,7 @@ def peak(request: pytest.FixtureRequest) -> tuple[Arm, float, float, Any]:
     return arms_with_a_peak(ARMS)[request.param]
 
 
+@pytest.mark.long_after(3)
 def test_a_load_that_peaks_between_looks_breaks_away(peak: tuple[Arm, float, float, Any]) -> None:
     """One part in 10⁵ below the peak the joint slips when the load passes its brake; as much above, it is held."""
     arm, time, most, load = peak

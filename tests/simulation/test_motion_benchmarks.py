@@ -42,6 +42,7 @@ def assert_sound(motion: Trajectory) -> None:
     assert max(motion.residuals.values()) < 1e-10
 
 
+@pytest.mark.long_after(13)
 @pytest.mark.parametrize(
     ("n", "options"),
     [

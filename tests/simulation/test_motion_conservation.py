@@ -58,6 +58,7 @@ def test_trees_keep_their_energy_and_find_their_way_back(pair_type: str) -> None
     assert np.abs(after.R_WL - before.R_WL).max() < 1e-7
 
 
+@pytest.mark.long
 @FEW
 @given(st.integers(0, 10**6), st.integers(1, 3), st.sampled_from(["planar", "spherical", "generic"]))
 def test_loops_keep_their_energy(seed: int, loops: int, kind: str) -> None:
@@ -164,7 +165,7 @@ def test_compiled_and_readable_loops_give_one_trajectory(name: str, integrator: 
 WAYS = [(f, r, c) for f, meaning in TABLE.items() for r in meaning.redundancy for c in meaning.coordinates]
 
 
-@pytest.mark.long_after(5)
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(("formulation", "redundancy", "coordinates"), WAYS)
 def test_every_formulation_gives_one_trajectory(formulation: str, redundancy: str, coordinates: str) -> None:
     mech, q = four_bar()

@@ -12,7 +12,7 @@ _FAST, _ALL = 65, 500
 _SEEDS = [s if s < _FAST else pytest.param(s, marks=pytest.mark.slow) for s in range(_ALL)]
 
 
-@pytest.mark.long_after(17)
+@pytest.mark.long_after(10)
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_a_random_mechanism_keeps_what_always_holds(seed: int) -> None:
     case = random_motion(seed)

@@ -68,6 +68,7 @@ def test_points_with_rates_and_accelerations_follow_a_sine(columns: int, error: 
     assert profile(3.0)[:2] == pytest.approx((np.sin(2.0) + np.cos(2.0), np.cos(2.0)))
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize(
     "options", [{}, {"readable": True}, {"formulation": "kkt"}, {"integrator": "rk4", "step": 5e-3}]
 )

@@ -320,6 +320,7 @@ def test_lint_names_the_contacts_and_the_range(made: Made) -> None:
     assert finding.evidence["accelerations"]["g0"]["lower"] is None
 
 
+@pytest.mark.long
 def test_a_motion_carries_the_range(made: Made, tmp_path: Path) -> None:
     scene = made(guides((0.2, 0.2)))
     motion = mb.simulate(scene, 0.2, samples=2)

@@ -58,6 +58,7 @@ def test_what_acts_is_what_the_options_say() -> None:
     assert sorted(set(locked["segment"])) == [0, 1] and locked["active"][1] == [f"lock {joint}"]
 
 
+@pytest.mark.long
 def test_saved_and_drawn(tmp_path: Path) -> None:
     table, picture, report = (tmp_path / name for name in ("m.csv", "m.png", "r.txt"))
     files = ("--save", str(table), "--plot", str(picture), "--output", str(report))

@@ -110,6 +110,7 @@ def test_the_independent_ratios_are_the_derivatives_of_its_angles() -> None:
         assert ratios(theta) == pytest.approx(expected, rel=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", [{}, {"integrator": "rk4", "step": 1e-3}, {"readable": True}])
 def test_friction_at_the_rocker_outlives_its_dead_centres(how: dict) -> None:
     mech, q0 = crank_rocker(rocker=1.0)
@@ -234,6 +235,7 @@ def test_the_dead_centre_is_one() -> None:
     assert abs(ratios(_dead_centre())[1]) < 1e-9
 
 
+@pytest.mark.long
 def test_bounded_least_squares_against_the_conditions_of_a_minimum() -> None:
     """The gradient is zero where free, and pushes outwards at a bound; columns may depend on each other."""
     random = np.random.default_rng(5)

@@ -140,6 +140,7 @@ def test_friction_in_the_rocker_outlives_the_dead_centres(options: dict[str, obj
     assert ours.dissipated[-1] == pytest.approx(2 * joint_frames[1] - joint_frames[0], rel=1e-4)
 
 
+@pytest.mark.long
 def test_a_brake_on_the_rocker_alone_stops_the_crank() -> None:
     """3 N·m stop it after 5.765 s, and take all of its 26.21 J."""
     case = Case("stop", UPRIGHT.system, UPRIGHT.q, UPRIGHT.v, (Resistance(1, 3.0),), 6.0)

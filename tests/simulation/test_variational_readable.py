@@ -69,6 +69,7 @@ def test_readable_steps_give_the_compiled_motion(name: str) -> None:
     assert_same(run(mech, 0.25, 0.0125, **asked), run(mech, 0.25, 0.0125, readable=True, **asked))
 
 
+@pytest.mark.long_after(13)
 @pytest.mark.parametrize("readable", [False, True])
 @pytest.mark.parametrize(
     ("damping", "mass", "length", "torque"), [(10, 1e-4, 1e-4, 0), (0.1, 0.01, 1e-3, 10)]

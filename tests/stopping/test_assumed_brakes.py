@@ -32,6 +32,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_text_says_below_its_verdict_that_brakes_are_assumed(command: tuple[str, ...]) -> None:
     done = call(*command)
@@ -76,6 +77,7 @@ def test_a_sweep_refuses_them_before_it_writes(tmp_path: Path) -> None:
     assert stated.code == 0 and "ASSUMED" not in stated.out
 
 
+@pytest.mark.long
 def test_decelerations_that_are_effort_limits_are_assumed_too() -> None:
     command = ("estop", ARM, "--category", "1", *STATED)
     assert below_the_verdict(call(*command).out).startswith(
@@ -107,6 +109,7 @@ def test_the_pages_are_amber_and_never_green() -> None:
     assert 'class="alarm"' not in stated.text("html") and grade(table_chapter(stated)) == "good"
 
 
+@pytest.mark.long
 def test_json_and_csv_name_the_joints() -> None:
     document = json.loads(call("estop", ARM, "--output-format", "json").out)
     assert document["of_effort"] == {
@@ -206,6 +209,7 @@ def cells(stated: dict[str, str], computed: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.long
 def test_stated_brakes_and_ramps_are_printed_with_their_origin(tmp_path: Path) -> None:
     file = tmp_path / "arm.scene.toml"
     shutil.copy(ROOT / "assets" / "arm_6r.urdf", tmp_path)

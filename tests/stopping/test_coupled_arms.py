@@ -273,6 +273,7 @@ BELT = (
 )
 
 
+@pytest.mark.long
 def test_a_belt_to_an_axis_is_carried_along() -> None:
     """The last link keeps its angle against the second: it moves as if it had no inertia of its own."""
     arm = readers.load("belt.urdf", text=BELT.format("b"))
@@ -380,6 +381,7 @@ def limited(folder: Path, *limits: tuple[str, float, float]) -> Path:
     return scene
 
 
+@pytest.mark.long
 def test_a_loop_whose_zero_pose_is_outside_the_limits_starts_inside_and_closed(tmp_path: Path) -> None:
     """The forearm follows the crank: elbow = drive − shoulder."""
     scene = limited(tmp_path, ("drive", 0.1, 0.5), ("elbow", 0.1, 3.0))
@@ -407,6 +409,7 @@ def test_a_loop_without_a_pose_inside_its_limits_says_which_joint_is_outside(tmp
         mb.estop(scene, qd={"yaw": 1.0})
 
 
+@pytest.mark.long
 def test_a_table_of_a_platform_on_six_legs_repeats_the_poses_of_its_stops() -> None:
     """A motion starts with closed loops, which differ from the pose of a row by rounding."""
     table = mb.stopping_table(ORACLES / "stewart_6UPS.sdf", axes=["p0"], categories=[0], payload=0)

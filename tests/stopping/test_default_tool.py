@@ -156,6 +156,7 @@ def pendulum(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.long
 def test_a_tool_point_on_the_axis_that_turns_the_arm_is_never_green(pendulum: str, tmp_path: Path) -> None:
     """The distance of a point 0.8 m out, by hand: its speed 0.8 ω, its way 0.8 times the travel."""
     run, stop = ("estop", pendulum, "--base", "fixed", "--qd", "j=1.5", *BRAKE), tmp_path / "stop.json"

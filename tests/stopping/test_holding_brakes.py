@@ -48,6 +48,7 @@ def test_a_controlled_stop_of_stated_ramps_depends_on_no_brake(command: str, tmp
     assert NOT_EVIDENCE in said(stated, "0")
 
 
+@pytest.mark.long
 def test_what_the_banner_says_is_so(tmp_path: Path) -> None:
     """With any brakes that hold, every row of the table is the same."""
 

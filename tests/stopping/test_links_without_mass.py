@@ -47,6 +47,7 @@ def test_reports_name_the_links_that_count_as_without_mass(command: tuple[str, .
         assert "upper, base" not in said and "base, upper" not in said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["reactions", "engines"])
 def test_forces_name_the_links_that_count_as_without_mass_before_the_numbers(
     command: str, tmp_path: Path

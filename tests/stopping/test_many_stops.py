@@ -98,6 +98,7 @@ def test_the_brakes_and_payloads_of_the_robot_are_unchanged_after_many_stops() -
     assert after.travels == pytest.approx(before.travels, abs=1e-12)
 
 
+@pytest.mark.long
 def test_a_stop_too_stiff_for_the_loop_is_left_to_the_runner() -> None:
     """Its neighbours keep their results; as in a single stop, the runner computes this one."""
     mech = arm((0.5, 0.4))

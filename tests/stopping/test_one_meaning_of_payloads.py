@@ -45,6 +45,7 @@ def drives(scene: Scene, **how: Any) -> tuple[Any, tuple[str, ...]]:
     return found.values, found.notes
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("command", [stop, motion, static, drives])
 def test_stated_payloads_replace_those_of_the_scene(command: Callable[..., Any]) -> None:
     """1 kg in place of 3 kg is the scene with 1 kg, and a note says what is not carried."""

@@ -150,6 +150,7 @@ def test_the_option_takes_units(tmp_path: Path) -> None:
     assert bare.code == 2 and "--rest-speed '0.1' has no unit" in bare.err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("viscous", [0.1, 1.0, pytest.param(10.0, marks=pytest.mark.long)])
 def test_a_stiff_stop_is_that_of_the_runner(viscous: float) -> None:
     """The tip's brake is up to 2·10⁵ times faster than the stop: steps enough for it run out in the compiled loop."""

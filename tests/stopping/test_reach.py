@@ -123,6 +123,7 @@ def offset_arm() -> Mechanism:
     return Mechanism("offset", (*bodies, tool), (*pairs, flange))
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize("seed", range(5))
 def test_a_stretched_arm_is_as_long_as_another_search_finds(seed: int) -> None:
     mech = chain_of(seed)

@@ -16,6 +16,7 @@ STOP = ("estop", IIWA, "--base", "fixed")
 TABLE = ("stop-table", IIWA, "--base", "fixed", "--payload", "7")
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.bullet
 @pytest.mark.parametrize("category", ["0", "1", "2"])
 def test_a_stop_follows_its_schema(category: str) -> None:
@@ -162,6 +163,7 @@ def test_a_speed_of_no_axis_is_refused(command: str) -> None:
     )
 
 
+@pytest.mark.long
 def test_lengths_of_a_zone_are_in_the_units_of_the_user(tmp_path: Path) -> None:
     pytest.importorskip("shapely")
     arm, zone = str(ASSETS / "arm_6r.scene.toml"), str(tmp_path / "zone.csv")

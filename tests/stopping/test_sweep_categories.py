@@ -104,7 +104,7 @@ def closing() -> tuple[Scene, dict[str, object]]:
     return scene, options | {"brakes": [Brake("j3", 8.0), Brake("j0", 30.0)]}
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.bullet
 @pytest.mark.parametrize("robot", [husky, swinging, four_bar, closing])
 @pytest.mark.parametrize("category", [0, 1])
@@ -172,6 +172,7 @@ def test_in_category_2_the_drives_hold_what_the_brakes_could_not() -> None:
     assert "stopped" not in outcomes[1], "0.01 N·m hold no arm against gravity"
 
 
+@pytest.mark.long
 @pytest.mark.bullet
 def test_a_motion_of_a_vehicle_gives_its_states() -> None:
     """A free base has seven coordinates and six rates. What is not recorded keeps its place, and rolls along:

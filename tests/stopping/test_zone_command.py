@@ -22,6 +22,7 @@ def corners(file: Path) -> np.ndarray:
     return np.array([line.split(",") for line in lines], dtype=float)
 
 
+@pytest.mark.long
 def test_a_stop_writes_its_zone_in_all_formats_beside_its_report(tmp_path: Path) -> None:
     files = [tmp_path / f"zone.{ending}" for ending in ("dxf", "svg", "csv", "STL")]
     done = call(*STOP, *(word for file in files for word in ("--zone", str(file))))

@@ -80,6 +80,7 @@ def test_an_open_chain_in_motion(pair_type: str) -> None:
     require_the_same(mech, q, qd, loads=(load,))
 
 
+@pytest.mark.long
 def test_the_papers_example_in_motion() -> None:
     """pekal2024 §4: a redundant connection of six balls to the ground; unique reactions only are compared."""
     scene = mb.load(ASSETS / "spatial_parallelogram.scene.toml")

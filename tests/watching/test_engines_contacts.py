@@ -31,6 +31,7 @@ def column(contacts: list[Any], name: str) -> np.ndarray:
     return np.array([getattr(contact, name) for contact in contacts])
 
 
+@pytest.mark.long
 def test_all_forces_of_engines_lie_in_their_intervals(found: dict[str, Any]) -> None:
     counts = {scene: [len(contacts) for contacts in engines.values()] for scene, engines in found.items()}
     assert counts == {TABLE: [4, 4], GRIPPER: [4, 4], "Husky": [8], "Minitaur": [9]}

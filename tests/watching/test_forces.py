@@ -140,6 +140,7 @@ def test_an_arm_on_a_constraint(client: Client) -> None:
             assert force.engine == pytest.approx(force.value, abs=0.02 * update.numbers.force)
 
 
+@pytest.mark.long
 def test_forces_in_a_fall_and_an_impact_explain_the_motion(client: Client) -> None:
     """The equation of motion holds to rounding, whatever moves, but for what PyBullet does not tell."""
     husky(client)
@@ -197,6 +198,7 @@ def test_mujocos_forces_lie_within_their_intervals() -> None:
             assert not update.marks and update.time == pytest.approx(data.time)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
 def test_mujocos_motion_is_explained(integrator: str) -> None:
     mujoco = pytest.importorskip("mujoco")

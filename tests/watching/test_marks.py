@@ -17,6 +17,7 @@ def kinds(watch: Any) -> set[str]:
     return {mark.kind for mark in watch.latest.marks}
 
 
+@pytest.mark.long
 def test_a_loop_whose_pivot_is_wrong_drifts(client: Client) -> None:
     """A Minitaur whose four-bar is closed at a point that its legs cannot reach."""
     body = minitaur(client)
@@ -39,6 +40,7 @@ def test_a_loop_whose_pivot_is_wrong_drifts(client: Client) -> None:
         assert len(others) == 3 and max(others) < 5e-3
 
 
+@pytest.mark.long
 def test_a_force_that_nothing_explains_is_marked(client: Client, tmp_path: Path) -> None:
     """Somebody presses on a table, unseen by the watch: its legs carry what its weight does not explain."""
     body = table(client, tmp_path)
@@ -58,6 +60,7 @@ def test_a_force_that_nothing_explains_is_marked(client: Client, tmp_path: Path)
         assert watch.marks["table/top", "tz", "balance"] >= 150
 
 
+@pytest.mark.long
 def test_what_the_hooks_note_explains_the_same_push(client: Client, tmp_path: Path) -> None:
     body = table(client, tmp_path)
     with mb.watch(client.id, every=1) as watch:
@@ -171,6 +174,7 @@ def test_a_drive_beyond_its_limit(client: Client, monkeypatch: pytest.MonkeyPatc
     assert "effort" in kinds(watch)
 
 
+@pytest.mark.long
 def test_nothing_is_marked_while_a_robot_drives(client: Client) -> None:
     body = husky(client)
     wheels = [j for name, j in client.joints(body).items() if "wheel" in name]

@@ -110,7 +110,7 @@ def test_an_exception_has_the_traceback_of_the_script(tmp_path: Path) -> None:
     assert "mbplugin.watch: client 0" in watched.stderr
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("script", "code"),
     [
@@ -128,7 +128,7 @@ def test_exit_codes(tmp_path: Path, script: str, code: int) -> None:
         assert "no simulation of PyBullet or MuJoCo took a step" in done.stderr
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -160,6 +160,7 @@ def test_a_script_of_mujoco(tmp_path: Path) -> None:
     assert "contact foot_l" in (tmp_path / "l.csv").read_text()
 
 
+@pytest.mark.long
 def test_importing_the_module_leaves_the_function() -> None:
     code = "import mbplugin as mb; f = mb.watch; import mbplugin.watch; assert mb.watch is f; print(f.__module__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

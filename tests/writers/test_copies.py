@@ -342,6 +342,7 @@ def test_a_part_has_a_name_that_no_body_has(tmp_path: Path) -> None:
     assert '<body name="rocker_at_pin_2"' in copy_of(file).text
 
 
+@pytest.mark.long_after(2)
 @pytest.mark.parametrize(
     ("was", "becomes", "words"),
     [

@@ -105,6 +105,7 @@ def test_a_joint_coordinate_means_the_same_everywhere(types: list[str], seed: in
         np.testing.assert_allclose(data.body(body.name).xmat.reshape(3, 3), poses.R_WL[k], atol=1e-12)
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(TYPES), min_size=1, max_size=6), st.integers(0, 2**31))
 def test_chains_of_every_type_come_back(types: list[str], seed: int) -> None:

@@ -77,7 +77,7 @@ def assert_comes_back(scene: Scene, to: str) -> Scene | None:
     return back
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize("to", writers.FORMATS)
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(
@@ -90,6 +90,7 @@ def test_random_mechanisms_come_back(to: str, seed: int, loops: int, kind: str) 
     assert_comes_back(scene_of(with_masses(mech, seed), q), to)
 
 
+@pytest.mark.long_after(20)
 @pytest.mark.parametrize("to", writers.FORMATS)
 @pytest.mark.parametrize("file", [*ORACLES, *SCENES], ids=lambda file: file.name)
 def test_oracles_come_back(file: Path, to: str) -> None:

@@ -144,6 +144,7 @@ def assert_same(a: Path, b: Path) -> None:
         assert found.wrenches is None or found.wrenches < 1e-6
 
 
+@pytest.mark.long_after(5)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("to", SUFFIX)
 @pytest.mark.parametrize("kind", MODELS)
@@ -155,6 +156,7 @@ def test_a_loop_in_another_format_is_the_same(kind: str, to: str, seed: int, tmp
     assert_same(scene, other)
 
 
+@pytest.mark.long_after(4)
 @pytest.mark.parametrize("seed", [0, 1, 2, 20, 64, 66, 74, 87, 95, 98, 117])
 def test_a_lift_drawn_in_other_frames_is_the_same(seed: int, tmp_path: Path) -> None:
     """A frame that one body leaves open is settled by others: a slider's child was "turned" or its axis "flipped"."""
@@ -164,6 +166,7 @@ def test_a_lift_drawn_in_other_frames_is_the_same(seed: int, tmp_path: Path) -> 
     assert_same(scene, saved(tmp_path / "n.scene.toml", redrawn(rng, model)))
 
 
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", MODELS)
 def test_one_change_in_a_loop_is_named_in_any_frames(kind: str, seed: int, tmp_path: Path) -> None:

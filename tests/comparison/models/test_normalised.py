@@ -218,6 +218,7 @@ def test_a_mass_welded_to_the_ground_is_a_difference_that_loads_only_its_weld(or
     assert "no motion differs, only the reaction of what fixes it" in found.cause
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scene", "feet"), [pytest.param("minitaur", 4, marks=pytest.mark.bullet), ("four_bar", 1)]
 )

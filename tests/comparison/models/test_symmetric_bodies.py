@@ -90,7 +90,7 @@ def changed(what: str, bodies: list[Part], pairs: list[Part], rng: np.random.Gen
     return "origin", f"j{k}"
 
 
-@pytest.mark.long_after(4)
+@pytest.mark.long_after(1)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("what", ["mass", "axis", "offset"])
 def test_one_change_is_named_in_either_order(seed: int, what: str, tmp_path: Path) -> None:

@@ -134,6 +134,7 @@ def test_a_longer_delay_of_a_margin_is_not_counted_twice(tmp_path: Path) -> None
         assert after["time_bound"] == pytest.approx(max(before["time_bound"], after["time"]), rel=1e-4)
 
 
+@pytest.mark.long
 def test_a_larger_share_has_a_larger_bound(tmp_path: Path) -> None:
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS, repeats=2, noise=(0.01, 0.01), seed=5))
     stated = mb.calibrate(boom(), file).joints[0].stated
@@ -234,6 +235,7 @@ def test_a_worst_stop_has_the_bounds_of_its_axis_and_a_distance_counts_them(tmp_
     assert varied.found[0].time_bound is None
 
 
+@pytest.mark.long
 def test_a_number_that_was_changed_has_no_bound(tmp_path: Path) -> None:
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS, repeats=2, noise=(0.01, 0.01), seed=8))
     found = mb.calibrate(boom(), file)
@@ -250,7 +252,7 @@ def test_a_number_that_was_changed_has_no_bound(tmp_path: Path) -> None:
         assert (made.rows[0]["evidence"] == "calibrated") == bounded
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [

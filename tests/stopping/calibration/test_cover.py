@@ -91,13 +91,14 @@ def test_the_scene_that_is_written_covers_the_rows_under_gravity(tmp_path: Path)
     assert any(short["plain"]) and not any(short["covered"])
 
 
+@pytest.mark.long
 def test_a_fit_that_covers_needs_no_margin(tmp_path: Path) -> None:
     file = written(tmp_path, table(friction(0.03, 5.0, 1.0), SPEEDS))
     (joint,) = mb.calibrate(boom(), file, cover=True).joints
     assert joint.margin is not None and joint.margin.time < 1e-4
 
 
-@pytest.mark.long_after(1)
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2, 4])
 def test_the_tables_that_are_written_cover_every_row_when_they_are_read_again(
     tmp_path: Path, seed: int

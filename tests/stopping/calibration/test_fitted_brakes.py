@@ -36,6 +36,7 @@ def covered(fitted: mb.Calibration, true: dict[str, float]) -> dict[str, bool]:
     }
 
 
+@pytest.mark.long
 def test_exact_stops_give_back_the_brake(tmp_path: Path) -> None:
     fitted = mb.calibrate(boom(), written(tmp_path, table(friction(*BRAKE.values()), SPEEDS)))
     assert fitted.joints[0].law == "friction"
@@ -110,6 +111,7 @@ def test_rows_at_one_speed_do_not_separate_delay_from_viscous(tmp_path: Path) ->
     assert "not determined by these rows" in fitted.toml
 
 
+@pytest.mark.long
 def test_speeds_that_differ_by_less_than_the_scatter_shows_do_not_either(tmp_path: Path) -> None:
     text = table(friction(*BRAKE.values()), [2.0, 2.01], repeats=4, noise=NOISE)
     (joint,) = mb.calibrate(boom(), written(tmp_path, text), parameters=list(BRAKE)).joints
