@@ -68,7 +68,7 @@ COMMANDS = {
         "Compute forces and motions",
         "modes",
         "Find the pose of rest, and its natural frequencies.",
-        "mbplugin modes robot.scene.toml --hold shoulder",
+        "mbplugin modes robot.urdf --hold j1,j2",
     ),
     "matrix": Entry(
         "Compute forces and motions",

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import inf, sqrt
+from functools import cached_property
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -51,8 +52,9 @@ Stability = Literal["stable", "unstable", "neutral"]
 _STEP = 2e-3
 #: Weights of the differences of fourth order at ±1 and ±2 steps.
 _STENCIL = ((1.0, 8 / 12), (-1.0, -8 / 12), (2.0, -1 / 12), (-2.0, 1 / 12))
-#: A freedom is neutral if the force on it changes by less than this fraction of all forces per rad or length.
-_NEUTRAL = 1e-7
+#: A freedom is neutral if the force on it changes by less than this fraction of the weight and of the springs, per rad
+#: or characteristic length.
+_NEUTRAL = 1e-10
 #: An equilibrium is found if the next step is smaller, rad or characteristic lengths.
 _FOUND = 1e-11
 #: A pose is singular if the independent rows are dependent to this fraction.
@@ -315,8 +317,8 @@ class SmallMotions:
         Mass and stiffness; K is symmetric in equilibrium, and its symmetric part elsewhere.
     g : (k,) array
         Generalised forces.
-    scale : float
-        Magnitude of the forces √(Fᵀ M⁻¹ F) on the open tree, in the metric of the kinetic energy.
+    weight : float
+        Weight of all bodies times the characteristic length, N·m.
     units : (nv,) array
         Unit of each rate: 1 rad, or the characteristic length.
     """
@@ -326,10 +328,10 @@ class SmallMotions:
     M: Array
     K: Array
     g: Array
-    scale: float
+    weight: float
     units: Array
 
-    @property
+    @cached_property
     def modes(self) -> tuple[Array, Array]:
         """ω² (k,) and the modes as rows (k, k), with φᵀ M φ = 1."""
         if not len(self.g):
@@ -337,9 +339,16 @@ class SmallMotions:
         squares, columns = scipy.linalg.eigh(self.K, self.M)
         return squares, columns.T
 
+    @cached_property
+    def rounding(self) -> float:
+        """Force on a freedom that counts as zero, N·m or N times the characteristic length, or its change per rad."""
+        squares, modes = self.modes
+        stiffness = (abs(square) / self.size(phi) ** 2 for square, phi in zip(squares, modes, strict=True))
+        return _NEUTRAL * (self.weight + max(stiffness, default=0.0))
+
     def is_neutral(self, square: float, phi: Array) -> bool:
         """Return True if ω² of a mode ``phi`` (k,) is zero within rounding."""
-        return bool(abs(square) <= _NEUTRAL * self.scale * self.size(phi))
+        return bool(abs(square) <= self.rounding * self.size(phi) ** 2)
 
     def size(self, phi: Array) -> float:
         """Return the largest rate of a motion ``phi`` (k,), rad or characteristic lengths."""
@@ -406,7 +415,8 @@ class Statics:
             for count, weight in _STENCIL:
                 pose = self.moved(q, H[:, k] * count * step, independent)
                 slopes[:, k] -= weight * self.force_on(pose, independent) / step
-        scale = sqrt(max(float(equations.F @ equations.solve_M(equations.F)), 0.0))
+        mech = self.closure.mech
+        weight = float(np.linalg.norm(mech.gravity)) * sum(body.mass for body in mech.bodies)
         M = H.T @ equations.M @ H
         return SmallMotions(
             independent,
@@ -414,7 +424,7 @@ class Statics:
             (M + M.T) / 2,
             (slopes + slopes.T) / 2,
             H.T @ equations.F,
-            scale,
+            weight * self.closure.length,
             self.closure.units,
         )
 
@@ -496,12 +506,11 @@ def _downhill(here: SmallMotions) -> Array:
     step = np.zeros(len(here.g))
     for square, phi in zip(squares, modes, strict=True):
         load = float(phi @ here.g)
-        floor = _NEUTRAL * here.scale * here.size(phi)
-        if abs(square) > floor:
+        if not here.is_neutral(square, phi):
             step += load / abs(square) * phi
-        elif abs(load) > floor:
-            # nothing but the line search bounds the step of a constant force
-            step += load / max(abs(square), here.scale * here.size(phi)) * phi
+        elif abs(load) > here.rounding * here.size(phi):
+            # a force that hardly changes: only the line search bounds the step
+            step += np.sign(load) * _LONGEST / here.size(phi) * phi
     return step
 
 

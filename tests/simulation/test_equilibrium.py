@@ -249,6 +249,18 @@ def test_a_folded_pose_is_refused_and_one_beside_it_is_not() -> None:
     assert mb.equilibrium(fold, q={"j0": 0.3}).stability == "neutral"
 
 
+@pytest.mark.bullet
+def test_an_arm_whose_last_link_is_light_finds_its_rest_from_any_pose() -> None:
+    """At rest all generalised forces vanish: their rounding must not be taken for forces."""
+    import pybullet_data
+
+    arm = mb.load(f"{pybullet_data.getDataPath()}/kuka_iiwa/model.urdf", base="fixed")
+    rng = np.random.default_rng(1)
+    for q in (None, *rng.uniform(-2, 2, (3, 7))):
+        found = mb.equilibrium(arm, q=q)
+        assert found.stability == "neutral" and found.force < 1e-10
+
+
 def test_a_load_keeps_its_direction() -> None:
     found = mb.equilibrium(
         pendulum(), loads=[{"body": "rod", "force": [2 * GRAVITY, 0, 0], "point": [0, 0, -0.5]}]
