@@ -94,7 +94,7 @@ def nearest(name: str, known: Sequence[str], inside: Mapping[str, str] | None = 
     places = {**(inside or {}), **{one: one for one in known}}
     meant = _INSTEAD.get(name, "")
     parts = [one for one in known if name.lower() in one.split("_")[-1:]]
-    close = meant if meant in known else next(iter(get_close_matches(name, places, n=1) or parts), None)
+    close = meant if meant in places else next(iter(get_close_matches(name, places, n=1) or parts), None)
     if close is not None:
         return f"; did you mean {places[close]!r}?"
     return f"; known names are {listed(sorted(known), 16)}"
