@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import contextlib
 import logging
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -22,6 +25,8 @@ from mbplugin.version import __version__
 _CHANGED, _REFUSED = -32801, -32803
 _PUBLISH = types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS
 _QUICK, _ALL = types.CodeActionKind.QuickFix, "source.fixAll.mbplugin"
+#: Time in which a session ends when the editor is gone, s.
+_PATIENCE = 10.0
 #: Most fixes that are proved at once for a client that does not ask for the edit of one later.
 _MOST_PROVED = 5
 
@@ -36,8 +41,32 @@ def serve(seconds: float) -> int:
     """
     logging.getLogger("pygls.protocol.json_rpc").addFilter(_is_no_refusal)
     server = MbpluginServer(seconds)
-    server.start_io()
+    server.start_io(cast(BinaryIO, Input(sys.stdin.buffer, server.end_session)))
     return 0 if server.was_shut_down else 1
+
+
+class Input:
+    """What the editor writes; its end is handed on when the session has ended.
+
+    At the end of the input the event loop cancels all tasks and waits for them. A start of a process that is cancelled
+    would wait for ever, since asyncio expects the end of pipes that are not connected yet.
+    """
+
+    def __init__(self, stream: BinaryIO, at_end: Callable[[], None]) -> None:
+        self._stream, self._at_end = stream, at_end
+
+    def readline(self) -> bytes:
+        """Return the next line, empty at the end."""
+        return self._handed(self._stream.readline())
+
+    def read(self, size: int = -1) -> bytes:
+        """Return bytes, fewer than ``size`` at the end."""
+        return self._handed(self._stream.read(size))
+
+    def _handed(self, data: bytes) -> bytes:
+        if not data:
+            self._at_end()
+        return data
 
 
 class PlainDiagnostics(LanguageServerProtocol):
@@ -90,8 +119,15 @@ class MbpluginServer(LanguageServer):
                 getattr(self.workspace.position_encoding, "value", self.workspace.position_encoding)
             )
             self._session = Session(self._send, self._seconds, encoding)
+            self._loop = asyncio.get_running_loop()
             self._starting = asyncio.ensure_future(self._session.start())
         return self._session
+
+    def end_session(self) -> None:
+        """End the session from another thread, and wait for that."""
+        if self._session is not None and not self.was_shut_down:
+            with contextlib.suppress(TimeoutError, concurrent.futures.TimeoutError):
+                asyncio.run_coroutine_threadsafe(self._session.end(), self._loop).result(_PATIENCE)
 
     def _on_initialized(self, params: types.InitializedParams) -> None:
         assert self.session
