@@ -27,6 +27,7 @@ from mbplugin.dynamics.tree_model import TreeModel, equations_of, massless_joint
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.state import named_lock
 from mbplugin.model.brakes import AppliedForces, scene_actions, with_springs
+from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import JointValues, displace, forward, relative_pose
 from mbplugin.model.mechanism.mechanism import Driver, Lock, Mechanism
 from mbplugin.model.mechanism.pair import has_quaternion, measure
@@ -191,12 +192,12 @@ def settled(
         payloads=base.payloads if payload is None else read_payloads(mech, payload),
         friction=False,
     )
-    _require_meaning(mech)
+    _require_meaning(mech, (*mech.contacts, *(scene.contacts if scene else ())))
     assembly, notes = closed_pose(mech, stated_state(source, q))
     held, names = _held(mech, assembly.q, hold)
     statics = Statics.of(held, actions, assembly.q, planar, bound)
     end, here, steps = _search(statics, assembly.q)
-    notes = (*_idle(held), *notes, *_left_out(held), *_beyond(held, end))
+    notes = (*_idle(held), *_without_time(held, scene), *notes, *_left_out(held), *_beyond(held, end))
     found = Equilibrium(
         held,
         end,
@@ -242,7 +243,7 @@ def _held(mech: Mechanism, q: Array, hold: Iterable[str]) -> tuple[Mechanism, tu
     return held, tuple(dict.fromkeys(lock.joint for lock in locks))
 
 
-def _require_meaning(mech: Mechanism) -> None:
+def _require_meaning(mech: Mechanism, contacts: Sequence[Contact]) -> None:
     """Require that all constraints restrict the pose in both directions.
 
     Raises
@@ -256,11 +257,11 @@ def _require_meaning(mech: Mechanism) -> None:
             expected="a mechanism whose constraints are closures, couplings and holds",
             remedy="remove the wheel from the scene, and hold a joint in its place",
         )
-    if mech.contacts:
+    if contacts:
         raise BadUsage(
-            "contacts can open, and a search for an equilibrium keeps all constraints",
+            "contacts can open, and a search for a pose of rest keeps all constraints",
             expected="a mechanism without contacts",
-            remedy="`mbplugin reactions` has the forces of a robot that stands",
+            remedy="remove [[contact]], or compute the forces of a robot that stands: mbplugin reactions",
         )
 
 
@@ -278,14 +279,36 @@ def _idle(mech: Mechanism) -> tuple[str, ...]:
     return (Assumption(sentence, f"no drive acts on {counted(len(driven), 'joint')} (--hold)"),)
 
 
+def _without_time(mech: Mechanism, scene: Scene | None) -> tuple[str, ...]:
+    """Return sentences on what moves or changes in time, and what it counts as."""
+    moving = [d.joint for d in mech.drivers if d.rate or d.acceleration or d.profile is not None]
+    timed = [lock.joint for lock in (scene.locks if scene else ())]
+    held = [hold.constraint for hold in (scene.holds if scene else ())]
+    sentences = (
+        (moving, "the driver of {} holds its joint where it begins", "drivers hold {} where they begin"),
+        (
+            timed,
+            "the lock of {} has a time, and is left out: --hold (hold) holds its joint",
+            "lock of {} left out",
+        ),
+        (held, "{} holds for an interval, and counts as holding always", "{} counts as holding always"),
+    )
+    return tuple(
+        Assumption(sentence.format(listed(names, 3)), short.format(listed(names, 1)))
+        for names, sentence, short in sentences
+        if names
+    )
+
+
 def _left_out(mech: Mechanism) -> tuple[str, ...]:
     """Return a sentence on the dry friction that is left out."""
     rough = [p.name for p in mech.pairs if any(f.friction or f.load_friction for f in p.freedoms)]
     if not rough:
         return ()
-    return (
-        f"dry friction of {listed(rough, 3)} is left out: with it the mechanism rests anywhere near this pose",
+    sentence = (
+        f"dry friction of {listed(rough, 3)} is left out: with it the mechanism rests anywhere near this pose"
     )
+    return (Assumption(sentence, "dry friction left out"),)
 
 
 def _beyond(mech: Mechanism, q: Array) -> tuple[str, ...]:

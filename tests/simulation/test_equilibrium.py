@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
 import mbplugin as mb
+from command_line import call
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
@@ -237,6 +240,35 @@ def test_what_falls_has_no_equilibrium() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('[[lock]]\njoint = "j0"\nat = 0.5', "the lock of j0 has a time, and is left out"),
+        ('[[driver]]\njoint = "j0"\nrate = 1.0', "the driver of j0 holds its joint where it begins"),
+    ],
+)
+def test_what_a_scene_changes_in_time_is_said(tmp_path: Path, table: str, said: str) -> None:
+    scene = bar(tmp_path, table)
+    assert [note for note in mb.equilibrium(scene).notes if note.startswith(said)]
+    done = call("modes", str(scene))
+    assert done.code == 0 and said in " ".join(done.out.split())
+    assert ("nothing can move" in done.out) is ("driver" in table)
+
+
+def test_contacts_of_a_scene_are_refused(tmp_path: Path) -> None:
+    scene = bar(tmp_path, '[[contact]]\nbody_a = "crank"\npoint = [0, 0, 0]\nnormal = [0, 0, 1]\nmu = 0.5')
+    with pytest.raises(BadUsage, match="contacts can open"):
+        mb.equilibrium(scene)
+
+
+def bar(folder: Path, table: str) -> Path:
+    """The four-bar of the assets with one more table."""
+    shutil.copy(ASSETS / "four_bar.urdf", folder)
+    text = (ASSETS / "four_bar.scene.toml").read_text(encoding="utf-8")
+    (folder / "bar.scene.toml").write_text(f"{text}\n{table}\n", encoding="utf-8")
+    return folder / "bar.scene.toml"
+
+
 def test_a_base_that_nothing_ties_is_named() -> None:
     with pytest.raises(BadUsage, match="nothing ties crate to the ground"):
         mb.equilibrium(Mechanism("crate", (rod("crate"),)))

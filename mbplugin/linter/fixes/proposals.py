@@ -135,7 +135,7 @@ def fix_of(code: str) -> str:
 
 
 def applicability_of(fix: Fix) -> Applicability:
-    """Return whether a fix is safe: that of its rule, unless the fix itself is unsafe."""
+    """Return the applicability of a fix: that of its rule, unless the fix itself is unsafe."""
     return "unsafe" if fix.unsafe else REMEDIES[fix.code].applicability
 
 

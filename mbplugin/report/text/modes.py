@@ -52,10 +52,8 @@ def equilibrium_lines(found: Equilibrium, width: int = PLAIN_WIDTH) -> Iterator[
     """Yield the kind of equilibrium, its assumptions, and the pose."""
     freedoms = counted(len(found.coordinates), "freedom")
     held = f", held: {listed(found.held, _JOINTS)}" if found.held else ""
-    title = (
-        f"{found.mechanism.name}: {found.stability.upper()} equilibrium with {freedoms}{held}:"
-        f" {_MEANING[found.stability]}"
-    )
+    meaning = _MEANING[found.stability] if found.coordinates else "nothing can move"
+    title = f"{found.mechanism.name}: {found.stability.upper()} equilibrium with {freedoms}{held}: {meaning}"
     headline = [Line(text, "bold") for text in wrapped(title, width, "", "  ")]
     assumed = [note for note in found.notes if isinstance(note, Assumption)]
     warnings = [*base_sentence(found.mechanism.assumed_fixed), *assumed]
