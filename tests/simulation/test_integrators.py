@@ -70,24 +70,30 @@ def test_a_method_of_one_file_has_its_order(bogacki_shampine: str, readable: boo
 @pytest.mark.parametrize("readable", [False, True], ids=["compiled", "Python"])
 @pytest.mark.parametrize(
     ("integrator", "order", "steps"),
-    [("rk4", 4, (0.016, 0.008, 0.004)), ("dopri5", 5, (0.008, 0.006, 0.005))],
+    [
+        ("rk4", 4, (0.016, 0.008, 0.004)),
+        ("dopri5", 5, (0.008, 0.006, 0.005)),
+        ("rodas5p", 5, (0.01, 0.008, 0.006)),
+    ],
 )
-def test_explicit_methods_have_their_order(
+def test_methods_have_their_order(
     integrator: str, order: int, steps: tuple[float, ...], readable: bool
 ) -> None:
     assert abs(observed_order(integrator, steps, readable) - order) < 0.1
 
 
-@pytest.mark.parametrize("integrator", ["bogacki_shampine", "dopri5", "dop853"])
+@pytest.mark.parametrize("integrator", ["bogacki_shampine", "dopri5", "dop853", "rodas5p"])
 def test_the_tolerance_bounds_the_error_and_both_ways_are_one_motion(
     integrator: str, bogacki_shampine: str
 ) -> None:
     exact = swing("dop853", rtol=1e-13, atol=1e-14)
     errors = []
+    # the rounding of differences moves the step of rodas5p
+    close = 1e-4 if integrator == "rodas5p" else 1e-7
     for rtol in (1e-5, 1e-7):
         compiled, python = (swing(integrator, rtol=rtol, atol=rtol, readable=r) for r in (False, True))
-        assert compiled.time == pytest.approx(python.time, abs=1e-7)
-        assert np.abs(compiled.q - python.q).max() < 1e-7
+        assert compiled.time == pytest.approx(python.time, abs=close)
+        assert np.abs(compiled.q - python.q).max() < close
         assert compiled.q[-1] == pytest.approx(python.q[-1], abs=1e-10)
         errors.append(np.abs(compiled.q[-1] - exact.q[-1]).max())
     assert errors[0] < 1e-3 and errors[1] < errors[0] / 10
@@ -96,7 +102,7 @@ def test_the_tolerance_bounds_the_error_and_both_ways_are_one_motion(
 
 @pytest.mark.long_after(3)
 @pytest.mark.parametrize("readable", [False, True], ids=["compiled", "Python"])
-@pytest.mark.parametrize("integrator", ["bogacki_shampine", "dopri5", "rk4"])
+@pytest.mark.parametrize("integrator", ["bogacki_shampine", "dopri5", "rk4", "rodas5p"])
 def test_events_inside_steps_are_found_by_the_dense_output(
     integrator: str, readable: bool, bogacki_shampine: str
 ) -> None:

@@ -65,7 +65,7 @@ def test_other_threads_and_those_that_ignore_it_are_left_alone() -> None:
 
 
 @pytest.mark.long_after(2)
-@pytest.mark.parametrize("integrator", ["dop853", "rk4", "variational"])
+@pytest.mark.parametrize("integrator", ["dop853", "rk4", "rodas5p", "variational"])
 def test_the_chunk_under_way_is_kept(integrator: str) -> None:
     reached: list[float] = []
     advance = CompiledStepper.advance

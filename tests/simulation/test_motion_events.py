@@ -34,7 +34,7 @@ def sliders(count: int = 1, gravity: float = -9.81, **freedom: float) -> Mechani
     return Mechanism("sliders", bodies, pairs, gravity=np.array([0.0, 0.0, gravity]))
 
 
-@pytest.mark.parametrize("integrator", ["dop853", "rk4"])
+@pytest.mark.parametrize("integrator", ["dop853", "rk4", "rodas5p"])
 @pytest.mark.parametrize("readable", [False, True])
 def test_a_limit_stops_the_motion_where_it_is_hit(integrator: str, readable: bool) -> None:
     mech = sliders(lower=-1.0, upper=2.0)
@@ -124,7 +124,7 @@ def pendulum() -> Mechanism:
     return Mechanism("pendulum", (body,), (pair,), gravity=np.array([0, 0, -9.81]))
 
 
-@pytest.mark.parametrize(("integrator", "close"), [("dop853", 2e-7), ("rk4", 1e-6)])
+@pytest.mark.parametrize(("integrator", "close"), [("dop853", 2e-7), ("rk4", 1e-6), ("rodas5p", 1e-6)])
 def test_samples_at_equal_intervals_lie_on_the_motion(integrator: str, close: float) -> None:
     mech = pendulum()
     step = 1e-2 if integrator == "rk4" else None

@@ -111,7 +111,9 @@ def test_the_independent_ratios_are_the_derivatives_of_its_angles() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("how", [{}, {"integrator": "rk4", "step": 1e-3}, {"readable": True}])
+@pytest.mark.parametrize(
+    "how", [{}, {"integrator": "rk4", "step": 1e-3}, {"integrator": "rodas5p"}, {"readable": True}]
+)
 def test_friction_at_the_rocker_outlives_its_dead_centres(how: dict) -> None:
     mech, q0 = crank_rocker(rocker=1.0)
     motion = mb.simulate(mech, 2.0, q0=q0, qd0={"j0": 10.0}, limits="ignore", **how)

@@ -131,7 +131,9 @@ def test_the_arms_stick_slip_and_are_braked_at_one_instant() -> None:
 UPRIGHT = Case("upright", CrankRocker(), (np.pi / 2,), (10.0,), (Resistance(1, 1.0),), 2.0)
 
 
-@pytest.mark.parametrize("options", [{}, {"integrator": "rk4", "step": 1e-3}, {"readable": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"integrator": "rk4", "step": 1e-3}, {"integrator": "rodas5p"}, {"readable": True}]
+)
 def test_friction_in_the_rocker_outlives_the_dead_centres(options: dict[str, object]) -> None:
     """1 N·m in the rocker's bearing takes 5.449 J out of 26.21 J in 2 s, past 6 dead centres."""
     ours = require_same(UPRIGHT, 32, **options)

@@ -404,7 +404,7 @@ class ExplicitStep:
             if h < SHORTEST * (1.0 + abs(state.t)):
                 return 0.0
             new, k = self._stages(f, state.t, h, y, first)
-            scale = control.atol + control.rtol * _sizes(kernel_state, state.q, y, new)
+            scale = control.atol + control.rtol * sizes_of(kernel_state, state.q, y, new)
             error = self._error(h, k[:, : 2 * nv], scale)
             if error < 1.0:
                 break
@@ -457,7 +457,7 @@ class ExplicitStep:
         return np.asarray(out)
 
 
-def _sizes(kernel_state: KernelState, q: Array, y: Array, new: Array) -> Array:
+def sizes_of(kernel_state: KernelState, q: Array, y: Array, new: Array) -> Array:
     """Return the magnitudes (n,) to which the relative tolerance applies.
 
     They are those of coordinates rather than increments, and at least 1 for rotations on the group. q (nq,) are the
