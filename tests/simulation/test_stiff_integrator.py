@@ -58,6 +58,21 @@ def test_coefficients_satisfy_the_conditions_that_make_a_step_exact_for_linear_e
     assert between[0] / between[1] > 2**4.5
 
 
+def test_systems_are_solved_with_pivoting() -> None:
+    """A zero or a small number on the diagonal, against numpy; a singular matrix is called singular."""
+    rng = np.random.default_rng(4)
+    for n in (1, 2, 5, 12):
+        matrix, right = rng.normal(size=(n, n)), rng.normal(size=n)
+        if n > 1:
+            matrix[0, 0], matrix[n // 2, n // 2] = 0.0, 1e-17
+        factors, solution, pivots = matrix.copy(), right.copy(), np.empty(n, dtype=np.int64)
+        assert rodas5p.factorize(factors, pivots)
+        rodas5p.solve_factorized(factors, pivots, solution)
+        assert matrix @ solution == pytest.approx(right, abs=1e-11)
+    assert not rodas5p.factorize(np.ones((2, 2)), np.empty(2, dtype=np.int64))
+    assert not rodas5p.factorize(np.array([[np.nan]]), np.empty(1, dtype=np.int64))
+
+
 def test_a_creeping_mass_follows_its_closed_form_in_large_steps(tmp_path: Path) -> None:
     scene = tmp_path / "creeping.scene.toml"
     scene.write_text(CREEPING, encoding="utf-8")

@@ -305,7 +305,7 @@ def advance_rosenbrock(
     while kept < len(out_t) and end - t > SHORTEST * (1.0 + abs(end)):
         put_row(qd, kx, 0)
         put_row(qdd, kv, 0)
-        grown, independent, regular = MOST, m.row_independence[0] >= dependent, True
+        grown, independent = MOST, m.row_independence[0] >= dependent
         h = min(h, largest, end - t)
         _jacobian(evaluate, place, t, h, q, qd, J, slopes)
         counts[0] += n + (1 if len(m.motion_segments) else 0)
@@ -324,7 +324,7 @@ def advance_rosenbrock(
                 for s in range(STAGES):
                     if s:
                         _stage_state(A[s], s, U, qd, x, v)
-                        regular = stage(evaluate, place, t + fractions[s] * step, t, q, x, v, s)
+                        stage(evaluate, place, t + fractions[s] * step, t, q, x, v, s)
                         mark_overloaded(m, event_functions)
                     _right_hand_side(step, s, C[s], time_weights[s], kx, kv, kw, slopes, U, f)
                     _solve_stage(step, W, pivots, J, f, U[s])
