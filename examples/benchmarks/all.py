@@ -22,6 +22,7 @@ NAMES = (
     "a03_squeezer",
     "a04_bricard",
     "a05_governor",
+    "a05_governor_implicit",
     "ivp_squeezer",
     "double_four_bar",
     "slider_crank",
