@@ -393,9 +393,9 @@ def rosenbrock_loop() -> Any:
 def _jacobian(
     evaluate: Any, place: int, t: float, h: float, q: Array, qd: Array, J: Array, slopes: Array
 ) -> None:
-    """Fill J (2 nv + 3, 2 nv) and ∂f/∂t (2 nv + 3,) by differences at the start q (nq,), qd (nv,) of a step of h, s.
+    """Fill J (2 nv + 3, 2 nv), and slopes (2 nv + 3,) with ∂f/∂t, at q (nq,), qd (nv,), the start of a step of h, s.
 
-    The derivatives there are in row 0 of ``kx``, ``kv`` and ``kw``.
+    They are differences from the derivatives there, which are in row 0 of ``kx``, ``kv`` and ``kw``.
     """
     m, nv = load_struct(place), len(qd)
     kx, kv, kw, x, v = m.kx, m.kv, m.kw, m.x, m.v
@@ -430,7 +430,7 @@ def _jacobian(
 
 @kernel
 def factorize(W: Array, pivots: AnyArray) -> bool:
-    """Replace W (n, n) by its LU factors with partial pivoting, and fill ``pivots`` (n,); False if it is singular."""
+    """Replace W (n, n) by its LU factors with partial pivoting, and fill pivots (n,); False if it is singular."""
     n = len(W)
     for k in range(n):
         p = k
@@ -453,7 +453,7 @@ def factorize(W: Array, pivots: AnyArray) -> bool:
 
 @kernel
 def solve_factorized(W: Array, pivots: AnyArray, b: Array) -> None:
-    """Replace the first n entries of b by the solution, with factors W (n, n) and ``pivots`` (n,)."""
+    """Replace the first n entries of b (m,) by the solution, with factors W (n, n) and pivots (n,)."""
     n = len(W)
     for k in range(n):
         p = pivots[k]
@@ -496,7 +496,7 @@ def _right_hand_side(
 ) -> None:
     """Fill the right-hand side f (2 nv + 3,) of stage s of a step of h, s.
 
-    c (8,) is its row of ``C``; kx, kv (n, nv) and kw (n, 3) hold its derivatives in row s; slopes (2 nv + 3,) are
+    c (8,) is its row of ``C``; row s of kx (n, nv), kv (n, nv) and kw (n, 3) has its derivatives; slopes (2 nv + 3,) are
     ∂f/∂t with weight d; U (8, 2 nv + 3) are the stages.
     """
     nv = (len(f) - 3) // 2
@@ -555,10 +555,10 @@ def _error(
 
 @kernel
 def _polynomial(H: Array, U: Array, qd: Array, x: Array, v: Array, out: Array) -> None:
-    """Fill the dense output (5, 2, nv), lowest power of the fraction of the step first.
+    """Fill the dense output, lowest power of the fraction of the step first.
 
-    It is (1−θ)y₀ + θy₁ + θ(1−θ)(k₁ + θk₂ + θ²k₃) with k = H U; H (3, 8), U (8, 2 nv + 3), and the rates qd (nv,) at
-    the start, and increment x (nv,) and rates v (nv,) at the end.
+    out (5, 2, nv) is (1−θ)y₀ + θy₁ + θ(1−θ)(k₁ + θk₂ + θ²k₃) with k = H U; H (3, 8) and U (8, 2 nv + 3) are weights
+    and stages; qd (nv,) are the rates at the start, x (nv,) and v (nv,) increment and rates at the end.
     """
     nv = len(qd)
     for part in range(2):
