@@ -496,8 +496,8 @@ def _right_hand_side(
 ) -> None:
     """Fill the right-hand side f (2 nv + 3,) of stage s of a step of h, s.
 
-    c (8,) is its row of ``C``; row s of kx (n, nv), kv (n, nv) and kw (n, 3) has its derivatives; slopes (2 nv + 3,) are
-    ∂f/∂t with weight d; U (8, 2 nv + 3) are the stages.
+    c (8,) is its row of ``C``; row s of kx (n, nv), kv (n, nv) and kw (n, 3) has its derivatives; slopes (2 nv + 3,)
+    are ∂f/∂t with weight d; U (8, 2 nv + 3) are the stages.
     """
     nv = (len(f) - 3) // 2
     for j in range(nv):
