@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from places import ROOT
 from rod_arms import arm
 
 BENCHMARKS = ROOT / "examples" / "benchmarks"
-TIGHT = {"rtol": 1e-12, "atol": 1e-13}
+TIGHT: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 
 #: A mass on a guide with a spring and a damper so strong that it creeps: time constants 1e-5 s and 1 s.
 CREEPING = """
@@ -76,7 +77,7 @@ def test_systems_are_solved_with_pivoting() -> None:
 def test_a_creeping_mass_follows_its_closed_form_in_large_steps(tmp_path: Path) -> None:
     scene = tmp_path / "creeping.scene.toml"
     scene.write_text(CREEPING, encoding="utf-8")
-    motion = mb.simulate(scene, 2.0, q0={"s": 0.1}, integrator="rodas5p", rtol=1e-8, atol=1e-10)
+    motion = mb.simulate(scene, 2.0, q={"s": 0.1}, integrator="rodas5p", rtol=1e-8, atol=1e-10)
     fast, slow = np.roots([1.0, 1e5, 1e5])
     t = motion.time
     exact = 0.1 * (fast * np.exp(slow * t) - slow * np.exp(fast * t)) / (fast - slow)
@@ -118,7 +119,7 @@ def test_what_changes_with_time_enters_each_stage(readable: bool, tmp_path: Path
     scene = tmp_path / "driven.scene.toml"
     scene.write_text(DRIVEN, encoding="utf-8")
     motion = mb.simulate(
-        scene, 1.5, q0={"swing": 0.3}, integrator="rodas5p", rtol=1e-9, atol=1e-10, readable=readable
+        scene, 1.5, q={"swing": 0.3}, integrator="rodas5p", rtol=1e-9, atol=1e-10, readable=readable
     )
     expected = solve_ivp(
         lambda t, y: [y[1], -9.81 * np.sin(y[0]) - 6.0 * t**2 * np.cos(y[0])],
@@ -133,8 +134,9 @@ def test_what_changes_with_time_enters_each_stage(readable: bool, tmp_path: Path
 @pytest.mark.parametrize("readable", [False, True], ids=["compiled", "Python"])
 def test_a_step_that_is_too_long_is_rejected(readable: bool) -> None:
     """The first step spans ten turns."""
-    fast = {"q0": {"j0": 0.2}, "qd0": {"j0": 200.0, "j1": -300.0}, "limits": "ignore"}
-    mech, options = arm((1.0, 0.7)), {"integrator": "rodas5p", "step": 0.5, "readable": readable}
-    motion = mb.simulate(mech, 0.05, rtol=1e-8, atol=1e-8, **fast, **options)
+    fast: dict[str, Any] = {"q": {"j0": 0.2}, "qd": {"j0": 200.0, "j1": -300.0}, "limits": "ignore"}
+    motion = mb.simulate(
+        arm((1.0, 0.7)), 0.05, integrator="rodas5p", rtol=1e-8, atol=1e-8, step=0.5, readable=readable, **fast
+    )
     assert motion.outcome == "completed" and motion.statistics["rejected"] > 0
     assert np.abs(motion.energy / motion.energy[0] - 1.0).max() < 1e-6
