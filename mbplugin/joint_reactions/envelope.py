@@ -69,7 +69,7 @@ def envelope(
     model : path, Scene or Mechanism
     motion : path, Trajectory or RecordedMotion
         A Trajectory of this mechanism, such as that of a stop, or a ``.csv`` or ``.npz`` file as its ``save`` and
-        ``mbplugin simulate --save`` write it.
+        ``mbplugin simulate --save`` write it, or the table of the ``.csv`` file as ``.parquet``.
     instants : int, optional
         Number of instants, at about equal distances from the first to the last; by default all of the motion.
     loads, stiffness, payload, hold, stance, friction, tolerance, planar
