@@ -66,6 +66,12 @@ def read_motion(path: str | Path, mech: Mechanism) -> RecordedMotion:
     ending = Path(path).suffix.lower()
     if ending == ".npz":
         return _from_arrays(Path(path), mech)
+    if Path(path).is_dir():
+        raise BadUsage(
+            f"the motion {visible(str(path))!r} is a folder",
+            expected="a file of one motion",
+            remedy="for a sweep's folder run 'mbplugin sweep … --save-envelope loads.csv' again with its options",
+        )
     if ending not in (".csv", ".parquet"):
         raise BadUsage(
             f"the motion {visible(str(path))!r} is no .csv, .npz or .parquet file",

@@ -137,7 +137,12 @@ def test_a_saved_motion_is_read_as_it_was(tmp_path, file):
     assert fewer.time == pytest.approx(read.time[[0, 2, -1]])
 
 
-COLUMNS = {"time [s]": [0.0, 1.0], "q pin [rad]": [0.5, 0.25], "qd pin [rad/s]": [0, 2], "qdd pin [rad/s²]": [3.0, 4]}
+COLUMNS = {
+    "time [s]": [0.0, 1.0],
+    "q pin [rad]": [0.5, 0.25],
+    "qd pin [rad/s]": [0, 2],
+    "qdd pin [rad/s²]": [3.0, 4],
+}
 
 
 def parquet(path, columns):
