@@ -84,10 +84,8 @@ def read_motion(path: str | Path, mech: Mechanism) -> RecordedMotion:
         wanted += [f"{what} {n} [{u}{square}]" for n, u in zip(mech.qd_names, rate_units(mech), strict=True)]
     # a coordinate without unit, as of a quaternion, has no brackets
     wanted = [name.removesuffix(" []") for name in wanted]
-    if ending == ".parquet":
-        values = _from_parquet(Path(path), wanted)
-    else:
-        values = _columns(read_csv(Path(path)), wanted)
+    parquet = ending == ".parquet"
+    values = _from_parquet(Path(path), wanted) if parquet else _columns(read_csv(Path(path)), wanted)
     nq, nv = len(mech.q_names), len(mech.qd_names)
     time, q, qd, qdd = np.split(values, [1, 1 + nq, 1 + nq + nv], axis=1)
     make_read_only(time, q, qd, qdd)
