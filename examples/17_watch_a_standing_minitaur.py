@@ -43,9 +43,6 @@ for leg, way in (("front_left", -1), ("back_left", -1), ("front_right", 1), ("ba
 if options.gui:
     p.configureDebugVisualizer(p.COV_ENABLE_GUI, 0)
     p.resetDebugVisualizerCamera(0.7, 40, -20, [0, 0, 0.05])
-    # the texts at the feet behind the robot are seen through it
-    for link in range(-1, p.getNumJoints(robot)):
-        p.changeVisualShape(robot, link, rgbaColor=[0.5, 0.5, 0.55, 0.3])
 
 out = Path(__file__).resolve().parent.parent / "out"
 out.mkdir(exist_ok=True)

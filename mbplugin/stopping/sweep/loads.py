@@ -108,4 +108,4 @@ def _taken(motion: Trajectory, instants: int | None) -> list[int]:
         return list(range(count))
     even = np.round(np.linspace(0, count - 1, min(instants, count))).astype(int)
     jumps = np.flatnonzero(np.diff(motion.time) == 0)
-    return np.unique(np.concatenate((even, jumps, jumps + 1))).tolist()
+    return sorted({*even.tolist(), *jumps.tolist(), *(jumps + 1).tolist()})
