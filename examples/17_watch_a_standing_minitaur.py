@@ -56,10 +56,16 @@ with mb.watch(client, every=1, log=out / "watch.csv") as watch:
     for force in last.forces:
         if force.component == "cn":
             may = last.intervals[force.constraint, force.component]
-            print(f"  {force.constraint}: {force.engine:5.1f} N   {may.lower:5.1f} … {may.upper:5.1f} N")
+            print(
+                f"  {force.constraint}: {force.engine:5.1f} N   {round(may.lower, 1) + 0.0:5.1f} … {may.upper:5.1f} N"
+            )
     print("not possible:", *last.marks or ["nothing"])
     try:
         watch.plot(out / "watch.png")
     except mb.MbPluginError as error:
         print(f"no plot: {error}")
+    if options.gui:
+        # the overlay goes with the watch, and the window with the client
+        watch.overlay.draw(last, now=True)
+        input("Press Enter to close the window.")
 p.disconnect(client)

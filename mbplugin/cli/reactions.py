@@ -82,7 +82,7 @@ EnvelopeOption = Annotated[
     typer.Option(
         "--envelope",
         metavar="MOTION",
-        help="Print the largest loads of every joint along a motion that simulate saved, .csv or .npz.",
+        help="Print the largest loads of every joint along a motion that simulate saved, .csv, .npz or .parquet.",
     ),
 ]
 Instants = Annotated[

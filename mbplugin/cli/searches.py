@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,11 +45,11 @@ from mbplugin.cli.shared.report import (
     reads_model,
     record_of_scene,
 )
-from mbplugin.errors import BadUsage
+from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.files import require_folder
 from mbplugin.model.brake_law import SI
 from mbplugin.model.enumerations import Backend, FailureKind, Moving
-from mbplugin.phrases import visible
+from mbplugin.phrases import ended, visible
 from mbplugin.processes.supervised import exit_code_of, termination_interrupts
 from mbplugin.simulation.options import MAX_SECONDS
 
@@ -118,6 +119,18 @@ SweepSeed = Annotated[int, typer.Option(metavar="S", help="Seed of the random nu
 Trajectory = Annotated[
     Path | None,
     typer.Option(metavar="CSV|NPZ", help="Draw the initial states from the samples of this motion."),
+]
+EnvelopeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--save-envelope",
+        metavar="FILE.csv",
+        help="Also save the largest force and moment of every joint over all stops, .csv.",
+    ),
+]
+Instants = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Samples of each stop for --save-envelope, plus jumps; default: all."),
 ]
 Spread = Annotated[
     float, typer.Option("--q-spread", metavar="R", help="Largest variation of coordinates, rad and m.")
@@ -279,6 +292,8 @@ def sweep_command(
     zone: ZoneOption = None,
     zone_resolution: ZoneResolutionOption = None,
     payload_radius: PayloadRadiusOption = None,
+    save_envelope: EnvelopeFile = None,
+    instants: Instants = None,
     output_format: opt.PageFormatOption = "text",
     output: opt.OutputOption = None,
     force: ForceOption = False,
@@ -294,10 +309,11 @@ def sweep_command(
     from mbplugin.stopping.sweep.plan import connected, end_workers, joblib_with
 
     require_folder(output)
+    _require_loads(save_envelope, instants, (output, *(zone or ())))
     earlier = earlier_report(against, "sweep")
     share = None if bound is None else parse_bound(bound)
     joblib_with(backend)
-    scene = read_scene(file, (output, *(zone or ())), reading, also=(trajectory, against))
+    scene = read_scene(file, (output, save_envelope, *(zone or ())), reading, also=(trajectory, against))
     given = quantities_of(scene, file, reading)
     requested = zone_request(zone, zone_resolution, payload_radius, output, given.units)
     from mbplugin.readers.standing import taken_in
@@ -341,7 +357,43 @@ def sweep_command(
     scene = taken_in(scene, plan.scenario.mech)
     requested.write(scene, plan)
     swept = Swept(report, plan, str(out), {} if share is None else report.bounds(*share))
+    if save_envelope is not None:
+        with count_bar("stops with their loads") as progress:
+            done = count(1)
+            loads = swept.envelope(
+                instants=instants,
+                stiffness=scene.stiffness,
+                progress=lambda _: progress(next(done), plan.count) if progress is not None else None,
+            )
+        loads.save(save_envelope)
+        for sentence in loads.notes:
+            complain(f"mbplugin: {ended(visible(sentence))}")
     emit_report(_sweep_report(swept, scene, file, given.units, trajectory), output_format, output, earlier)
+
+
+def _require_loads(file: Path | None, instants: int | None, outputs: tuple[Path | None, ...]) -> None:
+    """Require a file for largest loads that can be written, before the stops are computed.
+
+    Raises
+    ------
+    BadUsage
+        The file is no .csv file, its folder is missing or another output has its name, or --instants is given alone.
+    BadNumber
+        --instants is impossible.
+    """
+    from mbplugin.readers.motions import MOST_INSTANTS
+
+    if file is None:
+        if instants is not None:
+            raise BadUsage("--instants is given without --save-envelope", expected="both, or neither")
+        return
+    if instants is not None and not 1 <= instants <= MOST_INSTANTS:
+        raise BadNumber(f"--instants is {instants}", expected=f"1 to {MOST_INSTANTS}")
+    if file.suffix.lower() != ".csv":
+        raise BadUsage(f"cannot save the largest loads as {file.name!r}", expected="a .csv file")
+    require_folder(file)
+    if file.resolve() in [other.resolve() for other in outputs if other is not None]:
+        raise BadUsage("two outputs are the same file", expected="different files")
 
 
 def _tell_replaced(report: SweepReport) -> None:

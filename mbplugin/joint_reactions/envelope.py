@@ -69,7 +69,7 @@ def envelope(
     model : path, Scene or Mechanism
     motion : path, Trajectory or RecordedMotion
         A Trajectory of this mechanism, such as that of a stop, or a ``.csv`` or ``.npz`` file as its ``save`` and
-        ``mbplugin simulate --save`` write it.
+        ``mbplugin simulate --save`` write it, or the table of the ``.csv`` file as ``.parquet``.
     instants : int, optional
         Number of instants, at about equal distances from the first to the last; by default all of the motion.
     loads, stiffness, payload, hold, stance, friction, tolerance, planar
@@ -151,41 +151,76 @@ def recorded_motion(
 
 def _at(model: Any, motion: RecordedMotion, k: int, given: dict[str, Any]) -> Reactions:
     """Return the reactions at one instant; an error has its time."""
+    state = motion.q[k], motion.qd[k], motion.qdd[k]
+    return reactions_at(model, state, f"{motion.time[k]:.6g} s of the motion", given)
+
+
+def reactions_at(
+    model: Any, state: tuple[Array, Array, Array], when: str, given: dict[str, Any]
+) -> Reactions:
+    """Compute the reactions at one instant without warnings of rates and without estimated stiffness.
+
+    Parameters
+    ----------
+    state : tuple of arrays
+        q (nq,), qd and qdd (nv,), rad and m, rad/s and m/s, rad/s² and m/s².
+    when : str
+        The instant, for the message of an error.
+
+    Raises
+    ------
+    BadUsage
+        The reactions cannot be computed; the message begins with ``when``.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ImplausibleValue)
-            found: Reactions = reactions(
-                model, motion.q[k], motion.qd[k], motion.qdd[k], estimate=False, **given
-            )
+            found: Reactions = reactions(model, *state, estimate=False, **given)
     except BadUsage as error:
-        raise BadUsage(f"at {motion.time[k]:.6g} s of the motion: {error}") from None
+        raise BadUsage(f"at {when}: {error}") from None
     return found
 
 
 def enveloped(found: Iterable[Reactions], motion: RecordedMotion) -> Envelope:
     """Return the largest loads of reactions at the instants of a motion."""
-    tops: dict[tuple[str, LoadKind, str], _Top] = {}
-    held: dict[str, None] = {}
-    notes: dict[str, None] = {}
-    last: Reactions | None = None
+    largest = LargestLoads()
     for result, time in zip(found, motion.time.tolist(), strict=True):
-        last = result
-        held.update(dict.fromkeys(result.held))
-        notes.update(dict.fromkeys(result.notes))
+        largest.add(result, time)
+    return largest.envelope(motion.time, motion.source)
+
+
+class LargestLoads:
+    """The largest loads of the reactions that were added so far."""
+
+    def __init__(self) -> None:
+        self._tops: dict[tuple[str, LoadKind, str], _Top] = {}
+        self._held: dict[str, None] = {}
+        self._notes: dict[str, None] = {}
+        self._last: Reactions | None = None
+
+    def add(self, result: Reactions, time: float, stop: int | None = None) -> None:
+        """Take the reactions at another instant into account: a time, s, of a motion, or of a numbered stop."""
+        self._last = result
+        self._held.update(dict.fromkeys(result.held))
+        self._notes.update(dict.fromkeys(result.notes))
         for constraint in result.constraints:
             for part in _parts(constraint):
                 key = (constraint.name, part.kind, part.name)
-                tops.setdefault(key, _Top(constraint.type, part.unit)).add(part, time)
-    assert last is not None
-    return Envelope(
-        mechanism=last.mechanism,
-        time=motion.time,
-        source=motion.source,
-        loads=tuple(top.load(*key) for key, top in tops.items()),
-        held=tuple(held),
-        tolerance=last.tolerance,
-        notes=(*_changing(tops, len(motion.time)), *notes),
-    )
+                self._tops.setdefault(key, _Top(constraint.type, part.unit)).add(part, (time, stop))
+
+    def envelope(self, times: Array, source: str, stops: int = 0, notes: Iterable[str] = ()) -> Envelope:
+        """Return the result for all instants, ``times`` (T,), s; further notes stand before those of the reactions."""
+        assert self._last is not None, "no reactions were added"
+        return Envelope(
+            mechanism=self._last.mechanism,
+            time=times,
+            source=source,
+            loads=tuple(top.load(*key) for key, top in self._tops.items()),
+            held=tuple(self._held),
+            tolerance=self._last.tolerance,
+            notes=(*_changing(self._tops, len(times)), *notes, *self._notes),
+            stops=stops,
+        )
 
 
 def _changing(tops: dict[tuple[str, LoadKind, str], _Top], count: int) -> Iterator[str]:
@@ -237,35 +272,39 @@ def _most(component: ComponentReaction) -> float | None:
     return max(abs(component.lower), abs(component.upper))
 
 
+#: Time, s, and number of the stop, None of a single motion.
+_When = tuple[float, int | None]
+
+
 class _Top:
     """The largest value of one part so far."""
 
     def __init__(self, type_: str, unit: ReactionUnit) -> None:
         self._type, self._unit = type_, unit
-        self._value: tuple[float, float] | None = None
-        self._bound: tuple[float | None, float] | None = None
+        self._value: tuple[float, _When] | None = None
+        self._bound: tuple[float | None, _When] | None = None
         self._stated = False
         self._open = 0
         self.instants = 0
 
-    def add(self, part: _Part, time: float) -> None:
+    def add(self, part: _Part, when: _When) -> None:
         """Take another instant into account."""
         self.instants += 1
         self._stated |= part.stated
         if part.value is not None:
             if self._value is None or part.value > self._value[0]:
-                self._value = part.value, time
+                self._value = part.value, when
             return
         self._open += 1
         if self._bound is None or (
             self._bound[0] is not None and (part.bound is None or part.bound > self._bound[0])
         ):
-            self._bound = part.bound, time
+            self._bound = part.bound, when
 
     def load(self, joint: str, kind: LoadKind, name: str) -> LargestLoad:
         """Return the largest load."""
-        value, time = self._value or (None, None)
-        bound, bound_time = self._bound or (None, None)
+        value, (time, stop) = self._value or (None, (None, None))
+        bound, (bound_time, bound_stop) = self._bound or (None, (None, None))
         return LargestLoad(
             joint,
             self._type,
@@ -278,4 +317,6 @@ class _Top:
             self._open,
             bound,
             bound_time,
+            stop,
+            bound_stop,
         )

@@ -50,6 +50,8 @@ class LargestLoad:
         instants, or if nothing bounds it.
     bound_time : float or None
         When the bound is largest, s; if nothing bounds it, the first such instant.
+    stop, bound_stop : int or None
+        Of a sweep of stops, the number of the stop with the value, and of the one with the bound.
     """
 
     joint: str
@@ -63,6 +65,8 @@ class LargestLoad:
     open_instants: int
     bound: float | None
     bound_time: float | None
+    stop: int | None = None
+    bound_stop: int | None = None
 
     @property
     def determined(self) -> bool:
@@ -85,7 +89,7 @@ class Envelope(Result):
     ----------
     mechanism : Mechanism
     time : (T,) array
-        The instants, s.
+        The instants, s; of a sweep of stops, of each stop from its signal.
     source : str
         Where the motion comes from.
     loads : tuple of LargestLoad
@@ -95,6 +99,8 @@ class Envelope(Result):
     tolerance : float
         Relative rank tolerance.
     notes : tuple of str
+    stops : int
+        Number of stops of a sweep; 0 of a single motion.
     """
 
     mechanism: Mechanism
@@ -104,10 +110,12 @@ class Envelope(Result):
     held: tuple[str, ...]
     tolerance: float
     notes: tuple[str, ...] = ()
+    stops: int = 0
 
     def __repr__(self) -> str:
         joints = counted(len({load.joint for load in self.loads}), "joint")
-        facts = (joints, counted(len(self.time), "instant"), f"tolerance {self.tolerance:g}")
+        stops = (counted(self.stops, "stop"),) if self.stops else ()
+        facts = (joints, *stops, counted(len(self.time), "instant"), f"tolerance {self.tolerance:g}")
         return one_line(self, self.mechanism.name, facts)
 
     def __getitem__(self, joint: str) -> dict[str, LargestLoad]:
@@ -122,7 +130,7 @@ class Envelope(Result):
     def rows(self) -> Iterator[dict[str, object]]:
         """The table: one row for each load."""
         for load in self.loads:
-            yield {
+            row: dict[str, object] = {
                 "joint": load.joint,
                 "type": load.type,
                 "load": load.name or load.kind,
@@ -134,6 +142,9 @@ class Envelope(Result):
                 "largest at [s]": load.bound_time,
                 "by stated stiffness": load.stated,
             }
+            if self.stops:
+                row |= {"stop": load.stop, "largest of stop": load.bound_stop}
+            yield row
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:
         return {".csv": partial(_write, self)}

@@ -11,7 +11,7 @@ from zipfile import BadZipFile, ZipFile
 import numpy as np
 
 from mbplugin.csv_tables import CsvTable, quotable, read_csv
-from mbplugin.errors import BadNumber, BadUsage, UnreadableFile
+from mbplugin.errors import BadNumber, BadUsage, MissingDependency, UnreadableFile
 from mbplugin.files import LONGEST, read_bounded
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.mechanism.kinematics import coordinate_units, rate_units
@@ -49,8 +49,8 @@ def read_motion(path: str | Path, mech: Mechanism) -> RecordedMotion:
     """Read a motion of a mechanism from a file that ``simulate --save`` writes, or a table with its columns.
 
     These are ``time [s]``, and for each coordinate or rate ``q NAME [unit]``, ``qd NAME [unit]`` and
-    ``qdd NAME [unit]``, in a ``.csv`` file; others are ignored. A ``.npz`` file has the arrays ``time``, ``q``, ``qd``
-    and ``qdd`` with ``q_names`` and ``qd_names``.
+    ``qdd NAME [unit]``, in a ``.csv`` or ``.parquet`` file; others are ignored. A ``.npz`` file has the arrays
+    ``time``, ``q``, ``qd`` and ``qdd`` with ``q_names`` and ``qd_names``.
 
     Raises
     ------
@@ -60,23 +60,32 @@ def read_motion(path: str | Path, mech: Mechanism) -> RecordedMotion:
         A column is missing, or there are no or too many rows.
     BadNumber
         A cell holds no finite number.
+    MissingDependency
+        The file is a ``.parquet`` file, and pyarrow is not installed.
     """
     ending = Path(path).suffix.lower()
     if ending == ".npz":
         return _from_arrays(Path(path), mech)
-    if ending != ".csv":
+    if Path(path).is_dir():
         raise BadUsage(
-            f"the motion {visible(str(path))!r} is no .csv or .npz file",
-            expected="a motion as 'mbplugin simulate … --save motion.csv' or motion.npz writes it",
+            f"the motion {visible(str(path))!r} is a folder",
+            expected="a file of one motion",
+            remedy="for a sweep's folder run 'mbplugin sweep … --save-envelope loads.csv' again with its options",
         )
-    table = read_csv(Path(path))
+    if ending not in (".csv", ".parquet"):
+        raise BadUsage(
+            f"the motion {visible(str(path))!r} is no .csv, .npz or .parquet file",
+            expected="a motion as 'mbplugin simulate … --save motion.csv' or motion.npz writes it, or the table of"
+            " its .csv as .parquet",
+        )
     wanted = ["time [s]"]
     wanted += [f"q {n} [{u}]" for n, u in zip(mech.q_names, coordinate_units(mech), strict=True)]
     for what, square in (("qd", ""), ("qdd", "²")):
         wanted += [f"{what} {n} [{u}{square}]" for n, u in zip(mech.qd_names, rate_units(mech), strict=True)]
     # a coordinate without unit, as of a quaternion, has no brackets
     wanted = [name.removesuffix(" []") for name in wanted]
-    values = _columns(table, wanted)
+    parquet = ending == ".parquet"
+    values = _from_parquet(Path(path), wanted) if parquet else _columns(read_csv(Path(path)), wanted)
     nq, nv = len(mech.q_names), len(mech.qd_names)
     time, q, qd, qdd = np.split(values, [1, 1 + nq, 1 + nq + nv], axis=1)
     make_read_only(time, q, qd, qdd)
@@ -127,6 +136,58 @@ def _from_arrays(path: Path, mech: Mechanism) -> RecordedMotion:
             )
     make_read_only(*ordered.values())
     return RecordedMotion(ordered["time"], ordered["q"], ordered["qd"], ordered["qdd"], path.name)
+
+
+def _from_parquet(path: Path, wanted: Sequence[str]) -> Array:
+    """Return some columns (T, n) of a ``.parquet`` file by their names."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingDependency.of(
+            "a motion in Parquet", "PyArrow", "sweep", otherwise=", or save the motion as .csv or .npz"
+        ) from None
+    file = visible(str(path))
+    unreadable = UnreadableFile(
+        "the table cannot be read", where=file, expected="a Parquet file with the columns of a saved motion"
+    )
+    content = read_bounded(path)
+    try:
+        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)) as opened:
+            names, count = opened.schema_arrow.names, opened.metadata.num_rows
+    # a damaged file raises errors of many types
+    except Exception:
+        raise unreadable from None
+    if missing := [name for name in wanted if name not in names]:
+        raise BadUsage(
+            f"the motion has no column {listed([repr(name) for name in missing], 4)}",
+            where=file,
+            expected="a motion of this mechanism, with the columns that 'mbplugin simulate … --save motion.csv' writes",
+        )
+    if twice := [name for name in wanted if names.count(name) > 1]:
+        raise BadUsage(f"the motion has the column {twice[0]!r} twice", where=file, expected="it once")
+    # before any value is decoded: a small file can say that it has billions of equal rows
+    if not 0 < count <= MOST_INSTANTS:
+        raise BadUsage(f"the motion has {count} instants", where=file, expected=f"1 to {MOST_INSTANTS}")
+    try:
+        with pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content)) as opened:
+            table = opened.read(columns=list(wanted), use_threads=False)
+    except Exception:
+        raise unreadable from None
+    out = np.empty((count, len(wanted)))
+    for k, name in enumerate(wanted):
+        kind = table.schema.field(name).type
+        if not (pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)):
+            raise BadNumber(f"column {name!r} has the type {kind}", where=file, expected="numbers")
+        out[:, k] = [np.nan if value is None else value for value in table.column(name).to_pylist()]
+        wrong = np.flatnonzero(~(np.abs(out[:, k]) <= LARGEST))
+        if wrong.size:
+            raise BadNumber(
+                f"column {name!r} has no finite number at instant {wrong[0] + 1}",
+                where=file,
+                expected=f"magnitudes up to {LARGEST:g}",
+            )
+    return out
 
 
 def _columns(table: CsvTable, wanted: Sequence[str]) -> Array:

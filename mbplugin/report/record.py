@@ -22,7 +22,7 @@ from mbplugin.files import read_bounded
 from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.model.mechanism.contact import SIDES
 from mbplugin.model.mechanism.mechanism import Mechanism
-from mbplugin.phrases import listed, number
+from mbplugin.phrases import counted, listed, number
 from mbplugin.readers.source import Source
 from mbplugin.version import __version__
 
@@ -265,19 +265,35 @@ def interval_words(component: ComponentReaction) -> str:
 ENVELOPE_HEADS = ("largest", "at s", "at most", "at s")
 
 
+def envelope_title(envelope: Envelope) -> str:
+    """Return over which instants of which motion, or of which stops, an envelope is the largest."""
+    instants = counted(len(envelope.time), "instant")
+    if envelope.stops:
+        instants = f"{counted(envelope.stops, 'stop')}, {instants}"
+    return f"{instants} from {envelope.time.min():.6g} to {envelope.time.max():.6g} s ({envelope.source})"
+
+
 def envelope_cells(load: LargestLoad) -> tuple[str, str, str, str]:
     """Return the largest value, its time, the bound where it is not determined, and its time."""
     value = "" if load.value is None else f"{load.value:.6g} {load.unit}{'*' if load.stated else ''}"
     bound = (
         "" if load.determined else "not bounded" if load.bound is None else f"{load.bound:.6g} {load.unit}"
     )
-    times = ("" if time is None else f"{time:.6g}" for time in (load.time, load.bound_time))
-    return value, next(times), bound, next(times)
+    return value, _when(load.time, load.stop), bound, _when(load.bound_time, load.bound_stop)
+
+
+def _when(time: float | None, stop: int | None) -> str:
+    """Return a time, s, with the number of the stop if there is one."""
+    if time is None:
+        return ""
+    return f"{time:.6g}" if stop is None else f"{time:.6g} of {stop}"
 
 
 def envelope_legend(envelope: Envelope) -> Iterator[str]:
     """Yield the meanings of the columns of an envelope."""
     yield "axial along the joint's axis, radial across it, moment across it, torque about it, on the successor"
+    if envelope.stops:
+        yield "at s: the time from the signal of the stop with that number"
     if any(load.stated for load in envelope.loads):
         yield "* by the stated stiffness at some instant"
     if any(not load.determined for load in envelope.loads):

@@ -23,6 +23,10 @@ _MOST, _LEAST = 24, 0.005
 #: Length of the line of the whole weight, in characteristic lengths.
 _WEIGHT = 4.0
 _WIDTH = 3.0
+#: Height of a line of text, in characteristic lengths, of a robot that fills about half of the window.
+_LINE = 0.35
+#: Length of a text, in its height, and the largest number of marks that stand as sentences.
+_TEXT, _SENTENCES = 8.0, 4
 
 
 class Overlay:
@@ -68,6 +72,7 @@ class Overlay:
         # points that carry nothing would cover the others
         loaded = np.flatnonzero(n.rows.normal > _LEAST * n.force)
         marked_points = [k for k, name in enumerate(names) if name in marked]
+        places: list[Array] = []
         for k in list(dict.fromkeys([*marked_points, *loaded.tolist()]))[:_MOST]:
             colour = _RED if names[k] in marked else _GREEN if determined.get(k) else _BLUE
             end = t.point[k] + size * t.force[k]
@@ -76,7 +81,7 @@ class Overlay:
             text = f"{normal:.1f} N"
             if (interval := intervals.get(RowLabel(names[k], "cn"))) is not None and not determined.get(k):
                 text += f" ({_end(interval.lower)} ... {_end(interval.upper)})"
-            self._text(text, end, colour, old)
+            self._text(text, _clear(end, places, _LINE * n.length), colour, old)
         for k, (name, (distance, _)) in enumerate(drifts_of(n.reading).items()):
             if name in open_now:
                 g = n.reading.geometry
@@ -90,6 +95,12 @@ class Overlay:
             else f"p = {verdict.redundancy}, all possible"
         )
         self._text(state, place, _RED if count else _BLACK, old)
+        # a joint or a base has no line of its own, so its mark stands as a sentence
+        sentences = [str(mark) for mark in marks if mark.constraint not in {*names, *open_now}]
+        if len(sentences) > _SENTENCES:
+            sentences[_SENTENCES:] = [f"and {len(sentences) - _SENTENCES} more"]
+        for k, sentence in enumerate(sentences, start=1):
+            self._text(sentence, place - k * _LINE * n.length * np.array([0.0, 0.0, 1.0]), _RED, old)
         for item in (*old[0], *old[1]):
             self.bullet.removeUserDebugItem(item, physicsClientId=self.client)
         # intervals and messages to the window take a small share of the time only
@@ -123,5 +134,19 @@ class Overlay:
         )
 
 
+def _clear(place: Array, taken: list[Array], height: float) -> Array:
+    """Return the place (3,) of a text of some height, m, raised above the texts at taken places, and take it."""
+    place = np.array(place)
+    reach = _TEXT * height
+    beside = [other for other in taken if np.hypot(*(place - other)[:2]) < reach]
+    # from below, so that one pass is enough
+    for other in sorted(beside, key=lambda other: float(other[2])):
+        if abs(place[2] - other[2]) < height:
+            place[2] = other[2] + height
+    taken.append(place)
+    return place
+
+
 def _end(value: float) -> str:
-    return f"{value:.1f}" if np.isfinite(value) else "no limit"
+    # rounding leaves -0.0 of an interval that begins at zero
+    return f"{round(value, 1) + 0.0:.1f}" if np.isfinite(value) else "no limit"

@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 
 import mbplugin as mb
 from mbplugin.constraints.rows import rows_of
-from mbplugin.errors import BadNumber, BadUsage, BrokenModel, UnknownName
+from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownName
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.contact import MOST_CONTACTS, SIDES
 from mbplugin.model.mechanism.kinematics import forward
@@ -510,3 +510,22 @@ def test_the_angle_of_friction_is_on_the_safe_side_of_the_circle():
     needed = mb.reactions(table(), loads=load, contacts=feet(0.6)).standing.smallest_friction
     assert needed == pytest.approx(0.5 * cos(corner), abs=1e-7)
     assert atan(needed) < atan(0.5)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"mu": None}, "the contact of 't' has no mu"),
+        ({"mu": -1.0}, "friction coefficient of the contact of 't' is -1.0; expected a number from 0 to 100"),
+        ({"body_b": "t"}, "the contact of 't' is between 't' and itself; expected two bodies"),
+        ({"normal": [0, 0, 0]}, "the normal of the contact of 't' has the length 0"),
+        ({"point": [0, 0, np.inf]}, "the point of the contact of 't' is"),
+        ({"body_b": "floor"}, "a contact names 'floor'"),
+    ],
+)
+def test_an_impossible_contact_without_a_name_is_named_by_its_body(changed, words):
+    stated = {"body_a": "t", "point": [0, 0, 0], "normal": [0, 0, 1], "mu": 0.5, **changed}
+    contact = {name: value for name, value in stated.items() if value is not None}
+    with pytest.raises(MbPluginError) as caught:
+        mb.reactions(mb.Mechanism("crate", (mb.Body("t", 10.0),)), contacts=[contact])
+    assert words in str(caught.value) and "\n" not in str(caught.value)

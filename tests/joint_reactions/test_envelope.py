@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from math import cos, radians
 
 import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue, UnreadableFile
+from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue, MissingDependency, UnreadableFile
 from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.readers.motions import RecordedMotion, read_motion
@@ -136,6 +137,69 @@ def test_a_saved_motion_is_read_as_it_was(tmp_path, file):
     assert fewer.time == pytest.approx(read.time[[0, 2, -1]])
 
 
+COLUMNS = {
+    "time [s]": [0.0, 1.0],
+    "q pin [rad]": [0.5, 0.25],
+    "qd pin [rad/s]": [0, 2],
+    "qdd pin [rad/s²]": [3.0, 4],
+}
+
+
+def parquet(path, columns):
+    arrow = pytest.importorskip("pyarrow")
+    parts = pytest.importorskip("pyarrow.parquet")
+    pairs = [(name, values) for name, values in columns.items() if values is not None]
+    parts.write_table(arrow.table({name: arrow.array(values) for name, values in pairs}), path)
+
+
+def test_a_table_in_parquet_is_read_by_the_names_of_its_columns(tmp_path):
+    parquet(tmp_path / "swing.parquet", {"note": ["a", "b"], **dict(reversed(COLUMNS.items()))})
+    read = read_motion(tmp_path / "swing.parquet", pendulum())
+    assert read.time.tolist() == [0.0, 1.0] and read.q.tolist() == [[0.5], [0.25]]
+    assert read.qd.tolist() == [[0.0], [2.0]] and read.qdd.tolist() == [[3.0], [4.0]]
+    # along the rod at the second instant: m (l w² + g cos q); across it: m (l a + g sin q)
+    at = MASS * np.hypot(LENGTH * 4 + G * np.cos(0.25), LENGTH * 4 + G * np.sin(0.25))
+    found = mb.envelope(pendulum(), tmp_path / "swing.parquet")["pin"]["radial"]
+    assert (found.value, found.time) == pytest.approx((at, 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "words"),
+    [
+        ({"qdd pin [rad/s²]": None}, BadUsage, "no column 'qdd pin"),
+        ({"q pin [rad]": [0.0, None]}, BadNumber, r"'q pin \[rad\]' has no finite number at instant 2"),
+        ({"qd pin [rad/s]": [np.inf, 0.0]}, BadNumber, "no finite number at instant 1"),
+        ({"time [s]": ["0", "1"]}, BadNumber, "has the type string"),
+        ({name: np.zeros(0) for name in COLUMNS}, BadUsage, "the motion has 0 instants"),
+        ({name: np.zeros(100_001) for name in COLUMNS}, BadUsage, "the motion has 100001 instants"),
+    ],
+)
+def test_a_wrong_table_in_parquet_is_one_sentence(tmp_path, changed, error, words):
+    parquet(tmp_path / "motion.parquet", {**COLUMNS, **changed})
+    with pytest.raises(error, match=words) as caught:
+        mb.envelope(pendulum(), tmp_path / "motion.parquet")
+    assert str(caught.value).count("\n") == 0
+
+
+def test_a_damaged_table_in_parquet_is_one_sentence(tmp_path):
+    file = tmp_path / "motion.parquet"
+    file.write_text("time,q")
+    with pytest.raises(UnreadableFile, match="the table cannot be read"):
+        mb.envelope(pendulum(), file)
+    parquet(file, COLUMNS)
+    content = bytearray(file.read_bytes())
+    content[8:40] = bytes(32)
+    file.write_bytes(content)
+    with pytest.raises(UnreadableFile, match="the table cannot be read"):
+        mb.envelope(pendulum(), file)
+
+
+def test_without_pyarrow_the_message_names_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingDependency, match=r"needs PyArrow, which is not installed.*\.csv or \.npz"):
+        mb.envelope(pendulum(), tmp_path / "motion.parquet")
+
+
 def test_the_table_is_saved_with_its_units(tmp_path):
     mb.envelope(pendulum(), swing(count=11)).save(tmp_path / "loads.csv")
     lines = (tmp_path / "loads.csv").read_text().splitlines()
@@ -202,7 +266,7 @@ def test_a_file_that_is_no_archive_is_one_sentence(tmp_path):
 
 
 def test_what_cannot_be_a_motion_of_the_mechanism_is_refused(tmp_path):
-    with pytest.raises(BadUsage, match=r"no \.csv or \.npz file"):
+    with pytest.raises(BadUsage, match=r"no \.csv, \.npz or \.parquet file"):
         mb.envelope(pendulum(), tmp_path / "motion.txt")
     with pytest.raises(BadNumber, match="instants is 0"):
         mb.envelope(pendulum(), swing(), instants=0)

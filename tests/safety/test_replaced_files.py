@@ -55,6 +55,7 @@ ENDINGS = {
     "picture": (".png",),
     "film": (".gif",),
     "zone": (".svg",),
+    "save_envelope": (".csv",),
 }
 FOREIGN = b"# my own notes, a week of work\nwritten by mbplugin is what this is not\n"
 

@@ -158,7 +158,18 @@ _MARKDOWN = ("markdown", "md", "gfm")
 #: Words of ``git diff OLD NEW FILE`` behind the command.
 _OF_GIT = 3
 #: Command parameters that name output files; those of ``report`` are FORMAT=FILE.
-WRITTEN = ("output", "save", "plot", "picture", "film", "write", "write_scene", "zone", "report")
+WRITTEN = (
+    "output",
+    "save",
+    "plot",
+    "picture",
+    "film",
+    "write",
+    "write_scene",
+    "zone",
+    "save_envelope",
+    "report",
+)
 #: Parameter of the output folder of a command, which checks the content of that folder itself.
 _FOLDER = "out"
 ForceOption = Annotated[

@@ -68,7 +68,7 @@ class Contact:
     type = "contact"
 
     def __post_init__(self) -> None:
-        what = f"contact {self.name!r}"
+        what = f"contact {self.name!r}" if self.name else f"the contact of {self.body!r}"
         if self.body == "world":
             raise BadUsage(
                 f"{what} pushes the ground", expected="a body that moves, with the ground as body_b"

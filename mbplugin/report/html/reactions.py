@@ -25,6 +25,7 @@ from mbplugin.report.record import (
     deviation_rows,
     envelope_cells,
     envelope_legend,
+    envelope_title,
     interval_words,
     lacking_words,
     load_words,
@@ -120,10 +121,7 @@ def _envelope(result: Reactions) -> Iterator[Html]:
     """Yield the largest loads along the motion, if requested."""
     if (found := result.envelope) is None:
         return
-    title = (
-        f"Largest loads of {counted(len(found.time), 'instant')} from {found.time[0]:.6g} to {found.time[-1]:.6g} s"
-        f" ({found.source}); the wrenches above are those of the first"
-    )
+    title = f"Largest loads of {envelope_title(found)}; the wrenches above are those of the first"
     rows = [
         [choice(load.joint, "joint"), load.name or load.kind, *envelope_cells(load)]
         for load in found.loads[:_MOST]

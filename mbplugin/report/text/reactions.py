@@ -27,6 +27,7 @@ from mbplugin.report.record import (
     deviation_rows,
     envelope_cells,
     envelope_legend,
+    envelope_title,
     interval_words,
     open_words,
     share_words,
@@ -229,10 +230,7 @@ def envelope_lines(envelope: Envelope, width: int = PLAIN_WIDTH) -> Iterator[Lin
     width : int
         Width of sentences and tables, characters.
     """
-    head = (
-        f"{envelope.mechanism.name}: largest joint loads of {counted(len(envelope.time), 'instant')} from"
-        f" {envelope.time[0]:.6g} to {envelope.time[-1]:.6g} s ({envelope.source})"
-    )
+    head = f"{envelope.mechanism.name}: largest joint loads of {envelope_title(envelope)}"
     yield from (Line(text, "bold") for text in wrapped(head, width, "", "  "))
     rows = [(f"{load.joint} {load.name or load.kind}", envelope_cells(load)) for load in envelope.loads]
     yield from table_lines("", ENVELOPE_HEADS, rows, width)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
+from mbplugin.joint_reactions.flexible import StiffnessLike
+from mbplugin.joint_reactions.sizing import Envelope
 from mbplugin.model.brakes import warn_of
 from mbplugin.model.enumerations import Backend, StopLimits
 from mbplugin.model.mechanism.kinematics import JointValues
@@ -21,6 +23,7 @@ from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.run import PayloadValue, StopArguments, make_scenario
 from mbplugin.stopping.scenario.start import read_recording, recorded_coordinates
+from mbplugin.stopping.sweep.loads import largest_loads
 from mbplugin.stopping.sweep.plan import SweepPlan, connected, joblib_with
 from mbplugin.stopping.sweep.run import SweepReport
 from mbplugin.stopping.sweep.run import sweep as run_plan
@@ -198,3 +201,32 @@ class Swept(Result):
         outcomes = (f"{number} {name}" for name, number in self.report.outcomes.items())
         facts = (counted(self.report.count, "stop"), *outcomes, f"seed {self.plan.seed}")
         return one_line(self, self.plan.scenario.mech.name, facts)
+
+    def envelope(
+        self,
+        *,
+        stops: Iterable[int] | None = None,
+        instants: int | None = None,
+        stiffness: StiffnessLike = (),
+        progress: Callable[[int], None] | None = None,
+    ) -> Envelope:
+        """Compute the largest force and moment of every joint over these stops, each of which is computed again.
+
+        Parameters
+        ----------
+        stops, instants, stiffness, progress
+            As for :func:`mbplugin.stopping.sweep.loads.largest_loads`.
+
+        Returns
+        -------
+        Envelope
+            Loads in N and N·m, times in s from the signal of the stop that is named beside them.
+
+        Raises
+        ------
+        BadUsage, BadNumber
+            An argument is invalid, or the reactions at some instant cannot be computed.
+        """
+        return largest_loads(
+            self.plan, stops=stops, instants=instants, stiffness=stiffness, progress=progress
+        )

@@ -239,6 +239,7 @@ COMMANDS: dict[str, Command] = {
             "--payload-range": Asked.range,
             "--tool": Asked.body,
             "--limits": one_of("stop", "ignore"),
+            "--save-envelope": one_of("loads.csv", "loads.txt"),
         },
         {
             "--out": one_of("stops"),
