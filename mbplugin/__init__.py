@@ -98,6 +98,8 @@ __all__ = list(PUBLIC)
 #: Words of other programs for functions.
 _MEANT = {
     **dict.fromkeys(("read", "open", "parse", "Robot", "Model", "from_urdf"), "load"),
+    **dict.fromkeys(("URDF", "MjModel", "MjSpec", "loadURDF", "load_urdf", "read_urdf"), "load"),
+    **dict.fromkeys(("buildModelFromUrdf", "buildModelFromMJCF", "RobotWrapper"), "load"),
     **dict.fromkeys(("check", "validate"), "lint"),
     "run": "simulate",
     "fk": "forward_kinematics",

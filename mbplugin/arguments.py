@@ -44,8 +44,18 @@ _ELSEWHERE = {
     "qpos": "q",
     "dt": "step",
     "speed": "qd",
+    "pose": "q",
+    "severity": "fail_on",
+    **dict.fromkeys(("t_end", "tf", "t_final", "t_max", "until"), "duration"),
+    **dict.fromkeys(("solver", "scheme"), "integrator"),
     **dict.fromkeys(("fixed_base", "useFixedBase", "use_fixed_base", "floating"), "base"),
     **dict.fromkeys(("write", "inplace", "in_place"), "dry_run"),
+}
+#: Remedies for words of other libraries that no argument stands for.
+_REMEDIES = {
+    "units": "results are in SI; texts state units, as in q={'j0': '30deg'}",
+    "gravity": "state gravity = [0, 0, -9.81] in a scene file",
+    "fix": "call mb.fix(FILE)",
 }
 #: Options of ``load`` only; functions that take a mechanism have no such parameter.
 _OF_LOADING = ("base", "massless", "package_dirs", "xacro_args", "xacro_unsafe")
@@ -208,8 +218,7 @@ def _read_named(function: Callable[..., Any], given: int, kwargs: Mapping[str, A
             remedy = f"did you mean {meant!r}?" if meant in names else suggestion(written, names)
             if written in _OF_LOADING:
                 remedy = f"give it to mb.load(FILE, {written}=…), and the result to this function"
-            if written == "units":
-                remedy = "results are in SI; texts state units, as in q={'j0': '30deg'}"
+            remedy = _REMEDIES.get(written, remedy)
             raise _bad(function, f"there is no argument {written!r}", "", remedy)
         if name in found or name in names[:given]:
             raise _bad(function, f"{name!r} is given twice", "it once", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from functools import wraps
@@ -11,6 +12,8 @@ from mbplugin.errors import BadUsage, suggestion
 from mbplugin.phrases import counted, listed
 
 _Type = TypeVar("_Type", bound=type)
+#: Annotations of fields that hold one number.
+_NUMBERS = ("float", "float | None", "int", "int | None")
 #: Words of the field and of other libraries for fields, whose spelling alone would suggest a wrong one or none.
 _ELSEWHERE = {
     **dict.fromkeys(("speed", "velocity", "omega", "qd", "v", "w"), ("rate",)),
@@ -37,8 +40,14 @@ _ELSEWHERE = {
 
 
 def answers_wrong_calls(kind: _Type) -> _Type:
-    """Let a dataclass raise ``BadUsage`` where its constructor is called with a wrong, missing or superfluous field."""
+    """Let a dataclass raise ``BadUsage`` where its constructor is called with a wrong, missing or superfluous field.
+
+    It also refuses a text in a field that is a number only, which would fail far from the call.
+    """
     build = kind.__init__  # type: ignore[misc]
+    # fields that hold one number, and where each stands in the call
+    places = [f for f in fields(kind) if f.init]
+    numbers = {f.name: k for k, f in enumerate(places) if f.type in _NUMBERS}
 
     @wraps(build)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -47,9 +56,24 @@ def answers_wrong_calls(kind: _Type) -> _Type:
         except TypeError:
             _check(type(self).__name__, [f for f in fields(self) if f.init], args, kwargs)
             raise
+        for name, place in numbers.items():
+            value = args[place] if place < len(args) else kwargs.get(name)
+            if isinstance(value, str):
+                raise BadUsage(
+                    f"{name} is {value!r}",
+                    where=f"{type(self).__name__}()",
+                    expected="a number in SI units",
+                    remedy=_number_in(name, value),
+                )
 
     kind.__init__ = init  # type: ignore[misc]
     return kind
+
+
+def _number_in(name: str, text: str) -> str:
+    """Return how a text that begins with a number is written as a number; empty if it does not."""
+    found = re.match(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)", text)
+    return f"write {name}={found[1]}, converted to SI" if found else ""
 
 
 def _check(

@@ -283,8 +283,16 @@ def seen_from(folder: Path, file: str) -> str:
     return name.replace(os.sep, "/")
 
 
+#: Addresses of the web and of ROS and Gazebo; as a path, they have lost one slash.
+_ADDRESS = re.compile(r"(https?|ftp|file|package|model):/")
+
+
 def _meant(path: Path) -> str:
     """Return a question for the files beside a missing one that have its name with an ending, or a similar name."""
+    scheme = _ADDRESS.match(str(path))
+    if scheme:
+        remedy = "name the file itself; such an address is followed within a model only"
+        return "download it and name that file" if scheme[1] in ("http", "https", "ftp") else remedy
     try:
         with os.scandir(path.parent) as entries:
             beside = itertools.islice(entries, _MOST_BESIDE)

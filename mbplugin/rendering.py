@@ -52,6 +52,21 @@ _INSTEAD = {
     "links": "bodies",
     "joint_names": "q_names",
 }
+#: Expressions for what results do not have as a method.
+_PRINTED = dict.fromkeys(("print", "summary", "describe", "pprint", "display", "report"), "print(result)")
+#: Expressions for what a scene or a mechanism does not have as an attribute.
+_COMPUTED = {
+    **dict.fromkeys(("nq", "n_q"), "len(scene.mechanism.q_names)"),
+    **dict.fromkeys(("dof", "dofs", "mobility", "nv", "ndof"), "mb.analyze(scene).mobility"),
+    **dict.fromkeys(("plot", "draw", "show", "visualize"), "mb.view(scene)"),
+    **dict.fromkeys(("fk", "forward_kinematics", "link_fk"), "mb.forward_kinematics(scene)"),
+    **dict.fromkeys(("M", "mass_matrix", "crba"), "mb.mass_matrix(scene)"),
+    **{
+        name: f"mb.{name}(scene)"
+        for name in ("simulate", "lint", "analyze", "reactions", "estop", "jacobian", "inverse_dynamics")
+    },
+}
+_WRITTEN_FILES = dict.fromkeys(("to_csv", "to_excel", "export"), "save")
 #: Binary formats, which are written to files only.
 BINARY = ("pdf", "xlsx")
 #: Endings of files of any text or any XML, which another stated format may use.
@@ -121,6 +136,9 @@ def refuse_attribute(owner: object, name: str, part: str = "") -> NoReturn:
     if not name.startswith("_"):
         inside = _names(vars(owner)[part]) if part in vars(owner) else []
         remedy = nearest(name, _names(owner), {one: f"{part}.{one}" for one in inside})
+        words = {**_PRINTED, **_WRITTEN_FILES} if isinstance(owner, Result) else _COMPUTED
+        if name in words:
+            remedy = f"; write {words[name]}" if "(" in words[name] else f"; did you mean {words[name]!r}?"
     raise AttributeError(
         f"{type(owner).__name__!r} object has no attribute {name!r}{remedy}", name=name, obj=owner
     )
@@ -181,7 +199,7 @@ class Result:
         figure: Figure = _reports().plot(self, path)
         return figure
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path = "") -> None:
         """Write the result to ``.json``, ``.html``, ``.csv`` (the table), ``.txt`` or ``.xlsx``.
 
         The file is written completely or not at all. Results with an HTML page can also be written to ``.pdf``,
@@ -190,10 +208,12 @@ class Result:
         Raises
         ------
         BadUsage
-            The ending means none of these formats, or the file cannot be written.
+            There is no path, its ending means none of these formats, or the file cannot be written.
         MissingDependency
             The package of a format is not installed.
         """
+        if not str(path):
+            raise BadUsage("'path' is missing", where="save()", remedy="write save('result.json')")
         _reports().save(self, Path(path), self._writers())
 
     def _writers(self) -> Mapping[str, Callable[[Path], object]]:

@@ -93,6 +93,13 @@ SHELL: tuple[tuple[str, str], ...] = (
     (f"lint {BAR} --rule MB201", "write --select MB201"),
     (f"lint {BAR} --rules MB201", "write --select MB201"),
     (f"lint {BAR} --exclude MB201", "write --ignore MB201"),
+    (f"lint {BAR} --exclude old", "write exclude = ['PATTERN'] in mbplugin.toml"),
+    (f"lint {BAR} --recursive", "write a folder, which is searched with those in it"),
+    ("lint http://example.org/robot.urdf", "download it and name that file"),
+    ("lint package://arm/robot.urdf", "name the file itself"),
+    ("rule --list", "write rule alone, which lists them"),
+    ("help nothing", "write mbplugin --help"),
+    (f"--json lint {BAR}", f"write mbplugin lint {BAR} --output-format json"),
     (f"lint {BAR} --disable MB201", "write --ignore MB201"),
     (f"lint {BAR} --strict", "write --fail-on note"),
     (f"lint {BAR} --werror", "write --fail-on warning"),
@@ -179,6 +186,23 @@ SHELL: tuple[tuple[str, str], ...] = (
 )
 #: What is called in Python, and what the answer says; of what works, what it returns.
 PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
+    ("unit in a field", lambda: mb.Brake("j", "50Nm"), "write torque=50, converted to SI"),  # type: ignore[arg-type]
+    ("word in a field", lambda: mb.Body("b", mass="heavy"), "mass is 'heavy'; expected a number in SI"),  # type: ignore[arg-type]
+    ("save", lambda: mb.lint(BAR).save(), "write save('result.json')"),
+    ("summary", lambda: mb.lint(BAR).summary(), "write print(result)"),  # type: ignore[attr-defined]
+    ("to_csv", lambda: mb.lint(BAR).to_csv(), "did you mean 'save'?"),  # type: ignore[attr-defined]
+    ("address", lambda: mb.lint("https://example.org/r.urdf"), "download it and name that file"),
+    ("severity", lambda: mb.lint(BAR, severity="high"), "did you mean 'fail_on'?"),  # type: ignore[call-arg]
+    ("fix=", lambda: mb.lint(BAR, fix=True), "call mb.fix(FILE)"),  # type: ignore[call-arg]
+    ("missing to fix", lambda: mb.fix("nope.urdf"), "nope.urdf: no such file"),
+    ("scene.nq", lambda: mb.load(BAR).nq, "write len(scene.mechanism.q_names)"),
+    ("scene.dof", lambda: mb.load(BAR).dof, "write mb.analyze(scene).mobility"),
+    ("scene.fk", lambda: mb.load(BAR).fk(), "write mb.forward_kinematics(scene)"),
+    ("scene.simulate", lambda: mb.load(BAR).simulate(1), "write mb.simulate(scene)"),
+    ("t_end", lambda: mb.simulate(BAR, t_end=2), "did you mean 'duration'?"),  # type: ignore[call-arg]
+    ("solver=", lambda: mb.simulate(BAR, 2.0, solver="rk4"), "did you mean 'integrator'?"),  # type: ignore[call-arg]
+    ("pose=", lambda: mb.analyze(BAR, pose="home"), "did you mean 'q'?"),  # type: ignore[call-arg]
+    ("MjModel", lambda: mb.MjModel, "did you mean 'load'?"),
     ("missing", lambda: mb.lint("missing.urdf"), "missing.urdf: no such file; check the path"),
     ("misspelt", lambda: mb.lint("robt.urdf"), "did you mean 'robot.urdf'?"),
     ("no ending", lambda: mb.load("robot"), "did you mean 'robot.urdf'?"),

@@ -127,7 +127,10 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--fixed", "--fixed-base"), ("--base fixed",)),
     **dict.fromkeys(("--free", "--floating", "--free-base"), ("--base free",)),
     **dict.fromkeys(("--rule", "--rules"), ("--select",)),
-    **dict.fromkeys(("--exclude", "--disable"), ("--ignore",)),
+    "--disable": ("--ignore",),
+    "--exclude": ("exclude = ['PATTERN'] in mbplugin.toml",),
+    **dict.fromkeys(("--recursive", "-r", "-R"), ("a folder, which is searched with those in it",)),
+    **dict.fromkeys(("rule --list", "rule --all"), ("rule alone, which lists them",)),
     **dict.fromkeys(("--silent",), ("--quiet",)),
     **dict.fromkeys(("--debug", "--details", "--full"), ("-v",)),
     "--strict": ("--fail-on note",),
@@ -152,7 +155,14 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
 #: Names of options that are as near as this are proposed for each other.
 _NEAR = 0.75
 #: Commands in which a word in place of an option is another argument.
-_WORDS_OF = {"REV:PATH": "diff", "mbplugin": "server", "gravity": ""}
+_WORDS_OF = {
+    "REV:PATH": "diff",
+    "mbplugin": "server",
+    "gravity": "",
+    "exclude": "lint",
+    "a": "lint",
+    "rule": "rule",
+}
 #: Names of the text of a comment on GitHub.
 _MARKDOWN = ("markdown", "md", "gfm")
 #: Words of ``git diff OLD NEW FILE`` behind the command.
@@ -219,6 +229,11 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
     """Return our words for a word of another program; empty if it is unknown."""
     first, rest = (arguments[0], arguments[1:]) if arguments else ("", ())
     of_group = not error.ctx or error.ctx.parent is None
+    if of_group and first == "help" and rest and rest[0] not in (*COMMANDS, *_INTENDED):
+        return "mbplugin --help"
+    if of_group and first.startswith("-") and rest and rest[0] in COMMANDS and "no such option" in message:
+        # an option of the command stands before it
+        return " ".join(("mbplugin", *rest, *_INSTEAD.get(first, (first,))[:1]))
     if of_group and first in _INTENDED and ("no such command" in message or "no such option" in message):
         word = _INTENDED[first]
         command, *options = word.split()
@@ -233,6 +248,9 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
     if found[1] == "--explain":
         return f"mbplugin explain {value or 'CODE'}"
     words = _INSTEAD.get(f"{error.ctx.info_name} {found[1]}") or _INSTEAD.get(found[1], ())
+    if found[1] == "--exclude" and re.match(r"MB\d", value):
+        # rules are ignored, files are excluded
+        words = ("--ignore",)
     return next(filter(None, (_with_value(word, value, error.ctx) for word in words)), "")
 
 

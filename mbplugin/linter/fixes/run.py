@@ -98,6 +98,9 @@ def fix(
     BadUsage
         ``path`` is not a file, or a file cannot be written.
     """
+    if isinstance(path, str | os.PathLike) and not os.path.exists(path):  # noqa: PTH110
+        # raises the error for a missing file, with those beside it that may be meant
+        read_bounded(Path(path))
     if not isinstance(path, str | os.PathLike) or not os.path.isfile(path):  # noqa: PTH113
         raise BadUsage("fix needs a file", where=str(path), expected="the path of a model or a scene")
     linted = partial(
