@@ -42,6 +42,7 @@ LONG = (
     "calibrate.md",
     "close.md",
     "crosscheck.md",
+    "docking.md",
     "engines.md",
     "estop.md",
     "formats.md",
