@@ -12,6 +12,7 @@
 #   make rules      write the table of rules, docs/rules.md
 #   make fuzz       mutate models for SECONDS (600) with SEED (1) and lint them; then as long models and
 #                   command lines made from a grammar; what fails is in out/fuzz
+#   make second-opinion  ask Pinocchio, MuJoCo and fine time steps about random mechanisms, once a week
 #   make bench      the benchmarks
 #   make clean      remove what make made
 # PYTHON=… chooses the interpreter of a new .venv: one that is there is used until make clean.
@@ -39,7 +40,7 @@ unexport VIRTUAL_ENV PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE PIP_USER PIP_
 # what tests need besides their own packages; an extra cannot name others without a circle
 OF_TESTS := docs,view,xlsx,zones,frames
 
-.PHONY: demo test test-core test-long test-all lowest browser lint docs viewer schemas rules fuzz bench clean
+.PHONY: demo test test-core test-long test-all lowest browser lint docs viewer schemas rules fuzz bench second-opinion clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/core.stamp
@@ -132,6 +133,9 @@ SEED := 1
 fuzz: $(VENV)/test.stamp
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED)
 	$(BIN)/python -m tests.fuzz --structured --seconds $(SECONDS) --seed $(SEED)
+
+second-opinion: $(VENV)/test.stamp
+	$(BIN)/python tests/support/second_opinions.py
 
 bench: $(VENV)/test.stamp
 	@for script in benchmarks/[!_]*.py; do $(BIN)/python $$script || exit; done

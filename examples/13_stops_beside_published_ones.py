@@ -1,6 +1,6 @@
 """Stops that makers publish, beside those that are computed with and without a calibration.
 
-This program prints the page ``docs/validation.md``. The tables of the manuals are in
+This program prints the page ``docs/validation.md`` up to its second opinions. The tables of the manuals are in
 ``examples/published_stops``. The arms of Universal Robots need the extra ``robots``. The distances of the TM5-700 are
 drawn to out/published_stops.png where matplotlib is installed.
 """
@@ -28,7 +28,8 @@ AXES = ("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint")
 LAWS = (("delay", "torque"), ("torque", "viscous"))
 INTRODUCTION = (
     "Every published row beside the computed stop, with and without a calibration."
-    " `examples/13_stops_beside_published_ones.py` prints this page; a test compares it. Take the published"
+    " `examples/13_stops_beside_published_ones.py` prints this page up to the second opinions;"
+    " a test compares it. Take the published"
     " numbers from the maker's manual before you quote them. σ = 2 d/(v T) is the shape index of a stop: 1 for"
     " constant deceleration, larger with a reaction before it."
 )

@@ -1,4 +1,4 @@
-"""``docs/validation.md`` is what the example computes from the published tables."""
+"""``docs/validation.md`` begins with what the example computes from the published tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_section_of_the_ramps_is_recomputed(example: dict[str, Any]) -> None
 
 @pytest.mark.robots
 def test_the_page_is_recomputed(example: dict[str, Any]) -> None:
-    assert example["page"]() == PAGE
+    assert PAGE.startswith(example["page"]())
 
 
 def test_every_published_row_is_on_the_page(example: dict[str, Any]) -> None:
