@@ -19,8 +19,8 @@ from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SP
 from mbplugin.model.spatial import AnyArray, Array
 
 #: Records of composite bodies and of rates whose states differ from lane to lane; their parameters do not.
-_COMPOSITE = LanesRecord(COMPOSITE, ("R", "p", "c", "joint", "v", "bias", "a", "f", "J", "I_A"))
-_RATE = LanesRecord(RATE, ("s", "e", "U", "D", "root", "per_root", "u", "tau", "qdd"))
+LANED_COMPOSITE = LanesRecord(COMPOSITE, ("R", "p", "c", "joint", "v", "bias", "a", "f", "J", "I_A"))
+LANED_RATE = LanesRecord(RATE, ("s", "e", "U", "D", "root", "per_root", "u", "tau", "qdd"))
 _MATRIX = types.float64[:, ::1]
 
 
@@ -51,7 +51,7 @@ class LanesState(NamedTuple):
 
 _load: Any = struct_loader(
     named_tuple(
-        [types.Array(kind, 1, "C") for kind in (_COMPOSITE, _RATE)]
+        [types.Array(kind, 1, "C") for kind in (LANED_COMPOSITE, LANED_RATE)]
         + [record_array(kind) for kind in (LOAD, SPRING)]
         + [VECTOR_OF_LANES] * 4
         + [_MATRIX] * 3,
@@ -73,8 +73,8 @@ class ManyStates:
         nq = int(max(composites["q_start"] + composites["freedoms"] + composites["quaternion"], default=0))
         q, qd, qdd, power = (aligned((n, LANES), float) for n in (nq, len(rates), len(rates), 3))
         self._state = LanesState(
-            _in_lanes(composites, _COMPOSITE),
-            _in_lanes(rates, _RATE),
+            in_lanes(composites, LANED_COMPOSITE),
+            in_lanes(rates, LANED_RATE),
             loads,
             np.zeros(0, SPRING),
             *(as_lanes(power), as_lanes(q), as_lanes(qd), as_lanes(qdd)),
@@ -114,7 +114,7 @@ def _compiled() -> Any:
     return compiled(accelerations_in_lanes, types.boolean(types.intp, _MATRIX, _MATRIX, _MATRIX))
 
 
-def _in_lanes(records: AnyArray, kind: LanesRecord) -> AnyArray:
+def in_lanes(records: AnyArray, kind: LanesRecord) -> AnyArray:
     """Return records (n,) with equal values in all lanes."""
     out = aligned((len(records),), kind.laned)
     for name in records.dtype.names or ():

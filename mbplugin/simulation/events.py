@@ -126,10 +126,15 @@ def first_change(
         if event_functions[n].candidate:
             what |= _needed(m, event_functions[n])
     for k in range(_PARTS + 1):
-        _put(evaluate, place, what, inside, k / _PARTS)
+        if what:
+            _put(evaluate, place, what, inside, k / _PARTS)
         for n in range(count):
             if event_functions[n].candidate:
-                looks[k, n] = event_value(m, event_functions[n], inside.q, inside.qd)
+                looks[k, n] = (
+                    event_value(m, event_functions[n], inside.q, inside.qd)
+                    if what
+                    else _value_of_motion(m, event_functions[n], inside, k / _PARTS)
+                )
     first, which = _NONE, -1
     for n in range(count):
         if event_functions[n].candidate:
@@ -170,8 +175,25 @@ def _value(
 ) -> float:
     """Return the value of an event function at a fraction of the step."""
     m = load_struct(place)
-    _put(evaluate, place, _needed(m, event_function), inside, fraction)
+    what = _needed(m, event_function)
+    if not what:
+        return _value_of_motion(m, event_function, inside, fraction)
+    _put(evaluate, place, what, inside, fraction)
     return event_value(m, event_function, inside.q, inside.qd)
+
+
+@kernel
+def _value_of_motion(m: KernelState, event_function: Records, inside: _Inside, fraction: float) -> float:
+    """Return the value of an event function that needs no parts of ``evaluate``, from its one polynomial."""
+    polynomial, total = inside.polynomial, 0.0
+    if event_function.kind == COORDINATE:
+        for n in range(polynomial.shape[0] - 1, -1, -1):
+            total = total * fraction + polynomial[n, 0, event_function.rate]
+        return float(inside.q0[event_function.index] + total - event_function.level)
+    rate = m.rows[event_function.index].rate
+    for n in range(polynomial.shape[0] - 1, -1, -1):
+        total = total * fraction + polynomial[n, 1, rate]
+    return -abs(total) + event_function.level if event_function.kind == DRIFT else total
 
 
 @kernel

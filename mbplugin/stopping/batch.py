@@ -23,7 +23,6 @@ from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import listed
 from mbplugin.simulation.events import EVENT_FUNCTION
 from mbplugin.simulation.friction import breaking_address
-from mbplugin.simulation.integrators.methods.dopri5 import INTEGRATOR
 from mbplugin.simulation.kernel_state import (
     FORWARD_DYNAMICS,
     KINEMATICS,
@@ -44,6 +43,7 @@ from mbplugin.stopping.compiled import (
     UNDECIDED,
     called_addresses,
     compiled_loop,
+    methods,
     workspace_for_stop,
 )
 from mbplugin.stopping.evaluation import evaluate
@@ -58,12 +58,12 @@ from mbplugin.stopping.many import (
     compiled_stops,
     loop_address,
     only_slows_down,
-    path_length,
 )
 from mbplugin.stopping.outcome import StopReport, slipped_back
 from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.scenario import Scenario
 from mbplugin.stopping.scenario.drives import Ramps
+from mbplugin.stopping.tool_path import path_length, path_workspace
 from mbplugin.stopping.zones import StopMotion, motion_of_pieces
 
 # Stops of one robot in any category, each with its own brakes and payloads, computed by the compiled loop.
@@ -222,9 +222,11 @@ class CompiledStop:
             kernel_state_of(self.model, np.zeros(0, MOTION_SEGMENT), np.zeros(n, np.int64)), n, nv
         )
         self._words = np.array(words_of(self._kernel_state), dtype=np.int64)
+        self._path = path_workspace(self.model.composites, self.model.rates)
+        self._path_words = np.array(words_of(self._path), dtype=np.int64)
         self._workspace = workspace_for_stop(n, nv)
         self._workspace_words = np.array(words_of(self._workspace), dtype=np.int64)
-        self._method = INTEGRATOR.tableau.table
+        self._method = methods()
         self._rows, self._event_functions = (
             self._kernel_state.independent_rows,
             np.zeros(3 * n, EVENT_FUNCTION),
@@ -233,7 +235,7 @@ class CompiledStop:
         self._rates = self._s["rate"][self._own]
         self._order = np.argsort(self._rates)
         self._pieces = np.zeros((STEPS + 2, 7, nv))
-        #: The motion of the last stop, see :func:`~mbplugin.stopping.many.path_length`; the next one overwrites it.
+        #: The motion of the last stop, see :func:`~mbplugin.stopping.tool_path.path_length`, until the next one.
         self.pieces = self._pieces
         self._tool = self.model.composites_of.frame(
             scenario.mech, scenario.tool, Pose(np.eye(3), scenario.tool_point)
@@ -329,7 +331,7 @@ class CompiledStop:
                     self._event_functions,
                     self._s,
                 ),
-                *(settings, X.p, self._own_indices, self._pieces, done),
+                *(settings, self._path_words.ctypes.data, X.p, self._own_indices, self._pieces, done),
                 *(np.ascontiguousarray(values) for values in (starts.q, starts.qd, braked, *times, carried)),
                 *(out.ended, out.joints),
             )
@@ -472,7 +474,7 @@ class CompiledStop:
         """Return the summary of a stop from its end (status, time, count), first and last pose, and motion.
 
         ``times``, ``reaction`` and ``back`` (n,) are those of :class:`StopSummary`, s, rad and m; ``pieces`` (k, 7, nv)
-        are the motion, see :func:`~mbplugin.stopping.many.path_length`.
+        are the motion, see :func:`~mbplugin.stopping.tool_path.path_length`.
         """
         (status, time, count), (start, end) = ended, poses
         self.pieces = pieces
@@ -481,7 +483,7 @@ class CompiledStop:
         if status != LIMIT and slipped_back(back, travels):
             outcome = "slipped_back"
         carrier, X = self._tool
-        length = path_length(self.model.composites, self.model.rates, carrier, X.p, pieces)
+        length = path_length(self._path_words.ctypes.data, carrier, X.p, pieces)
         displacement = float(np.linalg.norm(self.tool_at(end) - self.tool_at(start)))
         last = float(times.max(initial=0.0)) if status == STOPPED else time
         # rounding may make a straight path shorter than its chord

@@ -38,6 +38,7 @@ from mbplugin.stopping.compiled import (
     load_workspace,
 )
 from mbplugin.stopping.outcome import StopOutcome, slipped_back
+from mbplugin.stopping.tool_path import path_length
 
 #: The outcome for each status of the loop; one that gave up counts as still moving.
 OUTCOMES: dict[int, StopOutcome] = {
@@ -48,8 +49,6 @@ OUTCOMES: dict[int, StopOutcome] = {
 }
 #: A joint counts as moving above this rate, rad/s or m/s.
 _MOVES = 1e-5
-#: The tool's speed is smooth within a step, so few nodes suffice; steps shorter than this, s, need even fewer.
-_SHORT = 0.01
 #: A composite body with the payloads that it carries in one stop.
 CARRIED = np.dtype(
     [
@@ -252,6 +251,7 @@ def stop_many(
     event_functions: Records,
     s: Records,
     settings: Settings,
+    path_place: int,
     point: Array,
     own: AnyArray,
     pieces: Array,
@@ -273,6 +273,8 @@ def stop_many(
         Address of the compiled :func:`~mbplugin.stopping.compiled.stop_loop`, whose arguments the next ones are.
     addresses, words, rows : (6,), (w,), (n,) array of int
     pieces : (STEPS + 2, 7, nv) array
+    path_place : int
+        Address of a :class:`~mbplugin.stopping.tool_path.PathWorkspace` of the tree.
     point : (3,) array
         The tool in the frame of the composite body that carries it, m.
     own : (n,) array of int
@@ -327,7 +329,7 @@ def stop_many(
         for n in range(len(own)):
             _joint_values(s[own[n]], now, q[k], status, time, settings.end, joints[k, :, n])
         end.status, end.time, end.evaluations = status, time, count
-        _tool_path(composites, rates, settings.carrier, point, pieces, q[k], now, old, end)
+        _tool_path(composites, rates, path_place, settings.carrier, point, pieces, q[k], now, old, end)
         end.clearance = clearance(s, pieces)
     return len(q)
 
@@ -388,6 +390,7 @@ def _joint_values(
 def _tool_path(
     composites: Records,
     rates: Records,
+    path_place: int,
     carrier: int,
     point: Array,
     pieces: Array,
@@ -400,7 +403,7 @@ def _tool_path(
 
     ``point`` (3,) is the tool in the frame of its composite body, m; ``pieces`` (k, 7, nv) are the motion.
     """
-    length = path_length(composites, rates, carrier, point, pieces)
+    length = path_length(path_place, carrier, point, pieces)
     for j in range(len(start)):
         old.qd[j] = 0.0
     move(composites, rates, now.q, old.qd)
@@ -463,88 +466,7 @@ def compiled_stops() -> Any:
     many: Any = [numba.from_dtype(kind)[:, ::1] for kind in (RESISTANCE, CARRIED)]
     signature = types.int64(
         *(types.intp, INDICES, types.intp, INDICES, types.intp, METHOD, INDICES, functions, joints),
-        *(_SETTINGS, VECTOR, INDICES, types.float64[:, :, ::1], types.int64, MATRIX, MATRIX),
+        *(_SETTINGS, types.intp, VECTOR, INDICES, types.float64[:, :, ::1], types.int64, MATRIX, MATRIX),
         *(many[0], MATRIX, MATRIX, many[1], record_array(ENDED), types.float64[:, :, ::1]),
     )
     return compiled(stop_many, signature)
-
-
-# The path length of a tool point, from the pieces of a motion.
-
-
-def _gauss_legendre(n: int) -> tuple[Array, Array]:
-    """Return n nodes on 0 … 1, and their weights."""
-    nodes, weights = np.polynomial.legendre.leggauss(n)
-    return 0.5 * (nodes + 1.0), 0.5 * weights
-
-
-_NODES, _WEIGHTS = _gauss_legendre(8)
-_FEW_NODES, _FEW_WEIGHTS = _gauss_legendre(4)
-
-
-@kernel
-def path_length(composites: Records, rates: Records, carrier: int, point: Array, pieces: Array) -> float:
-    """Return the length of the path of a point, m: ∫ |v| dt over all pieces.
-
-    Parameters
-    ----------
-    composites, rates : record arrays
-        Of a tree of one-freedom joints; they are left at some pose of the motion.
-    carrier : int
-        Index of the composite that carries the point.
-    point : (3,) array
-        In the frame of that composite, m.
-    pieces : (n, 7, nv) array
-        Duration (s) in [k, 0, 0], then q, q̇, q̈ at the start and at the end of piece k; the coordinates are quintic
-        in between. A piece of duration 0 marks the end.
-    """
-    nv = pieces.shape[2]
-    q, qd = np.empty(nv), np.empty(nv)
-    total = 0.0
-    for k in range(len(pieces)):
-        h = pieces[k, 0, 0]
-        if h <= 0.0:
-            break
-        few = h < _SHORT
-        for node in range(len(_FEW_NODES) if few else len(_NODES)):
-            at, weight = (_FEW_NODES[node], _FEW_WEIGHTS[node]) if few else (_NODES[node], _WEIGHTS[node])
-            for j in range(nv):
-                q[j], qd[j] = _quintic(pieces[k, 1:, j], h, at)
-            move(composites, rates, q, qd)
-            total += h * weight * _speed(composites, carrier, point)
-    return total
-
-
-@kernel
-def _quintic(ends: Array, h: float, x: float) -> tuple[float, float]:
-    """Return value and rate of a quintic at fraction x of a piece, from q, q̇, q̈ at both ends (6,)."""
-    c0, c1, c2 = ends[0], h * ends[1], 0.5 * h * h * ends[2]
-    D = ends[3] - (c0 + c1 + c2)
-    E = h * ends[4] - (c1 + 2.0 * c2)
-    F = h * h * ends[5] - 2.0 * c2
-    c3 = 10.0 * D - 4.0 * E + 0.5 * F
-    c4 = -15.0 * D + 7.0 * E - F
-    c5 = 6.0 * D - 3.0 * E + 0.5 * F
-    value = c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
-    slope = c1 + x * (2.0 * c2 + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
-    return value, slope / h
-
-
-@kernel
-def _speed(composites: Records, carrier: int, point: Array) -> float:
-    """Return the speed of a point (3,) of a composite (in its frame, m), m/s."""
-    composite = composites[carrier]
-    r0, r1, r2 = (
-        composite.p[0] - composite.c[0],
-        composite.p[1] - composite.c[1],
-        composite.p[2] - composite.c[2],
-    )
-    for i in range(3):
-        r0 += composite.R[0, i] * point[i]
-        r1 += composite.R[1, i] * point[i]
-        r2 += composite.R[2, i] * point[i]
-    w0, w1, w2 = composite.v[3], composite.v[4], composite.v[5]
-    v0 = composite.v[0] + w1 * r2 - w2 * r1
-    v1 = composite.v[1] + w2 * r0 - w0 * r2
-    v2 = composite.v[2] + w0 * r1 - w1 * r0
-    return sqrt(v0 * v0 + v1 * v1 + v2 * v2)

@@ -256,8 +256,10 @@ def factor(composites: Records, rates: Records) -> bool:
 def factor_held(composites: Records, rates: Records) -> bool:
     """Fill J, I_A, U and D from poses and axes, for the held rates set; return True if every rate carries inertia."""
     for k in range(1, len(composites)):
+        turn_inertia(composites[k])
+    # a second loop, because a processor stalls that reads pairs of numbers just after it has written each of them
+    for k in range(1, len(composites)):
         body = composites[k]
-        turn_inertia(body)
         for i in range(3):
             for j in range(3):
                 body.I_A[i, j] = body.mass if i == j else 0.0

@@ -357,7 +357,9 @@ class Ramps:
         return min(times)
 
     def pieces(self, end: float) -> Array:
-        """Return the motion up to ``end`` (s) as pieces (k, 7, n), see :func:`mbplugin.stopping.batch.path_length`."""
+        """Return the motion up to ``end`` (s) as pieces (k, 7, n), as for
+        :func:`mbplugin.stopping.tool_path.path_length`.
+        """
         marks = np.unique(np.concatenate(([0.0, end], self.delay, self.ends)).clip(0.0, end))
         out, middle = np.zeros((len(marks), 7, len(self.q))), 0.5 * (marks[:-1, None] + marks[1:, None])
         ramping = (self.v != 0.0) & (middle > self.delay) & (middle < self.ends)
