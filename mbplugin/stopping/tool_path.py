@@ -53,9 +53,12 @@ _load: Any = struct_loader(
 
 
 def path_workspace(composites: AnyArray, rates: AnyArray) -> PathWorkspace:
-    """Allocate the workspace of a tree of one-freedom joints with these records, (b,) and (nv,).
+    """Allocate the workspace of a tree of one-freedom joints.
 
-    The masses may change later: poses and speeds do not depend on them.
+    Parameters
+    ----------
+    composites, rates : (b,), (nv,) record array
+        Of the tree; masses may change later, since poses and speeds do not depend on them.
     """
     nv = len(rates)
     q, qd, node, speed = (aligned((n, LANES), float) for n in (nv, nv, 1, 1))
@@ -63,7 +66,8 @@ def path_workspace(composites: AnyArray, rates: AnyArray) -> PathWorkspace:
     nodes, weights = np.polynomial.legendre.leggauss(LANES)
     node[0] = 0.5 * (nodes + 1.0)
     laned = in_lanes(composites, LANED_COMPOSITE), in_lanes(rates, LANED_RATE)
-    return PathWorkspace(*laned, *(as_lanes(x) for x in (q, qd, node, speed)), speed, 0.5 * weights)
+    numbers = as_lanes(q), as_lanes(qd), as_lanes(node), as_lanes(speed)
+    return PathWorkspace(*laned, *numbers, speed, 0.5 * weights)
 
 
 @kernel
