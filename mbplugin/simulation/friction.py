@@ -18,7 +18,8 @@ Dry friction that grows with the force in its joint, by a fixed-point iteration;
 
 Friction depends on the reactions, reactions on the accelerations, and these on friction: M v̇ = F(λ) + Cᵀλ. The
 loads N of all such joints are a fixed point, computed by iteration with a secant step. Sliding friction is then
-the stated dry part plus μ N, or μ r N, in a guide with a stated length μ (N₁ + N₂) of its two ends; the bound of static friction grows likewise. If a reaction is not unique,
+the stated dry part plus μ N, or μ r N, in a guide with a stated length μ (N₁ + N₂) of its two ends; the bound of
+static friction grows likewise. If a reaction is not unique,
 neither is the motion (wojtyra2013 §1, pekal2024 §1).
 """
 
@@ -469,7 +470,8 @@ class LoadFriction:
         """Return the force (3,) of each load, N, world axes, for qdd (nv,) and multipliers (m,).
 
         The ends z = ±L/2 of a bush, seen from its centre in S, carry F/2 ± (M × e_z)/L of a force F and a moment M
-        across the guide: together the force F and the moment M, and nothing else does. The model must hold the forces at the state, without those of rows; they are overwritten.
+        across the guide: together the force F and the moment M, and nothing else does. The model must hold the
+        forces at the state, without those of rows; they are overwritten.
         """
         model = self._model
         pull_rows(model, multipliers)
