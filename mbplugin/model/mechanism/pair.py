@@ -257,7 +257,8 @@ class Freedom:
         of a revolute one.
     guide_length : float
         Prismatic with ``load_friction``: length of the bush along the axis, m. Its centre is the origin of S;
-        the forces at its two ends carry the moments across the axis too, and friction grows with both. 0 leaves moments out.
+        the forces at its two ends carry the moments across the axis too, and
+        friction grows with both. 0 leaves moments out.
     """
 
     lower: float = -inf
