@@ -117,7 +117,7 @@ FORMATS = (
         plain=True,
         linted=(".scene.toml",),
         other=(".toml",),
-        states=(*_DRIVES, "load_friction", "armature", "spring"),
+        states=(*_DRIVES, "load_friction", "guide_length", "armature", "spring"),
     ),
 )
 #: Endings of files in folders that are always linted, and of those that are linted if their content is a model.

@@ -61,6 +61,7 @@ _OF_FREEDOM = {
     "deceleration": "deceleration limits",
     "jerk": "jerk limits",
     "load_friction": "friction per load",
+    "guide_length": "length of the guide",
 }
 #: Needed to read a written file back: module, package and extra.
 _READERS = {"mjcf": ("mujoco", "mujoco", "mjcf"), "usd": ("pxr", "usd-core", "usd")}

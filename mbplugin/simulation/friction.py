@@ -18,7 +18,8 @@ Dry friction that grows with the force in its joint, by a fixed-point iteration;
 
 Friction depends on the reactions, reactions on the accelerations, and these on friction: M v̇ = F(λ) + Cᵀλ. The
 loads N of all such joints are a fixed point, computed by iteration with a secant step. Sliding friction is then
-the stated dry part plus μ N, or μ r N; the bound of static friction grows likewise. If a reaction is not unique,
+the stated dry part plus μ N, or μ r N, in a guide with a stated length μ (N₁ + N₂) of its two ends; the bound of
+static friction grows likewise. If a reaction is not unique,
 neither is the motion (wojtyra2013 §1, pekal2024 §1).
 """
 
@@ -369,6 +370,7 @@ _WEAKENED = 1e-2
 class LoadFriction:
     """The joints of a model with friction that depends on their load, and their present loads.
 
+    A prismatic guide of a stated length has two loads, one at each end of its bush; all other joints have one.
     ``frozen`` keeps the loads constant during a stick-slip decision.
     """
 
@@ -377,10 +379,14 @@ class LoadFriction:
         self.frozen = False
         labels = model.table.labels
         self._joints: list[tuple[int, Pair, float]] = []
+        #: Of each load: 1 or −1 at the two ends of a bush, 0 at a joint whose moments are not counted.
+        self._ends: list[float] = []
         for n, row in enumerate(model.resistances["row"].tolist() if model.actions.friction else ()):
             pair = model.mech.pair_by_name[freedom_held(labels[row])[0]]
             if pair.freedoms and pair.freedoms[0].load_friction > 0:
-                self._joints.append((n, pair, pair.freedoms[0].load_friction))
+                ends = (1.0, -1.0) if pair.freedoms[0].guide_length > 0 else (0.0,)
+                self._joints += [(n, pair, pair.freedoms[0].load_friction)] * len(ends)
+                self._ends += ends
         self.places = np.array([n for n, _, _ in self._joints], dtype=int)
         self._arms = np.array([arm for _, _, arm in self._joints])
         self._loads = np.zeros(len(self._joints))
@@ -394,7 +400,7 @@ class LoadFriction:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the joints."""
+        """Names of the joints, one for each load."""
         return tuple(pair.name for _, pair, _ in self._joints)
 
     def passes(self) -> Iterator[int]:
@@ -412,7 +418,7 @@ class LoadFriction:
             yield k
             if self._done:
                 return
-        names = ", ".join(map(repr, self.names))
+        names = ", ".join(map(repr, dict.fromkeys(self.names)))
         raise BrokenModel(
             f"friction that grows with the load of {names} has no solution that the iteration finds",
             remedy="state a smaller friction_coefficient",
@@ -446,7 +452,9 @@ class LoadFriction:
         loads = np.maximum(loads, _LEAST)
         for part in ("sliding", "static"):
             values = self._model.resistances[part]
-            values[self.places] = np.maximum(values[self.places] + self._arms * (loads - self._loads), 0.0)
+            # both ends of a bush add to the friction of one joint
+            np.add.at(values, self.places, self._arms * (loads - self._loads))
+            values[self.places] = np.maximum(values[self.places], 0.0)
         self._loads = np.array(loads)
 
     @property
@@ -455,37 +463,50 @@ class LoadFriction:
         return np.array(self._loads)
 
     def _read(self, qdd: Array, multipliers: Array) -> Array:
-        """Return the magnitude (k,) of the force in each joint, N, for qdd (nv,) and multipliers (m,)."""
+        """Return the magnitude (k,) of each load, N, for qdd (nv,) and multipliers (m,)."""
         return np.array([np.linalg.norm(force) for force in self.forces(qdd, multipliers)])
 
     def forces(self, qdd: Array, multipliers: Array) -> list[Array]:
-        """Return the force (3,) in each joint, N, world axes, for qdd (nv,) and multipliers (m,).
+        """Return the force (3,) of each load, N, world axes, for qdd (nv,) and multipliers (m,).
 
-        The model must hold the forces at the state, without those of rows; they are overwritten.
+        The ends z = ±L/2 of a bush, seen from its centre in S, carry F/2 ± (M × e_z)/L of a force F and a moment M
+        across the guide: together the force F and the moment M, and nothing else does. The model must hold the
+        forces at the state, without those of rows; they are overwritten.
         """
         model = self._model
         pull_rows(model, multipliers)
         model.rates["qdd"] = qdd
         inverse_dynamics(model.composites, model.rates, np.empty(len(qdd)))
-        return [self._force(pair, multipliers) for _, pair, _ in self._joints]
+        return [
+            self._force(pair, end, multipliers)
+            for (_, pair, _), end in zip(self._joints, self._ends, strict=True)
+        ]
 
-    def _force(self, pair: Pair, multipliers: Array) -> Array:
-        """Return the force (3,) in one joint, N, for multipliers (m,)."""
+    def _force(self, pair: Pair, end: float, multipliers: Array) -> Array:
+        """Return the force (3,) in one joint or at one end of its bush, N, for multipliers (m,)."""
         model = self._model
         a, X_aP = model.composites_of.frame(model.mech, pair.body_a, pair.X_AP)
-        b, _ = model.composites_of.frame(model.mech, pair.body_b, pair.X_BS)
+        b, X_bS = model.composites_of.frame(model.mech, pair.body_b, pair.X_BS)
+        composites = model.composites
         joint = model.mech.tree.joint_of_pair.get(pair.name)
         if joint is None:
             own = [
                 i for i, label in enumerate(model.table.labels[: len(multipliers)]) if label[0] == pair.name
             ]
-            force = multipliers[own] @ model.table.rows["on_b"][own][:, :3]
+            at, wrench = b, multipliers[own] @ model.table.rows["on_b"][own]
+        elif joint.reversed:
+            at, wrench = a, -composites["f"][a]
         else:
-            force = model.composites["f"][a if joint.reversed else b][:3].copy()
-        force = force * np.isin(np.arange(3), plane_columns(model.planar))
+            at, wrench = b, composites["f"][b].copy()
+        seen = np.isin(np.arange(6), plane_columns(model.planar))
+        force = wrench[:3] * seen[:3]
         if pair.type == "prismatic":
-            axis = model.composites["R"][a] @ X_aP.R[:, 2]
+            axis = composites["R"][a] @ X_aP.R[:, 2]
             force = force - (force @ axis) * axis
+            if end:
+                p_S = composites["p"][b] + composites["R"][b] @ X_bS.p
+                moment = (wrench[3:] + np.cross(composites["c"][at] - p_S, wrench[:3])) * seen[3:]
+                force = force / 2 + end * np.cross(moment, axis) / pair.freedoms[0].guide_length
         return np.asarray(force)
 
 

@@ -326,7 +326,8 @@ class _Solutions:
         m = len(self.made.D)
         rows = [(self.nv + k, one.name) for k, one in self.made.one_sided if one.slip is not None]
         rows += [(self.nv + m + k, name) for k, name in enumerate(self.made.names)]
-        return tuple(name for row, name in rows if np.abs(self.Y[row]).max() > _EQUAL)
+        # the two ends of a bush have one name
+        return tuple(dict.fromkeys(name for row, name in rows if np.abs(self.Y[row]).max() > _EQUAL))
 
     def end(self, k: int, sign: float) -> tuple[float, bool]:
         """Return the smallest (``sign`` 1) or largest (−1) acceleration k, and whether it is reached.

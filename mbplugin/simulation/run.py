@@ -361,7 +361,11 @@ def move(
     known = len(problem.notes)
     if activation.by_load:
         problem = replace(
-            problem, notes=(*problem.notes, *_open_loads(problem, activation.by_load.names, options))
+            problem,
+            notes=(
+                *problem.notes,
+                *_open_loads(problem, tuple(dict.fromkeys(activation.by_load.names)), options),
+            ),
         )
     open_loads = len(problem.notes) > known
     runner = Runner(problem, stepper, options, activation, schedule)

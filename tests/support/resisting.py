@@ -42,7 +42,12 @@ class Resistance:
         if self.motion is None:
             return self.friction + 0.0 * time
         arm = self.pair.freedoms[0].load_friction
-        load = np.linalg.norm(self.motion.reactions(self.pair.name)[:, :3], axis=1)
+        wrench = self.motion.reactions(self.pair.name)
+        load = np.linalg.norm(wrench[:, :3], axis=1)
+        if length := self.pair.freedoms[0].guide_length:
+            # the ends of the bush carry F/2 ± (M × e_z)/L each
+            half, lever = wrench[:, :2] / 2, wrench[:, [4, 3]] * [1.0, -1.0] / length
+            load = np.linalg.norm(half + lever, axis=1) + np.linalg.norm(half - lever, axis=1)
         return np.asarray(self.friction + arm * np.interp(time, self.motion.time, load))
 
     @property

@@ -24,7 +24,7 @@ from mbplugin.readers.source import ModelSource, client_id
 _DRIVES: tuple[StatedKind, ...] = ("effort", "velocity", "damping", "friction")
 _RATES: tuple[StatedKind, ...] = ("acceleration", "deceleration", "jerk")
 #: Everything that a freedom has besides its limits.
-_OF_FREEDOM: tuple[StatedKind, ...] = (*_DRIVES, *_RATES, "load_friction")
+_OF_FREEDOM: tuple[StatedKind, ...] = (*_DRIVES, *_RATES, "load_friction", "guide_length")
 _EVERY = frozenset((*_OF_FREEDOM, "armature", "spring", "actuator"))
 #: Quantities for which each format has a place, as far as it is read.
 STATES: Mapping[str, frozenset[str]] = {
@@ -53,6 +53,7 @@ WORDS: Mapping[StatedKind, str] = {
     "deceleration": "deceleration limit",
     "jerk": "jerk limit",
     "load_friction": "friction per load",
+    "guide_length": "length of the guide",
     "armature": "rotor inertia",
     "spring": "spring",
     "actuator": "actuator",
@@ -239,6 +240,7 @@ def _number(kind: StatedKind, component: str, value: float) -> str:
         "deceleration": unit.acceleration,
         "jerk": f"{unit.coordinate}/s³",
         "load_friction": "m" if is_turn(component) else "",
+        "guide_length": "m",
     }
     return f"{value:.6g} {units[kind]}".rstrip() if isfinite(value) else "no limit"
 

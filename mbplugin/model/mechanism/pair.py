@@ -255,6 +255,10 @@ class Freedom:
     load_friction : float
         Dry friction per newton of the force that the joint transmits: μ of a prismatic joint, μ times the radius (m)
         of a revolute one.
+    guide_length : float
+        Prismatic with ``load_friction``: length of the bush along the axis, m. Its centre is the origin of S;
+        the forces at its two ends carry the moments across the axis too, and
+        friction grows with both. 0 leaves moments out.
     """
 
     lower: float = -inf
@@ -267,6 +271,7 @@ class Freedom:
     deceleration: float = inf
     jerk: float = inf
     load_friction: float = 0.0
+    guide_length: float = 0.0
 
 
 @answers_wrong_calls

@@ -256,7 +256,16 @@ def with_freedom(source: SceneSource, index: int, table: PairTable, pair: Pair) 
     stated = {key: value for key in _KEYS if (value := getattr(table, key)) is not None}
     by_load = _load_friction(source, index, table, pair)
     if by_load is not None:
-        pair = replace(pair, freedoms=(replace(pair.freedoms[0], load_friction=by_load),))
+        by_load_of = replace(
+            pair.freedoms[0], load_friction=by_load, guide_length=_guide_length(source, index, table, pair)
+        )
+        pair = replace(pair, freedoms=(by_load_of,))
+    elif table.guide_length is not None:
+        raise BadScene(
+            f"[[pair]] {table.name!r} states guide_length and no friction",
+            where=source.where("pair", index, "guide_length"),
+            expected="friction_coefficient beside guide_length, which only friction depends on",
+        )
     if not stated:
         return pair
     first = next(iter(stated))
@@ -281,6 +290,17 @@ def with_freedom(source: SceneSource, index: int, table: PairTable, pair: Pair) 
             expected="a lower limit below the upper one",
         )
     return replace(pair, freedoms=(freedom,))
+
+
+def _guide_length(source: SceneSource, index: int, table: PairTable, pair: Pair) -> float:
+    """Return the length of the bush of a guide, m; 0 if none is stated."""
+    if table.guide_length is not None and pair.type != "prismatic":
+        raise BadScene(
+            f"[[pair]] {table.name!r} is {pair.type} and states guide_length",
+            where=source.where("pair", index, "guide_length"),
+            expected="a prismatic pair",
+        )
+    return table.guide_length or 0.0
 
 
 def _load_friction(source: SceneSource, index: int, table: PairTable, pair: Pair) -> float | None:

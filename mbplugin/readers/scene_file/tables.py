@@ -224,6 +224,11 @@ class PairTable(JointTable):
     friction_radius: Positive | None = Field(
         default=None, description="revolute with friction_coefficient: radius at which that friction acts, m"
     )
+    guide_length: Positive | None = Field(
+        default=None,
+        description="prismatic with friction_coefficient: length of the bush, centred at the joint frame of "
+        "body_b, whose ends carry the moments too, m",
+    )
 
 
 class ClosureTable(JointTable):

@@ -53,6 +53,7 @@ DIFFERENCE_NAMES = {
     "deceleration": "deceleration limit",
     "jerk": "jerk limit",
     "load_friction": "friction per load",
+    "guide_length": "length of the guide",
     "armature": "rotor inertia",
     "spring": "spring",
     "actuator": "actuator",
