@@ -38,6 +38,11 @@ def test_a_loop_whose_pivot_is_wrong_drifts(client: Client) -> None:
         assert found[0].value == distance > 0.02 and "open by" in str(found[0])
         others = [d for name, (d, _) in watch.latest.drifts.items() if name != f"constraint {wrong}"]
         assert len(others) == 3 and max(others) < 5e-3
+    for limit, marked in ((0.99 * distance, True), (1.01 * distance, False)):
+        with mb.watch(client.id, drift=limit) as watch:
+            watch.update()
+            drifting = [mark for mark in watch.latest.marks if mark.kind == "drift"]
+            assert bool(drifting) is marked and all(mark.limit == limit for mark in drifting)
 
 
 @pytest.mark.long
