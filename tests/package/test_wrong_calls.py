@@ -189,6 +189,7 @@ PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
     ("unit in a field", lambda: mb.Brake("j", "50Nm"), "write torque=50, converted to SI"),  # type: ignore[arg-type]
     ("word in a field", lambda: mb.Body("b", mass="heavy"), "mass is 'heavy'; expected a number in SI"),  # type: ignore[arg-type]
     ("save", lambda: mb.lint(BAR).save(), "write save('result.json')"),
+    ("save motion", lambda: mb.simulate(BAR, 0.01).save(reactions=["j0"]), "write save('result.json')"),
     ("summary", lambda: mb.lint(BAR).summary(), "write print(result)"),  # type: ignore[attr-defined]
     ("to_csv", lambda: mb.lint(BAR).to_csv(), "did you mean 'save'?"),  # type: ignore[attr-defined]
     ("address", lambda: mb.lint("https://example.org/r.urdf"), "download it and name that file"),

@@ -230,12 +230,12 @@ class Trajectory(Samples, Result):
 
         return resample(self, times)
 
-    def save(self, path: str | Path, *, reactions: Sequence[str] = ()) -> None:
+    def save(self, path: str | Path = "", *, reactions: Sequence[str] = ()) -> None:
         """Write to ``.npz`` (arrays) or ``.csv`` (a table with units), with the reactions of the given pairs.
 
         Without reactions, the formats of all results can be written too: ``.json``, ``.html``, ``.txt`` and ``.xlsx``.
         """
-        if not reactions:
+        if not reactions or not str(path):
             super().save(path)
             return
         from mbplugin.simulation.trajectory.resampling import require_ending, write
