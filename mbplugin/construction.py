@@ -39,15 +39,24 @@ _ELSEWHERE = {
 }
 
 
+def takes_units(kind: _Type) -> _Type:
+    """As :func:`answers_wrong_calls`, for a dataclass whose numbers may be texts with a unit, read where it is used."""
+    return _answering(kind, with_units=True)
+
+
 def answers_wrong_calls(kind: _Type) -> _Type:
     """Let a dataclass raise ``BadUsage`` where its constructor is called with a wrong, missing or superfluous field.
 
     It also refuses a text in a field that is a number only, which would fail far from the call.
     """
+    return _answering(kind, with_units=False)
+
+
+def _answering(kind: _Type, *, with_units: bool) -> _Type:
     build = kind.__init__  # type: ignore[misc]
     # fields that hold one number, and where each stands in the call
     places = [f for f in fields(kind) if f.init]
-    numbers = {f.name: k for k, f in enumerate(places) if f.type in _NUMBERS}
+    numbers = {f.name: k for k, f in enumerate(places) if f.type in _NUMBERS and not with_units}
 
     @wraps(build)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:

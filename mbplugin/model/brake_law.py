@@ -14,7 +14,7 @@ from math import inf, isfinite, pi, sqrt
 from numbers import Real
 from typing import Any
 
-from mbplugin.construction import answers_wrong_calls
+from mbplugin.construction import takes_units
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.phrases import one_line_repr
 
@@ -303,7 +303,7 @@ class FitUncertainty:
     margin: float = 0.0
 
 
-@answers_wrong_calls
+@takes_units
 @one_line_repr
 @dataclass(frozen=True)
 class Brake:

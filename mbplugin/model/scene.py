@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.construction import answers_wrong_calls
+from mbplugin.construction import answers_wrong_calls, takes_units
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import EXAMPLES, LARGEST, SI, Brake, Limit, Misfit, Ramp
 from mbplugin.model.enumerations import Base, Massless, Simulator
@@ -374,7 +374,7 @@ class State:
     named_rates: frozenset[str] = frozenset()
 
 
-@answers_wrong_calls
+@takes_units
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Load:
@@ -398,7 +398,7 @@ class Stiffness:
     section: Mapping[str, float] = field(default_factory=dict)
 
 
-@answers_wrong_calls
+@takes_units
 @one_line_repr
 @dataclass(frozen=True, eq=False)
 class Payload:

@@ -186,7 +186,7 @@ SHELL: tuple[tuple[str, str], ...] = (
 )
 #: What is called in Python, and what the answer says; of what works, what it returns.
 PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
-    ("unit in a field", lambda: mb.Brake("j", "50Nm"), "write torque=50, converted to SI"),  # type: ignore[arg-type]
+    ("unit in a field", lambda: mb.Body("b", mass="5kg"), "write mass=5, converted to SI"),  # type: ignore[arg-type]
     ("word in a field", lambda: mb.Body("b", mass="heavy"), "mass is 'heavy'; expected a number in SI"),  # type: ignore[arg-type]
     ("save", lambda: mb.lint(BAR).save(), "write save('result.json')"),
     ("save motion", lambda: mb.simulate(BAR, 0.01).save(reactions=["j0"]), "write save('result.json')"),

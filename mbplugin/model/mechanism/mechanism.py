@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from mbplugin.construction import answers_wrong_calls
+from mbplugin.construction import answers_wrong_calls, takes_units
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName, suggestion
 from mbplugin.model.brake_law import SI
 from mbplugin.model.mechanism.contact import Contact, require_few
@@ -264,7 +264,7 @@ class Driver:
         return start + self.rate * time + 0.5 * a * time**2, self.rate + a * time, a
 
 
-@answers_wrong_calls
+@takes_units
 @one_line_repr
 @dataclass(frozen=True)
 class Lock:
