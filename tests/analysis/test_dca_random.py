@@ -17,7 +17,7 @@ from mbplugin.analysis.dca.propagation import carry, edges_of
 from mbplugin.constraints import rank
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
 from models import body_at
-from random_mechanisms import scaled
+from random_mechanisms import loop_mechanism, scaled
 
 cases = st.builds(
     grounded_mechanism,
@@ -61,6 +61,36 @@ def test_decided_pairs_agree_with_the_left_null_space(case, planar):
         assert list(told) == [c.name for c in expected[v.name].components]
         for c in expected[v.name].components:
             assert told[c.name] in (None, c.unique), (v.name, c.name)
+
+
+@pytest.mark.long_after(3)
+@pytest.mark.parametrize("block", range(20))
+def test_the_extension_takes_loops_anywhere_and_agrees(block):
+    """400 mechanisms, loops inside and several joints between two bodies; few have a rank without a gap."""
+    unclear, cut = 0, 0
+    for seed in range(20 * block, 20 * block + 20):
+        mech, q = loop_mechanism(seed, 1 + seed % 4, ("planar", "spherical", "generic")[seed % 3])
+        analysis = analyze_mechanism(mech, q, samples=0, method="svd")
+        result = dca_uniqueness(mech, q, samples=0, extended=True)
+        cut += bool(result.model.cut)
+        if not clear(analysis):
+            unclear += 1
+            continue
+        assert result.degree_of_redundancy == analysis.degree_of_redundancy, seed
+        expected = {v.name: (v.reaction, v.indeterminate_dim) for v in analysis.constraints}
+        assert {v.name: (v.reaction, v.indeterminate_dim) for v in result.verdicts} == expected, seed
+    assert unclear <= 5 and cut >= 10
+
+
+def test_an_inner_loop_is_cut_and_the_trace_says_where():
+    mech, q = loop_mechanism(1, 2, "spherical")
+    result = dca_uniqueness(mech, q, extended=True)
+    (name, sides), *_ = result.model.cut.items()
+    assert f"{name} closes a loop that does not pass through the ground, and is cut" in result.trace
+    assert result.G.shape == (result.columns, result.columns) and name in result.groups
+    assert np.abs(result.G @ result.N).max() < 1e-9 * np.abs(result.G).max()
+    assert not set(sides) & set(result.reactions)
+    assert result.test_group([name]).components_unique == (result.reactions[name] == "unique")
 
 
 @pytest.mark.long

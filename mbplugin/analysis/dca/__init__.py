@@ -58,7 +58,7 @@ def dca_uniqueness(
     Parameters
     ----------
     mech : Mechanism
-        A mechanism with pairs only, in which all loops close through the ground.
+        A mechanism with pairs only, in which all loops close through the ground; with ``extended``, any loops.
     q : mapping or vector, optional
         Joint coordinates at which closing the loops starts.
     tolerance : float
@@ -67,7 +67,8 @@ def dca_uniqueness(
     planar : "xy", "yz" or "zx", optional
         Analyze the motion in a plane.
     extended : bool
-        If the paper's steps stall, propagate the null space of G through the tree to decide the rest.
+        Take loops that do not pass through the ground, each cut at a joint whose two sides are added to the ground
+        joints; and if the paper's steps stall, propagate the null space of G through the tree to decide the rest.
     samples : int
         Number of sampled poses to detect a singular pose; with 0, or for a large mechanism, the pose is assumed
         regular.
@@ -92,12 +93,12 @@ def dca_uniqueness(
     columns = plane_columns(planar)
     require_pairs_only(mech)
     closed_q = closed_pose(mech, stated_state(mech, q, plausible=False, closing=True), seed=seed)[0].q
-    model = dca_model(mech, closed_q, columns)
+    model = dca_model(mech, closed_q, columns, cut_loops=extended)
     connections = model.connections(tolerance)
     if any(c.supports for c in connections):
         # closing a large mechanism at sampled poses takes longer than the rest of the test
         samples = 0
-    _require_regular_pose(mech, closed_q, columns, connections, tolerance, samples, seed)
+    _require_regular_pose(model, closed_q, connections, tolerance, samples, seed)
     bodies = [body.name for body in mech.bodies]
     propagation = propagate(bodies, model.handles, _step_2(model, connections))
     closed_q.setflags(write=False)
@@ -116,9 +117,8 @@ def dca_uniqueness(
 
 
 def _require_regular_pose(
-    mech: Mechanism,
+    model: DcaModel,
     q: Array,
-    columns: tuple[int, ...],
     connections: Sequence[GroundConnection],
     tolerance: float,
     samples: int,
@@ -128,12 +128,13 @@ def _require_regular_pose(
     redundant = {c.joints: c for c in connections if c.redundancy}
     if not redundant or not q.size:
         return
+    mech, cut_loops = model.mechanism, bool(model.cut)
     for sample in sample_poses(mech, q, samples, seed=seed):
-        for joints, there in dca_model(mech, sample, columns).scaled().items():
+        for joints, there in dca_model(mech, sample, model.columns, cut_loops=cut_loops).scaled().items():
             c = redundant.get(joints)
             rank = there.rank(CLEAR * tolerance)
             if c is not None and len(there.size) - rank < c.redundancy:
-                raise singular_pose(joints, c.rank, rank)
+                raise singular_pose(tuple(c.columns), c.rank, rank)
 
 
 def _step_2(model: DcaModel, connections: Sequence[GroundConnection]) -> list[Decision]:
@@ -149,7 +150,7 @@ def _step_2(model: DcaModel, connections: Sequence[GroundConnection]) -> list[De
         c = multi.get(ground)
         for joint in ground:
             # the reaction of a single joint is unique: no other joint shares the load
-            unique = c is None or bool(c.zero_rows[c.columns[joint]].all())
+            unique = c is None or bool(c.zero_rows[c.columns[model.pair_of.get(joint, joint)]].all())
             decisions.append(Decision(2, 0, label, joint, unique))
     return decisions
 
@@ -162,9 +163,11 @@ def verdicts(
 ) -> tuple[DcaVerdict, ...]:
     """Return one verdict for each pair, in file order."""
     steps = {d.joint: f"step {d.step}" for d in propagation.decisions}
-    found = {name: _at_ground(c, name) for c in connections for name in c.joints}
+    found = {name: _at_ground(c, name) for c in connections for name in c.columns}
     null = _null_reactions(model, connections) if extended else {}
     for name, joint in model.joint.items():
+        if name in model.pair_of:
+            continue
         unique = propagation.unique.get(name)
         if name in null:
             found[name] = _from_statics(name, joint.components, null[name], unique, steps.get(name))

@@ -100,7 +100,7 @@ class ScaledRoot:
         return int((self.relative > tolerance).sum())
 
 
-def scaled_root(joints_scaled: Sequence[Joint], assembly: FloatingRoot) -> ScaledRoot:
+def scaled_root(joints_scaled: Sequence[Joint], assembly: FloatingRoot, sides: Array) -> ScaledRoot:
     """Return the matrix on which the rank is decided.
 
     Parameters
@@ -109,14 +109,17 @@ def scaled_root(joints_scaled: Sequence[Joint], assembly: FloatingRoot) -> Scale
         The ground joints in the order of the columns, dimensionless.
     assembly : FloatingRoot
         Dimensionless, with unit inertias: all inertias give the same null space, these the best conditioning.
+    sides : (n, m) array
+        The column of each row of the joints: 1 once in a column, or twice for the two sides of a joint that is cut.
     """
     handles = handle_indices(assembly.handles, [j.name for j in joints_scaled], len(joints_scaled[0].T))
-    A = force_subspaces(joints_scaled).T @ assembly.F[handles]
-    size = 1.0 / np.linalg.norm(A, axis=1)
-    A = A * size[:, None]
+    rows = force_subspaces(joints_scaled).T @ assembly.F[handles]
+    # the sum of the two sides of a cut joint may vanish, but neither side does
+    size = 1.0 / np.sqrt(sides.T @ (rows**2).sum(axis=1))
+    A = (sides.T @ rows) * size[:, None]
     relative = np.zeros(len(A))
     sigma = np.linalg.svd(A, compute_uv=False)
-    relative[: len(sigma)] = sigma / sigma[0]
+    relative[: len(sigma)] = sigma / (sigma[0] or 1.0)
     return ScaledRoot(A, size, relative)
 
 

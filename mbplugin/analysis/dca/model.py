@@ -30,9 +30,10 @@ from mbplugin.analysis.dca.assembly import (
 from mbplugin.analysis.dca.propagation import (
     Joint,
     Load,
+    halves,
     handles_of_bodies,
+    inner_closures,
     joint_handles,
-    require_ground_loops,
 )
 from mbplugin.constraints import rank as ranks
 from mbplugin.constraints.rank import LOADED
@@ -104,6 +105,8 @@ class DcaModel:
         Pairs that are the only connection of a group of bodies to the world.
     handles : tuple of tuples of str
         The nonempty handles of every body, including those at welds.
+    cut : mapping of str to (str, str)
+        Joints that close loops without the ground, in the extension, and the names of their two sides.
     """
 
     mechanism: Mechanism
@@ -117,11 +120,18 @@ class DcaModel:
     only_ties: frozenset[str]
     handles: tuple[tuple[str, ...], ...]
     tree: AssemblyTree
+    cut: Mapping[str, tuple[str, str]]
 
     @cached_property
     def _in_SI(self) -> tuple[tuple[Joint, ...], tuple[Joint, ...]]:
         at = self.mechanism, self.poses, self.rows, self.columns
-        return _split(joint_handles(*at, 1.0, self.welded), self.welded)
+        joints, own_welds = _split(joint_handles(*at, 1.0, self.welded), self.welded)
+        return _cut(self.mechanism, joints, self.cut), own_welds
+
+    @cached_property
+    def pair_of(self) -> dict[str, str]:
+        """The pair of each side of a cut joint."""
+        return {side: name for name, sides in self.cut.items() for side in sides}
 
     @property
     def joints(self) -> tuple[Joint, ...]:
@@ -176,11 +186,13 @@ class DcaModel:
         else:
             scaled = self._scaled_root(root)
             rank, size, relative = scaled.rank(tolerance), scaled.size, scaled.relative
+        of = self._sides_of(ground)
         return GroundConnection(
             label,
             ground,
-            tuple((name, c) for name in ground for c in self.joint[name].components),
-            np.concatenate([self.joint_scaled[name].unit for name in ground]) * size,
+            of,
+            tuple((name, c) for name, sides in of.items() for c in self.joint[sides[0]].components),
+            np.concatenate([self.joint_scaled[sides[0]].unit for sides in of.values()]) * size,
             relative,
             rank,
             supports,
@@ -188,9 +200,36 @@ class DcaModel:
             partial(self._root, root, scaled),
         )
 
+    def _sides_of(self, ground: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """Return the joints of the columns of a connection, each with itself or with its two sides."""
+        sides: dict[str, tuple[str, ...]] = {}
+        for name in ground:
+            pair = self.pair_of.get(name, name)
+            sides[pair] = (*sides.get(pair, ()), name)
+        return sides
+
+    def _sides(self, ground: Sequence[str]) -> Array:
+        """Return which rows (n,) of some ground joints belong to which column (m,) of their connection, (n, m)."""
+        of = self._sides_of(ground)
+        widths = {pair: len(self.joint_scaled[names[0]].components) for pair, names in of.items()}
+        starts = dict(zip(widths, np.cumsum([0, *widths.values()]), strict=False))
+        out = np.zeros((sum(widths[p] * len(names) for p, names in of.items()), sum(widths.values())))
+        row = 0
+        for name in ground:
+            pair = self.pair_of.get(name, name)
+            for k in range(widths[pair]):
+                out[row + k, starts[pair] + k] = 1.0
+            row += widths[pair]
+        return out
+
     def _is_large(self, root: Part) -> bool:
-        """Return True if the root of G of an assembly is too large for a dense singular value decomposition."""
+        """Return True if the root of G of an assembly is too large for a dense singular value decomposition.
+
+        The rows of cut joints touch two bodies, which the elimination of large assemblies does not take.
+        """
         _, bodies, ground = root
+        if not self.pair_of.keys().isdisjoint(ground):
+            return False
         rows = sum(len(self.joint[name].components) for name in ground)
         held = sum(len(self.joint[node.joint].components) for node in self.tree.nodes_of(root))
         return rows * (len(bodies) * len(self.columns) - held) > ranks.LARGEST_DENSE
@@ -215,7 +254,7 @@ class DcaModel:
             arms = [self.joint_scaled[name].point_W - p_WC for name in own]
             bodies[k] = FloatingRoot(own, to_handles(arms, self.columns))
         assembly = accumulate(self.tree.nodes_of(root), bodies, self.joint_scaled, join_roots)
-        return scaled_root([self.joint_scaled[name] for name in ground], assembly)
+        return scaled_root([self.joint_scaled[name] for name in ground], assembly, self._sides(ground))
 
     def _root(self, root: Part, scaled: ScaledRoot | None) -> Array:
         """Return the root A (m, c) of a connection's G."""
@@ -241,17 +280,25 @@ class DcaModel:
         """Return Φ₁₁ (d·l, d·l) and T (d·l, m) of a connection."""
         assembly, ground = self._assembly(root, self.handles), root[2]
         handles = assembly.at(ground, len(self.columns))
-        T = force_subspaces([self.joint[name] for name in ground])
+        T = force_subspaces([self.joint[name] for name in ground]) @ self._sides(ground)
         return assembly.Phi[np.ix_(handles, handles)], T
 
 
-def dca_model(mech: Mechanism, q: Array, columns: tuple[int, ...]) -> DcaModel:
+def dca_model(mech: Mechanism, q: Array, columns: tuple[int, ...], *, cut_loops: bool = False) -> DcaModel:
     """Return the model of a mechanism of pairs at a closed pose q (nq,).
+
+    Parameters
+    ----------
+    columns : tuple of int
+        Twist columns of the view.
+    cut_loops : bool
+        Cut joints that close loops without the ground. Both sides of such a joint then count as ground joints with
+        common multipliers, which is beyond the paper.
 
     Raises
     ------
     DcaNotApplicable
-        A loop does not pass through the ground.
+        A loop does not pass through the ground, and is not to be cut.
     """
     poses = forward(mech, q)
     names = frozenset(pair.name for pair in mech.pairs)
@@ -259,14 +306,28 @@ def dca_model(mech: Mechanism, q: Array, columns: tuple[int, ...]) -> DcaModel:
     length = characteristic_length(rows, poses.p_WC, mech)
     welded = welds(mech, rows)
     joints, own_welds = _split(joint_handles(mech, poses, rows, columns, length, welded), welded)
-    require_ground_loops(mech, joints)
+    closures = set(inner_closures(mech, joints, refuse=not cut_loops))
+    cut = {}
+    for joint in joints:
+        if joint.name in closures:
+            one, other = halves(joint, mech)
+            cut[joint.name] = one.name, other.name
+    joints = _cut(mech, joints, cut)
     in_file = {r.constraint: k for k, r in enumerate(rows)}
+    in_file |= {side: in_file[name] for name, sides in cut.items() for side in sides}
     every = sorted((*joints, *own_welds), key=lambda joint: in_file[joint.name])
     handles = handles_of_bodies(len(mech.bodies), every)
     floating = _floating(mech, welded)
     tree = assembly_tree([body.name for body in mech.bodies], handles, joints, floating)
     ties = only_ties(mech, rows)
-    return DcaModel(mech, poses, columns, length, rows, welded, joints, own_welds, ties, handles, tree)
+    return DcaModel(mech, poses, columns, length, rows, welded, joints, own_welds, ties, handles, tree, cut)
+
+
+def _cut(mech: Mechanism, joints: Sequence[Joint], cut: Mapping[str, object]) -> tuple[Joint, ...]:
+    """Return the joints, those of ``cut`` replaced by their two sides."""
+    return tuple(
+        side for joint in joints for side in (halves(joint, mech) if joint.name in cut else (joint,))
+    )
 
 
 def _floating(mech: Mechanism, welded: Mapping[str, int]) -> tuple[int, ...]:
@@ -295,7 +356,9 @@ class GroundConnection:
     assembly : str
         Label of the assembly.
     joints : tuple of str
-        The ground joints in file order.
+        The ground joints in file order, and the sides of cut joints.
+    sides : mapping of str to tuple of str
+        The joints of the columns: a ground joint with itself, a cut joint with its two sides.
     labels : tuple of (str, str)
         (joint, component) of every column of G.
     unit : (m,) array
@@ -313,6 +376,7 @@ class GroundConnection:
 
     assembly: str
     joints: tuple[str, ...]
+    sides: Mapping[str, tuple[str, ...]]
     labels: tuple[tuple[str, str], ...]
     unit: Array
     relative: Array
@@ -405,7 +469,7 @@ class GroundConnection:
     @cached_property
     def zero_rows(self) -> AnyArray:
         """True for the rows of the null space that are zero, (m,)."""
-        norms = [np.linalg.norm(self._null_rows[joint], axis=1) for joint in self.joints]
+        norms = [np.linalg.norm(self._null_rows[joint], axis=1) for joint in self.columns]
         return np.asarray(np.concatenate(norms) <= self.zero)
 
     def dimension(self, joint: str) -> int:
@@ -426,13 +490,14 @@ class GroundConnection:
 
 def null_loads(connection: GroundConnection, joints_scaled: Mapping[str, Joint]) -> list[Load]:
     """Return the dimensionless wrenches (d, p) of the null space on the assembly."""
-    units = connection.unit / np.concatenate([joints_scaled[name].unit for name in connection.joints])
-    multipliers = connection.N_scaled * units[:, None]
+    own = np.concatenate([joints_scaled[sides[0]].unit for sides in connection.sides.values()])
+    multipliers = connection.N_scaled * (connection.unit / own)[:, None]
     loads: list[Load] = []
     for name, columns in connection.columns.items():
-        joint = joints_scaled[name]
-        (body,) = joint.moving
-        loads.append((body, joint, joint.sign(body) * joint.T @ multipliers[columns]))
+        for side in connection.sides[name]:
+            joint = joints_scaled[side]
+            (body,) = joint.moving
+            loads.append((body, joint, joint.sign(body) * joint.T @ multipliers[columns]))
     return loads
 
 

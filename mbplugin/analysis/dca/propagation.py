@@ -134,19 +134,30 @@ def require_pairs_only(mech: Mechanism) -> None:
             )
 
 
-def require_ground_loops(mech: Mechanism, joints: Sequence[Joint]) -> None:
-    """Reject a loop, or a second joint between two bodies, that does not pass through the ground."""
+def inner_closures(mech: Mechanism, joints: Sequence[Joint], *, refuse: bool) -> tuple[str, ...]:
+    """Return the joints that close loops, or connect two bodies again, without passing through the ground.
+
+    Raises
+    ------
+    DcaNotApplicable
+        There is one and ``refuse`` is True.
+    """
     groups: DisjointSets[int] = DisjointSets()
     edges: list[tuple[int, int, str]] = []
+    closures = []
     for joint in joints:
         if joint.grounded:
             continue
         a, b = joint.body_a, joint.body_b
-        if not groups.join(a, b):
+        if groups.join(a, b):
+            edges.append((a, b, joint.name))
+        elif refuse:
             raise _internal_loop(
                 mech, (*_path(adjacency(range(len(mech.bodies)), edges), a, b), joint.name), a, b
             )
-        edges.append((a, b, joint.name))
+        else:
+            closures.append(joint.name)
+    return tuple(closures)
 
 
 def _internal_loop(mech: Mechanism, loop: tuple[str, ...], a: int, b: int) -> DcaNotApplicable:
@@ -155,7 +166,12 @@ def _internal_loop(mech: Mechanism, loop: tuple[str, ...], a: int, b: int) -> Dc
         what = f"pairs {_listed(loop)} are a multi-joint connection between the bodies {bodies}"
     else:
         what = f"pairs {_listed(loop)} form a loop that does not pass through the ground"
-    return DcaNotApplicable("ground connection", what, f"{_QR}, which take loops anywhere", loop)
+    return DcaNotApplicable(
+        "ground connection",
+        what,
+        "use method dca-extended, or method qr (or svd, nullspace), which take loops anywhere",
+        loop,
+    )
 
 
 def _path(neighbours: dict[int, list[tuple[int, str]]], start: int, end: int) -> tuple[str, ...]:
@@ -383,6 +399,18 @@ def _joint(
     sized = sized * np.array([length] * 3 + [1.0] * 3) * unit[:, None]
     T = sized[:, list(columns)].T
     return Joint(pair.name, body_a, body_b, -1, rows.components, point / length, T, unit)
+
+
+def halves(joint: Joint, mech: Mechanism) -> tuple[Joint, Joint]:
+    """Return a joint between two bodies, cut: the sides on its predecessor and its successor, as joints to the ground.
+
+    Both have the multipliers of the joint; their rows add up to its row.
+    """
+    a, b = (mech.bodies[body].name for body in (joint.body_a, joint.body_b))
+    return (
+        replace(joint, name=f"{joint.name} on {a}", body_b=-1),
+        replace(joint, name=f"{joint.name} on {b}", body_a=-1),
+    )
 
 
 def handles_of_bodies(bodies: int, joints: Sequence[Joint]) -> tuple[tuple[str, ...], ...]:

@@ -54,8 +54,9 @@ def explain(result: DcaResult, width: int | None = None) -> str:
 
 
 def _preconditions(result: DcaResult) -> Iterator[str]:
-    joints = result.model.joints
-    grounded = sum(joint.grounded for joint in joints)
+    model = result.model
+    joints = [joint for joint in model.joints if joint.name not in model.pair_of] + list(model.cut)
+    grounded = sum(joint.grounded for joint in model.joints if joint.name not in model.pair_of)
     yield f"Divide-and-conquer uniqueness test of {result.mechanism.name!r}"
     yield from text(
         f"{len(result.mechanism.bodies)} bodies, {len(joints)} joints: {grounded} to the ground and "
@@ -68,7 +69,16 @@ def _preconditions(result: DcaResult) -> Iterator[str]:
         ]
     )
     yield from title("Preconditions")
+    yield from few(
+        [
+            f"{name} closes a loop that does not pass through the ground, and is cut: {one} and {other} count "
+            "as ground joints with the same multipliers. Extension, not in the paper."
+            for name, (one, other) in result.model.cut.items()
+        ]
+    )
     for name, sentence in PRECONDITIONS.items():
+        if name == "ground connection" and result.model.cut:
+            continue
         # without redundancy no nearby pose can have a higher rank
         open_question = name == "nonsingular pose" and result.degree_of_redundancy and not result.samples
         yield f"  {'not checked' if open_question else 'holds'}: {sentence}"
@@ -241,7 +251,7 @@ def _nothing(decided: Sequence[Decision]) -> Iterator[str]:
 def connection_lines(c: GroundConnection) -> Iterator[str]:
     """Yield the lines on the ground joints of one assembly."""
     m = len(c.labels)
-    yield from text(f"{c.assembly} is held by the multi-joint connection {names_of(c.joints)}.")
+    yield from text(f"{c.assembly} is held by the multi-joint connection {names_of(tuple(c.columns))}.")
     yield from _rank_of_large(c) if c.supports else _rank(c)
     if c.redundancy:
         zero = c.zero_rows
@@ -482,7 +492,7 @@ class DcaResult:
         touched = {
             body
             for joint in self.model.joint.values()
-            if self.reactions[joint.name] == reaction
+            if self.reactions[self.model.pair_of.get(joint.name, joint.name)] == reaction
             for body in joint.moving
             if body not in welded
         }
@@ -600,8 +610,8 @@ def tested_groups(c: GroundConnection) -> tuple[TestedGroup, ...]:
 
 
 def _groups(c: GroundConnection) -> Sequence[tuple[str, ...]]:
-    zero = c.zero_rows
-    unique = tuple(j for j in c.joints if zero[c.columns[j]].all())
-    others = tuple(j for j in c.joints if j not in unique)
-    single = [(j,) for j in c.joints] if len(c.joints) <= MOST_JOINTS else []
-    return tuple(dict.fromkeys(single + [g for g in (unique, others, c.joints) if len(g) > 1]))
+    zero, joints = c.zero_rows, tuple(c.columns)
+    unique = tuple(j for j in joints if zero[c.columns[j]].all())
+    others = tuple(j for j in joints if j not in unique)
+    single = [(j,) for j in joints] if len(joints) <= MOST_JOINTS else []
+    return tuple(dict.fromkeys(single + [g for g in (unique, others, joints) if len(g) > 1]))
