@@ -166,8 +166,6 @@ def verdicts(
     found = {name: _at_ground(c, name) for c in connections for name in c.columns}
     null = _null_reactions(model, connections) if extended else {}
     for name, joint in model.joint.items():
-        if name in model.pair_of:
-            continue
         unique = propagation.unique.get(name)
         if name in null:
             found[name] = _from_statics(name, joint.components, null[name], unique, steps.get(name))
