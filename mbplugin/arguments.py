@@ -56,6 +56,7 @@ _REMEDIES = {
     "units": "results are in SI; texts state units, as in q={'j0': '30deg'}",
     "gravity": "state gravity = [0, 0, -9.81] in a scene file",
     "fix": "call mb.fix(FILE)",
+    "joint": "the result has all joints",
 }
 #: Options of ``load`` only; functions that take a mechanism have no such parameter.
 _OF_LOADING = ("base", "massless", "package_dirs", "xacro_args", "xacro_unsafe")

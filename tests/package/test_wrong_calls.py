@@ -162,7 +162,6 @@ SHELL: tuple[tuple[str, str], ...] = (
     # found by people who typed a hundred other things
     (f"estop {ARM} --speed 1", "write --qd NAME=VALUE"),
     (f"estop {ARM} --joint j1", "write --qd NAME=VALUE"),
-    (f"reactions {BAR} --joint j1", "see 'mbplugin reactions --help'"),
     (f"reactions {BAR} --gravity off", "write gravity = [0, 0, 0] in a scene file"),
     (f"reactions {BAR} --force coupler=0,0,100", "write --load BODY:FX,FY,FZ for a force"),
     (f"simulate {BAR} --duration 1 --csv t.csv", "write --save t.csv"),
@@ -180,6 +179,10 @@ SHELL: tuple[tuple[str, str], ...] = (
     ("lint ROBOT.URDF", "did you mean 'robot.urdf'?"),
     ("simulate robot --duration 1", "did you mean 'robot.urdf'?"),
     ("reactions robt.urdf", "did you mean 'robot.urdf'?"),
+    ("lint -f robot.urdf", "write mbplugin lint robot.urdf."),
+    ("close robot.urdf out.sdf", "write mbplugin close robot.urdf --to sdf --write out.sdf."),
+    ("convert robot.urdf out.xml", "write mbplugin close robot.urdf --to mjcf --write out.xml."),
+    ("reactions robot.urdf --joint j1", "write no joint: the reactions of all are listed."),
     ("lint nothing_like_it.sdf", "check the path"),
     (f"lint '{ROBOT}'", "pipe it to mbplugin with - for FILE"),
     (f"reactions '{ROBOT}'", "pipe it to mbplugin with - for FILE"),
@@ -190,6 +193,7 @@ PYTHON: tuple[tuple[str, Callable[[], Any], str], ...] = (
     ("word in a field", lambda: mb.Body("b", mass="heavy"), "mass is 'heavy'; expected a number in SI"),  # type: ignore[arg-type]
     ("save", lambda: mb.lint(BAR).save(), "write save('result.json')"),
     ("save motion", lambda: mb.simulate(BAR, 0.01).save(reactions=["j0"]), "write save('result.json')"),
+    ("joint", lambda: mb.reactions(BAR, joint="j0"), "the result has all joints"),  # type: ignore[call-arg]
     ("summary", lambda: mb.lint(BAR).summary(), "write print(result)"),  # type: ignore[attr-defined]
     ("to_csv", lambda: mb.lint(BAR).to_csv(), "did you mean 'save'?"),  # type: ignore[attr-defined]
     ("address", lambda: mb.lint("https://example.org/r.urdf"), "download it and name that file"),

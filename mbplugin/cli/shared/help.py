@@ -148,6 +148,7 @@ _INSTEAD: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("--speed", "--rate", "--omega"), ("--qd NAME=VALUE",)),
     **dict.fromkeys(("close --format", "close -f", "close --target"), ("--to",)),
     **{f"{command} --joint": ("--qd NAME=VALUE",) for command in ("estop", "simulate")},
+    "reactions --joint": ("no joint: the reactions of all are listed",),
     **dict.fromkeys(
         ("lint --write", "lint --in-place", "lint --inplace", "lint -i", "lint --repair"), ("--fix",)
     ),
@@ -162,9 +163,20 @@ _WORDS_OF = {
     "exclude": "lint",
     "a": "lint",
     "rule": "rule",
+    "no": "reactions",
 }
 #: Names of the text of a comment on GitHub.
 _MARKDOWN = ("markdown", "md", "gfm")
+#: Number of files that converters take, one to read and one to write, and the formats of the second.
+_OF_CONVERSION = 2
+_WRITTEN_BY_CLOSE = {
+    ".urdf": "urdf",
+    ".sdf": "sdf",
+    ".xml": "mjcf",
+    ".usd": "usd",
+    ".usda": "usd",
+    ".toml": "scene",
+}
 #: Words of ``git diff OLD NEW FILE`` behind the command.
 _OF_GIT = 3
 #: Command parameters that name output files; those of ``report`` are FORMAT=FILE.
@@ -238,6 +250,8 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
         word = _INTENDED[first]
         command, *options = word.split()
         words = (*rest[:1], command) if word.startswith("--") else (command, *rest, *options)
+        if command == "close" and (conversion := _conversion(rest)):
+            words = (command, conversion)
         return " ".join(("mbplugin", *words))
     found = re.search(r"no such option: (-\S+?)(?:;|$)", message)
     if not found or of_group:
@@ -247,11 +261,21 @@ def _intended(message: str, error: Any, arguments: Sequence[str]) -> str:
     value = next((word for word in following[:2] if word and not word.startswith("-")), "")
     if found[1] == "--explain":
         return f"mbplugin explain {value or 'CODE'}"
+    if found[1] in ("-f", "-i", "--file", "--input") and value and Path(value).is_file():
+        return f"mbplugin {error.ctx.info_name} {value}"
     words = _INSTEAD.get(f"{error.ctx.info_name} {found[1]}") or _INSTEAD.get(found[1], ())
     if found[1] == "--exclude" and re.match(r"MB\d", value):
         # rules are ignored, files are excluded
         words = ("--ignore",)
     return next(filter(None, (_with_value(word, value, error.ctx) for word in words)), "")
+
+
+def _conversion(files: Sequence[str]) -> str:
+    """Return the words of ``close`` for a file and the file to write, as converters take them; else an empty text."""
+    if len(files) != _OF_CONVERSION or any(file.startswith("-") for file in files):
+        return ""
+    written = _WRITTEN_BY_CLOSE.get(Path(files[1]).suffix.lower())
+    return f"{files[0]} --to {written} --write {files[1]}" if written else ""
 
 
 def _with_value(word: str, value: str, context: Any) -> str:
@@ -277,6 +301,8 @@ def _remedy(message: str, command: str, arguments: Sequence[str]) -> str:
         return f"write mbplugin diff {arguments[-1]} {file}"
     if word := _offered(message):
         return f"write {word}"
+    if name == "close" and "'--to'" in message and (words := _conversion(arguments[1:])):
+        return f"write mbplugin close {words}"
     if ": missing " in message and name in COMMANDS:
         return f"for example {COMMANDS[name].example}"
     first = arguments[0].lstrip("-") if arguments else ""
