@@ -80,7 +80,7 @@ def _answering(kind: _Type, *, with_units: bool) -> _Type:
 
 
 def _number_in(name: str, text: str) -> str:
-    """Return how a text that begins with a number is written as a number; empty if it does not."""
+    """Return a remedy with the number at the start of a text; empty if there is none."""
     found = re.match(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)", text)
     return f"write {name}={found[1]}, converted to SI" if found else ""
 

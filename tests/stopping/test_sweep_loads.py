@@ -10,8 +10,9 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.stopping.run import run_stop
 from mbplugin.stopping.sweep import Swept, sweep_plan
-from mbplugin.stopping.sweep.loads import largest_loads
+from mbplugin.stopping.sweep.loads import _taken, largest_loads
 from mbplugin.stopping.sweep.run import SweepReport
 
 MASS, R, G, TORQUE = 3.0, 0.4, 9.81, 50.0
@@ -137,3 +138,18 @@ def test_a_saved_sweep_is_not_taken_for_a_motion(scene, tmp_path):
     (tmp_path / "stops").mkdir()
     with pytest.raises(BadUsage, match=r"a sweep's folder.*mbplugin sweep … --save-envelope loads.csv"):
         mb.envelope(scene, tmp_path / "stops")
+
+
+def test_few_instants_have_both_sides_of_each_jump(tmp_path):
+    """Before its brake grips at 0.1 s, the arm turns freely; the sample there is at neither end of the motion."""
+    path = tmp_path / "arm.scene.toml"
+    path.write_text(SCENE.replace("LIMITS", "").replace("delay = 0.0", "delay = 0.1"))
+    plan = sweep_plan(path, 1, qd=STATE)
+    motion = run_stop(plan.scenario.from_state(*plan.draw(0)))
+    jump, *later = np.flatnonzero(np.diff(motion.time) == 0).tolist()
+    assert motion.time[jump] == pytest.approx(0.1)
+    taken = _taken(motion, 2)
+    assert {0, jump, jump + 1, len(motion.time) - 1} <= set(taken)
+    assert all(k in taken and k + 1 in taken for k in later)
+    before, after = motion.qdd[[jump, jump + 1], 0]
+    assert before == pytest.approx(0.0, abs=1e-12) and after < -1.0

@@ -209,7 +209,7 @@ class DcaModel:
         return sides
 
     def _sides(self, ground: Sequence[str]) -> Array:
-        """Return which rows (n,) of some ground joints belong to which column (m,) of their connection, (n, m)."""
+        """Return the incidence matrix (n, m) of the rows of some ground joints and the columns of their connection."""
         of = self._sides_of(ground)
         widths = {pair: len(self.joint_scaled[names[0]].components) for pair, names in of.items()}
         starts = dict(zip(widths, np.cumsum([0, *widths.values()]), strict=False))
