@@ -69,9 +69,9 @@ if TYPE_CHECKING:
     from mbplugin.model.spatial import Pose as Pose
     from mbplugin.model.spatial import Spring as Spring
     from mbplugin.simulation.equilibrium import Equilibrium as Equilibrium
+    from mbplugin.simulation.equilibrium import Linearization as Linearization
     from mbplugin.simulation.equilibrium import equilibrium as equilibrium
-    from mbplugin.simulation.linearization import Linearization as Linearization
-    from mbplugin.simulation.linearization import linearize as linearize
+    from mbplugin.simulation.equilibrium import linearize as linearize
     from mbplugin.simulation.options import UserEvent as UserEvent
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory

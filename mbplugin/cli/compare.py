@@ -239,7 +239,7 @@ def _report(found: ModelDiff, scenes: tuple[Scene, ...], files: tuple[str, str])
         return record_of_scene(scenes[0], scenes[1].files)
 
     def comment() -> str:
-        from mbplugin.report.pull_request import diff_comment
+        from mbplugin.report.ci import diff_comment
 
         return diff_comment(found, files)
 

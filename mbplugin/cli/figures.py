@@ -17,7 +17,7 @@ from mbplugin.cli.shared.braking import (
     parse_bound,
     total_bar,
 )
-from mbplugin.cli.shared.quantities import named
+from mbplugin.cli.shared.options import named
 from mbplugin.cli.shared.report import (
     AS_WRITTEN,
     CommandReport,
@@ -175,7 +175,7 @@ def _report(found: Calibration, units: Units) -> CommandReport:
         return calibration_chapter(found, units)
 
     def document() -> dict[str, Any]:
-        from mbplugin.report.documents.calibrate import calibrate_document
+        from mbplugin.report.documents.stopping import calibrate_document
 
         return calibrate_document(found)
 

@@ -279,7 +279,7 @@ def lint_command(
             refuse_overwriting(outputs, one.source, one.scene)
         for kind, file in also:
             if kind == _REVIEW:
-                from mbplugin.report.pull_request import review_text
+                from mbplugin.report.ci import review_text
 
                 emit(review_text(reports, review), file)
             else:
@@ -355,7 +355,7 @@ def _write_fixes(
 
 def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
     """Return the coordinates of ``--q``, rad and m, not checked against joints, which differ between FILEs."""
-    from mbplugin.cli.shared.quantities import named
+    from mbplugin.cli.shared.options import named
 
     return named(texts, "--q", lambda name: "")
 
@@ -547,7 +547,7 @@ def watch_files(once: Callable[[], list[Report]], files: Sequence[str], *, by_li
     MbPluginError
         The first lint is an invalid request; a later one is reported, and the next change awaited.
     """
-    from mbplugin.linter.watching import Watch
+    from mbplugin.linter.batch import Watch
 
     watch = Watch(files)
     on_screen = opt.on_terminal(sys.stdout)

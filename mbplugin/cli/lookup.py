@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import time
+from collections.abc import Iterable, Iterator
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +19,7 @@ from mbplugin.cli.shared.report import (
     AS_WRITTEN,
     CommandReport,
     Reading,
+    complain,
     earlier_report,
     emit,
     emit_document,
@@ -27,11 +33,11 @@ from mbplugin.cli.shared.report import (
 from mbplugin.report.documents import DocumentName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mbplugin.constraints.rank import ConstraintMatrix
+    from mbplugin.linter.run import Report
     from mbplugin.model.scene import Scene
     from mbplugin.report.text import Line
+
 
 Save = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also save the matrix, .npz (arrays) or .csv (labelled).")
@@ -178,7 +184,7 @@ def doctor_command(output_format: opt.FormatOption = "text", output: opt.OutputO
 
     found = examine()
     if output_format == "text":
-        from mbplugin.report.text.installation import installation_lines
+        from mbplugin.report.text.lookup import installation_lines
 
         emit_lines(partial(installation_lines, found), output)
     else:
@@ -186,3 +192,100 @@ def doctor_command(output_format: opt.FormatOption = "text", output: opt.OutputO
 
         emit_document(doctor_document(found), output, output_format)
     return 0 if found.works else 1
+
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Write nothing, and say what would be written.")]
+Diff = Annotated[bool, typer.Option("--diff", help="Write nothing, and print the new files as a patch.")]
+Source = Annotated[
+    str,
+    typer.Option("--source", metavar="URL", help="Where the repository of mbplugin stands, for hook and CI."),
+]
+Ci = Annotated[
+    Literal["github", "gitlab", "script", "none"] | None,
+    typer.Option("--ci", help="The CI; default: that of the host of the remotes, else a script."),
+]
+
+
+def init_command(
+    dry_run: DryRun = False,
+    diff: Diff = False,
+    source: Source = "",
+    ci: Ci = None,
+    output_format: opt.FormatOption = "text",
+    output: opt.OutputOption = None,
+) -> int:
+    """Write configuration, baseline, pre-commit hook and CI for the robots of this repository.
+
+    All robots below the root are linted; known findings become a baseline. No file is overwritten: for one that
+    exists, what to add is printed.
+    """
+    from mbplugin.initialization.contents import new_files
+    from mbplugin.initialization.survey import find_root, survey
+    from mbplugin.initialization.writing import patch_of, write_all
+    from mbplugin.report.documents.part import violation
+
+    root, repository = find_root(Path.cwd())
+    with _inside(root):
+        found = survey(root, repository, {}, lambda document: violation(document, "lint"), _watched)
+        files = new_files(found, source, ci)
+    if not dry_run and not diff:
+        write_all(root, files)
+    if diff:
+        emit(patch_of(files), output)
+    elif output_format == "text":
+        from mbplugin.report.text.lookup import initialization_lines
+
+        emit_lines(partial(initialization_lines, found, files, dry_run), output)
+    else:
+        from mbplugin.report.documents.installation import init_document
+
+        emit_document(init_document(found, files, dry_run), output, output_format)
+    return 0
+
+
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """Change to a folder in a block: files are named, and baselines written, as seen from the root."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def _watched(reports: Iterable[Report], number: int) -> Iterable[Report]:
+    from mbplugin.cli.lint import with_progress
+
+    return with_progress(reports, number)
+
+
+#: Default and longest time limit of one lint, s.
+LINT_SECONDS, _HOUR = 10.0, 3600.0
+LintSeconds = Annotated[
+    float, typer.Option("--lint-seconds", metavar="S", help="Time limit of one lint of a document, s.")
+]
+
+
+#: Editors pass it to every server; there is no other way.
+Stdio = Annotated[bool, typer.Option("--stdio", hidden=True)]
+
+
+def server_command(lint_seconds: LintSeconds = LINT_SECONDS, stdio: Stdio = True) -> int:
+    """Serve an editor: findings while a model is written, what its parts are, and fixes.
+
+    The server speaks the Language Server Protocol on stdin and stdout. An editor starts it.
+    """
+    from mbplugin.errors import BadUsage, MissingDependency
+
+    if not 0 < lint_seconds <= _HOUR:
+        raise BadUsage(f"--lint-seconds is {lint_seconds:g}", expected=f"a positive number up to {_HOUR:g}")
+    try:
+        import_module("pygls.lsp.server")
+    except ModuleNotFoundError as error:
+        raise MissingDependency.of("a language server", "pygls", "server") from error
+    from mbplugin.editor.server import serve
+
+    if opt.on_terminal(sys.stdin):
+        complain("mbplugin server: waiting for the messages of an editor, which starts this command itself.")
+    return serve(lint_seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,13 +45,14 @@ from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR, integrator_choic
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.text import Line
     from mbplugin.simulation.trajectory.trajectory import Trajectory
+
 
 Duration = Annotated[float, typer.Option(metavar="S", parser=opt.seconds("--duration"), help="Duration, s.")]
 Signal = Annotated[
@@ -241,3 +243,65 @@ def _require_pairs(scene: Scene, pairs: tuple[str, ...]) -> None:
     for name in pairs:
         if name not in known:
             raise UnknownName(f"--reactions names an unknown pair {name!r}", remedy=suggestion(name, known))
+
+
+Hold = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME,…", help="Joints to hold at the start, such as those with brakes."),
+]
+Picture = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Also draw the modes, .png, .svg or .pdf.")
+]
+
+
+@reads_model
+def modes_command(
+    file: opt.FileArgument,
+    q: opt.QOption = None,
+    hold: Hold = None,
+    load: LoadOption = None,
+    payload: PayloadOption = None,
+    picture: Picture = None,
+    planar: opt.PlanarOption = None,
+    tolerance: opt.ToleranceOption = None,
+    output_format: opt.FormatOption = "text",
+    output: opt.OutputOption = None,
+    against: opt.AgainstOption = None,
+    reading: Reading = AS_WRITTEN,
+) -> None:
+    """Find the pose in which gravity, loads and springs balance, and the natural frequencies and modes there.
+
+    The search goes downhill from --q, or from the pose of the file. Loops stay closed, redundant constraints do not
+    matter, and dry friction is left out.
+    """
+    from mbplugin.simulation.equilibrium import linearize
+
+    earlier = earlier_report(against, "modes")
+    scene = read_scene(file, (output, picture), reading, also=(against,))
+    require_folder(picture)
+    given = quantities_of(scene, file, reading)
+    found = linearize(
+        scene,
+        q=given.coordinates(q),
+        hold=given.joints(hold, "--hold") if hold else (),
+        loads=given.loads(load),
+        payload=given.payloads(payload),
+        tolerance=tolerance,
+        planar=planar,
+    )
+    if picture is not None:
+        found.plot(picture)
+
+    def lines(width: int) -> Iterable[Line]:
+        from mbplugin.report.text.models import modes_lines
+
+        return modes_lines(found, width)
+
+    def document() -> dict[str, Any]:
+        from mbplugin.report.documents.modes import modes_document
+
+        return modes_document(found, scene.files)
+
+    emit_report(
+        CommandReport(lines, document, partial(record_of_scene, scene)), output_format, output, earlier
+    )

@@ -11,9 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import Records, compiled
+from mbplugin.dynamics.compiler.jit import (
+    Records,
+    compiled,
+    named_tuple,
+    record_array,
+    struct_loader,
+    words_of,
+)
 from mbplugin.dynamics.compiler.lanes import LANES, VECTOR_OF_LANES, LanesRecord, aligned, as_lanes
-from mbplugin.dynamics.compiler.structs import named_tuple, record_array, struct_loader, words_of
 from mbplugin.dynamics.kernels.articulated import free_accelerations
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SPRING
 from mbplugin.model.spatial import AnyArray, Array

@@ -10,9 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.analysis.many_poses import PoseAnalyses, analyze_poses
-from mbplugin.constraints.closed_poses import gaps_at_poses
 from mbplugin.constraints.closure import CONVERGED
-from mbplugin.constraints.many_poses import RowsAtPoses, WholeTree, characteristic_lengths, rows_at_poses
+from mbplugin.constraints.many_poses import (
+    RowsAtPoses,
+    WholeTree,
+    characteristic_lengths,
+    gaps_at_poses,
+    rows_at_poses,
+)
 from mbplugin.dynamics.newton_euler import load_wrench
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.joint_reactions.loaded import applied_to, held_under, lock_label, without_rounding

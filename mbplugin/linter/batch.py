@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
+import signal
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, TimeoutError, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import recording_reads
@@ -18,14 +24,13 @@ from mbplugin.formats import LINTED, SEARCHED
 from mbplugin.linter.cache import Kept, store, trim
 from mbplugin.linter.rule import Finding, find_rule
 from mbplugin.linter.run import FRAGMENT, Report, by_severity, finding_of, lint, suppress, unused
-from mbplugin.linter.targets import Target
+from mbplugin.linter.targets import NAME, SHARED_NAME, Target, files_below
 from mbplugin.phrases import listed
-from mbplugin.processes.foreign import require_possible
-from mbplugin.processes.supervised import Deadline
+from mbplugin.processes.foreign import interrupts_held, isolated_starts, require_possible
+from mbplugin.processes.local_settings import ignore_local_settings
+from mbplugin.processes.supervised import Deadline, rule_seconds, set_rule_seconds
+from mbplugin.readers.meshes import mesh_paths
 from mbplugin.readers.paths import real_path
-
-if TYPE_CHECKING:
-    from mbplugin.linter.side_by_side import Work
 
 UNUSABLE, UNREADABLE, CRASHED, UNUSED, NOT_LINTED = "MB900", "MB901", "MB912", "MB913", "MB915"
 #: Windows can wait for at most this many processes at once.
@@ -240,7 +245,7 @@ def _linted(
 def _in_parallel(
     targets: Sequence[Target], options: Mapping[str, Any], workers: int, deadline: Deadline, work: Work
 ) -> Iterator[Report]:
-    from mbplugin.linter.side_by_side import NoReport, side_by_side
+    from mbplugin.linter.batch import NoReport, side_by_side
 
     results = side_by_side(targets, options, work, workers, deadline)
     for target, result in zip(targets, results, strict=True):
@@ -270,3 +275,227 @@ def lint_and_keep(
         report = lint_and_send(target, options)
     store(folder, keys[target.file], report, reads, start)
     return report
+
+
+#: Lints one file; the process imports it by name, after the process is prepared.
+Work = Callable[["Target", Mapping[str, Any]], "Report"]
+
+
+@dataclass(frozen=True)
+class NoReport:
+    """A file without a report: its process failed, or (empty reason) the time ran out before."""
+
+    reason: str = ""
+
+
+def side_by_side(
+    targets: Sequence[Target], options: Mapping[str, Any], work: Work, workers: int, deadline: Deadline
+) -> Iterator[Report | NoReport]:
+    """Yield the reports of files in order, linted in ``workers`` processes with ``options`` of ``lint``.
+
+    At the deadline the processes are killed; files not linted by then have no report.
+    """
+    left = list(targets)
+    while left:
+        done = 0
+        with _pool(workers) as pool:
+            with _starting():
+                futures = [pool.submit(work, target, options) for target in left]
+            try:
+                for future in futures:
+                    if not wait([future], deadline.left).done:
+                        # from now on only finished results are returned
+                        _end(pool)
+                    yield _result(future, deadline)
+                    done += 1
+            except BrokenProcessPool:
+                pass
+            # after an exception do not wait for the processes; without one the pool waits for all, since otherwise
+            # Python's exit may wake a thread of the pool that is closing its pipe
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        # a file killed its process and thereby the pool: lint those that were in progress alone
+        yield from (_alone(target, options, work, deadline) for target in left[done : done + workers])
+        left = left[done + workers :]
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """Kill the processes of a pool, which would otherwise finish linting their files first."""
+    for process in list((pool._processes or {}).values()):
+        process.kill()
+
+
+def _result(future: Future[Report], deadline: Deadline) -> Report | NoReport:
+    try:
+        return future.result(deadline.left)
+    except (BrokenProcessPool, TimeoutError):
+        if deadline.passed:
+            return NoReport()
+        raise
+    # a report that cannot be pickled, because of a foreign rule
+    except Exception as error:
+        return NoReport(f"{type(error).__name__}: {error}")
+
+
+def _alone(target: Target, options: Mapping[str, Any], work: Work, deadline: Deadline) -> Report | NoReport:
+    if deadline.passed:
+        return NoReport()
+    with _pool(1) as pool:
+        with _starting():
+            future = pool.submit(work, target, options)
+        if not wait([future], deadline.left).done:
+            _end(pool)
+        try:
+            return _result(future, deadline)
+        except BrokenProcessPool:
+            return NoReport("the process that linted it was killed")
+
+
+def _pool(workers: int) -> ProcessPoolExecutor:
+    here = Path.cwd()
+    # spawn, because forking a process with threads in its linear algebra is not safe everywhere
+    # isolated, because the queues of the pool start a process that tracks semaphores
+    with isolated_starts():
+        return ProcessPoolExecutor(
+            workers,
+            mp_context=get_context("spawn"),
+            initializer=_start,
+            initargs=(str(here), rule_seconds()),
+        )
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Start processes in this block, isolated from the working folder and with interrupts blocked.
+
+    Interrupts are blocked here until the block ends, and in a new process until it is prepared: a process
+    interrupted while starting would print a traceback.
+    """
+    with isolated_starts(), interrupts_held():
+        yield
+
+
+def _start(folder: str, seconds: float | None) -> None:
+    """Prepare a process: set its folder, let interrupts end it without a message, and use one core.
+
+    ``seconds`` is the time limit of each plugin rule, or None.
+    """
+    os.chdir(folder)
+    ignore_local_settings()
+    if seconds is not None:
+        set_rule_seconds(seconds, confined=True)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    # numpy reads these variables when imported; no import of this module has imported it yet
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = "1"
+
+
+#: Interval between two looks at the files, s; more if a look takes long: at most a tenth of the time is spent looking.
+_EVERY, _SHARE = 0.25, 10.0
+#: Time for which the files must stay as they are after a change, since programs write in several steps, s.
+_SETTLED = 0.05
+#: Modification time, size and file number; None for a file that is not there.
+_State = tuple[int, int, int] | None
+
+
+class Watch:
+    """The files that a lint of some arguments depends on.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Files, folders and patterns, as for ``lint``.
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._arguments = arguments
+        self._files: set[str] = set()
+        self._states: dict[str, _State] = {}
+        self._begin = 0
+        self._changed: set[str] = set()
+
+    @property
+    def number(self) -> int:
+        """Number of files that are watched and exist."""
+        return sum(state is not None for state in self._states.values())
+
+    def begin(self) -> None:
+        """Note that a lint begins now: what changes from now on is linted again."""
+        self._begin = time.time_ns()
+
+    def end(self, reports: Iterable[Report]) -> None:
+        """Take note of the files that a lint has read.
+
+        A file whose model could not be read names the others no longer: those of earlier lints stay.
+
+        Parameters
+        ----------
+        reports : iterable of Report
+        """
+        for report in reports:
+            self._files |= {os.path.abspath(file) for file in _files(report)}  # noqa: PTH100
+        before, self._states = self._states, self._look()
+        # compared with the state before too, since the time of a file may lie in the future
+        self._changed = {
+            file
+            for file, state in self._states.items()
+            if state and state[0] > self._begin and before.get(file) != state
+        }
+
+    def wait(self) -> tuple[str, ...]:
+        """Return the files that have changed since the lint began, as soon as there is one."""
+        interval = _EVERY
+        changed = self._changed
+        while not changed:
+            time.sleep(interval)
+            before = time.monotonic()
+            now = self._look()
+            interval = max(_EVERY, _SHARE * (time.monotonic() - before))
+            changed = _different(self._states, now)
+        while True:
+            now = self._look()
+            time.sleep(_SETTLED)
+            if not (later := _different(now, self._look())):
+                return tuple(sorted(changed))
+            changed |= later
+
+    def _look(self) -> dict[str, _State]:
+        files = {*self._files, *self._searched()}
+        return {file: _state(file) for file in files}
+
+    def _searched(self) -> Iterator[str]:
+        """Yield the files that the arguments name now, and the configurations that may apply to them."""
+        for argument in self._arguments:
+            found = [argument]
+            if os.path.isdir(argument):  # noqa: PTH112
+                found = files_below(argument)
+            elif not os.path.exists(argument) and glob.has_magic(argument):  # noqa: PTH110
+                found = glob.glob(argument, recursive=True)  # noqa: PTH207
+            for file in found:
+                yield os.path.abspath(file)  # noqa: PTH100
+            folder = Path(os.path.abspath(argument))  # noqa: PTH100
+            for above in (folder, *folder.parents):
+                yield from (str(above / name) for name in (NAME, SHARED_NAME))
+
+
+def _files(report: Report) -> Iterator[str]:
+    yield report.source
+    yield from (finding.file for finding in report.findings if finding.file)
+    if report.scene is not None:
+        yield from report.scene.files
+        yield from mesh_paths(report.scene)
+
+
+def _state(file: str) -> _State:
+    try:
+        status = os.stat(file)  # noqa: PTH116
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _different(before: dict[str, _State], now: dict[str, _State]) -> set[str]:
+    return {file for file in before.keys() | now.keys() if before.get(file) != now.get(file)}

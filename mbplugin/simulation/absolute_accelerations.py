@@ -14,8 +14,14 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import body_twists, velocity_transformation
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, without_mass
-from mbplugin.dynamics.compiler.jit import address_of, compiled
-from mbplugin.dynamics.compiler.structs import named_tuple, record_array, struct_loader, words_of
+from mbplugin.dynamics.compiler.jit import (
+    address_of,
+    compiled,
+    named_tuple,
+    record_array,
+    struct_loader,
+    words_of,
+)
 from mbplugin.dynamics.formulations import ADMISSIBLE, solve
 from mbplugin.dynamics.kernels.absolute import AbsoluteState, absolute_accelerations
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, SPRING

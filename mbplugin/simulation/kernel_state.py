@@ -16,8 +16,17 @@ from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
-from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
-from mbplugin.dynamics.compiler.structs import named_tuple, record_array, struct_loader, words_of
+from mbplugin.dynamics.compiler.jit import (
+    Records,
+    address_of,
+    compiled,
+    function_at,
+    kernel,
+    named_tuple,
+    record_array,
+    struct_loader,
+    words_of,
+)
 from mbplugin.dynamics.kernels.articulated import energies, factor, factor_held, inward, outward
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SPRING, gather
 from mbplugin.dynamics.kernels.motion import move

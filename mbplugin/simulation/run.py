@@ -70,7 +70,7 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike
-    from mbplugin.simulation.trajectory.samples import StatedStiffness
+    from mbplugin.simulation.trajectory.record import StatedStiffness
 
 Model = Scene | Mechanism
 #: Largest step, as a fraction of the shortest piece of a profile.

@@ -16,8 +16,15 @@ import numba
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
-from mbplugin.dynamics.compiler.structs import named_tuple, record_array
+from mbplugin.dynamics.compiler.jit import (
+    Records,
+    address_of,
+    compiled,
+    function_at,
+    kernel,
+    named_tuple,
+    record_array,
+)
 from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.solve import RESISTANCE
 from mbplugin.model.brakes import JointBrake

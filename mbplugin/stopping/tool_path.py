@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.compiler.jit import Records, kernel, named_tuple, struct_loader
 from mbplugin.dynamics.compiler.lanes import LANES, VECTOR_OF_LANES, aligned, as_lanes
-from mbplugin.dynamics.compiler.structs import named_tuple, struct_loader
 from mbplugin.dynamics.kernels.motion import move_single
 from mbplugin.dynamics.many_states import LANED_COMPOSITE, LANED_RATE, in_lanes
 from mbplugin.model.spatial import AnyArray, Array

@@ -19,7 +19,7 @@ from command_line import call
 from mbplugin.errors import PACKAGES, install_command
 from mbplugin.installation import Cache, Extra, Facility, Installation, Package, examine
 from mbplugin.report.documents.part import schema_of
-from mbplugin.report.text.installation import installation_lines
+from mbplugin.report.text.lookup import installation_lines
 
 #: Modules of a test: one that works, and others that do not in several ways.
 MODULES = {

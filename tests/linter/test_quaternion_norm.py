@@ -11,7 +11,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.linter.rule import Finding
-from mbplugin.readers.quaternions import wrong_norm
+from mbplugin.readers.xml import wrong_norm
 from usd_stages import body, group, inertial, joint, stage, xform
 
 #: Found by Pythagoras, so that the digits of the fix are short.

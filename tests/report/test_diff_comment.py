@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 import mbplugin as mb
 from command_line import ORACLES, call
-from mbplugin.report.pull_request import LONGEST, MARKER, code, diff_comment
+from mbplugin.report.ci import LONGEST, MARKER, code, diff_comment
 
 #: What would be a mention, a link, HTML, a heading, a cell, a fold, an end of a comment, or a command of a runner.
 HOSTILE = (

@@ -24,7 +24,7 @@ from mbplugin.model.spatial import rotation_from_quaternion
 from mbplugin.phrases import joined_by_words
 from mbplugin.report.html import Chapter, html_page
 from mbplugin.report.html.chart import Html, element, json_script
-from mbplugin.report.html.drawing import film_data, path_bytes
+from mbplugin.report.html.view import film_data, path_bytes
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")
 CRANK = str(ASSETS / "crank_rocker.scene.toml")
@@ -236,7 +236,7 @@ def test_a_motion_has_curves_and_a_film() -> None:
 def test_a_film_of_many_bodies_has_fewer_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     motion = mb.simulate(mb.load(CRANK), duration=0.1)
     many = film_data(motion)
-    monkeypatch.setattr("mbplugin.report.html.drawing._BYTES", 10_000)
+    monkeypatch.setattr("mbplugin.report.html.view._BYTES", 10_000)
     few = film_data(motion)
     assert len(few["poses"]) < 14_000 < len(many["poses"])
     assert few["time"][[0, -1]] == pytest.approx(many["time"][[0, -1]])

@@ -14,7 +14,7 @@ import pytest
 
 from command_line import SAMPLE, call
 from mbplugin.linter.rule import TextRange
-from mbplugin.report.pull_request import _block
+from mbplugin.report.ci import _block
 
 ARM = "robots/arm.urdf"
 #: Of the REST API, "Create a review for a pull request" (2022-11-28): the keys that are used here.

@@ -17,7 +17,7 @@ from mbplugin.constraints.rows import plane_columns
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.simulation.manifold import Manifold, PoseVerdict, Step
-from mbplugin.visualization.gui.window import status_lines
+from mbplugin.visualization.gui import status_lines
 
 FILES = [
     ASSETS / "minitaur.scene.toml",

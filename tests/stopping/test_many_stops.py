@@ -15,8 +15,7 @@ from mbplugin.stopping.batch import ArmStopper, CompiledStop
 from mbplugin.stopping.many import BACK, REACTIONS, TIMES, TRAVELS, StopStarts
 from mbplugin.stopping.run import make_scenario
 from mbplugin.stopping.scenario import Scenario
-from mbplugin.stopping.sweep.draws import doubles, integers_below, words_for
-from mbplugin.stopping.sweep.plan import SweepPlan
+from mbplugin.stopping.sweep.plan import SweepPlan, doubles, integers_below, words_for
 from rod_arms import arm
 
 pytest.importorskip("pyarrow")

@@ -11,8 +11,7 @@ import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.stopping.run import run_stop
-from mbplugin.stopping.sweep import Swept, sweep_plan
-from mbplugin.stopping.sweep.loads import _taken, largest_loads
+from mbplugin.stopping.sweep import Swept, _taken, largest_loads, sweep_plan
 from mbplugin.stopping.sweep.run import SweepReport
 
 MASS, R, G, TORQUE = 3.0, 0.4, 9.81, 50.0

@@ -22,8 +22,7 @@ from PIL import Image
 import mbplugin as mb
 from command_line import ASSETS, ROOT, call_process
 from mbplugin.errors import MbPluginError
-from mbplugin.visualization.gui import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, _sentence
-from mbplugin.visualization.gui.window import Clock
+from mbplugin.visualization.gui import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, Clock, _sentence
 from mbplugin.visualization.scene_view import Replay
 from seen_colours import near
 

@@ -20,7 +20,7 @@ from mbplugin.model.enumerations import StopLimits
 from mbplugin.phrases import ended, visible
 
 if TYPE_CHECKING:
-    from mbplugin.cli.shared.quantities import Quantities
+    from mbplugin.cli.shared.options import Quantities
     from mbplugin.model.brake_law import Units
     from mbplugin.model.mechanism.mechanism import Mechanism
     from mbplugin.model.mechanism.pair import MotionProfile

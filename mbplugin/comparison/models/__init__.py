@@ -23,6 +23,7 @@ from mbplugin.comparison.models.alignment import (
     home_gap,
     limits_apart,
     size_of,
+    stop_changes,
 )
 from mbplugin.comparison.models.matching import (
     AXIAL,
@@ -48,7 +49,6 @@ from mbplugin.comparison.models.stated import (
     place_cause,
     side_of,
 )
-from mbplugin.comparison.models.stops import stop_changes
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Mechanism, Pair
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, home

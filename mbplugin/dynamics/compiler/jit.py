@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
 from mbplugin.dynamics.compiler import cache_root, private_folder, remove_unused, say
+from mbplugin.model.spatial import AnyArray
 from mbplugin.processes.foreign import without_collections
 
 #: A record of composite bodies, rates or rows, or an array of these; fields are accessed as attributes.
@@ -163,4 +165,48 @@ def function_at(kind: Any) -> Callable[[int], Any]:
         return kind(types.intp), code
 
     made: Callable[[int], Any] = _intrinsic(typed)
+    return made
+
+
+named_tuple: Any = types.NamedTuple  # the stubs leave these untyped
+_untyped_intrinsic: Any = intrinsic
+
+
+def words_of(arrays: tuple[Any, ...]) -> list[int]:
+    """Return the memory layout of named tuples of arrays as words, without owners; the caller must keep the arrays."""
+    words: list[int] = []
+    for array in arrays_of(arrays):
+        assert array.flags.c_contiguous
+        words += (0, 0, array.size, array.itemsize, array.ctypes.data, *array.shape, *array.strides)
+    return words
+
+
+def arrays_of(state: tuple[Any, ...]) -> Iterator[AnyArray]:
+    """Yield the arrays of nested named tuples."""
+    for one in state:
+        yield from arrays_of(one) if isinstance(one, tuple) else (one,)
+
+
+def record_array(dtype: np.dtype[Any]) -> Any:
+    """Return the compiler's type of an array of records."""
+    record: Any = numba.from_dtype(dtype)
+    return record[::1]
+
+
+def struct_loader(kind: Any) -> Callable[[int], Any]:
+    """Return an intrinsic with which kernels load a named tuple of a kind from an address.
+
+    Parameters
+    ----------
+    kind : numba type
+    """
+
+    def typed(_: Any, place: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer = context.get_value_type(signature.return_type).as_pointer()
+            return builder.load(builder.inttoptr(args[0], pointer))
+
+        return kind(place), code
+
+    made: Callable[[int], Any] = _untyped_intrinsic(typed)
     return made

@@ -10,7 +10,7 @@ from mbplugin.linter.fixes.edits import Edit, Fix, SourceText
 from mbplugin.linter.fixes.sources import Sources, name_of, places_of
 from mbplugin.linter.rule import Finding
 from mbplugin.model.scene import Scene
-from mbplugin.readers.quaternions import wrong_norm
+from mbplugin.readers.xml import wrong_norm
 
 Fixes = Iterator[Fix]
 _PRIM = re.compile(r"[ \t]*(?:def|over|class)\b")

@@ -18,10 +18,8 @@ from mbplugin.model.brake_law import decimal
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, rotation_from_rpy
 from mbplugin.phrases import only_near
-from mbplugin.readers.mjcf.corrections import references
-from mbplugin.readers.mjcf.files import TURNING
-from mbplugin.readers.quaternions import QUATERNIONS, wrong_norm
-from mbplugin.readers.xml import rounded_angle
+from mbplugin.readers.mjcf.files import TURNING, references
+from mbplugin.readers.xml import QUATERNIONS, rounded_angle, wrong_norm
 
 Fixes = Iterator[Fix]
 _OWNERS = ("link", "joint", "drake:joint", "loop_joint", "model", "body")

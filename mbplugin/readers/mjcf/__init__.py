@@ -46,9 +46,8 @@ from mbplugin.phrases import listed
 from mbplugin.processes.foreign import Limits, in_engine
 from mbplugin.readers.mjcf.compile import MJCF, Names, compile_mjcf, mujoco_module
 from mbplugin.readers.mjcf.files import ModelFiles, missing_defects, model_files
-from mbplugin.readers.quaternions import quaternion_defects
 from mbplugin.readers.unread import SHAPE, TOUCH, require_free_root, unread_defects, with_fixed_roots
-from mbplugin.readers.xml import Element, limit, local_name, origin
+from mbplugin.readers.xml import Element, limit, local_name, origin, quaternion_defects
 
 LIMITS = Limits(seconds=60.0, cpu=60, memory=2 << 30)
 #: The last group of geoms that MuJoCo's viewer shows by default.

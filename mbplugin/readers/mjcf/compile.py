@@ -23,8 +23,15 @@ from mbplugin.model.mechanism.mechanism import WORLD
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed
 from mbplugin.processes.supervised import no_more_files
-from mbplugin.readers.mjcf.corrections import Schema, correction_of
-from mbplugin.readers.mjcf.files import SIZES, TURNING, ModelFiles, same_mechanics, stand_ins
+from mbplugin.readers.mjcf.files import (
+    SIZES,
+    TURNING,
+    ModelFiles,
+    Schema,
+    correction_of,
+    same_mechanics,
+    stand_ins,
+)
 from mbplugin.readers.unread import (
     LOOKS,
     PROGRAM,

@@ -16,7 +16,6 @@ from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request
 from mbplugin.model.spatial import Array, Pose, align_z, cross, unit
 from mbplugin.readers.paths import find, gazebo_caches, read_text, real_path, unread_number
-from mbplugin.readers.quaternions import quaternion_defects
 from mbplugin.readers.sdf.frames import (
     MODEL_FRAME,
     Frames,
@@ -40,7 +39,16 @@ from mbplugin.readers.sdf.frames import (
 )
 from mbplugin.readers.sdf.vocabulary import SDF
 from mbplugin.readers.unread import unread_defects
-from mbplugin.readers.xml import Element, child, children, local_name, origin, parse_xml, where
+from mbplugin.readers.xml import (
+    Element,
+    child,
+    children,
+    local_name,
+    origin,
+    parse_xml,
+    quaternion_defects,
+    where,
+)
 
 #: Pair types by joint type; a gearbox is a coupling, not a pair.
 TYPES = {

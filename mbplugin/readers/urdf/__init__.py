@@ -17,7 +17,6 @@ from mbplugin.errors import BadNumber, BadUsage, BrokenModel, Fragment, MbPlugin
 from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
 from mbplugin.model.scene import Defect, Request, Scene, Shape, state_at_home
 from mbplugin.model.spatial import Array, Pose, align_z
-from mbplugin.readers.quaternions import quaternion_defects
 from mbplugin.readers.sdf.frames import inertia_of, number_of, pose_of, shape_of
 from mbplugin.readers.unread import unread_defects
 from mbplugin.readers.urdf.extended_urdf import (
@@ -46,6 +45,7 @@ from mbplugin.readers.xml import (
     origin,
     parse_xml,
     pose_of_origin,
+    quaternion_defects,
     where,
 )
 

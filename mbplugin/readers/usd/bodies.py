@@ -15,9 +15,8 @@ from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom
 from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.phrases import counted
-from mbplugin.readers.quaternions import quaternion_defect, wrong_norm
 from mbplugin.readers.usd.stage import Stage
-from mbplugin.readers.xml import limit
+from mbplugin.readers.xml import limit, quaternion_defect, wrong_norm
 
 #: Namespaces of simulator schemas.
 _DIALECTS = ("physx", "newton", "mjc", "isaac", "drake")

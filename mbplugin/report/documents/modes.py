@@ -12,7 +12,7 @@ from mbplugin.report.documents.part import ByName, Part, PlanarModel, Recorded, 
 from mbplugin.simulation.equilibrium import Stability
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.linearization import Linearization, Mode
+    from mbplugin.simulation.equilibrium import Linearization, Mode
 
 
 class _Equilibrium(Part):

@@ -18,7 +18,7 @@ from mbplugin.joint_reactions.run import LoadResponse, load_response
 from mbplugin.model.mechanism.kinematics import forward, rate_units, rigid_groups
 from mbplugin.model.mechanism.mechanism import WORLD
 from mbplugin.model.spatial import AnyArray, Array, Pose, quaternions_from_rotations
-from mbplugin.report.html.drawing import base64_of
+from mbplugin.report.html.view import base64_of
 from mbplugin.simulation.manifold import Manifold, SampledPath, Slider
 
 if TYPE_CHECKING:

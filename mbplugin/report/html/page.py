@@ -14,11 +14,15 @@ from typing import Any
 from mbplugin.report.formats import runs_summary
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Html, element, joined, json_script, section
-from mbplugin.report.html.drawing import drawing_data, film_data, ghost_data, path_bytes, stress_data
 from mbplugin.report.html.view import (
+    drawing_data,
+    film_data,
+    ghost_data,
     grade,
     interaction_panel,
+    path_bytes,
     sentence,
+    stress_data,
     verdict_section,
     view_section,
 )

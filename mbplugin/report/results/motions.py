@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.html.chart import Html
     from mbplugin.report.text import Line
-    from mbplugin.simulation.equilibrium import Equilibrium
-    from mbplugin.simulation.linearization import Linearization
+    from mbplugin.simulation.equilibrium import Equilibrium, Linearization
     from mbplugin.simulation.trajectory.trajectory import Trajectory
     from mbplugin.stopping.calibration import Calibration
     from mbplugin.stopping.outcome import StopReport
@@ -278,7 +277,7 @@ def _rest_rows(found: Equilibrium) -> list[dict[str, object]]:
 
 
 def _rest_lines(found: Equilibrium, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.modes import equilibrium_lines
+    from mbplugin.report.text.models import equilibrium_lines
 
     return equilibrium_lines(found, width)
 
@@ -308,7 +307,7 @@ def _mode_document(found: Linearization) -> dict[str, Any]:
 
 
 def _mode_lines(found: Linearization, width: int) -> Iterator[Line]:
-    from mbplugin.report.text.modes import modes_lines
+    from mbplugin.report.text.models import modes_lines
 
     return modes_lines(found, width)
 

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.errors import command_for
 from mbplugin.linter.config import DEFAULT, Settings
-from mbplugin.phrases import counted, visible
+from mbplugin.phrases import counted, listed, visible
 from mbplugin.report.against import Comparison, change_words, input_words, title_of
 from mbplugin.report.formats import ROUNDING
 from mbplugin.report.text import PLAIN_WIDTH, Line, filled, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.constraints.rank import ConstraintMatrix
+    from mbplugin.initialization.contents import NewFile
+    from mbplugin.initialization.survey import Survey
+    from mbplugin.installation import Cache, Facility, Installation, Package
     from mbplugin.linter.rule import Rule
+
 
 #: Start of a line that is not running text: indented, a list item, or the underline of a title.
 _AS_WRITTEN = re.compile(r"\s|[-*] |\d+\. |-+$")
@@ -147,3 +152,149 @@ def against_lines(comparison: Comparison, width: int) -> Iterator[Line]:
     for change in comparison.changes:
         key, count, most = change_words(change)
         yield from map(Line, wrapped(f"{key}: {count} {most}", width, "  ", "    "))
+
+
+#: Width of the names of what is listed.
+_NAMES = 12
+
+
+def installation_lines(found: Installation, width: int = PLAIN_WIDTH) -> Iterator[Line]:
+    """Yield the verdict, the working parts with their versions, and the install command of each incomplete extra."""
+    verdict = "WORKS" if found.works else "IS BROKEN"
+    title = f"mbplugin {found.version} {verdict}: Python {found.python}, {found.system}"
+    yield from (Line(text, "bold") for text in wrapped(title, width, "", "  "))
+    yield from _listed("core", ", ".join(map(_named, filter(_works, found.core))), width)
+    if working := ", ".join(map(_named, filter(_works, found.optional))):
+        yield from _listed("optional", working, width)
+    if complete := ", ".join(one.name for one in found.extras if not one.lacks):
+        yield from _listed("extras", complete, width)
+    yield from _listed("git", f"{_said(found.git)}; display: {_said(found.display)}", width)
+    yield from _listed("browser", _said(found.browser), width)
+    yield from _listed("caches", _kept(found.caches), width)
+    for package in (*found.core, *found.optional):
+        # what is only not installed is listed with the command for it
+        if package.installed and not package.works:
+            yield from _listed("broken", f"{package.name} {package.reason}", width)
+    for name, command in _wanted(found):
+        # a command stays on one line, to be copied
+        yield Line(f"  {f'no {name}':<{_NAMES}} {command}", "yellow", 2 + _NAMES)
+
+
+def _wanted(found: Installation) -> Iterator[tuple[str, str]]:
+    """Yield the missing parts, and the command that installs them."""
+    if broken := tuple(package.name for package in found.core if not package.works):
+        yield "core", command_for(broken)
+    for extra in found.extras:
+        if extra.lacks:
+            yield extra.name, extra.install
+    for package in found.optional:
+        if not package.works and not package.extras:
+            yield package.name, command_for((package.name,))
+
+
+def _listed(name: str, text: str, width: int) -> Iterator[Line]:
+    yield from map(Line, wrapped(text, width, f"  {name:<{_NAMES}} ", " " * (_NAMES + 3)))
+
+
+def _works(package: Package) -> bool:
+    return package.works
+
+
+def _named(package: Package) -> str:
+    return f"{package.name} {package.version}".strip()
+
+
+def _said(one: Facility) -> str:
+    return one.what if one.works else f"no, {one.what}"
+
+
+def _kept(caches: Sequence[Cache]) -> str:
+    if not caches:
+        return "no folder for them"
+    sizes = [f"{one.content} {_state(one)}" for one in caches]
+    return f"{min((one.folder for one in caches), key=len)}: {', '.join(sizes)}"
+
+
+def _state(cache: Cache) -> str:
+    if cache.reason:
+        return f"not used, since {cache.folder} {cache.reason}"
+    return f"{cache.size / 1e6:.1f} MB" if cache.exists else "none yet"
+
+
+#: Width of the names of what is listed, and most files that are listed with their reasons.
+_FIRST_COLUMN, _MOST_FILES = 9, 12
+_HOSTS = {
+    "github": "a remote on GitHub",
+    "gitlab": "a remote on GitLab",
+    "other": "no remote on GitHub or GitLab",
+}
+
+
+def initialization_lines(
+    found: Survey, files: Sequence[NewFile], dry_run: bool, width: int = PLAIN_WIDTH
+) -> Iterator[Line]:
+    """Yield the files found, those excluded and why, those written or to be completed, and the next step."""
+    kind = f"a git repository with {_HOSTS[found.host]}" if found.in_git else "in no git repository"
+    yield from (Line(text, "bold") for text in wrapped(f"{found.root}: {kind}", width, "", "  "))
+    names = [report.source for report in found.reports]
+    yield from _row("robots", f"{len(names)}: {listed(names, 6)}", width)
+    yield from _reasons("excluded", [(one.file, one.reason) for one in found.excluded], width)
+    yield from _reasons("skipped", found.skipped, width)
+    yield from _row("findings", _findings(found), width)
+    new = [one.name for one in files if not one.exists]
+    yield from _row("to write" if dry_run else "written", ", ".join(new) or "nothing", width)
+    for one in files:
+        if one.exists:
+            rest = _place(one.name) if one.addition else "it has all"
+            yield from _row("exists", f"{one.name}, left as it is; {rest}", width)
+            # to be copied
+            yield from (Line(f"    {line}", "yellow") for line in one.addition.splitlines())
+    yield from _next(found, files, dry_run, width)
+
+
+def _findings(found: Survey) -> str:
+    known = len(found.findings) - len(found.lasting)
+    parts = [f"{counted(known, 'finding')}, known in the baseline from now on" if known else "none"]
+    if found.lasting:
+        parts.append(
+            f"{len(found.lasting)} that no baseline can hold and that fail: {visible(found.lasting[0].message)}"
+        )
+    return "; ".join(parts)
+
+
+def _reasons(name: str, reasons: Sequence[tuple[str, str]], width: int) -> Iterator[Line]:
+    for k, (file, reason) in enumerate(reasons[:_MOST_FILES]):
+        yield from _row(name if k == 0 else "", f"{file}: {reason}", width)
+    if len(reasons) > _MOST_FILES:
+        yield from _row("", f"and {len(reasons) - _MOST_FILES} more (--output-format json has all)", width)
+
+
+def _place(name: str) -> str:
+    return "add to it, above its first table:" if name == "mbplugin.toml" else "add to it:"
+
+
+def _next(found: Survey, files: Sequence[NewFile], dry_run: bool, width: int) -> Iterator[Line]:
+    from mbplugin.initialization.contents import has_placeholder
+
+    if has_placeholder(files):
+        other = "" if dry_run else ", or remove these files and start again"
+        text = "the address of mbplugin's repository in hook and CI is a placeholder: put in the real one"
+        yield from _row(
+            "edit", f"{text}{other}{' with --source URL' if other else ', or state --source URL'}", width
+        )
+    if found.lasting:
+        words = "mend what no baseline can hold; then mbplugin lint . exits 0"
+    elif any(one.exists and one.addition for one in files):
+        words = "after the additions, mbplugin lint . exits 0"
+    else:
+        words = "mbplugin lint . then exits 0" if dry_run else "mbplugin lint . exits 0 now"
+    words += ", and 1 when a new defect comes"
+    if not dry_run:
+        words += "; commit the files"
+    if not found.in_git:
+        words += "; git init makes this folder a repository, which hook and CI need"
+    yield from _row("next", words, width)
+
+
+def _row(name: str, text: str, width: int) -> Iterator[Line]:
+    yield from map(Line, wrapped(text, width, f"  {name:<{_FIRST_COLUMN}} ", " " * (_FIRST_COLUMN + 3)))

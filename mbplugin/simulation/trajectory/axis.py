@@ -17,7 +17,7 @@ from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.impact import with_constraints
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory.samples import Samples
+    from mbplugin.simulation.trajectory.record import Samples
 
 
 # The active constraints of each segment of a motion: the mechanism with closed locks, brakes and sticking joints.

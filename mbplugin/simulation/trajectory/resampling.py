@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mbplugin.simulation.passing_marks import Event
-    from mbplugin.simulation.trajectory.record import Playback
-    from mbplugin.simulation.trajectory.samples import Samples
+    from mbplugin.simulation.trajectory.record import Playback, Samples
 
 _Motion = TypeVar("_Motion", bound="Samples")
 
