@@ -13,7 +13,8 @@ import numpy as np
 import mbplugin as mb
 from mbplugin.dynamics.kernels.composite_bodies import find_composites
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import State
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation
 from mbplugin.simulation.activation import Activation

@@ -16,7 +16,8 @@ from mbplugin.analysis import analyze_mechanism
 from mbplugin.analysis.dca import dca_uniqueness
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.rank import constraint_matrix
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose
 
 #: Runs, of which the best counts: the machine's noise only adds.

@@ -27,7 +27,8 @@ from _models import per_call, table  # noqa: E402
 import mbplugin as mb  # noqa: E402
 from mbplugin.dynamics.tree_model import equations_of  # noqa: E402
 from mbplugin.model.brakes import AppliedForces  # noqa: E402
-from mbplugin.model.mechanism import Mechanism, Pair  # noqa: E402
+from mbplugin.model.mechanism import Mechanism  # noqa: E402
+from mbplugin.model.mechanism.pair import Pair  # noqa: E402
 from mbplugin.model.scene import State  # noqa: E402
 from mbplugin.model.spatial import Array, Pose  # noqa: E402
 from mbplugin.simulation.kernel_state import FORWARD_DYNAMICS, compiled_evaluate, place_of  # noqa: E402

@@ -34,7 +34,7 @@ from mbplugin.dynamics.formulations import (  # noqa: E402
     pivoted_coordinates,
 )
 from mbplugin.dynamics.tree_model import joint_equations  # noqa: E402
-from mbplugin.joint_reactions.state import closed_state  # noqa: E402
+from mbplugin.joint_reactions import closed_state  # noqa: E402
 from mbplugin.model.spatial import Array  # noqa: E402
 from mbplugin.studies.elimination import from_balance, from_masses, from_projection, in_plane  # noqa: E402
 

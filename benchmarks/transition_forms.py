@@ -28,7 +28,7 @@ import mbplugin as mb  # noqa: E402
 from mbplugin.dynamics.absolute import absolute_equations  # noqa: E402
 from mbplugin.dynamics.formulations import Equations  # noqa: E402
 from mbplugin.dynamics.tree_model import joint_equations  # noqa: E402
-from mbplugin.joint_reactions.state import closed_state  # noqa: E402
+from mbplugin.joint_reactions import closed_state  # noqa: E402
 from mbplugin.model.spatial import Array  # noqa: E402
 from mbplugin.simulation.impact import (  # noqa: E402
     ImpactProblem,

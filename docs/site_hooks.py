@@ -29,7 +29,7 @@ FURTHER = (
     "mbplugin.model.spatial.Spring",
     "mbplugin.model.spatial.JointSpring",
     "mbplugin.simulation.options.UserEvent",
-    "mbplugin.report.html.page.html_page",
+    "mbplugin.report.html.html_page",
     "mbplugin.report.html.chapters.Chapter",
 )
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.bullet.session import session
+from mbplugin.bullet import session
 from mbplugin.joint_reactions.values import Reactions
 
 ACCELERATE = 1000.0

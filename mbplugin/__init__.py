@@ -48,17 +48,17 @@ if TYPE_CHECKING:
     from mbplugin.linter.run import Report as Report
     from mbplugin.linter.run import lint as lint
     from mbplugin.model.brake_law import Brake as Brake
+    from mbplugin.model.mechanism import WORLD as WORLD
+    from mbplugin.model.mechanism import Body as Body
+    from mbplugin.model.mechanism import Coupling as Coupling
+    from mbplugin.model.mechanism import Driver as Driver
+    from mbplugin.model.mechanism import KnifeEdge as KnifeEdge
     from mbplugin.model.mechanism import Lock as Lock
     from mbplugin.model.mechanism import Mechanism as Mechanism
+    from mbplugin.model.mechanism import Rolling as Rolling
+    from mbplugin.model.mechanism import Term as Term
+    from mbplugin.model.mechanism import TimedConstraint as TimedConstraint
     from mbplugin.model.mechanism.contact import Contact as Contact
-    from mbplugin.model.mechanism.mechanism import WORLD as WORLD
-    from mbplugin.model.mechanism.mechanism import Body as Body
-    from mbplugin.model.mechanism.mechanism import Coupling as Coupling
-    from mbplugin.model.mechanism.mechanism import Driver as Driver
-    from mbplugin.model.mechanism.mechanism import KnifeEdge as KnifeEdge
-    from mbplugin.model.mechanism.mechanism import Rolling as Rolling
-    from mbplugin.model.mechanism.mechanism import Term as Term
-    from mbplugin.model.mechanism.mechanism import TimedConstraint as TimedConstraint
     from mbplugin.model.mechanism.pair import Freedom as Freedom
     from mbplugin.model.mechanism.pair import MotionProfile as MotionProfile
     from mbplugin.model.mechanism.pair import Pair as Pair
@@ -75,9 +75,9 @@ if TYPE_CHECKING:
     from mbplugin.simulation.options import UserEvent as UserEvent
     from mbplugin.simulation.run import simulate as simulate
     from mbplugin.simulation.trajectory.trajectory import Trajectory as Trajectory
+    from mbplugin.stopping import tolerance_bound as tolerance_bound
     from mbplugin.stopping.calibration import Calibration as Calibration
     from mbplugin.stopping.calibration.run import calibrate as calibrate
-    from mbplugin.stopping.order_statistics import tolerance_bound as tolerance_bound
     from mbplugin.stopping.outcome import StopReport as StopReport
     from mbplugin.stopping.run import estop as estop
     from mbplugin.stopping.sweep import Swept as Swept

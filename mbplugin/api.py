@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mbplugin.constraints.many_poses import ConstraintMatrices
     from mbplugin.constraints.rank import ConstraintMatrix
     from mbplugin.linter.rule import Rule
-    from mbplugin.model.enumerations import Base, Massless
+    from mbplugin.model import Base, Massless
     from mbplugin.model.mechanism.kinematics import JointValues, Poses
     from mbplugin.model.scene import Scene
     from mbplugin.readers.source import ModelSource
@@ -25,26 +25,26 @@ PUBLIC = {
     "ActuatorForces": "mbplugin.joint_reactions.values",
     "Agreement": "mbplugin.comparison.agreement",
     "Analysis": "mbplugin.analysis",
-    "Body": "mbplugin.model.mechanism.mechanism",
+    "Body": "mbplugin.model.mechanism",
     "Brake": "mbplugin.model.brake_law",
     "Calibration": "mbplugin.stopping.calibration",
     "Closing": "mbplugin.closing.drift",
     "ConstraintMatrices": "mbplugin.constraints.many_poses",
     "ConstraintMatrix": "mbplugin.constraints.rank",
     "Contact": "mbplugin.model.mechanism.contact",
-    "Coupling": "mbplugin.model.mechanism.mechanism",
-    "Driver": "mbplugin.model.mechanism.mechanism",
+    "Coupling": "mbplugin.model.mechanism",
+    "Driver": "mbplugin.model.mechanism",
     "Envelope": "mbplugin.joint_reactions.sizing",
     "Equilibrium": "mbplugin.simulation.equilibrium",
     "Finding": "mbplugin.linter.rule",
     "Freedom": "mbplugin.model.mechanism.pair",
     "JointSpring": "mbplugin.model.spatial",
-    "KnifeEdge": "mbplugin.model.mechanism.mechanism",
+    "KnifeEdge": "mbplugin.model.mechanism",
     "Linearization": "mbplugin.simulation.equilibrium",
     "Load": "mbplugin.model.scene",
-    "Lock": "mbplugin.model.mechanism.mechanism",
+    "Lock": "mbplugin.model.mechanism",
     "MbPluginError": "mbplugin.errors",
-    "Mechanism": "mbplugin.model.mechanism.mechanism",
+    "Mechanism": "mbplugin.model.mechanism",
     "MisfitResponse": "mbplugin.joint_reactions.misfit_response",
     "ModelDiff": "mbplugin.comparison.models.alignment",
     "MotionProfile": "mbplugin.model.mechanism.pair",
@@ -55,7 +55,7 @@ PUBLIC = {
     "PoseReactions": "mbplugin.joint_reactions.many_poses",
     "ReactionMask": "mbplugin.joint_reactions.values",
     "Report": "mbplugin.linter.run",
-    "Rolling": "mbplugin.model.mechanism.mechanism",
+    "Rolling": "mbplugin.model.mechanism",
     "Rule": "mbplugin.linter.rule",
     "Scene": "mbplugin.model.scene",
     "SideBySide": "mbplugin.comparison.side_by_side",
@@ -63,11 +63,11 @@ PUBLIC = {
     "StopReport": "mbplugin.stopping.outcome",
     "StoppingTable": "mbplugin.stopping.table",
     "Swept": "mbplugin.stopping.sweep",
-    "Term": "mbplugin.model.mechanism.mechanism",
-    "TimedConstraint": "mbplugin.model.mechanism.mechanism",
+    "Term": "mbplugin.model.mechanism",
+    "TimedConstraint": "mbplugin.model.mechanism",
     "Trajectory": "mbplugin.simulation.trajectory.trajectory",
     "UserEvent": "mbplugin.simulation.options",
-    "WORLD": "mbplugin.model.mechanism.mechanism",
+    "WORLD": "mbplugin.model.mechanism",
     "analyze": "mbplugin.analysis",
     "bias_forces": "mbplugin.dynamics.joint_space",
     "calibrate": "mbplugin.stopping.calibration.run",
@@ -103,7 +103,7 @@ PUBLIC = {
     "stop_zone": "mbplugin.stopping.zones.union",
     "stopping_table": "mbplugin.stopping.table.run",
     "sweep": "mbplugin.stopping.sweep",
-    "tolerance_bound": "mbplugin.stopping.order_statistics",
+    "tolerance_bound": "mbplugin.stopping",
     "view": "mbplugin.visualization.gui",
     "watch": "mbplugin.watching.run",
     "worst_stop": "mbplugin.stopping.worst",
@@ -147,7 +147,7 @@ def load(
         Reading options are given with a Scene or a Mechanism.
     """
     from mbplugin.errors import BadUsage
-    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.mechanism import Mechanism
     from mbplugin.model.scene import Scene, as_scene
     from mbplugin.readers.source import loaded
 
@@ -259,6 +259,6 @@ def page(*results: Result) -> str:
     BadUsage
         No result is given, or a result has no page.
     """
-    from mbplugin.report.results.presentation import page_of_all
+    from mbplugin.report.results import page_of_all
 
     return page_of_all(results)

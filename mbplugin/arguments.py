@@ -12,7 +12,7 @@ from numbers import Integral, Real
 from typing import Any, NamedTuple, ParamSpec, TypeVar, get_args
 
 from mbplugin.errors import BadUsage, suggestion
-from mbplugin.model.enumerations import library_model
+from mbplugin.model import library_model
 from mbplugin.phrases import cut_short, listed
 
 _P = ParamSpec("_P")
@@ -346,13 +346,13 @@ def _members(node: ast.expr) -> list[ast.expr]:
 
 
 def _named(name: str) -> Kind:
-    from mbplugin.model import enumerations
+    from mbplugin import model
 
     if name in _NAMED:
         found = kind_of(ast.parse(_NAMED[name], mode="eval").body)
         return _called(found, *_WORDS[name]) if name in _WORDS else found
-    if hasattr(enumerations, name):
-        return _choice(get_args(getattr(enumerations, name)))
+    if hasattr(model, name):
+        return _choice(get_args(getattr(model, name)))
     article = "an" if name[0] in "AEIOU" else "a"
     words, plural = _WORDS.get(name, (f"{article} {name}", f"{name}s"))
     return Kind(words, plural, _only(_TESTS.get(name, lambda value: _is_a(value, name)), words))

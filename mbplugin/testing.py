@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mbplugin.linter.rule import Severity
     from mbplugin.linter.run import Report
-    from mbplugin.model.enumerations import Base, Simulator
+    from mbplugin.model import Base, Simulator
 
 
 def assert_lints(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mbplugin.linter.rule import Finding
-from mbplugin.model.enumerations import Simulator
+from mbplugin.model import Simulator
 
 #: Simulators that read USD; the lint includes their rules.
 TARGETS: tuple[Simulator, ...] = ("isaac", "newton")

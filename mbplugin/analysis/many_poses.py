@@ -18,8 +18,8 @@ from mbplugin.constraints.many_poses import (
 from mbplugin.constraints.rank import LOADED, View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import one_line_repr
 

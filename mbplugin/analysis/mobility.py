@@ -36,7 +36,7 @@ from mbplugin.constraints.rank import RankedBlock, View
 from mbplugin.constraints.reduction import tree_motion
 from mbplugin.constraints.rows import rows_of
 from mbplugin.lapack import pivot_order, pivots
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 

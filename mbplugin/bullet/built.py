@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.bullet.session import engine, quiet
+from mbplugin.bullet import engine, quiet
 from mbplugin.bullet.tree import (
     Step,
     TreeText,
@@ -27,10 +27,9 @@ from mbplugin.bullet.tree import (
 )
 from mbplugin.errors import BrokenModel
 from mbplugin.model.brakes import stated_coordinates
-from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, TreeJoint
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, rate_vector
-from mbplugin.model.mechanism.mechanism import TreeJoint
-from mbplugin.model.mechanism.pair import travel_per_radian
+from mbplugin.model.mechanism.pair import Pair, travel_per_radian
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
 

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.bullet.session import engine, quiet
+from mbplugin.bullet import engine, quiet
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
+from mbplugin.model import Base
 from mbplugin.model.contacts import named
-from mbplugin.model.enumerations import Base
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.contact import LARGEST_FRICTION, Contact
 from mbplugin.model.mechanism.kinematics import (
     FRAMES_MEET,
@@ -34,6 +34,7 @@ from mbplugin.model.mechanism.kinematics import (
     joint_axes,
     rigid_groups,
 )
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Defect, Scene, Shape, State
 from mbplugin.model.spatial import (
     Array,

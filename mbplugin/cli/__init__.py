@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 
-from mbplugin.processes.isolation import forget_working_folder
+from mbplugin.processes import forget_working_folder
 
 #: The commands that load rules of other distributions.
 _WITH_RULES = ("lint", "rule", "config")

@@ -13,7 +13,7 @@ import typer
 
 import mbplugin
 from mbplugin.cli.commands import COMMANDS
-from mbplugin.cli.shared.help import (
+from mbplugin.cli.help import (
     Command,
     make_app,
     named_command,
@@ -21,7 +21,7 @@ from mbplugin.cli.shared.help import (
     with_force,
     with_format,
 )
-from mbplugin.cli.shared.report import (
+from mbplugin.cli.report import (
     complain,
     emit,
     forget_stdout,

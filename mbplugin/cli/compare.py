@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import (
+from mbplugin.cli import options as opt
+from mbplugin.cli.braking import (
     BrakeOption,
     DampingOption,
     FrictionOption,
@@ -21,7 +21,7 @@ from mbplugin.cli.shared.braking import (
     TorqueOption,
     count_bar,
 )
-from mbplugin.cli.shared.report import (
+from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
     Reading,
@@ -34,8 +34,8 @@ from mbplugin.cli.shared.report import (
 )
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.files import require_folder
-from mbplugin.model.enumerations import LOSS_KINDS, Format
-from mbplugin.report.formats import DiffFormat
+from mbplugin.model import LOSS_KINDS, Format
+from mbplugin.report import DiffFormat
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from mbplugin.comparison.models.alignment import ModelDiff
     from mbplugin.comparison.run import EngineWord
     from mbplugin.comparison.side_by_side import SideBySide
+    from mbplugin.model import LossKind
     from mbplugin.model.brake_law import Units
-    from mbplugin.model.enumerations import LossKind
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
     from mbplugin.report.record import Record
@@ -196,7 +196,7 @@ def diff_command(
     """
     from contextlib import ExitStack
 
-    from mbplugin.cli.shared.revision import scene_of
+    from mbplugin.cli.revision import scene_of
     from mbplugin.comparison.models import TOLERANCE, diff
 
     earlier = earlier_report(against, "diff")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import (
+from mbplugin.cli import options as opt
+from mbplugin.cli.braking import (
     BoundOption,
     FullSpeedOption,
     RatedPayloadOption,
@@ -17,8 +17,8 @@ from mbplugin.cli.shared.braking import (
     parse_bound,
     total_bar,
 )
-from mbplugin.cli.shared.options import named
-from mbplugin.cli.shared.report import (
+from mbplugin.cli.options import named
+from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
     Reading,
@@ -32,7 +32,7 @@ from mbplugin.cli.shared.report import (
 from mbplugin.errors import BadUsage
 from mbplugin.files import is_same_file, read_bounded, read_stdin, require_folder
 from mbplugin.model.brake_law import SI
-from mbplugin.report.formats import SceneFormat
+from mbplugin.report import SceneFormat
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def calibrate_command(
 
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
-    from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE
+    from mbplugin.stopping import CONFIDENCE, SHARE
 
     require_folder(output)
     earlier = earlier_report(against, "calibrate")

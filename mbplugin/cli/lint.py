@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, get_args
 
 import typer
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.report import command_line, complain, emit, emit_lines, refuse_overwriting
-from mbplugin.constraints.tolerance import DEFAULT_SAMPLES
+from mbplugin.cli import options as opt
+from mbplugin.cli.report import command_line, complain, emit, emit_lines, refuse_overwriting
+from mbplugin.constraints import DEFAULT_SAMPLES
 from mbplugin.errors import MbPluginError
-from mbplugin.model.enumerations import SIMULATORS, Method, Severity, Simulator
+from mbplugin.model import SIMULATORS, Method, Severity, Simulator
 from mbplugin.phrases import counted, listed, visible
 from mbplugin.processes.supervised import MAX_SECONDS, RULE_SECONDS, set_rule_seconds
-from mbplugin.report.formats import LintFormat, ProgramFormat, serialized
+from mbplugin.report import LintFormat, ProgramFormat, serialized
 
 if TYPE_CHECKING:
     from mbplugin.linter.fixes.batch import Fixing
@@ -355,7 +355,7 @@ def _write_fixes(
 
 def _coordinates(texts: Sequence[str] | None) -> dict[str, float]:
     """Return the coordinates of ``--q``, rad and m, not checked against joints, which differ between FILEs."""
-    from mbplugin.cli.shared.options import named
+    from mbplugin.cli.options import named
 
     return named(texts, "--q", lambda name: "")
 
@@ -466,7 +466,7 @@ def with_progress(reports: Iterable[Report], number: int) -> Iterable[Report]:
     from rich.console import Console
     from rich.progress import track
 
-    from mbplugin.cli.shared.report import hidden
+    from mbplugin.cli.report import hidden
 
     def watched() -> Iterator[Report]:
         with hidden():

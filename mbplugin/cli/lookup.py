@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.report import (
+from mbplugin.cli import options as opt
+from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
     Reading,
@@ -219,9 +219,8 @@ def init_command(
     All robots below the root are linted; known findings become a baseline. No file is overwritten: for one that
     exists, what to add is printed.
     """
-    from mbplugin.initialization.contents import new_files
+    from mbplugin.initialization import new_files, patch_of, write_all
     from mbplugin.initialization.survey import find_root, survey
-    from mbplugin.initialization.writing import patch_of, write_all
     from mbplugin.report.documents.part import violation
 
     root, repository = find_root(Path.cwd())

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import LoadOption, PayloadOption, total_bar
-from mbplugin.cli.shared.report import (
+from mbplugin.cli import options as opt
+from mbplugin.cli.braking import LoadOption, PayloadOption, total_bar
+from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
     Reading,
@@ -24,7 +24,7 @@ from mbplugin.cli.shared.report import (
 )
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
-from mbplugin.model.enumerations import Axes, Material
+from mbplugin.model import Axes, Material
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

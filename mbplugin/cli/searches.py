@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import (
+from mbplugin.cli import options as opt
+from mbplugin.cli.braking import (
     AS_IN_SCENE,
     BoundOption,
     Braking,
@@ -32,8 +32,8 @@ from mbplugin.cli.shared.braking import (
     total_bar,
     zone_request,
 )
-from mbplugin.cli.shared.help import ForceOption
-from mbplugin.cli.shared.report import (
+from mbplugin.cli.help import ForceOption
+from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
     Reading,
@@ -47,8 +47,8 @@ from mbplugin.cli.shared.report import (
 )
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.files import require_folder
+from mbplugin.model import Backend, FailureKind, Moving
 from mbplugin.model.brake_law import SI
-from mbplugin.model.enumerations import Backend, FailureKind, Moving
 from mbplugin.phrases import ended, visible
 from mbplugin.processes.supervised import exit_code_of, termination_interrupts
 from mbplugin.simulation.options import MAX_SECONDS
@@ -182,7 +182,7 @@ def worst_stop_command(
 
     Exit code: 0 for all outcomes, 2 for unusable input or wrong usage.
     """
-    from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE
+    from mbplugin.stopping import CONFIDENCE, SHARE
 
     require_folder(output)
     earlier = earlier_report(against, "worst-stop")

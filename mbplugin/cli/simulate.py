@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import (
+from mbplugin import model as names
+from mbplugin.cli import options as opt
+from mbplugin.cli.braking import (
     BrakeOption,
     DampingOption,
     FrictionOption,
@@ -24,7 +25,7 @@ from mbplugin.cli.shared.braking import (
     read_profiles,
     time_bar,
 )
-from mbplugin.cli.shared.report import (
+from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
     Reading,
@@ -38,7 +39,6 @@ from mbplugin.cli.shared.report import (
 )
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.files import require_folder
-from mbplugin.model import enumerations as names
 from mbplugin.phrases import visible
 from mbplugin.processes.supervised import INTERRUPTED
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR, integrator_choices

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import (
+from mbplugin.cli import options as opt
+from mbplugin.cli.braking import (
     AS_IN_SCENE,
     BoundOption,
     Braking,
@@ -31,7 +31,7 @@ from mbplugin.cli.shared.braking import (
     total_bar,
     zone_request,
 )
-from mbplugin.cli.shared.report import (
+from mbplugin.cli.report import (
     AS_WRITTEN,
     CommandReport,
     Reading,
@@ -44,13 +44,13 @@ from mbplugin.cli.shared.report import (
 )
 from mbplugin.errors import BadUsage
 from mbplugin.files import require_folder
-from mbplugin.report.formats import TableFormat
+from mbplugin.report import TableFormat
 from mbplugin.simulation.options import MAX_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mbplugin.cli.shared.options import Quantities
+    from mbplugin.cli.options import Quantities
     from mbplugin.model.brake_law import Units
     from mbplugin.model.scene import Scene
     from mbplugin.report.html.chapters import Chapter
@@ -257,7 +257,7 @@ def stop_table_command(
 
     Exit code: 0, or 2 for unusable input or wrong usage.
     """
-    from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE
+    from mbplugin.stopping import CONFIDENCE, SHARE
 
     require_folder(output)
     earlier = earlier_report(against, "stop-table")

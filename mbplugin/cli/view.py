@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.braking import count_bar
-from mbplugin.cli.shared.report import (
+from mbplugin.cli import options as opt
+from mbplugin.cli.braking import count_bar
+from mbplugin.cli.report import (
     AS_WRITTEN,
     Reading,
     emit,
@@ -25,7 +25,7 @@ from mbplugin.files import require_folder
 
 if TYPE_CHECKING:
     from mbplugin.model.scene import Scene
-    from mbplugin.visualization.scene_view import Replay
+    from mbplugin.visualization import Replay
 
 Motion = Annotated[
     Path | None,
@@ -124,7 +124,7 @@ def _replay(
     stop: bool,
 ) -> tuple[Scene, Replay | None]:
     """Return the scene for the replay, and the replay; None if there is no motion."""
-    from mbplugin.visualization.scene_view import replay_of
+    from mbplugin.visualization import replay_of
 
     if motion is not None:
         return scene, replay_of(scene, motion, speed)

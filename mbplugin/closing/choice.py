@@ -28,14 +28,15 @@ from mbplugin.closing.drift import (
     evaluated,
     loop_pairs,
 )
+from mbplugin.constraints import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.stated_state import closed_pose, stated_state
-from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, rank_tolerance
 from mbplugin.errors import BadUsage, MissingDependency, UnknownName, suggestion
+from mbplugin.model import LossKind
 from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.enumerations import LossKind
-from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, coordinates_of, forward
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of

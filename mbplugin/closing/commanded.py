@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mbplugin.bullet import in_child
 from mbplugin.bullet.motion import Solver, Task, left_out, run_to_end
-from mbplugin.bullet.session import in_child
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import MbPluginError, install_command
 from mbplugin.model.mechanism.kinematics import forward

@@ -16,17 +16,17 @@ from typing import Any, Literal
 import numpy as np
 
 from mbplugin.analysis.remedies import Change
+from mbplugin.bullet import quiet, session
 from mbplugin.bullet.built import Built, build
-from mbplugin.bullet.session import quiet, session
 from mbplugin.closing.commanded import FOLLOWS, Commanded
 from mbplugin.comparison.side_by_side import with_fixed
 from mbplugin.dynamics.formulations import best_coordinates, eliminate, independence, tangents
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BrokenModel, MbPluginError, install_command
-from mbplugin.joint_reactions.state import closed_state
-from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
+from mbplugin.joint_reactions import closed_state
+from mbplugin.model.mechanism import WORLD, Lock, Mechanism, base_sentence
 from mbplugin.model.mechanism.kinematics import JointValues, coordinates_of, forward, violation
-from mbplugin.model.mechanism.mechanism import Lock, base_sentence
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from mbplugin.bullet import quiet, session
 from mbplugin.bullet.built import Built, build
 from mbplugin.bullet.motion import Sampled, Task
-from mbplugin.bullet.session import quiet, session
 from mbplugin.bullet.tree import outer_frame
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import AppliedForces, BrakeLike, idle_sentence, signalled_brakes
-from mbplugin.model.mechanism import Driver, Lock, Mechanism
+from mbplugin.model.mechanism import Driver, Lock, Mechanism, floating_sentence
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import floating_sentence
 from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.model.spatial import Array, cross
 from mbplugin.phrases import cut_short, listed, one_line, one_line_repr

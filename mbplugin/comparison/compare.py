@@ -23,8 +23,9 @@ from mbplugin.bullet.tree import loaded
 from mbplugin.comparison.agreement import FIRST_ORDER, Check, Curves, EngineName, Program, Row
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.model.brake_law import BrakeLaw, rate_force
-from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import forward, rate_units, relative_pose
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import (
     AnyArray,
     Array,

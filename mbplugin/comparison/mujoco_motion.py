@@ -31,10 +31,10 @@ from mbplugin.comparison.agreement import Begun, Statics, accelerations, gravity
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
-from mbplugin.model.mechanism import WORLD, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Freedom, has_quaternion
+from mbplugin.model.mechanism.pair import Freedom, Pair, has_quaternion
 from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, Pose, axis_of, cross, is_turn, quaternion_from_rotation
 from mbplugin.writers.mjcf import MjcfDocument, mjcf_document

@@ -22,9 +22,9 @@ import numpy as np
 from lxml import etree
 
 from mbplugin.arguments import checked
+from mbplugin.bullet import Allowance, in_child, quiet, session
 from mbplugin.bullet.motion import Sampled, Solver, Task, left_out, run_motion
 from mbplugin.bullet.reader import read_client
-from mbplugin.bullet.session import Allowance, in_child, quiet, session
 from mbplugin.comparison import mujoco_motion
 from mbplugin.comparison.agreement import (
     FIRST_ORDER,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbplugin.constraints import AGREED, contradiction, rounding_of
 from mbplugin.constraints.closure import (
     CLOSED,
     CONVERGED,
@@ -22,10 +23,9 @@ from mbplugin.constraints.closure import (
     respect_limits,
 )
 from mbplugin.constraints.descent import gauss_newton, levenberg_marquardt, shortest_step
-from mbplugin.constraints.tolerance import AGREED, contradiction, rounding_of
 from mbplugin.errors import CannotClose, ContradictedState
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import relative_pose
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed

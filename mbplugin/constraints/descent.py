@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.reduction import Entry
 from mbplugin.constraints.sparse_qr import eliminate
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.model.spatial import AnyArray, Array
 
 if TYPE_CHECKING:

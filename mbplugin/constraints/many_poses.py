@@ -52,9 +52,9 @@ from mbplugin.constraints.rows import (
 )
 from mbplugin.constraints.stated_state import closed_pose, stated_state
 from mbplugin.errors import BadUsage, CannotClose
+from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair, has_quaternion
 from mbplugin.model.spatial import AnyArray, Array, cross, make_read_only, shift_rows
 from mbplugin.phrases import one_line_repr

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.closure import Closure
 from mbplugin.constraints.descent import independent_parts
 from mbplugin.constraints.reduction import Block, ReducedBlock, body_twists, find_blocks, reduce_blocks
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns
 from mbplugin.constraints.sparse_qr import Elimination, Strip, added, banded_factor, eliminate, stacked
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.csv_tables import write_csv
+from mbplugin.model.mechanism import WORLD, Lock, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses, JointValues, forward, joint_vector, rate_vector
-from mbplugin.model.mechanism.mechanism import WORLD, Lock, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line, one_line_repr
 from mbplugin.rendering import Result

@@ -23,13 +23,15 @@ from mbplugin.model.mechanism import (
     KnifeEdge,
     Lock,
     Mechanism,
-    Pair,
     Rolling,
+    SpanningTree,
+    TreeJoint,
+    spanning_tree,
 )
 from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, biconnected_components
 from mbplugin.model.mechanism.kinematics import BodyPoses, joint_axes
-from mbplugin.model.mechanism.mechanism import SpanningTree, TreeJoint, spanning_tree
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import (
     COMPONENTS,
     ROTATION,

@@ -12,10 +12,7 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.lapack import pivots
-from mbplugin.model.mechanism.contact import Contact
-from mbplugin.model.mechanism.identity import RowLabel, drive_component, lock_component
-from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
-from mbplugin.model.mechanism.mechanism import (
+from mbplugin.model.mechanism import (
     Constraint,
     Coupling,
     Driver,
@@ -25,6 +22,9 @@ from mbplugin.model.mechanism.mechanism import (
     Pfaffian,
     Rolling,
 )
+from mbplugin.model.mechanism.contact import Contact
+from mbplugin.model.mechanism.identity import RowLabel, drive_component, lock_component
+from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair, RowKind, measure, travel_per_radian
 from mbplugin.model.spatial import (
     ROTATION,

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mbplugin.constraints import AGREED, DEFAULT_TOLERANCE, contradiction, rounding_of
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Assembly, Paths, connected
 from mbplugin.constraints.reduction import (
@@ -41,9 +42,9 @@ from mbplugin.constraints.reduction import (
     tree_motion,
 )
 from mbplugin.constraints.rows import planar_rows, rows_of
-from mbplugin.constraints.tolerance import AGREED, DEFAULT_TOLERANCE, contradiction, rounding_of
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import stated_coordinates
+from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     JointValues,
@@ -53,7 +54,6 @@ from mbplugin.model.mechanism.kinematics import (
     rate_units,
     rate_vector,
 )
-from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.scene import Scene, State, mechanism_of
 from mbplugin.model.spatial import ROTATION, AnyArray, Array
 

@@ -9,10 +9,11 @@ from typing import cast
 import numpy as np
 import scipy.linalg
 
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import characteristic_length, row_scale
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns, rows_of
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.dynamics import NewtonEuler, newton_euler, spring_forces
 from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.kernels.absolute import AbsoluteState
 from mbplugin.dynamics.kernels.composite_bodies import (
@@ -23,13 +24,12 @@ from mbplugin.dynamics.kernels.composite_bodies import (
     spring_records,
 )
 from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units
-from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler, spring_forces
 from mbplugin.dynamics.tree_model import TreeModel, resisted_freedoms
 from mbplugin.errors import BrokenModel
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, rate_values, rest_values
+from mbplugin.model.mechanism import WORLD, Constraint, Driver, Lock, Mechanism, TreeJoint
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import WORLD, Constraint, Driver, Lock, Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import AnyArray, Array, Pose, shift_rows
 from mbplugin.phrases import listed

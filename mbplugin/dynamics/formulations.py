@@ -15,7 +15,7 @@ import scipy.linalg
 
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.lapack import pivot_order, solve_triangular
-from mbplugin.model.enumerations import Coordinates
+from mbplugin.model import Coordinates
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray, Array
 

@@ -16,8 +16,8 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.many_poses import WholeTree
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.model.brakes import rate_values
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues, is_batch, states
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, state_of
 from mbplugin.model.spatial import Array, cross
 from mbplugin.readers.source import ModelSource, model_of

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import all_rows, plane_columns
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.compiler.jit import Records
 from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.kernels.articulated import (
@@ -46,9 +46,10 @@ from mbplugin.dynamics.kernels.solve import (
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, BrakeForce, rate_values
-from mbplugin.model.mechanism import Constraint, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.mechanism.identity import Holder, RowLabel, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import ROTATION, AnyArray, Array, skew
 
 if TYPE_CHECKING:

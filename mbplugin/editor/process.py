@@ -9,7 +9,7 @@ import signal
 from collections.abc import Coroutine, Mapping
 from typing import Any
 
-from mbplugin.processes.isolation import isolated_command
+from mbplugin.processes import isolated_command
 
 #: Longest answer, bytes.
 _LONGEST = 1 << 28

@@ -12,9 +12,7 @@ from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import tree_motion, velocity_transformation
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.joint_reactions.loaded import applied_to, without_rounding
-from mbplugin.joint_reactions.run import noting_masses
-from mbplugin.joint_reactions.state import (
+from mbplugin.joint_reactions import (
     ClosedState,
     JointMotion,
     Model,
@@ -22,13 +20,15 @@ from mbplugin.joint_reactions.state import (
     limited_joints,
     named_lock,
 )
+from mbplugin.joint_reactions.loaded import applied_to, without_rounding
+from mbplugin.joint_reactions.run import noting_masses
 from mbplugin.joint_reactions.values import ActuatorForce, ActuatorForces
 from mbplugin.lapack import pivot_order
+from mbplugin.model import ReactionUnit
 from mbplugin.model.brakes import implausible, rate_values, warn_of
-from mbplugin.model.enumerations import ReactionUnit
+from mbplugin.model.mechanism import Lock
 from mbplugin.model.mechanism.identity import freedom_name, freedom_of
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.mechanism.mechanism import Lock
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene, read_payloads
 from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, names_of

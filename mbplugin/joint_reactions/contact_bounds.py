@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.dynamics.newton_euler import load_wrench
+from mbplugin.dynamics import load_wrench
 from mbplugin.joint_reactions.bounds import Bounds, Possible, bounds_of, inequalities
 from mbplugin.joint_reactions.margins import DIRECTIONS, Standing, require_standing, standing_of
 from mbplugin.joint_reactions.statics import System, balances
 from mbplugin.joint_reactions.stiffness import Applied
+from mbplugin.model.mechanism import Driver, Lock
 from mbplugin.model.mechanism.identity import RowLabel, drive_component, lock_component
-from mbplugin.model.mechanism.mechanism import Driver, Lock
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed

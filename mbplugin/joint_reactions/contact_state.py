@@ -11,7 +11,7 @@ import numpy as np
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import contact_rows
 from mbplugin.errors import BadUsage
-from mbplugin.joint_reactions.state import ClosedState
+from mbplugin.joint_reactions import ClosedState
 from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr

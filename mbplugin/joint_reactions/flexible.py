@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from mbplugin.constraints.sparse_qr import Strip, banded_factor, strip_of
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.joint_reactions.state import Model
+from mbplugin.joint_reactions import Model
 from mbplugin.joint_reactions.statics import System, placed, side_by_side
 from mbplugin.joint_reactions.stiffness import (
     Applied,
@@ -33,8 +33,8 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     estimated_sections,
     left_out,
 )
-from mbplugin.model.enumerations import ReactionSource
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model import ReactionSource
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.scene import Scene, Stiffness
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array

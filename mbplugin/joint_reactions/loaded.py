@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from mbplugin.dynamics.newton_euler import newton_euler
-from mbplugin.joint_reactions.state import (
+from mbplugin.dynamics import newton_euler
+from mbplugin.joint_reactions import (
     ClosedState,
     Model,
     held_besides,
@@ -24,7 +24,7 @@ from mbplugin.joint_reactions.statics import (
     yielding_rates,
 )
 from mbplugin.joint_reactions.stiffness import Applied
-from mbplugin.model.mechanism.mechanism import Lock
+from mbplugin.model.mechanism import Lock
 from mbplugin.model.scene import Load, LoadLike, Payload, PayloadLike, Scene, read_loads, read_payloads
 from mbplugin.model.spatial import Array
 

@@ -18,15 +18,15 @@ from mbplugin.constraints.many_poses import (
     gaps_at_poses,
     rows_at_poses,
 )
-from mbplugin.dynamics.newton_euler import load_wrench
+from mbplugin.dynamics import load_wrench
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
+from mbplugin.joint_reactions import ClosedState, Model, closed_state, spring_loads, with_held
 from mbplugin.joint_reactions.loaded import applied_to, held_under, lock_label, without_rounding
-from mbplugin.joint_reactions.state import ClosedState, Model, closed_state, spring_loads, with_held
 from mbplugin.joint_reactions.statics import require_balance
 from mbplugin.joint_reactions.values import Reactions
+from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues, acceleration_vector, is_batch, states
-from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import (
     Load,

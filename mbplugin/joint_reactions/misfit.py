@@ -14,6 +14,7 @@ import numpy as np
 from mbplugin.arguments import checked
 from mbplugin.constraints.rank import gaps_of_rounding
 from mbplugin.errors import MbPluginError
+from mbplugin.joint_reactions import closed_state
 from mbplugin.joint_reactions.flexible import StiffnessLike, StiffnessRequest, flexible_model
 from mbplugin.joint_reactions.loaded import applied_to
 from mbplugin.joint_reactions.misfit_response import (
@@ -23,11 +24,10 @@ from mbplugin.joint_reactions.misfit_response import (
     MisfitStep,
     response_of,
 )
-from mbplugin.joint_reactions.state import closed_state
 from mbplugin.joint_reactions.statics import build_system
-from mbplugin.model.enumerations import CoordinateUnit, ReactionUnit
+from mbplugin.model import CoordinateUnit, ReactionUnit
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.readers.source import ModelSource, model_of

@@ -21,6 +21,11 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.rows import Rows, plane_columns
 from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.joint_reactions import (
+    ClosedState,
+    Model,
+    closed_state,
+)
 from mbplugin.joint_reactions.bounds import Bounds
 from mbplugin.joint_reactions.contact_bounds import NOT_BOUNDED, Bounded, bounded
 from mbplugin.joint_reactions.contact_state import ContactState, contact_states
@@ -34,11 +39,6 @@ from mbplugin.joint_reactions.flexible import (
 )
 from mbplugin.joint_reactions.loaded import applied_to, held_under, lock_label, without_rounding
 from mbplugin.joint_reactions.misfit_response import MisfitResponse, budget, deviations, response_of
-from mbplugin.joint_reactions.state import (
-    ClosedState,
-    Model,
-    closed_state,
-)
 from mbplugin.joint_reactions.statics import (
     Balance,
     System,
@@ -57,9 +57,10 @@ from mbplugin.joint_reactions.stiffness import (
     missing_stiffness,
 )
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
+from mbplugin.model import ReactionSource
 from mbplugin.model.brakes import implausible, warn_of, weightless
 from mbplugin.model.contacts import ContactLike, read_contacts
-from mbplugin.model.enumerations import ReactionSource
+from mbplugin.model.mechanism import Constraint, Coupling, Lock
 from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import (
@@ -72,7 +73,6 @@ from mbplugin.model.mechanism.kinematics import (
     misfit_dimension,
     numbers,
 )
-from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Lock
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import (
     LoadLike,

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.analysis.uniqueness import ConstraintVerdict, joint_place, rows_in_world
 from mbplugin.constraints.rows import Rows
-from mbplugin.dynamics.newton_euler import NewtonEuler, load_wrench, payload_terms
+from mbplugin.dynamics import NewtonEuler, load_wrench, payload_terms
 from mbplugin.joint_reactions.statics import System
 from mbplugin.joint_reactions.stiffness_estimate import (
     Layout,
@@ -19,9 +19,9 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     lay_out,
     move_wrench,
 )
+from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism, Rolling
 from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import BodyPoses, welded_bodies
-from mbplugin.model.mechanism.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism, Rolling
 from mbplugin.model.mechanism.pair import Pair, RowKind
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, shift_rows

@@ -13,18 +13,18 @@ from mbplugin.arguments import checked
 from mbplugin.constraints.rows import planar_rows, rows_of
 from mbplugin.constraints.sparse_qr import Strip, added
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.joint_reactions import closed_state, held_joints, with_held
 from mbplugin.joint_reactions.contact_state import ContactState
 from mbplugin.joint_reactions.margins import Standing
 from mbplugin.joint_reactions.misfit_response import MisfitBudget, MisfitResponse
 from mbplugin.joint_reactions.sizing import Envelope
-from mbplugin.joint_reactions.state import closed_state, held_joints, with_held
 from mbplugin.joint_reactions.statics import Family, NullDirection, System, build_system
 from mbplugin.joint_reactions.stiffness import NOTHING_MISSING, MissingStiffness, rows_at_joint
 from mbplugin.joint_reactions.stiffness_estimate import Estimate
-from mbplugin.model.enumerations import Axes, ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
+from mbplugin.model import Axes, ConstraintKind, ReactionSource, ReactionUnit, Uniqueness
+from mbplugin.model.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.mechanism.mechanism import Constraint, Coupling, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.phrases import counted, one_line, one_line_repr

@@ -9,8 +9,8 @@ from typing import Any
 
 from mbplugin.linter.rule import Selection, Severity
 from mbplugin.linter.run import Ignore
+from mbplugin.model import Simulator
 from mbplugin.model.brake_law import SI, Units
-from mbplugin.model.enumerations import Simulator
 from mbplugin.readers.paths import real_path
 
 DEFAULT = "default"

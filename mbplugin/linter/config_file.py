@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, Validatio
 from mbplugin.errors import BadUsage, suggestion
 from mbplugin.linter.config import Settings
 from mbplugin.linter.run import Ignore, known_codes, rule_code
+from mbplugin.model import Simulator
 from mbplugin.model.brake_law import Units
-from mbplugin.model.enumerations import Simulator
 from mbplugin.readers.paths import real_path
-from mbplugin.readers.scene_file.schema import TOML_HEADER
+from mbplugin.readers.scene_file import TOML_HEADER
 
 #: Text that is not blank, and without null characters, which file names cannot contain.
 Text = Annotated[str, Field(pattern=r"^[^\x00]*[^\s\x00][^\x00]*$")]

@@ -19,7 +19,7 @@ from mbplugin import phrases
 from mbplugin.arguments import checked
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.linter import rules as rule_package
-from mbplugin.model.enumerations import Severity as Severity
+from mbplugin.model import Severity as Severity
 from mbplugin.model.scene import Origin, Scene
 from mbplugin.phrases import one_line, shortened, visible
 from mbplugin.processes.foreign import RULE_GROUP, rules_are_announced

@@ -37,9 +37,9 @@ from mbplugin.linter.rule import (
     rules,
     text_of,
 )
+from mbplugin.model import SIMULATORS, Base, Simulator
 from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.enumerations import SIMULATORS, Base, Simulator
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Origin, Scene, as_scene
 from mbplugin.phrases import counted, names_of, one_line, visible
 from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running

@@ -26,6 +26,7 @@ from mbplugin.model.brake_law import (
     in_both,
     quoted,
 )
+from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
     follows,
@@ -34,7 +35,6 @@ from mbplugin.model.mechanism.kinematics import (
     rigid_groups,
     unbraked_joints,
 )
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load, Payload, Scene, require_kind, require_table
 from mbplugin.model.spatial import Array, JointSpring, Spring, units_of

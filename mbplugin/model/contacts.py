@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.contact import MOST_CONTACTS, Contact
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
 from mbplugin.model.scene import require_kind, require_table
 
 #: Keys of a ``[[contact]]`` table.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mbplugin.construction import answers_wrong_calls
 from mbplugin.errors import BadNumber
-from mbplugin.model.enumerations import CoordinateUnit, ReactionUnit
+from mbplugin.model import CoordinateUnit, ReactionUnit
 from mbplugin.phrases import one_line_repr
 
 #: Components in words.

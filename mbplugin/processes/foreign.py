@@ -31,7 +31,7 @@ from typing import IO, Any, TypeVar
 
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError
 from mbplugin.files import note_reads
-from mbplugin.processes.isolation import LIBRARY, isolated_command, python_path
+from mbplugin.processes import LIBRARY, isolated_command, python_path
 from mbplugin.processes.walls import Raised, Walls
 
 T = TypeVar("T")

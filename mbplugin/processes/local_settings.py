@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from mbplugin.processes.isolation import LIBRARY
+from mbplugin.processes import LIBRARY
 
 if TYPE_CHECKING:
     from importlib.abc import Loader

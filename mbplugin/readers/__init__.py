@@ -11,7 +11,7 @@ from pathlib import Path
 from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
 from mbplugin.files import read_bounded, read_instead
 from mbplugin.formats import FORMATS
-from mbplugin.model.enumerations import Base, Massless
+from mbplugin.model import Base, Massless
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.paths import read_text, refuse_pointer, require_few_links, require_ordinary_size
 from mbplugin.readers.xml import root_name

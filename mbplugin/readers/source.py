@@ -15,10 +15,11 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError
 from mbplugin.files import hash_when_read, read_bounded
+from mbplugin.model import Base, library_model
 from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.enumerations import Base, library_model
-from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.contact import Contact
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Actuator, Scene, state_at_home
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.readers import load

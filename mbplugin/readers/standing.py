@@ -29,6 +29,7 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.contacts import named
+from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.contact import LARGEST_FRICTION, Contact
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
@@ -39,7 +40,6 @@ from mbplugin.model.mechanism.kinematics import (
     joint_axes,
     rigid_groups,
 )
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.scene import Scene, Shape, in_coordinates_of
 from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import Assumption, counted, listed

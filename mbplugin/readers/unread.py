@@ -15,8 +15,8 @@ from lxml import etree
 from mbplugin.csv_tables import CsvTable, quotable, read_csv
 from mbplugin.errors import BadNumber, BadUsage, MbPluginError, suggestion
 from mbplugin.model.brake_law import UNITS, decimal, symbol
+from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.identity import DisjointSets
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.pair import Between, MotionProfile, Pair
 from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Pose

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import parse_json, read_bounded
 from mbplugin.phrases import number, visible
+from mbplugin.report import plain
 from mbplugin.report.documents import DOCUMENTS, DocumentName
 from mbplugin.report.documents.part import output_of, required_keys, violation
-from mbplugin.report.formats import plain
 
 #: Keys that are not compared as values: they are inputs, describe the file format, follow from other keys, or
 #: change between identical runs (processor time).

@@ -16,8 +16,8 @@ from mbplugin.files import read_bounded
 from mbplugin.linter.rule import LONGEST, Finding, FindingFix
 from mbplugin.phrases import counted, shortened, visible
 from mbplugin.processes.git import Repository, open_repository
+from mbplugin.report import findings_summary, plain, runs_summary, shown
 from mbplugin.report.documents.part import dumps
-from mbplugin.report.formats import findings_summary, plain, runs_summary, shown
 from mbplugin.report.text.lint import finding_text
 from mbplugin.report.text.models import DIFFERENCE_NAMES, decided_texts, normalised_texts, stop_cells
 from mbplugin.version import SUMMARY, __version__

@@ -19,9 +19,9 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.model.enumerations import CoordinateUnit
+from mbplugin.model import CoordinateUnit
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.contact import SIDES
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.phrases import counted, listed, number
 from mbplugin.readers.source import Source
 from mbplugin.version import __version__

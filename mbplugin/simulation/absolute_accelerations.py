@@ -13,6 +13,7 @@ from numba import types
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import body_twists, velocity_transformation
 from mbplugin.constraints.rows import plane_columns
+from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.absolute import AbsoluteModel, absolute_equations, without_mass
 from mbplugin.dynamics.compiler.jit import (
     address_of,
@@ -27,11 +28,10 @@ from mbplugin.dynamics.kernels.absolute import AbsoluteState, absolute_accelerat
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, SPRING
 from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, row_rate
-from mbplugin.dynamics.newton_euler import body_accelerations
 from mbplugin.model.brake_law import BrakeLaw, rate_force
+from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel, drive_component, freedom_held
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.kernel_state import (
     ACCELERATE,

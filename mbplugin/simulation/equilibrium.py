@@ -19,17 +19,17 @@ import numpy as np
 import scipy.linalg
 
 from mbplugin.arguments import checked
+from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.closure import Closure, constraints_to_close
 from mbplugin.constraints.stated_state import closed_pose, stated_state
-from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.dynamics.formulations import Equations, minimum_norm, partition, pivoted_coordinates
 from mbplugin.dynamics.tree_model import TreeModel, equations_of, massless_joint, tree_model, without_mass
 from mbplugin.errors import BadUsage
-from mbplugin.joint_reactions.state import named_lock
+from mbplugin.joint_reactions import named_lock
 from mbplugin.model.brakes import AppliedForces, scene_actions, with_springs
+from mbplugin.model.mechanism import Driver, Lock, Mechanism
 from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import JointValues, displace, forward, relative_pose
-from mbplugin.model.mechanism.mechanism import Driver, Lock, Mechanism
 from mbplugin.model.mechanism.pair import has_quaternion, measure
 from mbplugin.model.scene import (
     LoadLike,

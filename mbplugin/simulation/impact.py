@@ -24,11 +24,11 @@ from mbplugin.model.mechanism import (
     KnifeEdge,
     Lock,
     Mechanism,
-    Pair,
     Rolling,
+    TimedConstraint,
 )
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward
-from mbplugin.model.mechanism.mechanism import TimedConstraint
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array, Pose, make_read_only
 from mbplugin.simulation.friction import rank_of
 from mbplugin.simulation.kernel_state import KINEMATICS, KernelState, evaluate_at

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
+from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.reduction import body_twists, tree_motion
 from mbplugin.constraints.rows import Rows, contact_rows
 from mbplugin.constraints.stated_state import stated_state
-from mbplugin.constraints.tolerance import rank_tolerance
-from mbplugin.dynamics.newton_euler import body_accelerations
+from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.tree_model import TreeModel, equations_of
 from mbplugin.errors import BrokenModel
 from mbplugin.joint_reactions.cones import OPTIONS

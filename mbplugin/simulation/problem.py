@@ -21,7 +21,7 @@ from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.tree_model import TreeModel, massless_joint, tree_model, without_mass
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism.mechanism import Constraint, Lock, Mechanism
+from mbplugin.model.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.scene import State
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed

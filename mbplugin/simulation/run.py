@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.arguments import checked
+from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import stated_state
-from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.dynamics.compiler.jit import announce_compilation
 from mbplugin.dynamics.tree_model import tree_model
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownName, suggestion
@@ -29,6 +29,7 @@ from mbplugin.model.brakes import (
     weightless,
     with_springs,
 )
+from mbplugin.model.mechanism import Constraint, Driver, Lock, Mechanism, TimedConstraint
 from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
@@ -39,7 +40,6 @@ from mbplugin.model.mechanism.kinematics import (
     numbers,
     rate_vector,
 )
-from mbplugin.model.mechanism.mechanism import Constraint, Driver, Lock, Mechanism, TimedConstraint
 from mbplugin.model.mechanism.pair import MotionProfile, Pair
 from mbplugin.model.scene import (
     LoadLike,
@@ -65,12 +65,12 @@ from mbplugin.simulation.passing_marks import TimedDrive, schedule_of
 from mbplugin.simulation.problem import Problem, pose_problem
 from mbplugin.simulation.runner import Progress, Runner
 from mbplugin.simulation.steppers import CompiledStepper, Stepper
-from mbplugin.simulation.trajectory.record import Playback
+from mbplugin.simulation.trajectory import Playback
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike
-    from mbplugin.simulation.trajectory.record import StatedStiffness
+    from mbplugin.simulation.trajectory import StatedStiffness
 
 Model = Scene | Mechanism
 #: Largest step, as a fraction of the shortest piece of a profile.

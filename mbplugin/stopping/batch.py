@@ -17,7 +17,7 @@ from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.model.brake_law import SCALED
 from mbplugin.model.brakes import JointBrake
-from mbplugin.model.mechanism.mechanism import TreeJoint
+from mbplugin.model.mechanism import TreeJoint
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import listed

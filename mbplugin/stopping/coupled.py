@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.closure import Closure
 from mbplugin.constraints.rank import sample_poses
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
 from mbplugin.dynamics.tree_model import joint_equations, tree_model
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import JointBrake
+from mbplugin.model.mechanism import Driver, TreeJoint
 from mbplugin.model.mechanism.kinematics import displace, follows, forward
-from mbplugin.model.mechanism.mechanism import Driver, TreeJoint
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed

@@ -13,8 +13,8 @@ from mbplugin.constraints.reduction import find_blocks
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.brake_law import BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.brakes import AppliedForces, JointBrake
+from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.mechanism.identity import Holder, lock_component
-from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.scene import Payload, Request, Shape
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed

@@ -8,9 +8,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from mbplugin.model import PAIR_ROLES, PairRole
 from mbplugin.model.brake_law import rate_force
-from mbplugin.model.enumerations import PAIR_ROLES, PairRole
-from mbplugin.model.mechanism.mechanism import WORLD
+from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import listed, one_line, one_line_repr

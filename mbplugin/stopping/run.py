@@ -12,9 +12,9 @@ import numpy as np
 from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
+from mbplugin.constraints import rank_tolerance
 from mbplugin.constraints.closure import constraints_to_close
 from mbplugin.constraints.stated_state import closed_pose, stated_state
-from mbplugin.constraints.tolerance import rank_tolerance
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, ContradictedState, UnknownName, suggestion
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import (
@@ -32,6 +32,7 @@ from mbplugin.model.brakes import (
     weightless,
     weightless_bodies,
 )
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
     NamedNumbers,
@@ -40,7 +41,6 @@ from mbplugin.model.mechanism.kinematics import (
     follows,
     numbers,
 )
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import (
     LoadLike,

@@ -12,19 +12,19 @@ from typing_extensions import Unpack
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
+from mbplugin.model import FailureKind, Moving
 from mbplugin.model.brake_law import Brake, BrakeLaw
 from mbplugin.model.brakes import JointBrake, speeds_sentence, stated_brake, with_coordinates
-from mbplugin.model.enumerations import FailureKind, Moving
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Scene, as_scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import MAX_SECONDS
+from mbplugin.stopping import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.batch import ArmStopper, ArmStops, CompiledStop
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.many import StopSummary
-from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.run import StopArguments, make_scenario, stop_command, tool_name
 from mbplugin.stopping.scenario import (

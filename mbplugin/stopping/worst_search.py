@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mbplugin.model import FailureKind, Moving, StopMeasure
 from mbplugin.model.brake_law import Units
 from mbplugin.model.brakes import JointBrake
-from mbplugin.model.enumerations import FailureKind, Moving, StopMeasure
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import AnyArray, Array, is_turn

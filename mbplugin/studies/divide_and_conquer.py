@@ -21,20 +21,20 @@ from mbplugin.analysis.dca.assembly import (
 from mbplugin.analysis.dca.model import DcaModel, GroundConnection, dca_model
 from mbplugin.analysis.dca.propagation import Joint, require_pairs_only
 from mbplugin.analysis.uniqueness import joint_place
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import all_rows, planar_rows, plane_columns
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.dynamics import NewtonEuler, newton_euler
 from mbplugin.dynamics.absolute import applied_wrenches, rate_rows
-from mbplugin.dynamics.newton_euler import NewtonEuler, newton_euler
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName, suggestion
+from mbplugin.joint_reactions import closed_state
 from mbplugin.joint_reactions.flexible import StiffnessLike, read_stiffness, resolve
-from mbplugin.joint_reactions.state import closed_state
 from mbplugin.joint_reactions.statics import balance, build_system
 from mbplugin.joint_reactions.stiffness import Applied, coverage, stated_elements
 from mbplugin.model.brakes import AppliedForces, rate_values, scene_actions
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import LoadLike, Payload, Scene, read_loads
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.readers.source import ModelSource, model_of

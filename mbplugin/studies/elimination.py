@@ -34,10 +34,10 @@ from mbplugin.dynamics.formulations import (
 )
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.joint_reactions.state import Model, closed_state
+from mbplugin.joint_reactions import Model, closed_state
 from mbplugin.joint_reactions.statics import System, build_system
+from mbplugin.model import Coordinates
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.enumerations import Coordinates
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, Scene, read_loads

@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.bullet.session import quiet, require_engine, session
+from mbplugin.bullet import quiet, require_engine, session
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.files import replacing, require_folder
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import shortened, visible
-from mbplugin.report.picture import LEGEND, JointGlyph, Picture
-from mbplugin.report.picture.picture import PALETTE
-from mbplugin.visualization.scene_view import (
+from mbplugin.report.picture import LEGEND, PALETTE, Picture
+from mbplugin.report.picture.bodies import JointGlyph
+from mbplugin.visualization import (
     RATE,
     Replay,
     Surface,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mbplugin.constraints.rows import plane_columns
+from mbplugin.joint_reactions import with_held
 from mbplugin.joint_reactions.bounds import Possible, bounds_of, inequalities
-from mbplugin.joint_reactions.state import with_held
 from mbplugin.joint_reactions.statics import System, balance, build_system
 from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.mechanism.contact import Contact

@@ -19,8 +19,8 @@ from mbplugin.model.mechanism.kinematics import forward, rigid_groups
 from mbplugin.model.spatial import Array, Pose, cross, quaternion_from_rotation, rotation_from_quaternion
 from mbplugin.readers.mjcf import pose_wxyz, read_tree, scene_of_model
 from mbplugin.readers.mjcf.compile import Names, mujoco_module
+from mbplugin.watching import Structure, geometry_of, structure_of
 from mbplugin.watching.reading import Reading, Touching
-from mbplugin.watching.structure import Structure, geometry_of, structure_of
 
 #: Largest deviation of body poses that belong to the same state, m and entries of rotations.
 _SAME = 1e-6

@@ -17,8 +17,8 @@ import numpy as np
 from mbplugin.model.mechanism.contact import TANGENTS
 from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, lock_label
 from mbplugin.model.spatial import AnyArray, Array, cross, skew
+from mbplugin.watching import Geometry, Structure, wrenches_of_motion
 from mbplugin.watching.reading import Reading, Touching
-from mbplugin.watching.structure import Geometry, Structure, wrenches_of_motion
 
 #: A contact does not move below this fraction of √(g ℓ): engines let bodies creep.
 _STILL = 1e-3

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mbplugin.model.spatial import AnyArray, Array
-from mbplugin.watching.structure import Geometry, PairFrames
+from mbplugin.watching import Geometry, PairFrames
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.arguments import checked
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model.enumerations import library_model
+from mbplugin.model import library_model
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray
 from mbplugin.phrases import counted, listed, one_line
 from mbplugin.readers.source import BulletClient, MuJoCoData, MuJoCoModel, client_id
+from mbplugin.watching import Structure, length_of
 from mbplugin.watching.bullet import BulletSource
 from mbplugin.watching.hooks import HOOKS, Hooks
 from mbplugin.watching.log import Log
 from mbplugin.watching.numbers import MOST_ROWS, Numbers, evaluate, marks_of, row_labels
 from mbplugin.watching.plot import Kept, plot
-from mbplugin.watching.structure import Structure, length_of
 from mbplugin.watching.update import Update
 
 if TYPE_CHECKING:

@@ -151,7 +151,7 @@ def _import(name: str) -> None:
 
     with suppress(ImportError):
         if name == "pybullet":
-            from mbplugin.bullet.session import engine
+            from mbplugin.bullet import engine
 
             engine()
         else:

@@ -22,9 +22,9 @@ import numpy as np
 
 from mbplugin.errors import MbPluginError
 from mbplugin.files import read_bounded
-from mbplugin.model.mechanism import WORLD, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.kinematics import FRAMES_MEET, forward
-from mbplugin.model.mechanism.mechanism import TreeJoint
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, quaternion_from_rotation, rotation_from_quaternion
 from mbplugin.phrases import listed

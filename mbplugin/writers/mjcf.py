@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, TreeJoint
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
-from mbplugin.model.mechanism.mechanism import TreeJoint
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spatial import JointSpring, Pose, quaternion_from_rotation
 from mbplugin.writers.shapes import Solid, Solids, is_mjcf, solids_of

@@ -10,10 +10,10 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Pair
+from mbplugin.model.mechanism import WORLD, Body, Coupling
 from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose
-from mbplugin.model.mechanism.pair import Freedom, measure
+from mbplugin.model.mechanism.pair import Freedom, Pair, measure
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, rpy_from_rotation
 from mbplugin.phrases import listed

@@ -12,8 +12,8 @@ from math import isfinite
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair, Term
-from mbplugin.model.mechanism.mechanism import TreeJoint
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Term, TreeJoint
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Pose, rpy_from_rotation
 from mbplugin.phrases import listed

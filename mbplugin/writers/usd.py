@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Pair
+from mbplugin.model.mechanism import WORLD, Body, Coupling
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, is_turn, quaternion_from_rotation, rotation_from_quaternion
 from mbplugin.phrases import counted, listed
@@ -33,7 +34,8 @@ from mbplugin.writers.written import Loss, Written, number, unwritten, unwritten
 from mbplugin.writers.xml_text import Edited, NoCopy
 
 if TYPE_CHECKING:
-    from mbplugin.model.mechanism import Mechanism, Pair
+    from mbplugin.model.mechanism import Mechanism
+    from mbplugin.model.mechanism.pair import Pair
     from mbplugin.model.scene import Request
 
 

@@ -14,11 +14,10 @@ from lxml import etree
 
 from mbplugin.errors import BadUsage
 from mbplugin.files import replacing
-from mbplugin.model.enumerations import LossKind
-from mbplugin.model.mechanism import WORLD, Body
+from mbplugin.model import LossKind
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, TreeJoint
 from mbplugin.model.mechanism.identity import freedom_name
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, welded_bodies
-from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import Freedom, Pair, RowKind, has_quaternion
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring, Pose, axis_of, is_turn

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.model.mechanism import Pair
+from mbplugin.constraints import DEFAULT_TOLERANCE
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.report.documents.motions import simulate_document
 from mbplugin.report.documents.stopping import estop_document
 from mbplugin.report.html.chapters import motion_chapter, stop_chapter
+from mbplugin.visualization import replay_of
 from mbplugin.visualization.gui import seen_in_motion
-from mbplugin.visualization.scene_view import replay_of
 from places import ASSETS
 
 MINITAUR = ASSETS / "minitaur.scene.toml"

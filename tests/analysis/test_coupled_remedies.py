@@ -9,7 +9,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BrokenModel
-from mbplugin.model.mechanism import Body, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism import Body, Coupling, Mechanism, Term
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
 
 

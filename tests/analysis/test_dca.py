@@ -13,8 +13,9 @@ from mbplugin.analysis.dca import TOOLS, DcaNotApplicable, GroupUniqueness, dca_
 from mbplugin.analysis.dca.assembly import Floating, floating_body, join, unit_inertia
 from mbplugin.analysis.dca.propagation import Decision, Joint, propagate
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Driver, KnifeEdge, Lock, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Driver, KnifeEdge, Lock, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, home
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
 from models import body_at, chain, four_bar, from_world_frames, pose_at, ring
 from places import ASSETS, ORACLES

@@ -10,8 +10,9 @@ import scipy.linalg
 import mbplugin as mb
 from command_line import call
 from mbplugin.constraints.assembly import assemble
-from mbplugin.model.mechanism import Coupling, Driver, Lock, Mechanism, Pair, Term
+from mbplugin.model.mechanism import Coupling, Driver, Lock, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import joint_vector
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
 from models import body_at, four_bar, from_world_frames, pose_at
 from places import ASSETS

@@ -5,8 +5,9 @@ import pytest
 
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.constraints.rank import constraint_matrix
-from mbplugin.model.mechanism import PAIR_TYPES, Mechanism
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, relative_pose
+from mbplugin.model.mechanism.pair import PAIR_TYPES
 from models import chain, ring
 
 

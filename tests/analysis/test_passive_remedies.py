@@ -14,7 +14,8 @@ import mbplugin as mb
 import palletiser
 from command_line import call
 from mbplugin.errors import BadScene, MbPluginError
-from mbplugin.model.mechanism import Lock, Pair
+from mbplugin.model.mechanism import Lock
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import duties
 from mbplugin.report.text.lint import lint_text
 from places import ASSETS

@@ -10,13 +10,14 @@ import pytest
 from scipy.linalg import null_space
 
 import mbplugin as mb
+from mbplugin.bullet import session
 from mbplugin.bullet.built import Built, build
 from mbplugin.bullet.reader import read_client
-from mbplugin.bullet.session import session
 from mbplugin.bullet.tree import Visual
 from mbplugin.constraints.reduction import body_twists
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward, home
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array, Pose, rotation_from_quaternion, rotation_from_rpy
 from models import body_at, chain, pose_at

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mbplugin as mb
-from mbplugin.bullet.session import Allowance, in_child
+from mbplugin.bullet import Allowance, in_child
 from mbplugin.errors import BadNumber, UnreadableFile
 from mbplugin.model.mechanism.kinematics import joint_vector
 from mbplugin.readers import load
@@ -76,7 +76,7 @@ def test_prints_of_the_function_are_not_its_answer(capfd: pytest.CaptureFixture[
 def test_the_script_of_the_user_is_not_run_again(tmp_path: Path) -> None:
     script = tmp_path / "own.py"
     script.write_text(
-        "import operator\nfrom mbplugin.bullet.session import in_child\n"
+        "import operator\nfrom mbplugin.bullet import in_child\n"
         "print('once')\nprint(in_child(operator.add, 1, 1))\n"
     )
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)

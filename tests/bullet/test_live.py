@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from live_clients import Client, load_minitaur
+from mbplugin.bullet import session
 from mbplugin.bullet.reader import read_client
-from mbplugin.bullet.session import session
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
-from mbplugin.model.mechanism import Pair
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward, relative_pose
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Pose, rotation_from_quaternion
 from mbplugin.readers import load

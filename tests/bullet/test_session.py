@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet import quiet, session
 
 NOISY = "husky/husky.urdf"  # PyBullet warns about every link without inertial
 
@@ -17,7 +17,7 @@ def run(code: str, **options: object) -> subprocess.CompletedProcess[str]:
 
 LOAD = f"""
 import pybullet_data
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet import quiet, session
 with session() as (p, client):
     with quiet() as captured:
         p.loadURDF(pybullet_data.getDataPath() + "/{NOISY}", physicsClientId=client)

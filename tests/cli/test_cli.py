@@ -15,10 +15,10 @@ import mbplugin as mb
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, call
 from mbplugin.analysis import METHODS
 from mbplugin.cli.app import application
-from mbplugin.cli.shared.options import named
-from mbplugin.cli.shared.report import Reading
+from mbplugin.cli.options import named
+from mbplugin.cli.report import Reading
 from mbplugin.errors import BadUsage
-from mbplugin.model.enumerations import Method
+from mbplugin.model import Method
 from places import ASSETS
 
 LINT_OPTIONS = """--q --base --planar --tolerance --snap-angles --samples --method --group --select --ignore

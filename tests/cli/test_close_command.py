@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from mbplugin.cli.app import run
-from mbplugin.model.enumerations import LOSS_KINDS
+from mbplugin.model import LOSS_KINDS
 from mbplugin.report.documents.part import schema_of
 from places import ASSETS, ORACLES
 

@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-import mbplugin.initialization.writing as writing
+import mbplugin.initialization as writing
 from command_line import ROOT, SAMPLE, call
 from mbplugin.errors import BadUsage
 from mbplugin.files import toml_text
-from mbplugin.initialization.contents import NewFile
+from mbplugin.initialization import NewFile
 from mbplugin.initialization.survey import host_of, pattern_of
 
 if sys.version_info >= (3, 11):
@@ -344,8 +344,8 @@ def test_what_another_creates_meanwhile_stays(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-import mbplugin.initialization.writing as writing
-from mbplugin.initialization.contents import NewFile
+import mbplugin.initialization as writing
+from mbplugin.initialization import NewFile
 point, calls = int(sys.argv[2]), 0
 def killed(real):
     def call(*arguments):

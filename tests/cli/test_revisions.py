@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from command_line import SAMPLE, call, call_process
-from mbplugin.cli.shared.revision import revision_and_path
+from mbplugin.cli.revision import revision_and_path
 from mbplugin.processes import git as of_git
 from mbplugin.processes.git import Repository, open_repository
 from places import ASSETS

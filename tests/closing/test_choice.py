@@ -14,7 +14,8 @@ from mbplugin import readers, writers
 from mbplugin.closing.choice import close, driven_joints
 from mbplugin.errors import BadUsage, CannotClose, UnknownName
 from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism import WORLD, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Actuator, Scene, State
 from mbplugin.model.spatial import Pose
 from models import four_bar

@@ -9,10 +9,11 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.closing.drift import _can_be_held, drifts, white_noise
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import home, violation
 from mbplugin.model.mechanism.pair import (
     PAIR_TYPES,
+    Pair,
     PairType,
     has_quaternion,
     pair_transform,

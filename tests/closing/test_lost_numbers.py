@@ -11,7 +11,8 @@ import pytest
 from mbplugin import readers
 from mbplugin.closing.choice import close
 from mbplugin.errors import MbPluginError
-from mbplugin.model.mechanism import Freedom, Mechanism
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene, State
 from mbplugin.writers.written import ENDINGS
 from models import four_bar

@@ -13,14 +13,13 @@ import pytest
 import mbplugin as mb
 from command_line import ROOT, call
 from locked_mechanisms import pendulum_3r
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet import quiet, session
 from mbplugin.comparison.agreement import Agreement, Curves, Row
 from mbplugin.comparison.compare import Deviations, orders_of, rows_of
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Mechanism, Pair
-from mbplugin.model.mechanism.mechanism import KnifeEdge
-from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.mechanism import WORLD, KnifeEdge, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 from mbplugin.report.documents.motions import crosscheck_document
 from mbplugin.report.text import plain_text

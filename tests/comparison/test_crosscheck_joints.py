@@ -8,7 +8,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet import quiet, session
 
 TEXT = """<robot name="r"><link name="{root}"/>
 <link name="a"><inertial><mass value="2"/>

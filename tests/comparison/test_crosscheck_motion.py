@@ -13,8 +13,7 @@ import mbplugin as mb
 from locked_mechanisms import heavy
 from mbplugin.comparison.agreement import Agreement
 from mbplugin.dynamics.tree_model import joint_equations
-from mbplugin.model.mechanism import Body, Coupling, Driver, Mechanism, Term
-from mbplugin.model.mechanism.mechanism import Rolling
+from mbplugin.model.mechanism import Body, Coupling, Driver, Mechanism, Rolling, Term
 from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import JointSpring, Spring, quaternion_from_rotation, rotation_from_vector
 from mbplugin.readers import load

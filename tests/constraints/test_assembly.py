@@ -5,8 +5,9 @@ import pytest
 
 from mbplugin.constraints.assembly import assemble
 from mbplugin.errors import CannotClose, ContradictedState
-from mbplugin.model.mechanism import Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism import Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Pose
 from models import body_at, four_bar, pose_at
 

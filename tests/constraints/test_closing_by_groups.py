@@ -11,8 +11,9 @@ import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Closure, Residuals
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism import Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward, home, relative_pose
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Pose
 from models import body_at, pose_at
 from scaled import scaled, scaled_coordinates

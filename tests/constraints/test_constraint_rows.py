@@ -5,19 +5,9 @@ import pytest
 
 from mbplugin.constraints.reduction import body_twists, tree_motion
 from mbplugin.constraints.rows import rows_of
-from mbplugin.model.mechanism import (
-    PAIR_TYPES,
-    Body,
-    Coupling,
-    Driver,
-    KnifeEdge,
-    Lock,
-    Mechanism,
-    Pair,
-    Rolling,
-    Term,
-)
+from mbplugin.model.mechanism import Body, Coupling, Driver, KnifeEdge, Lock, Mechanism, Rolling, Term
 from mbplugin.model.mechanism.kinematics import coordinates_of, displace, forward, home
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
 from mbplugin.model.spatial import Pose
 
 H = 1e-5

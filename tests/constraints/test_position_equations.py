@@ -11,10 +11,9 @@ import pytest
 
 from mbplugin.constraints.closure import Closure, drawn
 from mbplugin.constraints.rows import rows_of
-from mbplugin.model.mechanism import Coupling, Driver, Mechanism, Pair, Term
+from mbplugin.model.mechanism import Coupling, Driver, Mechanism, Rolling, Term
 from mbplugin.model.mechanism.kinematics import forward, home
-from mbplugin.model.mechanism.mechanism import Rolling
-from mbplugin.model.mechanism.pair import PAIR_TYPES
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
 from mbplugin.model.spatial import Array, Pose
 from models import body_at
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
 
 

@@ -13,8 +13,9 @@ from command_line import ASSETS, ORACLES
 from mbplugin.analysis import analyze_mechanism
 from mbplugin.constraints.assembly import assemble
 from mbplugin.dynamics.explicit_closure import closing_conditions
-from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.kinematics import home
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Pose, align_z
 from scaled import scaled, scaled_coordinates
 

@@ -21,9 +21,10 @@ from command_line import call
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.stated_state import consistent_state
 from mbplugin.errors import ContradictedState
-from mbplugin.joint_reactions.state import JointMotion
-from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Rolling, Term
+from mbplugin.joint_reactions import JointMotion
+from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Rolling, Term
 from mbplugin.model.mechanism.kinematics import displace, forward, home, rate_units
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Request, Scene, State
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.readers import load

@@ -26,7 +26,7 @@ ROBOTS = (
 _ASK = """
 import json, sys
 import numpy as np
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet import quiet, session
 
 root, files = json.load(sys.stdin)
 rng = np.random.default_rng(3)

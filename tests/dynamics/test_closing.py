@@ -18,8 +18,9 @@ from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName
-from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose, rotation_from_vector
 from mbplugin.readers import reload
 from models import body_at, coupled_four_bars, four_bar, pose_at

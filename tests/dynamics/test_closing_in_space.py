@@ -14,8 +14,9 @@ from closed_mechanisms import axes_at, check_closing, loop, spherical
 from mbplugin.dynamics.explicit_closure import Closing, closing_conditions
 from mbplugin.dynamics.explicit_closure.newton import NewtonStep
 from mbplugin.errors import CannotClose
-from mbplugin.model.mechanism import WORLD, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Mechanism
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector, unit
 from models import from_world_frames, pose_at
 

@@ -15,14 +15,15 @@ import pytest
 import mbplugin as mb
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import plane_columns
+from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.explicit_closure import closing_conditions, minimal_accelerations
 from mbplugin.dynamics.formulations import COORDINATES, REDUNDANCY, TABLE, Equations, Solution, solve
-from mbplugin.dynamics.newton_euler import body_accelerations
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, UnknownName
-from mbplugin.model.mechanism import Mechanism, Pair
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.readers import reload
 from models import body_at, chain, pose_at

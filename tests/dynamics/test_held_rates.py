@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mbplugin.dynamics.tree_model import equations_of, tree_model
+from mbplugin.model.mechanism import Lock
 from mbplugin.model.mechanism.kinematics import displace
-from mbplugin.model.mechanism.mechanism import Lock
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.kernel_state import (
     ACCELERATE,

@@ -9,23 +9,13 @@ import pytest
 
 from mbplugin.constraints.reduction import body_twists, velocity_transformation
 from mbplugin.constraints.rows import all_rows
+from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.newton_euler import body_accelerations
 from mbplugin.dynamics.tree_model import joint_equations, tree_model
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import (
-    PAIR_TYPES,
-    Coupling,
-    Driver,
-    Freedom,
-    KnifeEdge,
-    Lock,
-    Mechanism,
-    Pair,
-    Rolling,
-    Term,
-)
+from mbplugin.model.mechanism import Coupling, Driver, KnifeEdge, Lock, Mechanism, Rolling, Term
 from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
 from models import chain

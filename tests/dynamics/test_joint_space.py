@@ -17,8 +17,8 @@ from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadNumber, UnknownName
 from mbplugin.model.brakes import AppliedForces
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward, home
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
 from mbplugin.model.spatial import Array
 from random_mechanisms import loop_mechanism
@@ -34,7 +34,7 @@ SINGLE = 2e-6
 _ASK = """
 import json, sys
 import numpy as np
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet import quiet, session
 
 root, files = json.load(sys.stdin)
 rng = np.random.default_rng(5)

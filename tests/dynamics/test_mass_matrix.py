@@ -29,7 +29,7 @@ CHILD = """
 import json, sys
 import numpy as np
 from mbplugin.bullet.reader import read_client
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet import quiet, session
 
 def energy(p, robot, joints):
     total = 0.0

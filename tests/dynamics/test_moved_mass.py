@@ -9,8 +9,9 @@ import mbplugin as mb
 from mbplugin.dynamics.tree_model import _rigid, joint_equations, tree_model, without_mass
 from mbplugin.errors import BrokenModel
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import displace, home
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, align_z
 from models import chain
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import Pose
 

@@ -9,9 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.model.mechanism import Coupling, Driver, Freedom, Mechanism, Pair
-from mbplugin.model.mechanism.mechanism import KnifeEdge, Pfaffian, TreeJoint
-from mbplugin.model.mechanism.pair import has_quaternion
+from mbplugin.model.mechanism import Coupling, Driver, KnifeEdge, Mechanism, Pfaffian, TreeJoint
+from mbplugin.model.mechanism.pair import Freedom, Pair, has_quaternion
 from mbplugin.model.spatial import Array, Pose
 
 from .on_mechanism import Posed

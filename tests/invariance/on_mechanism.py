@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, Rolling
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward, home
-from mbplugin.model.mechanism.mechanism import Rolling
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_quaternion
 from scaled import scaled as in_units
 from scaled import scaled_coordinates

@@ -10,7 +10,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BadNumber, BadUsage, ImplausibleValue, MissingDependency, UnreadableFile
-from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.readers.motions import RecordedMotion, read_motion
 from places import ASSETS

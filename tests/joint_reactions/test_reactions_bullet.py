@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.bullet.session import session
+from mbplugin.bullet import session
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import Array

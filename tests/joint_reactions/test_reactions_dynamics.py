@@ -9,9 +9,9 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.constraints.reduction import body_twists
-from mbplugin.dynamics.newton_euler import body_accelerations, newton_euler
+from mbplugin.dynamics import body_accelerations, newton_euler
 from mbplugin.errors import BadUsage
-from mbplugin.joint_reactions.state import closed_state
+from mbplugin.joint_reactions import closed_state
 from mbplugin.model.mechanism import Body, Driver
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.mechanism.pair import PAIR_TYPES
@@ -61,7 +61,7 @@ def test_a_payload_is_a_body_welded_on() -> None:
     mech, q = chain(2, "revolute", rng)
     A = rng.normal(size=(3, 3))
     mass, com, inertia = 3.0, rng.normal(size=3), A @ A.T
-    from mbplugin.model.mechanism import Pair
+    from mbplugin.model.mechanism.pair import Pair
 
     at = Pose(np.eye(3), com)
     welded = replace(

@@ -9,7 +9,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
-from mbplugin.model.mechanism import Body, Driver, Freedom, Lock, Mechanism
+from mbplugin.model.mechanism import Body, Driver, Lock, Mechanism
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import read_loads
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.readers import load

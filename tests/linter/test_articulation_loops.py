@@ -10,7 +10,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin import writers
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene, State
 from places import ASSETS, ORACLES
 from random_mechanisms import loop_mechanism

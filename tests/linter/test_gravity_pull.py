@@ -14,8 +14,9 @@ from command_line import ROOT
 from mbplugin.linter.rule import Finding
 from mbplugin.linter.rules.brakes import BrakeWeakerThanGravity
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import home
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Payload, Scene, State
 from mbplugin.model.spatial import Array, Pose
 

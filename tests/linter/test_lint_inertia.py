@@ -12,8 +12,9 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.linter.checks.meshes import Solid, solid_of
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import rigid_groups
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Request, Shape
 from mbplugin.model.spatial import Pose, rotation_from_rpy
 from places import TESTS

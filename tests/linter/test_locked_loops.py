@@ -13,7 +13,7 @@ import mbplugin as mb
 from command_line import ROOT, call
 from mbplugin.analysis.remedies import apply_changes
 from mbplugin.linter.checks.snapping import locked_loops
-from mbplugin.model.mechanism.mechanism import Coupling, Term
+from mbplugin.model.mechanism import Coupling, Term
 
 LOCKED = ROOT / "tests" / "cases" / "err" / "mb507.scene.toml"
 MJCF = """<mujoco><compiler autolimits="true"/><worldbody>

@@ -13,7 +13,7 @@ import mbplugin as mb
 from command_line import call
 from github_annotations import annotations
 from mbplugin.linter.rule import LONGEST, Finding
-from mbplugin.model.enumerations import SIMULATORS
+from mbplugin.model import SIMULATORS
 from mbplugin.phrases import shortened
 from mbplugin.report.ci import github_text, sarif_document
 from mbplugin.report.text.lint import finding_text

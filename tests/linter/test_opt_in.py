@@ -11,7 +11,7 @@ import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage
 from mbplugin.linter.rule import Rule, Selection, find_rule, rules
-from mbplugin.model.enumerations import SIMULATORS
+from mbplugin.model import SIMULATORS
 from places import ORACLES, ROOT
 
 ERR = ROOT / "tests" / "cases" / "err"

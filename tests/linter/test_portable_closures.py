@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.linter.checks.simulators import CLOSURES, TWO_POINTS
-from mbplugin.model.mechanism import PAIR_TYPES
+from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.scene import LintOptions
 from places import ROOT
 

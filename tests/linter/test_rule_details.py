@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.linter.checks.listing import in_degrees, twins
+from mbplugin.linter.checks import in_degrees, twins
 from mbplugin.linter.checks.loops import imitated_loops
 from mbplugin.linter.rule import Finding
 from mbplugin.readers.meshes import mesh_extent, mesh_problem

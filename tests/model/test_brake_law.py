@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mbplugin.cli.shared.braking import BrakeOption
+from mbplugin.cli.braking import BrakeOption
 from mbplugin.dynamics.compiler import jit
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, resistance_records, sliding_forces
 from mbplugin.model.brake_law import PARTS, Brake, BrakeLaw, depends_on_rate, rate_force
 from mbplugin.model.brakes import JointBrake, stated_brake
-from mbplugin.readers.scene_file.schema import stated_with_origin
+from mbplugin.readers.scene_file import stated_with_origin
 from mbplugin.readers.scene_file.tables import BrakeTable
 from mbplugin.report.documents.part import schema_of
 

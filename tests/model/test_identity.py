@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mbplugin as mb
+from mbplugin.model.mechanism import Lock
 from mbplugin.model.mechanism.identity import (
     Holder,
     HolderKind,
@@ -21,7 +22,6 @@ from mbplugin.model.mechanism.identity import (
     lock_label,
     pair_and_freedom,
 )
-from mbplugin.model.mechanism.mechanism import Lock
 from places import ASSETS, ROOT
 
 KINDS = get_args(HolderKind)

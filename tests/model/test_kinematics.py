@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mbplugin.errors import BadNumber, UnknownName
-from mbplugin.model.mechanism import PAIR_TYPES, Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import (
     coordinates_of,
     displace,
@@ -13,6 +13,7 @@ from mbplugin.model.mechanism.kinematics import (
     joint_axes,
     joint_vector,
 )
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
 from mbplugin.model.spatial import Pose, vector_from_rotation
 from models import body_at
 

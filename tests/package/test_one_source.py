@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mbplugin.constraints.tolerance import DEFAULT_SAMPLES, DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_SAMPLES, DEFAULT_TOLERANCE
 from mbplugin.model.mechanism.pair import PAIR_TYPES, RowKind
 from places import ROOT
 

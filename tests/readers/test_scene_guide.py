@@ -9,9 +9,9 @@ import pytest
 
 import mbplugin as mb
 from command_line import ROOT
-from mbplugin.model.enumerations import PairTypeName
-from mbplugin.model.mechanism import PAIR_TYPES
-from mbplugin.readers.scene_file.schema import SceneFile
+from mbplugin.model import PairTypeName
+from mbplugin.model.mechanism.pair import PAIR_TYPES
+from mbplugin.readers.scene_file import SceneFile
 
 TABLES: dict[str, dict[str, Any]] = SceneFile.model_json_schema()["$defs"]
 TYPES = sorted(get_args(PairTypeName))

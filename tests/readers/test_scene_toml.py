@@ -7,8 +7,9 @@ import pytest
 import mbplugin as mb
 from mbplugin.constraints.rank import constraint_matrix
 from mbplugin.errors import BadScene, BrokenModel, MbPluginError, UnknownName
-from mbplugin.model.mechanism import Freedom, KnifeEdge, Rolling
+from mbplugin.model.mechanism import KnifeEdge, Rolling
 from mbplugin.model.mechanism.kinematics import forward, relative_pose
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers import load
 from mbplugin.readers.meshes import mesh_bounds

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from mbplugin.errors import BrokenModel, MissingDependency, UnknownName
-from mbplugin.model.mechanism import Pair
 from mbplugin.model.mechanism.kinematics import forward, home, joint_vector, relative_pose
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import rotation_from_rpy
 from mbplugin.readers import load

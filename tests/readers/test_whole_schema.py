@@ -8,8 +8,8 @@ import pytest
 
 from mbplugin.model.scene import Request, Scene
 from mbplugin.readers.mjcf.compile import MJCF
+from mbplugin.readers.sdf import SDF
 from mbplugin.readers.sdf.reader import read_sdf
-from mbplugin.readers.sdf.vocabulary import SDF
 from mbplugin.readers.unread import Idle, Vocabulary
 from mbplugin.readers.urdf import read_urdf
 from mbplugin.readers.urdf.joints import URDF

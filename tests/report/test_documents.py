@@ -15,8 +15,8 @@ import pytest
 import mbplugin as mb
 from command_line import ORACLES, ROOT, call
 from locked_mechanisms import pendulum_3r
-from mbplugin.model.mechanism import Freedom
-from mbplugin.model.mechanism.mechanism import Driver, Lock
+from mbplugin.model.mechanism import Driver, Lock
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.report.documents.motions import simulate_document
 from mbplugin.report.documents.part import dumps, schema_of

@@ -22,7 +22,8 @@ from mbplugin.comparison.agreement import Agreement, Curves, Row
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.spatial import rotation_from_quaternion
 from mbplugin.phrases import joined_by_words
-from mbplugin.report.html import Chapter, html_page
+from mbplugin.report.html import html_page
+from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Html, element, json_script
 from mbplugin.report.html.view import film_data, path_bytes
 

@@ -26,8 +26,8 @@ from github_annotations import annotations
 from mbplugin.cli.lint import rendered
 from mbplugin.linter.rule import Finding, rules
 from mbplugin.linter.run import Report
+from mbplugin.report import LintFormat
 from mbplugin.report.ci import github_text, gitlab_text, junit_text, sarif_document
-from mbplugin.report.formats import LintFormat
 from places import ROOT, TESTS
 
 SCHEMAS = TESTS / "schemas"

@@ -11,15 +11,14 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, DOOR_1, DOOR_2, ORACLES
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import PAIR_TYPES
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
 from mbplugin.model.scene import Shape
 from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
-from mbplugin.report.picture import Mesh, Picture, picture
+from mbplugin.report.picture import LEGEND, PALETTE, Picture, _fan, picture
 from mbplugin.report.picture import bodies as made
-from mbplugin.report.picture.bodies import glyph_mesh, glyphs, limited, merged, moved
-from mbplugin.report.picture.picture import LEGEND, PALETTE, _fan
+from mbplugin.report.picture.bodies import Mesh, glyph_mesh, glyphs, limited, merged, moved
 
 MINITAUR = str(ASSETS / "minitaur.scene.toml")
 

@@ -22,9 +22,9 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, DOOR_1, DOOR_2, FOUR_BAR, ORACLES, call
 from mbplugin.phrases import counted, joined_by_words, listed
+from mbplugin.report import plain
 from mbplugin.report.documents.lint import lint_document
 from mbplugin.report.documents.part import dumps, schema_of
-from mbplugin.report.formats import plain
 from mbplugin.report.text import PLAIN_WIDTH, wrapped
 from mbplugin.report.text.lint import Detail, lint_text, verdict
 

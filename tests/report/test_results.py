@@ -22,7 +22,7 @@ from mbplugin.cli.app import run
 from mbplugin.errors import BadUsage, MbPluginError, MissingDependency
 from mbplugin.files import is_own
 from mbplugin.rendering import Result
-from mbplugin.report.results.presentation import bars, name_of, presentation_of
+from mbplugin.report.results import bars, name_of, presentation_of
 from public_values import ARM, FOUR_BAR, RESULTS, UNDRAWN, every_result, made, too_long
 
 

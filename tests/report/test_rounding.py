@@ -7,7 +7,7 @@ from math import inf, nan
 import pytest
 
 from command_line import call
-from mbplugin.report.formats import largest_of, shown
+from mbplugin.report import largest_of, shown
 from places import BULLET_DATA
 
 

@@ -12,8 +12,9 @@ import pytest
 
 from command_line import ASSETS, EITHER_WAY, ROOT, Call, Outcome, call, call_process
 from mbplugin.files import is_own, stamp
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.kinematics import rigid_groups
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
 
 ATTACKS = ROOT / "tests" / "attacks" / "files"

@@ -12,7 +12,8 @@ import pytest
 
 import mbplugin as mb
 from command_line import ASSETS, EITHER_WAY, Call, call
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose, Spring
 
 BAR = str(ASSETS / "four_bar.scene.toml")

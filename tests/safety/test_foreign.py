@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from mbplugin.errors import BrokenModel, UnreadableFile
+from mbplugin.processes import isolated_command
 from mbplugin.processes.foreign import Limits, in_engine, in_own_child
-from mbplugin.processes.isolation import isolated_command
 from mbplugin.readers import load
 from places import ROOT
 
@@ -100,7 +100,7 @@ def test_the_child_runs_the_package_of_its_parent(tmp_path: Path) -> None:
         shutil.copy(ROOT / "mbplugin" / name, package / name)
     (processes / "where.py").write_text("import mbplugin\nprint(mbplugin.__file__)\n")
     start = (
-        "from mbplugin.processes.isolation import isolated_command\n"
+        "from mbplugin.processes import isolated_command\n"
         "import subprocess\n"
         "subprocess.run(isolated_command('mbplugin.processes.where'), check=True)\n"
     )

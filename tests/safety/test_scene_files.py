@@ -15,7 +15,7 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin.errors import MbPluginError
-from mbplugin.readers.scene_file.schema import SceneFile
+from mbplugin.readers.scene_file import SceneFile
 from mbplugin.readers.scene_file.tables import FileName, Table
 
 SECRET = "hunter2-canary"

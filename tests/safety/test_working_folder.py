@@ -198,7 +198,7 @@ def test_children_find_this_very_package(folder: Folder) -> None:
     """Also where neither the search path nor a variable leads to it any more."""
     code = (
         f"import sys; sys.path[:0] = [{str(ROOT)!r}]; import inspect\n"
-        "from mbplugin.bullet.session import in_child\n"
+        "from mbplugin.bullet import in_child\n"
         "sys.path.pop(0)\n"
         "print(in_child(inspect.getfile, in_child))\n"
     )

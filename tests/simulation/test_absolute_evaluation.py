@@ -11,24 +11,15 @@ import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import plane_columns
+from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.absolute import absolute_equations, absolute_model
 from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.newton_euler import body_accelerations
 from mbplugin.dynamics.tree_model import equations_of, redundancy, tree_model
 from mbplugin.errors import BadUsage, BrokenModel
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, scene_actions
-from mbplugin.model.mechanism import (
-    PAIR_TYPES,
-    Coupling,
-    Driver,
-    Freedom,
-    KnifeEdge,
-    Lock,
-    Mechanism,
-    Rolling,
-    Term,
-)
+from mbplugin.model.mechanism import Coupling, Driver, KnifeEdge, Lock, Mechanism, Rolling, Term
 from mbplugin.model.mechanism.kinematics import displace, forward, joint_vector
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import Array, JointSpring, Spring
 from mbplugin.simulation import absolute_accelerations

@@ -14,14 +14,14 @@ from mbplugin.constraints.reduction import body_twists
 from mbplugin.errors import BadNumber
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import WORLD, Driver, Freedom, Lock, Mechanism
+from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward
-from mbplugin.model.mechanism.pair import PAIR_TYPES
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.integrators.contract import State
 from mbplugin.simulation.options import Profile
+from mbplugin.simulation.trajectory import Playback
 from mbplugin.simulation.trajectory.axis import body_motions
-from mbplugin.simulation.trajectory.record import Playback
 from mbplugin.simulation.trajectory.resampling import drawn
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain

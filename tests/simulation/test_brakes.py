@@ -12,7 +12,8 @@ from scipy.optimize import brentq
 import mbplugin as mb
 from mbplugin.errors import BadNumber, BadUsage, UnknownName
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.run import simulate
 from mbplugin.simulation.trajectory.trajectory import Trajectory

@@ -13,7 +13,8 @@ from scipy.optimize import brentq
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
 from models import chain, four_bar, from_world_frames, pose_at
 from places import ASSETS, ROOT

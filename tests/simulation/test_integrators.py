@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import DOP853, RK45
 
 from mbplugin.errors import UnknownName
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.integrators import explicit as dop853_coefficients
 from mbplugin.simulation.integrators import (

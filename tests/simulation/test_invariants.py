@@ -13,7 +13,8 @@ import mbplugin as mb
 from document_invariants import document_of_motion_is_valid
 from invariants import check_motion, check_stop
 from looked import Looked
-from mbplugin.model.mechanism import WORLD, Body, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.options import Options
 from mbplugin.simulation.trajectory.trajectory import Trajectory

@@ -14,9 +14,9 @@ import mbplugin as mb
 from command_line import call
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import all_rows, planar_rows, plane_columns
+from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
-from mbplugin.dynamics.newton_euler import body_accelerations
 from mbplugin.errors import BadScene, BadUsage
 from mbplugin.joint_reactions.stiffness import rows_at_joint
 from mbplugin.model.brakes import AppliedForces

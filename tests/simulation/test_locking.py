@@ -12,7 +12,7 @@ import pytest
 import mbplugin as mb
 from bullet_trees import BulletTree
 from locked_mechanisms import pendulum_3r, spatial_four_bar_with_pendulum, two_arms_one_part
-from mbplugin.bullet.session import session
+from mbplugin.bullet import session
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.model.brakes import scene_actions
 from mbplugin.model.mechanism import Lock, Mechanism

@@ -15,7 +15,8 @@ from mbplugin.analysis import analyze
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import joint_equations
-from mbplugin.model.mechanism import PAIR_TYPES, Coupling, Driver, Lock, Mechanism, Term
+from mbplugin.model.mechanism import Coupling, Driver, Lock, Mechanism, Term
+from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.impact import FORMS, Transition, activate
 from models import chain

@@ -13,7 +13,8 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
 
 import mbplugin as mb
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.report.text.stopping import estop_lines
 from mbplugin.stopping.batch import ArmStopper, CompiledStop

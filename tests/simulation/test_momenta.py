@@ -16,7 +16,8 @@ import mbplugin as mb
 from command_line import ASSETS, call
 from locked_mechanisms import pendulum_3r, two_arms_one_part
 from mbplugin.dynamics.tree_model import joint_equations
-from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array, Pose
 from models import pose_at

@@ -14,7 +14,8 @@ import pytest
 
 from command_line import call
 from mbplugin.errors import BadUsage, ContradictedState, MbPluginError
-from mbplugin.model.mechanism import Body, Driver, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Driver, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.report.documents.part import schema_of
 from mbplugin.simulation.options import UserEvent

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.formulations import TABLE
-from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.run import simulate
 from mbplugin.simulation.trajectory.trajectory import Trajectory

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import Driver, Lock, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.options import UserEvent
 from mbplugin.simulation.passing_marks import release_words

@@ -138,12 +138,12 @@ def test_an_interrupted_motion_is_kept(tmp_path: Path) -> None:
 
 
 def test_the_bar_goes_to_a_terminal_only() -> None:
-    from mbplugin.cli.shared.braking import time_bar
+    from mbplugin.cli.braking import time_bar
 
     with time_bar() as nobody:
         assert nobody is None
     with (
-        mock.patch("mbplugin.cli.shared.braking.on_terminal", return_value=True),
+        mock.patch("mbplugin.cli.braking.on_terminal", return_value=True),
         mock.patch("sys.stderr", io.StringIO()) as shown,
         mock.patch.dict("os.environ", {"TERM": "xterm", "FORCE_COLOR": "1"}),
         time_bar() as tell,

@@ -10,7 +10,8 @@ import pytest
 import mbplugin as mb
 from absolute_wrenches import absolute_wrenches
 from command_line import ASSETS
-from mbplugin.model.mechanism import Freedom, Lock, Mechanism
+from mbplugin.model.mechanism import Lock, Mechanism
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 
 SCENE = mb.load(ASSETS / "four_bar.scene.toml")

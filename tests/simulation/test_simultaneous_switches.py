@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.model.mechanism import WORLD, Body, Freedom, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Lock, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from places import ASSETS

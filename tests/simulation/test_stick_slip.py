@@ -10,7 +10,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import mbplugin as mb
-from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.breaking_away import basic_solution, bounded_least_squares
 from places import ASSETS

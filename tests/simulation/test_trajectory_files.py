@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from mbplugin.errors import BadNumber, BadUsage, MissingDependency, UnknownName
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import (
     COMPONENTS,
     Array,

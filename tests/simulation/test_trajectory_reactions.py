@@ -11,7 +11,7 @@ import pytest
 
 import mbplugin as mb
 from absolute_wrenches import absolute_wrenches
-from mbplugin.bullet.session import session
+from mbplugin.bullet import session
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import REDUNDANCY, solve
@@ -20,8 +20,9 @@ from mbplugin.errors import UnknownName
 from mbplugin.joint_reactions.statics import build_system
 from mbplugin.joint_reactions.stiffness import joint_rows
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import PAIR_TYPES, Body, Coupling, Driver, Freedom, Lock, Mechanism, Pair, Term
+from mbplugin.model.mechanism import Body, Coupling, Driver, Lock, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import displace, forward, home
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Load, Payload
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring
 from mbplugin.simulation.trajectory.trajectory import Trajectory

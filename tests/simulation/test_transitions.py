@@ -12,19 +12,9 @@ import mbplugin as mb
 from locked_mechanisms import pendulum_3r, two_arms_one_part
 from mbplugin.dynamics.tree_model import joint_equations
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.model.mechanism import (
-    WORLD,
-    Body,
-    Coupling,
-    Driver,
-    Freedom,
-    Lock,
-    Mechanism,
-    Pair,
-    Rolling,
-    Term,
-)
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Driver, Lock, Mechanism, Rolling, Term
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose, quaternion_from_rotation, rotation_from_vector
 from mbplugin.simulation.impact import (
     FORMS,

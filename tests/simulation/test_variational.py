@@ -13,8 +13,9 @@ from closed_mechanisms import paper_four_bar
 from mbplugin.dynamics.kernels.articulated import energies, kinetic_slopes, momenta
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import PAIR_TYPES, Body, Driver, Freedom, Lock, Mechanism
+from mbplugin.model.mechanism import Body, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import displace
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from models import chain

@@ -12,8 +12,9 @@ import mbplugin as mb
 from closed_mechanisms import paper_four_bar
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import Driver, Freedom, Lock, Mechanism
+from mbplugin.model.mechanism import Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import home
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import State
 from mbplugin.model.spatial import Array, JointSpring
 from mbplugin.simulation.options import Options

@@ -19,7 +19,8 @@ import mbplugin as mb
 from command_line import ASSETS, below_the_verdict, call
 from mbplugin import readers
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import Body, Pair
+from mbplugin.model.mechanism import Body
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.report.documents.part import schema_of
 from mbplugin.report.html.chapters import distance_chapter, table_chapter

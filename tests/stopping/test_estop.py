@@ -14,7 +14,7 @@ import mbplugin as mb
 from mbplugin.dynamics.formulations import Equations
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import PAIR_TYPES, Freedom
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Scene, as_scene
 from mbplugin.model.spatial import Array
 from mbplugin.report.text import plain_text

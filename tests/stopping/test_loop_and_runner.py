@@ -10,7 +10,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import ImplausibleValue
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.stopping.batch import ArmStopper, CompiledStop
 from mbplugin.stopping.run import make_scenario

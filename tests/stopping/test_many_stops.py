@@ -9,7 +9,8 @@ import pytest
 
 from mbplugin.dynamics.kernels.composite_bodies import carried_masses, find_composites
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Freedom, Mechanism
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Payload
 from mbplugin.stopping.batch import ArmStopper, CompiledStop
 from mbplugin.stopping.many import BACK, REACTIONS, TIMES, TRAVELS, StopStarts

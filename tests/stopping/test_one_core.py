@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.simulation.friction import breaking_address
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.compiled import called_addresses

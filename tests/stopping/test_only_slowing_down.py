@@ -12,7 +12,8 @@ import pytest
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.stopping.batch import ArmStopper, CompiledStop
 

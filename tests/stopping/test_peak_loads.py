@@ -15,8 +15,8 @@ from command_line import ASSETS, call
 from driven_mechanisms import FOUR_BAR, ramp, sliders
 from mbplugin.constraints.reduction import velocity_transformation
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Freedom
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping import outcome as peak_instants

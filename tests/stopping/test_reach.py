@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 import mbplugin as mb
 from command_line import ROOT
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import make_scenario

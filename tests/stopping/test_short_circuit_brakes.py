@@ -19,7 +19,7 @@ from command_line import call
 from mbplugin.errors import BadNumber, BadUsage, MbPluginError
 from mbplugin.model.brake_law import Brake, BrakeLaw, contradiction, rate_force
 from mbplugin.model.brakes import read_brakes
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.spatial import Array
 from mbplugin.report.documents.part import schema_of
 from mbplugin.stopping.batch import CompiledStop

@@ -15,7 +15,8 @@ import pytest
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Body, Freedom
+from mbplugin.model.mechanism import Body
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.evaluation import joint_stops

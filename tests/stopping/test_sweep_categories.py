@@ -11,7 +11,8 @@ import pytest
 import mbplugin as mb
 from mbplugin.constraints.assembly import assemble
 from mbplugin.model.brake_law import Brake, Ramp
-from mbplugin.model.mechanism import Freedom, Mechanism
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.model.scene import Scene, state_at_home
 from mbplugin.stopping.batch import supports_compiled_stop
 from mbplugin.stopping.run import estop, make_scenario

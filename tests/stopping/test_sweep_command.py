@@ -19,8 +19,8 @@ import pytest
 
 import mbplugin as mb
 from command_line import ROOT, call
-from mbplugin.cli.shared.braking import count_bar
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.cli.braking import count_bar
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.processes.supervised import exit_code_of, termination_interrupts
 from mbplugin.simulation.run import simulate
 from mbplugin.stopping.scenario.start import Recorded

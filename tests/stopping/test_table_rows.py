@@ -20,7 +20,7 @@ import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin import readers
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.report.documents.part import schema_of
 from mbplugin.stopping.batch import CompiledStop
 from mbplugin.stopping.run import estop, make_scenario

@@ -12,7 +12,7 @@ import pytest
 
 import mbplugin as mb
 from command_line import call
-from mbplugin.stopping.order_statistics import rank_of, required_number
+from mbplugin.stopping import rank_of, required_number
 
 
 @pytest.mark.parametrize(

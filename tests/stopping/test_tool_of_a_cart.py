@@ -11,7 +11,8 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin import readers
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose
 from mbplugin.stopping.table.rated import default_tool
 from places import BULLET_DATA

@@ -12,7 +12,7 @@ import pytest
 import mbplugin as mb
 from command_line import ASSETS, call
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.stopping.worst import worst_stop
 from mbplugin.stopping.worst_search import Failure, WorstStops
 from rod_arms import arm

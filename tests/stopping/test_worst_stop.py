@@ -17,7 +17,7 @@ from command_line import ASSETS, below_the_verdict, call
 from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.model.brake_law import Brake, Units
 from mbplugin.model.brakes import read_brakes
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.report.text.stopping import worst_cells
 from mbplugin.stopping import worst_search as search
 from mbplugin.stopping.batch import ArmStopper, CompiledStop

@@ -13,7 +13,7 @@ import mbplugin as mb
 from command_line import ASSETS, below_the_verdict, call
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake
-from mbplugin.model.mechanism import Freedom
+from mbplugin.model.mechanism.pair import Freedom
 from mbplugin.report.documents.part import schema_of
 from mbplugin.report.html.chapters import distance_chapter, worst_chapter
 from mbplugin.report.html.view import grade

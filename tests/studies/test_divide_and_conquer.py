@@ -19,7 +19,7 @@ from mbplugin.constraints.rows import all_rows, planar_rows, plane_columns
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.formulations import solve
 from mbplugin.errors import BadUsage, BrokenModel
-from mbplugin.joint_reactions.state import closed_state
+from mbplugin.joint_reactions import closed_state
 from mbplugin.joint_reactions.stiffness import rows_at_joint
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Mechanism

@@ -68,8 +68,8 @@ def test_all_admissible_sets_of_the_robot(robot: mb.Scene) -> None:
 
 def test_unique_multipliers_balance_the_bodies_in_every_variant(four: Variants, robot: mb.Scene) -> None:
     """M v̇ = F + Cᵀλ with the whole C, in the plane."""
-    from mbplugin.dynamics.newton_euler import newton_euler
-    from mbplugin.joint_reactions.state import closed_state
+    from mbplugin.dynamics import newton_euler
+    from mbplugin.joint_reactions import closed_state
     from mbplugin.model.scene import read_loads
 
     state = closed_state(robot, STATE["q"], STATE["qd"], None, None, None)

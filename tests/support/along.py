@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mbplugin.model.mechanism import WORLD, Mechanism, Pair
-from mbplugin.model.mechanism.mechanism import TreeJoint
+from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 

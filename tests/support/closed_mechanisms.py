@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from mbplugin.constraints.reduction import body_twists
+from mbplugin.dynamics import body_accelerations
 from mbplugin.dynamics.absolute import absolute_equations
 from mbplugin.dynamics.explicit_closure import Closing, minimal_accelerations
-from mbplugin.dynamics.newton_euler import body_accelerations
 from mbplugin.dynamics.tree_model import joint_equations
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 from models import from_world_frames, pose_at, q_at
 

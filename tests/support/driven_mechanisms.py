@@ -6,7 +6,8 @@ import numpy as np
 
 import mbplugin as mb
 from command_line import ASSETS
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, align_z
 
 FOUR_BAR = mb.load(ASSETS / "four_bar.scene.toml")

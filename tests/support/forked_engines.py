@@ -18,8 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 
-from mbplugin.processes import foreign, foreign_child
-from mbplugin.processes.isolation import LIBRARY, isolated_command
+from mbplugin.processes import LIBRARY, foreign, foreign_child, isolated_command
 from mbplugin.processes.local_settings import ignore_local_settings
 
 #: The engines whose processes are forked; others import something else, or raise other walls.

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Mechanism
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 from models import body_at, pose_at, q_at
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet import quiet, session
 from places import BULLET_DATA
 
 DATA = BULLET_DATA

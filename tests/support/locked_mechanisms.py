@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 from models import from_world_frames, pose_at
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, align_z
 
 

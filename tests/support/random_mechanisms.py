@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Term
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 from models import body_at, pose_at, q_at
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.model.mechanism import WORLD, Body, Driver, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Driver, Lock, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, rotation_from_vector
 from mbplugin.simulation.trajectory.trajectory import Trajectory

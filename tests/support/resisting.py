@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from along import Along, spring_length
-from mbplugin.model.mechanism import Pair
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 

@@ -6,7 +6,8 @@ from math import cos, sin
 
 import numpy as np
 
-from mbplugin.model.mechanism import Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose
 
 G = 9.81

@@ -8,7 +8,7 @@ import numpy as np
 
 import mbplugin as mb
 from mbplugin.constraints.reduction import velocity_transformation
-from mbplugin.joint_reactions.state import JointMotion
+from mbplugin.joint_reactions import JointMotion
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array

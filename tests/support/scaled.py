@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from mbplugin.model.mechanism import Body, Coupling, Driver, Freedom, Mechanism, Pair
-from mbplugin.model.mechanism.mechanism import KnifeEdge, Pfaffian, Rolling
+from mbplugin.model.mechanism import Body, Coupling, Driver, KnifeEdge, Mechanism, Pfaffian, Rolling
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import COMPONENTS, Array, Pose
 
 

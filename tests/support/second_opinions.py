@@ -21,8 +21,9 @@ from mbplugin import writers
 from mbplugin.constraints.assembly import assemble
 from mbplugin.errors import BadUsage, CannotClose
 from mbplugin.model.brakes import AppliedForces
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import forward, joint_vector
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, Pose, rotation_from_vector
 from mbplugin.simulation.kernel_state import FORWARD_DYNAMICS, evaluate_at

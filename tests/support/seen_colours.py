@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.report.picture.picture import PALETTE
+from mbplugin.report.picture import PALETTE
 
 
 def near(image: Any, key: str, alpha: float = 1.0) -> int:

@@ -10,7 +10,7 @@ from mbplugin.constraints.assembly import assemble
 from mbplugin.constraints.closure import Closure
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.tree_model import joint_equations
-from mbplugin.joint_reactions.state import JointMotion
+from mbplugin.joint_reactions import JointMotion
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import displace, forward
 from mbplugin.model.spatial import Array

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import mbplugin as mb
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
-from mbplugin.model.mechanism.pair import Freedom
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.trajectory.trajectory import Trajectory
 from second_program import Arm, CrankRocker, Motion, Resistance, move

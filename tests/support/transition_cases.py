@@ -6,12 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mbplugin.model.mechanism import (
-    WORLD,
-    Body,
-    Mechanism,
-    Pair,
-)
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose
 from models import from_world_frames, pose_at
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from mbplugin.constraints.reduction import body_twists
-from mbplugin.model.mechanism import Body, KnifeEdge, Mechanism, Pair
+from mbplugin.model.mechanism import Body, KnifeEdge, Mechanism
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.simulation.run import simulate
 from mbplugin.simulation.trajectory.trajectory import Trajectory

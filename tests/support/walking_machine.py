@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, Pose, rotation_from_rpy
 
 #: Crank; from its pin to the upper and the lower joint; from the pivot to these and to the far corner of

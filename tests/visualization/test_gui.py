@@ -22,8 +22,8 @@ from PIL import Image
 import mbplugin as mb
 from command_line import ASSETS, ROOT, call_process
 from mbplugin.errors import MbPluginError
+from mbplugin.visualization import Replay
 from mbplugin.visualization.gui import BUG, CLOSED_SENTENCE, ENDED, ENDED_SENTENCE, OPENED, Clock, _sentence
-from mbplugin.visualization.scene_view import Replay
 from seen_colours import near
 
 FOUR_BAR = ASSETS / "four_bar.scene.toml"

@@ -19,9 +19,9 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
 from mbplugin.readers import load
 from mbplugin.report.picture import picture
+from mbplugin.visualization import Replay, replay_of, robot_surfaces
 from mbplugin.visualization.gui import seen_at_rest
 from mbplugin.visualization.render import Camera, Renderer, camera_for
-from mbplugin.visualization.scene_view import Replay, replay_of, robot_surfaces
 from models import from_world_frames, pose_at
 from seen_colours import near
 

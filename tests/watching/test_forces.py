@@ -10,7 +10,7 @@ import pytest
 import mbplugin as mb
 from live_clients import Client
 from mbplugin.constraints.rows import plane_columns
-from mbplugin.joint_reactions.state import with_held
+from mbplugin.joint_reactions import with_held
 from mbplugin.joint_reactions.statics import build_system
 from mbplugin.model.mechanism import Lock
 from mbplugin.model.mechanism.contact import Contact

@@ -10,7 +10,7 @@ import pytest
 
 import mbplugin as mb
 from live_clients import Client
-from mbplugin.bullet.session import quiet, session
+from mbplugin.bullet import quiet, session
 from mbplugin.errors import BadUsage, UnknownName
 from watched import BIPED, husky, minitaur, table
 

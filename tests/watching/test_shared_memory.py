@@ -13,7 +13,7 @@ import pytest
 
 import mbplugin as mb
 from live_clients import Client
-from mbplugin.bullet.session import engine, quiet, session
+from mbplugin.bullet import engine, quiet, session
 from watched import MASS, snapshot, table
 
 #: Serves until its input ends.

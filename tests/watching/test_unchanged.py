@@ -9,7 +9,7 @@ import pytest
 
 import mbplugin as mb
 from live_clients import Client
-from mbplugin.bullet.session import session
+from mbplugin.bullet import session
 from watched import BIPED, SCENES, snapshot
 
 STEPS = 2000

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mbplugin import readers, writers
 from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Driver, Lock, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Driver, Lock
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Actuator, Scene, State
 from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_vector
 from models import pose_at

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import mbplugin as mb
 from mbplugin import readers, writers
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
-from mbplugin.model.mechanism.mechanism import Driver, KnifeEdge, Lock, Rolling
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Driver, KnifeEdge, Lock, Mechanism, Rolling, Term
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Actuator, LintOptions, Scene, State
 from mbplugin.model.spatial import Pose
 from places import ROOT

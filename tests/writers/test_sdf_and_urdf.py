@@ -12,8 +12,9 @@ import mbplugin as mb
 from mbplugin import readers, writers
 from mbplugin.constraints.reduction import mass_matrix, velocity_transformation
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Load, Scene, State
 from mbplugin.model.spatial import JointSpring, Pose, rotation_from_vector
 from models import four_bar

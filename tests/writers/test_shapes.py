@@ -16,8 +16,9 @@ from mbplugin import writers
 from mbplugin.closing.choice import close
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene, Shape, State
 from mbplugin.model.spatial import Pose, rotation_from_quaternion, rotation_from_vector
 from mbplugin.readers.meshes import mesh_path, read_triangles

@@ -11,7 +11,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin import readers
-from mbplugin.model.mechanism import Mechanism, Pair
+from mbplugin.model.mechanism import Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose, rotation_from_vector
 from mbplugin.readers import Request
 from mbplugin.writers import usd

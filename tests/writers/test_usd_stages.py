@@ -9,8 +9,9 @@ import pytest
 
 from mbplugin import readers, writers
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import Actuator, Scene, State
 from mbplugin.model.spatial import Pose, rotation_from_vector
 from models import pose_at

@@ -23,13 +23,13 @@ from mbplugin.analysis.dca.propagation import (
     singular_pose,
 )
 from mbplugin.analysis.dca.trace import DcaResult, DcaVerdict, explain
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.constraints.stated_state import closed_pose, stated_state
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.model.enumerations import Uniqueness
+from mbplugin.model import Uniqueness
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 
 __all__ = [

@@ -22,13 +22,14 @@ from mbplugin.analysis.uniqueness import (
     left_null_basis_by_svd,
     rank_above,
 )
+from mbplugin.constraints import require_tolerance
 from mbplugin.constraints.reduction import row_scale
 from mbplugin.constraints.rows import Rows
-from mbplugin.constraints.tolerance import require_tolerance
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import Mechanism, Pair
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.identity import DisjointSets, adjacency, breadth_first
 from mbplugin.model.mechanism.kinematics import BodyPoses
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 

@@ -22,8 +22,8 @@ from mbplugin.analysis.dca.propagation import (
     group_ranks,
 )
 from mbplugin.errors import BadUsage, UnknownName, suggestion
-from mbplugin.model.enumerations import Uniqueness
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model import Uniqueness
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import counted, listed
 

@@ -50,8 +50,9 @@ from mbplugin.comparison.models.stated import (
     side_of,
 )
 from mbplugin.errors import BadUsage, MbPluginError
-from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Coupling, Mechanism
 from mbplugin.model.mechanism.kinematics import coordinates_of, forward, home
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Origin, Scene, State, as_scene, in_coordinates_of
 from mbplugin.model.spatial import Array, Pose, units_of
 from mbplugin.phrases import counted

@@ -13,8 +13,9 @@ from mbplugin.comparison.models.alignment import Difference, Normalised, NotComp
 from mbplugin.comparison.models.matching import Matching, Merged, Rewritten, Tolerances, about, angle_between
 from mbplugin.errors import MbPluginError
 from mbplugin.formats import FORMATS
-from mbplugin.model.mechanism import WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.identity import pair_and_freedom
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import ActuatorLaw, Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, is_turn, units_of
 from mbplugin.phrases import counted, listed

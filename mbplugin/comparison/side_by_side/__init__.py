@@ -15,14 +15,14 @@ import numpy as np
 from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.arguments import checked
 from mbplugin.constraints.reduction import body_twists
-from mbplugin.dynamics.newton_euler import newton_euler
+from mbplugin.dynamics import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, install_command, suggestion
+from mbplugin.joint_reactions import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.loaded import applied_to, held_under
 from mbplugin.joint_reactions.run import noting_masses, reactions
-from mbplugin.joint_reactions.state import ClosedState, closed_state, held_joints, spring_loads
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
-from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     JointValues,
@@ -31,7 +31,7 @@ from mbplugin.model.mechanism.kinematics import (
     forward,
     relative_pose,
 )
-from mbplugin.model.mechanism.pair import motion_subspace
+from mbplugin.model.mechanism.pair import Pair, motion_subspace
 from mbplugin.model.scene import (
     Load,
     LoadLike,

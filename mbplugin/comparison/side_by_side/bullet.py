@@ -8,14 +8,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from mbplugin.bullet import quiet, session
 from mbplugin.bullet.built import Built, build, constraint_parts
 from mbplugin.bullet.motion import Task, apply_forces
-from mbplugin.bullet.session import quiet, session
 from mbplugin.comparison.side_by_side import Answer, Instant
 from mbplugin.constraints.reduction import body_twists
-from mbplugin.dynamics.newton_euler import newton_euler
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.dynamics import newton_euler
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import Array, Pose, align_z, cross
 

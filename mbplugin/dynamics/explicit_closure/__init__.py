@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 import scipy.linalg
 
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.dynamics.explicit_closure.newton import (
     ClosingRows,
     Layout,
@@ -24,7 +24,8 @@ from mbplugin.dynamics.explicit_closure.partition import Step, partition, tied_r
 from mbplugin.dynamics.formulations import Equations, Solution, solve
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName, suggestion
 from mbplugin.lapack import pivots
-from mbplugin.model.mechanism import Coupling, Driver, Mechanism, Pair
+from mbplugin.model.mechanism import Coupling, Driver, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
 
 #: A dyad counts as nearly flat below this sine.

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.constraints.closure import CLOSED
 from mbplugin.constraints.reduction import (
     TreeMotion,
@@ -17,11 +18,10 @@ from mbplugin.constraints.reduction import (
     tree_motion,
 )
 from mbplugin.constraints.rows import Rows, rows_of
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
-from mbplugin.dynamics.newton_euler import body_accelerations
+from mbplugin.dynamics import body_accelerations
 from mbplugin.errors import CannotClose
+from mbplugin.model.mechanism import Coupling, Mechanism
 from mbplugin.model.mechanism.kinematics import BodyPoses, displace, forward, relative_pose
-from mbplugin.model.mechanism.mechanism import Coupling, Mechanism
 from mbplugin.model.mechanism.pair import Pair, measure, zero_coordinates
 from mbplugin.model.spatial import AnyArray, Array
 

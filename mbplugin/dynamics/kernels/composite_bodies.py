@@ -11,7 +11,7 @@ import numpy as np
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
 from mbplugin.model.brakes import AppliedForces, rate_values, rest_values
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
+from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import RowKind, travel_per_radian
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose, skew

@@ -21,11 +21,19 @@ from mbplugin.dynamics.kernels.composite_bodies import (
     point_velocity,
 )
 from mbplugin.errors import BadUsage
-from mbplugin.model.mechanism import Constraint, Coupling, Driver, KnifeEdge, Lock, Mechanism, Pair, Rolling
+from mbplugin.model.mechanism import (
+    Constraint,
+    Coupling,
+    Driver,
+    KnifeEdge,
+    Lock,
+    Mechanism,
+    Rolling,
+    TreeJoint,
+)
 from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import Holder, RowLabel, drive_component, lock_component
-from mbplugin.model.mechanism.mechanism import TreeJoint
-from mbplugin.model.mechanism.pair import RowKind, travel_per_radian
+from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose
 
 #: Kinds of rows: 0 … 5 are the components tx … rz in axes of P, then come those of RowKind.

@@ -500,7 +500,7 @@ def overlaps(scene: Scene, q: Array) -> Iterator[Overlap]:
 
     Skipped are links connected by a joint, links of the same rigid group, and pairs disabled in an SRDF.
     """
-    from mbplugin.bullet.session import Solid, overlap_depths
+    from mbplugin.bullet import Solid, overlap_depths
 
     poses, index = forward(scene.mechanism, q), scene.mechanism.body_index
     owners: list[str] = []

@@ -10,9 +10,9 @@ from typing import Literal
 
 from mbplugin.errors import MbPluginError
 from mbplugin.linter.rule import constraint_place
+from mbplugin.model import Simulator
 from mbplugin.model.brake_law import decimal
-from mbplugin.model.enumerations import Simulator
-from mbplugin.model.mechanism import PAIR_TYPES
+from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.scene import Document, Node, Origin, Request, Scene
 from mbplugin.readers import format_name
 from mbplugin.readers.paths import find, read_text

@@ -8,7 +8,7 @@ from math import hypot, radians
 
 import numpy as np
 
-from mbplugin.linter.checks.listing import twins
+from mbplugin.linter.checks import twins
 from mbplugin.linter.checks.meshes import solid_of
 from mbplugin.linter.fixes.edits import Edit, Fix
 from mbplugin.linter.fixes.sources import Sources, elements_at, name_of, places_of

@@ -11,12 +11,12 @@ from mbplugin.analysis import Analysis
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import velocity_transformation
 from mbplugin.constraints.rows import plane_columns
-from mbplugin.joint_reactions.state import spring_loads
+from mbplugin.joint_reactions import spring_loads
 from mbplugin.linter.checks.loops import gravity_pull
 from mbplugin.linter.rule import ELEMENTS, Finding, Rule, Severity, constraint_place, listed, make_finding
 from mbplugin.model.brake_law import Brake
+from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import forward, unbraked_joints
-from mbplugin.model.mechanism.mechanism import Lock, Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted

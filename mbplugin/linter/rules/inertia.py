@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.listing import links_finding
+from mbplugin.linter.checks import links_finding
 from mbplugin.linter.checks.loops import Carriage, Carriages, is_made, states_inertial
 from mbplugin.linter.checks.shapes import (
     Comparison,

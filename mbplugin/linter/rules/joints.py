@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import hypot, isfinite, pi, radians
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.listing import Instance, in_degrees, joined_finding
+from mbplugin.linter.checks import Instance, in_degrees, joined_finding
 from mbplugin.linter.checks.simulators import (
     BOUNDED,
     SINGLE,
@@ -17,7 +17,7 @@ from mbplugin.linter.checks.simulators import (
     written_joints,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place
-from mbplugin.model.mechanism import Pair
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Document, Node, Origin, Scene
 
 

@@ -8,7 +8,7 @@ from math import cos, radians
 import numpy as np
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.listing import Instance, in_degrees, joined_finding, twins
+from mbplugin.linter.checks import Instance, in_degrees, joined_finding, twins
 from mbplugin.linter.checks.loops import extents
 from mbplugin.linter.checks.meshes import solid_of
 from mbplugin.linter.checks.shapes import (
@@ -23,8 +23,9 @@ from mbplugin.linter.checks.shapes import (
 )
 from mbplugin.linter.checks.simulators import number, urdf_documents, written_joints
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place, make_finding
-from mbplugin.model.mechanism import Body, Mechanism, Pair
+from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import forward, home, joint_axes
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Origin, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed

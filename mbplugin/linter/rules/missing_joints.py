@@ -9,12 +9,12 @@ from itertools import product
 import numpy as np
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.listing import Instance, joined_finding
+from mbplugin.linter.checks import Instance, joined_finding
 from mbplugin.linter.checks.loops import MissingJoint, coinciding_frames, imitated_loops
 from mbplugin.linter.checks.meshes import Solid, solid_of
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place
+from mbplugin.model.mechanism import TreeJoint
 from mbplugin.model.mechanism.kinematics import forward, joint_axes, rigid_groups
-from mbplugin.model.mechanism.mechanism import TreeJoint
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose, cross
 

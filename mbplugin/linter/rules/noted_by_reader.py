@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from mbplugin.analysis import Analysis
 from mbplugin.errors import MbPluginError
-from mbplugin.linter.checks.listing import Instance, joined_finding, shortened
+from mbplugin.linter.checks import Instance, joined_finding, shortened
 from mbplugin.linter.rule import ELEMENTS, Finding, Rule, Severity, constraint_place, defects_noted
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted

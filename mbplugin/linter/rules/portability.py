@@ -8,7 +8,7 @@ from itertools import combinations
 from math import isfinite
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.listing import Instance, joined_finding
+from mbplugin.linter.checks import Instance, joined_finding
 from mbplugin.linter.checks.simulators import (
     CLOSURES,
     ITERATIVE,
@@ -21,8 +21,8 @@ from mbplugin.linter.checks.simulators import (
     written_links,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place
-from mbplugin.model.enumerations import Simulator
-from mbplugin.model.mechanism import Pair
+from mbplugin.model import Simulator
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
 

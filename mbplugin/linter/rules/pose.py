@@ -31,8 +31,8 @@ from mbplugin.linter.rule import (
     make_finding,
     model_place,
 )
+from mbplugin.model.mechanism import Coupling
 from mbplugin.model.mechanism.identity import RowLabel
-from mbplugin.model.mechanism.mechanism import Coupling
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import units_of
 from mbplugin.phrases import counted

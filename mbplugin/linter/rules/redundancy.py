@@ -22,8 +22,8 @@ from mbplugin.linter.checks.snapping import (
     undeclared_blocks,
 )
 from mbplugin.linter.rule import Finding, Rule, Severity, constraint_place, listed, make_finding, model_place
-from mbplugin.model.mechanism import Pair
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.phrases import counted

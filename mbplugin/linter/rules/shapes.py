@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.listing import Instance, joined_finding
+from mbplugin.linter.checks import Instance, joined_finding
 from mbplugin.linter.checks.shapes import (
     ShownMesh,
     meshes_in_another_unit,

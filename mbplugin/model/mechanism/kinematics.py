@@ -11,8 +11,7 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, UnknownName, suggestion
 from mbplugin.model.brake_law import DIMENSION_OF, SI
-from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint
+from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.pair import (
     Pair,
     advance,

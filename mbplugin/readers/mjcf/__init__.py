@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel
 from mbplugin.files import reading_instead, replaced_contents
-from mbplugin.model.enumerations import Base
-from mbplugin.model.mechanism import WORLD, Body, Coupling, Freedom, Mechanism, Pair, Term
+from mbplugin.model import Base
+from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import FRAMES_MEET, BodyPoses, coordinates_of, frames_apart
+from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import (
     MADE,
     Actuator,

@@ -19,7 +19,7 @@ from mbplugin.errors import (
     suggestion,
 )
 from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism.mechanism import WORLD
+from mbplugin.model.mechanism import WORLD
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed
 from mbplugin.processes.supervised import no_more_files

@@ -11,22 +11,22 @@ from mbplugin.errors import BadScene, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import Brake, Ramp, contradiction
 from mbplugin.model.contacts import named
 from mbplugin.model.mechanism import (
-    PAIR_TYPES,
     WORLD,
     Coupling,
     KnifeEdge,
     Lock,
-    Pair,
+    Mechanism,
     Pfaffian,
     Rolling,
     Term,
+    TimedConstraint,
 )
 from mbplugin.model.mechanism.contact import MOST_CONTACTS, Contact
-from mbplugin.model.mechanism.mechanism import Mechanism, TimedConstraint
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
 from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
 from mbplugin.model.spatial import Array, Pose, align_z, units_of
 from mbplugin.phrases import counted
-from mbplugin.readers.scene_file.schema import SceneFile, SceneSource, located, stated_with_origin
+from mbplugin.readers.scene_file import SceneFile, SceneSource, located, stated_with_origin
 from mbplugin.readers.scene_file.tables import (
     BrakeTable,
     ClosureTable,

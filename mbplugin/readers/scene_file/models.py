@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadScene
-from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism, coordinate_names
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     coordinates_of,
@@ -21,11 +21,11 @@ from mbplugin.model.mechanism.kinematics import (
     joint_vector,
     rate_vector,
 )
-from mbplugin.model.mechanism.mechanism import coordinate_names
-from mbplugin.model.mechanism.pair import has_quaternion, zero_coordinates
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair, has_quaternion, zero_coordinates
 from mbplugin.model.scene import Duty, OriginKey, Request, Scene, Shape, State, duties
 from mbplugin.model.spatial import Array, JointSpring, Pose, rotation_from_quaternion, rotation_from_rpy
 from mbplugin.phrases import listed
+from mbplugin.readers.scene_file import SceneFile, SceneSource
 from mbplugin.readers.scene_file.actions import (
     changes_coordinates,
     declared,
@@ -35,7 +35,6 @@ from mbplugin.readers.scene_file.actions import (
     retyped,
     states_both_sides,
 )
-from mbplugin.readers.scene_file.schema import SceneFile, SceneSource
 from mbplugin.readers.scene_file.tables import (
     ActuatorTable,
     BrakeTable,

@@ -10,11 +10,10 @@ import numpy as np
 
 from mbplugin.errors import BadScene, MbPluginError
 from mbplugin.model.brake_law import Limit, Misfit
-from mbplugin.model.mechanism import Driver, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Driver, Mechanism, TreeJoint
 from mbplugin.model.mechanism.identity import Holder
 from mbplugin.model.mechanism.kinematics import BodyPoses, joint_vector, rate_vector
-from mbplugin.model.mechanism.mechanism import WORLD, TreeJoint
-from mbplugin.model.mechanism.pair import MotionProfile, measure, pair_transform
+from mbplugin.model.mechanism.pair import MotionProfile, Pair, measure, pair_transform
 from mbplugin.model.scene import Defect, LintOptions, Origin, OriginKey, Request, Scene
 from mbplugin.model.spatial import (
     Array,
@@ -25,7 +24,7 @@ from mbplugin.model.spatial import (
     rpy_from_rotation,
     vector_from_rotation,
 )
-from mbplugin.readers.scene_file import actions
+from mbplugin.readers.scene_file import SceneFile, SceneSource, actions, located, parse_scene, validate
 from mbplugin.readers.scene_file.actions import (
     Pairs,
     check_freedoms,
@@ -45,7 +44,6 @@ from mbplugin.readers.scene_file.models import (
     stated_names,
     with_shapes,
 )
-from mbplugin.readers.scene_file.schema import SceneFile, SceneSource, located, parse_scene, validate
 from mbplugin.readers.scene_file.tables import (
     ClosureTable,
     DriverTable,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic_core import CoreSchema, core_schema
 
+from mbplugin.model import Base, NamedPlane, PairTypeName, Simulator
 from mbplugin.model.brake_law import LARGEST, Brake
-from mbplugin.model.enumerations import Base, NamedPlane, PairTypeName, Simulator
 from mbplugin.model.mechanism.contact import LARGEST_FRICTION
 from mbplugin.model.mechanism.pair import Between
 from mbplugin.model.scene import Request

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel, UnknownName, UnresolvedPath, suggestion
 from mbplugin.model.brake_law import decimal
-from mbplugin.model.mechanism.mechanism import WORLD, Body
+from mbplugin.model.mechanism import WORLD, Body
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
 from mbplugin.model.spatial import Array, Pose, align_z, rotation_from_quaternion
 from mbplugin.readers.paths import unread_number

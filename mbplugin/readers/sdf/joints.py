@@ -12,10 +12,12 @@ from urllib.parse import unquote
 import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel, UnresolvedPath
-from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom, Pair
+from mbplugin.model.mechanism import WORLD
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request
 from mbplugin.model.spatial import Array, Pose, align_z, cross, unit
 from mbplugin.readers.paths import find, gazebo_caches, read_text, real_path, unread_number
+from mbplugin.readers.sdf import SDF
 from mbplugin.readers.sdf.frames import (
     MODEL_FRAME,
     Frames,
@@ -37,7 +39,6 @@ from mbplugin.readers.sdf.frames import (
     vector_of,
     version_of,
 )
-from mbplugin.readers.sdf.vocabulary import SDF
 from mbplugin.readers.unread import unread_defects
 from mbplugin.readers.xml import (
     Element,

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadUsage, BrokenModel, NothingThere, UnknownName, suggestion
-from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Pair, Term
+from mbplugin.model.mechanism import WORLD, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.kinematics import free_pose, home
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Actuator, Defect, Origin, OriginKey, Request, Scene, State
 from mbplugin.model.spatial import Array, JointSpring, Pose
 from mbplugin.readers.sdf.frames import (

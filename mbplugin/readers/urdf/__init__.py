@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, Fragment, MbPluginError, Template, UnknownFormat
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Defect, Request, Scene, Shape, state_at_home
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.readers.sdf.frames import inertia_of, number_of, pose_of, shape_of

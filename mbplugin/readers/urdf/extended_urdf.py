@@ -30,9 +30,10 @@ from mbplugin.errors import (
     suggestion,
 )
 from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Body, Freedom, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import forward, home
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Defect, Origin, OriginKey, Request, Shape
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.phrases import visible_one_line

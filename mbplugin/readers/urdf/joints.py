@@ -10,10 +10,11 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BrokenModel, suggestion
 from mbplugin.files import toml_text
-from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Coupling, Freedom, Pair, Term
+from mbplugin.model.mechanism import WORLD, Coupling, Term
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.spatial import Array, Pose, align_z, unit
+from mbplugin.readers.sdf import JOINT_OF_GAZEBO, SDF
 from mbplugin.readers.sdf.frames import bound_of, cap_of, lead_of
-from mbplugin.readers.sdf.vocabulary import JOINT_OF_GAZEBO, SDF
 from mbplugin.readers.unread import (
     LABEL,
     OF_GAZEBO,

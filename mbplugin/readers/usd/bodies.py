@@ -11,7 +11,8 @@ import numpy as np
 
 from mbplugin.errors import BadNumber
 from mbplugin.model.brake_law import LARGEST
-from mbplugin.model.mechanism import PAIR_TYPES, WORLD, Freedom
+from mbplugin.model.mechanism import WORLD
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom
 from mbplugin.model.scene import Defect
 from mbplugin.model.spatial import Array, Pose, align_z
 from mbplugin.phrases import counted

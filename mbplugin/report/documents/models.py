@@ -12,7 +12,7 @@ from mbplugin.closing.drift import Drives, assumptions_of
 from mbplugin.comparison.models.alignment import DifferenceKind, NormalisedKind, StatedKind
 from mbplugin.joint_reactions.values import Mode
 from mbplugin.linter.rule import Severity
-from mbplugin.model.enumerations import Format, LossKind
+from mbplugin.model import Format, LossKind
 from mbplugin.report.documents.part import (
     Code,
     Count,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Literal
 
+from mbplugin.model.mechanism import base_sentence
 from mbplugin.model.mechanism.kinematics import rate_units
-from mbplugin.model.mechanism.mechanism import base_sentence
 from mbplugin.report.documents.part import ByName, Part, PlanarModel, Recorded, Series, Size, by_name, key
 from mbplugin.simulation.equilibrium import Stability
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from mbplugin.comparison.agreement import EngineName, Program, Verdict
 from mbplugin.joint_reactions.sizing import LoadKind
 from mbplugin.joint_reactions.values import Mode
-from mbplugin.model.enumerations import (
+from mbplugin.model import (
     ConstraintKind,
     Coordinates,
     CoordinateUnit,

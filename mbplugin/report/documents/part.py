@@ -16,9 +16,9 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
-from mbplugin.model.enumerations import NamedPlane
+from mbplugin.model import NamedPlane
+from mbplugin.report import plain
 from mbplugin.report.documents import DocumentName
-from mbplugin.report.formats import plain
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 #: The documents in each module of this folder; for example, ``stop-table`` is defined by ``StopTableOutput``.
@@ -33,7 +33,7 @@ _MODULES: dict[str, tuple[DocumentName, ...]] = {
 }
 #: The models of input files.
 _INPUTS = {
-    "scene": ("mbplugin.readers.scene_file.schema", "SceneFile"),
+    "scene": ("mbplugin.readers.scene_file", "SceneFile"),
     "settings": ("mbplugin.linter.config_file", "ConfigFile"),
 }
 _CHOICES: dict[str, Callable[[Any], Sequence[Any]]] = {"const": lambda one: (one,), "enum": tuple}

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import create_model
 
-from mbplugin.model.brake_law import BrakeLaw
-from mbplugin.model.enumerations import (
+from mbplugin.model import (
     CoordinateUnit,
     FailureKind,
     Moving,
@@ -19,6 +18,7 @@ from mbplugin.model.enumerations import (
     StopCategory,
     StopMeasure,
 )
+from mbplugin.model.brake_law import BrakeLaw
 from mbplugin.report.documents.part import (
     ByName,
     Count,
@@ -34,8 +34,8 @@ from mbplugin.report.documents.part import (
     key,
 )
 from mbplugin.simulation.passing_marks import EventKind
+from mbplugin.stopping import ToleranceBound
 from mbplugin.stopping.calibration import LawName
-from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.outcome import StopOutcome
 from mbplugin.stopping.table import COLUMNS, Evidence
 from mbplugin.stopping.zones.distance import TermOrigin, TermUnit

@@ -14,8 +14,8 @@ from typing import Any
 
 from mbplugin.errors import BadUsage, MissingDependency
 from mbplugin.phrases import visible
+from mbplugin.report import plain
 from mbplugin.report.documents.part import meaning_of
-from mbplugin.report.formats import plain
 from mbplugin.report.record import time_of_report
 
 #: Limits of Excel: rows of a sheet, characters of a cell, characters of a sheet's name.

@@ -9,7 +9,7 @@ import numpy as np
 
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.brakes import with_coordinates
-from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
+from mbplugin.model.mechanism import base_sentence, held_sentence
 from mbplugin.readers.source import sources_of
 from mbplugin.readers.standing import stance_sentence
 from mbplugin.report.record import judged, reactions_at_rest, record_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.side_by_side import SideBySide
     from mbplugin.joint_reactions.values import Reactions
     from mbplugin.linter.run import Report
-    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.mechanism import Mechanism
     from mbplugin.model.scene import Scene
     from mbplugin.report.against import Comparison
     from mbplugin.report.record import Record

@@ -14,7 +14,7 @@ import numpy as np
 
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import visible
-from mbplugin.report.formats import ROUNDING, plain
+from mbplugin.report import ROUNDING, plain
 
 _WIDTH, _HEIGHT = 460, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 24, 24, 40

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mbplugin.report import shown
 from mbplugin.report.against import change_words, input_words, title_of
-from mbplugin.report.formats import shown
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import (
     Chart,

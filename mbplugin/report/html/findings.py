@@ -15,7 +15,7 @@ from mbplugin.analysis import Analysis
 from mbplugin.linter.overview import Kind, kinds_of
 from mbplugin.linter.rule import SEVERITIES, Finding, Rule, rules
 from mbplugin.phrases import counted, listed
-from mbplugin.report.formats import ignored_lines
+from mbplugin.report import ignored_lines
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import Chart, Curve, Html, choice, element, figure, section, table
 from mbplugin.report.text.lint import kind_remedy, reasons, shown_places

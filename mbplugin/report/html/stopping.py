@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mbplugin.model.brake_law import Units, said_in
 from mbplugin.phrases import counted
-from mbplugin.report.formats import ROUNDING
+from mbplugin.report import ROUNDING
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import (
     Child,

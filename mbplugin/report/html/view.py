@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mbplugin.model.brake_law import said_in
+from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinate_units, forward, rate_units
-from mbplugin.model.mechanism.mechanism import WORLD
 from mbplugin.model.spatial import COMPONENTS, Array, Pose, quaternion_from_rotation
 from mbplugin.phrases import counted, joined_by_words
-from mbplugin.report.formats import findings_summary, shown
+from mbplugin.report import findings_summary, shown
 from mbplugin.report.html.chapters import Chapter
 from mbplugin.report.html.chart import (
     Chart,
@@ -27,18 +27,20 @@ from mbplugin.report.html.chart import (
     table,
     unshown,
 )
-from mbplugin.report.picture import LegendEntry, Mesh, Picture
-from mbplugin.report.picture.picture import (
+from mbplugin.report.picture import (
     LEGEND,
     PALETTE,
     QUANTITIES,
     ArrowLengths,
     DrawnArrow,
+    LegendEntry,
+    Picture,
     arrow_scale,
     drawn_arrows,
     legend_of,
     length,
 )
+from mbplugin.report.picture.bodies import Mesh
 from mbplugin.report.record import record_facts
 from mbplugin.report.text.lint import analysis_verdict, verdict
 from mbplugin.report.text.models import engines_verdict
@@ -49,7 +51,7 @@ from mbplugin.simulation.trajectory.trajectory import Trajectory
 from mbplugin.stopping.scenario import assumed_brakes
 
 if TYPE_CHECKING:
-    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.mechanism import Mechanism
 
 
 #: Maximum number of notes below the view that are not folded.

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.mechanism import WORLD, KnifeEdge, Mechanism, Pfaffian, Rolling
 from mbplugin.model.mechanism.kinematics import BodyPoses, rigid_groups
-from mbplugin.model.mechanism.mechanism import WORLD, KnifeEdge, Mechanism, Pfaffian, Rolling
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Request, Scene, Shape
 from mbplugin.model.spatial import AnyArray, Array, Pose, align_z, make_read_only

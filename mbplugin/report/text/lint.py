@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from mbplugin.analysis.remedies import at_singular_pose, no_remedy
 from mbplugin.linter.overview import Freedoms, Kind, Overview, Place, freedoms_of, overview_of, verdict_of
 from mbplugin.phrases import counted, cut_short, listed, visible
-from mbplugin.report.formats import findings_summary, ignored_lines, runs_summary
+from mbplugin.report import findings_summary, ignored_lines, runs_summary
 from mbplugin.report.record import consequence_words, loop_words, rounding_words
 from mbplugin.report.text import MOST_NAMES, PLAIN_WIDTH, Line, plain_text, wrapped
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import command_for
 from mbplugin.linter.config import DEFAULT, Settings
 from mbplugin.phrases import counted, listed, visible
+from mbplugin.report import ROUNDING
 from mbplugin.report.against import Comparison, change_words, input_words, title_of
-from mbplugin.report.formats import ROUNDING
 from mbplugin.report.text import PLAIN_WIDTH, Line, filled, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.constraints.rank import ConstraintMatrix
-    from mbplugin.initialization.contents import NewFile
+    from mbplugin.initialization import NewFile
     from mbplugin.initialization.survey import Survey
     from mbplugin.installation import Cache, Facility, Installation, Package
     from mbplugin.linter.rule import Rule
@@ -274,7 +274,7 @@ def _place(name: str) -> str:
 
 
 def _next(found: Survey, files: Sequence[NewFile], dry_run: bool, width: int) -> Iterator[Line]:
-    from mbplugin.initialization.contents import has_placeholder
+    from mbplugin.initialization import has_placeholder
 
     if has_placeholder(files):
         other = "" if dry_run else ", or remove these files and start again"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.model.brake_law import SI, Units
+from mbplugin.model.mechanism import base_sentence, held_sentence
 from mbplugin.model.mechanism.kinematics import coordinate_units
-from mbplugin.model.mechanism.mechanism import base_sentence, held_sentence
 from mbplugin.phrases import Assumption, counted, joined_by_words, listed
-from mbplugin.report.formats import ROUNDING, shown
+from mbplugin.report import ROUNDING, shown
 from mbplugin.report.text import (
     MOST,
     PLAIN_WIDTH,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mbplugin.model.brake_law import SI, Units, said_in
 from mbplugin.model.spatial import units_of
 from mbplugin.phrases import at_most_shown, counted, joined_by_words, listed, number, rounded_up
-from mbplugin.report.formats import ROUNDING, largest_of, shown
+from mbplugin.report import ROUNDING, largest_of, shown
 from mbplugin.report.text import (
     PLAIN_WIDTH,
     TITLE,
@@ -24,7 +24,7 @@ from mbplugin.report.text import (
     warning_lines,
     wrapped,
 )
-from mbplugin.stopping.order_statistics import ToleranceBound
+from mbplugin.stopping import ToleranceBound
 from mbplugin.stopping.outcome import OUTCOME_WORDS
 from mbplugin.stopping.table import (
     TEXT_CELLS,

@@ -10,14 +10,14 @@ import numpy as np
 
 from mbplugin.dynamics.kernels.composite_bodies import composite_records, find_composites, rate_records
 from mbplugin.dynamics.kernels.motion import move
+from mbplugin.model.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.mechanism.identity import Holder, pair_and_freedom
-from mbplugin.model.mechanism.mechanism import Constraint, Lock, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.simulation.impact import with_constraints
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory.record import Samples
+    from mbplugin.simulation.trajectory import Samples
 
 
 # The active constraints of each segment of a motion: the mechanism with closed locks, brakes and sticking joints.

@@ -16,23 +16,24 @@ from mbplugin.analysis.uniqueness import joint_place
 from mbplugin.constraints.rank import rank_blocks
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import Rows, all_rows, planar_rows, plane_columns
+from mbplugin.dynamics import body_accelerations, newton_euler
 from mbplugin.dynamics.absolute import absolute_equations
-from mbplugin.dynamics.newton_euler import body_accelerations, newton_euler
+from mbplugin.joint_reactions import spring_loads
 from mbplugin.joint_reactions.flexible import read_stiffness, resolve
-from mbplugin.joint_reactions.state import spring_loads
 from mbplugin.joint_reactions.statics import System, build_system
 from mbplugin.joint_reactions.stiffness import Applied, coverage, joint_rows, rows_at_joint, stated_elements
-from mbplugin.model.mechanism import Coupling, Driver, Lock, Pair
+from mbplugin.model.mechanism import Coupling, Driver, Lock
 from mbplugin.model.mechanism.kinematics import forward
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.simulation.friction import Handling
+from mbplugin.simulation.trajectory import Samples, StatedStiffness
 from mbplugin.simulation.trajectory.axis import Held
-from mbplugin.simulation.trajectory.record import Samples, StatedStiffness
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike
-    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.mechanism import Mechanism
 
 #: A row does not contribute to a component of a wrench if its coefficient is below this.
 _NO_PART = 1e-12

@@ -23,8 +23,8 @@ import numpy as np
 from mbplugin.csv_tables import write_csv
 from mbplugin.errors import BadNumber, BadUsage, MissingDependency
 from mbplugin.files import replacing
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import coordinate_units, momentum_units, rate_units
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, cross, make_read_only, units_of
 from mbplugin.phrases import cut_short
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from mbplugin.simulation.passing_marks import Event
-    from mbplugin.simulation.trajectory.record import Playback, Samples
+    from mbplugin.simulation.trajectory import Playback, Samples
 
 _Motion = TypeVar("_Motion", bound="Samples")
 

@@ -15,7 +15,7 @@ from mbplugin.files import replacing
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import counted, one_line
 from mbplugin.rendering import Result
-from mbplugin.simulation.trajectory.record import Samples
+from mbplugin.simulation.trajectory import Samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,7 +24,7 @@ from mbplugin.simulation.friction import AT_REST, Handling, LoadFriction, pull_r
 from mbplugin.simulation.trajectory.axis import Held, held_mechanisms
 
 if TYPE_CHECKING:
-    from mbplugin.simulation.trajectory.record import Samples
+    from mbplugin.simulation.trajectory import Samples
 
 #: Number of poses at which the uniqueness is computed for each set of constraints.
 _POSES = 5

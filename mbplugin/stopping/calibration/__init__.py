@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from mbplugin.model import CoordinateUnit
 from mbplugin.model.brake_law import Brake, Ramp
-from mbplugin.model.enumerations import CoordinateUnit
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.readers.source import Source
 from mbplugin.rendering import Result
+from mbplugin.stopping import ToleranceBound
 from mbplugin.stopping.calibration.intervals import ROUNDING, ComparedRow, Margin, Parameter
-from mbplugin.stopping.order_statistics import ToleranceBound
 from mbplugin.stopping.outcome import StopOutcome
 
 #: A computed value explains a measured one if their relative deviation is at most this.

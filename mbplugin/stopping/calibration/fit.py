@@ -14,8 +14,8 @@ from scipy.optimize import least_squares
 from mbplugin.errors import BadUsage
 from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.model.brakes import JointBrake
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import joint_vector
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, mechanism_of
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.stopping.batch import CompiledStop, require_compiled_stop

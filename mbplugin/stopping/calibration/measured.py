@@ -18,7 +18,7 @@ from scipy.stats import chi2, f
 from mbplugin.csv_tables import CsvTable, read_csv
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import LARGEST, UNITS, symbol
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
 from mbplugin.stopping.table.rated import require_joints

@@ -16,14 +16,21 @@ from mbplugin.errors import BadUsage
 from mbplugin.files import toml_text
 from mbplugin.model.brake_law import Brake, FitUncertainty, Ramp
 from mbplugin.model.brakes import warn_of
+from mbplugin.model.mechanism import Mechanism, base_sentence
 from mbplugin.model.mechanism.kinematics import NamedNumbers, numbers, rates_of
-from mbplugin.model.mechanism.mechanism import Mechanism, base_sentence
 from mbplugin.model.scene import Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted, listed, number, visible
 from mbplugin.readers.source import ModelSource, Source, sources_of
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
+from mbplugin.stopping import (
+    CONFIDENCE,
+    SHARE,
+    ToleranceBound,
+    require_bound,
+    tolerance_bound,
+)
 from mbplugin.stopping.calibration import CalibratedRow, Calibration, FittedJoint, RepeatedStop
 from mbplugin.stopping.calibration.choice import (
     WITHOUT_TORQUE,
@@ -65,13 +72,6 @@ from mbplugin.stopping.calibration.measured import (
     measurements_of,
     read_measured,
     require_consistent,
-)
-from mbplugin.stopping.order_statistics import (
-    CONFIDENCE,
-    SHARE,
-    ToleranceBound,
-    require_bound,
-    tolerance_bound,
 )
 from mbplugin.stopping.run import tool_name
 from mbplugin.stopping.scenario.drives import with_rigid_rest

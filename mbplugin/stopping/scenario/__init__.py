@@ -16,8 +16,9 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage
+from mbplugin.model import StopCategory, StopLimits
 from mbplugin.model.brake_law import Ramp
 from mbplugin.model.brakes import (
     AppliedForces,
@@ -29,9 +30,8 @@ from mbplugin.model.brakes import (
     stated_brakes,
     stated_ramps,
 )
-from mbplugin.model.enumerations import StopCategory, StopLimits
+from mbplugin.model.mechanism import Mechanism, TreeJoint, base_sentence
 from mbplugin.model.mechanism.kinematics import BodyPoses, follows, forward, home, joint_axes
-from mbplugin.model.mechanism.mechanism import Mechanism, TreeJoint, base_sentence
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array, is_turn, units_of
 from mbplugin.phrases import Assumption, counted, listed, one_line_repr

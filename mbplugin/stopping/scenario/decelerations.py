@@ -13,8 +13,8 @@ import numpy as np
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import Ramp
 from mbplugin.model.brakes import NO_FORCES, AppliedForces, JointBrake
+from mbplugin.model.mechanism import Driver, Mechanism
 from mbplugin.model.mechanism.identity import Holder
-from mbplugin.model.mechanism.mechanism import Driver, Mechanism
 from mbplugin.model.scene import Actuator
 from mbplugin.model.spatial import Array, Units, units_of
 

@@ -22,6 +22,7 @@ from mbplugin.constraints.assembly import assemble
 from mbplugin.dynamics.formulations import Equations
 from mbplugin.dynamics.tree_model import redundancy
 from mbplugin.model.brakes import BrakeLike, JointBrake, read_brakes, robot_brakes
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.identity import DisjointSets
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
@@ -29,7 +30,6 @@ from mbplugin.model.mechanism.kinematics import (
     forward,
     relative_pose,
 )
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene, as_scene, in_coordinates_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import Assumption, counted, listed

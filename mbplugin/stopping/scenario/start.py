@@ -15,8 +15,8 @@ from mbplugin.csv_tables import read_csv
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, UnreadableFile, suggestion
 from mbplugin.files import LONGEST
 from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues, joint_vector
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 

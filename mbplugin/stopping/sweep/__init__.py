@@ -15,8 +15,8 @@ from mbplugin.errors import BadNumber, BadUsage
 from mbplugin.joint_reactions.envelope import LargestLoads, reactions_at
 from mbplugin.joint_reactions.flexible import StiffnessLike
 from mbplugin.joint_reactions.sizing import Envelope
+from mbplugin.model import Backend, StopLimits
 from mbplugin.model.brakes import warn_of
-from mbplugin.model.enumerations import Backend, StopLimits
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, mechanism_of
 from mbplugin.model.spatial import Array
@@ -27,7 +27,7 @@ from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.simulation.trajectory.trajectory import Trajectory
-from mbplugin.stopping.order_statistics import ToleranceBound
+from mbplugin.stopping import ToleranceBound
 from mbplugin.stopping.run import PayloadValue, StopArguments, make_scenario, run_stop
 from mbplugin.stopping.scenario.start import read_recording, recorded_coordinates
 from mbplugin.stopping.sweep.plan import SweepPlan, connected, joblib_with

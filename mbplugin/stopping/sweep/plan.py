@@ -31,9 +31,9 @@ from mbplugin.errors import (
     UnknownName,
     suggestion,
 )
+from mbplugin.model import Backend
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.brakes import JointBrake, no_brakes
-from mbplugin.model.enumerations import Backend
 from mbplugin.model.scene import Payload, State
 from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import one_line_repr

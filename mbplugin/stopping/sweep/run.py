@@ -19,8 +19,8 @@ from mbplugin.files import read_bounded, replacing, temporary_beside
 from mbplugin.model.spatial import AnyArray, Array
 from mbplugin.phrases import one_line_repr, visible_one_line
 from mbplugin.processes.foreign import require_possible
+from mbplugin.stopping import CONFIDENCE, SHARE, ToleranceBound, tolerance_bound
 from mbplugin.stopping.many import TIMES, TRAVELS
-from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, ToleranceBound, tolerance_bound
 from mbplugin.stopping.sweep.plan import Stopper, SweepPlan, finished, joblib_with, stopper_of, working
 
 QUANTILES = (0.5, 0.9, 0.99, 1.0)

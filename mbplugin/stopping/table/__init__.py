@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.csv_tables import csv_text
 from mbplugin.errors import UnknownName, suggestion
 from mbplugin.model.brake_law import Units
 from mbplugin.model.spatial import units_of
 from mbplugin.phrases import at_most_shown, counted, listed, one_line
 from mbplugin.rendering import Result, rendered
-from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE
+from mbplugin.stopping import CONFIDENCE, SHARE
 from mbplugin.stopping.outcome import OUTCOME_WORDS
 from mbplugin.stopping.scenario import NO_EFFORT_LIMITS, NO_TOOL, EffortLimits, ToolChoice
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.mechanism.kinematics import follows, forward, home, joint_axes
-from mbplugin.model.mechanism.mechanism import WORLD, Mechanism, TreeJoint
 from mbplugin.model.scene import Payload
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed

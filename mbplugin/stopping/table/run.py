@@ -24,13 +24,14 @@ from mbplugin.model.brakes import (
     warn_of,
     with_coordinates,
 )
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene, as_scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.readers.source import ModelSource, Source
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
+from mbplugin.stopping import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.batch import ArmStops
 from mbplugin.stopping.calibration import MeasuredRow, MeasuredStops, not_determined
 from mbplugin.stopping.calibration.fit import Bench, braked
@@ -43,7 +44,6 @@ from mbplugin.stopping.calibration.measured import (
 )
 from mbplugin.stopping.coupled import arm_stops, following, stated_rates
 from mbplugin.stopping.many import StopSummary
-from mbplugin.stopping.order_statistics import CONFIDENCE, SHARE, require_bound
 from mbplugin.stopping.run import StopArguments, StopCommand, make_scenario, stop_command, tool_name
 from mbplugin.stopping.scenario import (
     Scenario,

@@ -17,7 +17,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from mbplugin.csv_tables import write_csv
 from mbplugin.errors import BadUsage, MissingDependency
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Request, Shape
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, number, one_line, one_line_repr, visible

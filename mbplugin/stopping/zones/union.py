@@ -14,7 +14,7 @@ from scipy.spatial import ConvexHull
 
 from mbplugin.arguments import checked
 from mbplugin.errors import BadNumber, BadUsage
-from mbplugin.model.mechanism.mechanism import Mechanism
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed

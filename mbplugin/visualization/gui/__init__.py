@@ -22,21 +22,18 @@ from mbplugin.arguments import checked, known_as
 from mbplugin.constraints.rank import View
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.errors import MbPluginError
+from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.mechanism import Mechanism
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted
-from mbplugin.processes.isolation import isolated_command
+from mbplugin.processes import isolated_command
 from mbplugin.readers.source import ModelSource, model_of
-from mbplugin.report.picture import Picture, ReactionArrow, reaction_arrows
+from mbplugin.report.picture import LEGEND, Picture, ReactionArrow, reaction_arrows
 from mbplugin.report.picture import picture as whole_picture
-from mbplugin.report.picture.picture import LEGEND
 from mbplugin.report.record import judged, reactions_at, reactions_at_rest
 from mbplugin.simulation.manifold import Manifold, PoseVerdict
-from mbplugin.visualization.gui.controls import Controls, Screen, TextOverlay
-from mbplugin.visualization.render import camera_for
-from mbplugin.visualization.scene_view import (
+from mbplugin.visualization import (
     Replay,
     Surface,
     VisualScene,
@@ -48,6 +45,8 @@ from mbplugin.visualization.scene_view import (
     replay_points,
     robot_surfaces,
 )
+from mbplugin.visualization.gui.controls import Controls, Screen, TextOverlay
+from mbplugin.visualization.render import camera_for
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis
@@ -165,7 +164,7 @@ def replay(
     """
     from mbplugin.readers.standing import taken_in
     from mbplugin.stopping.outcome import StopReport
-    from mbplugin.visualization.scene_view import replay_of
+    from mbplugin.visualization import replay_of
 
     mech = model_of(mech)
     if isinstance(mech, Scene) and isinstance(motion, StopReport):

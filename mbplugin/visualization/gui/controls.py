@@ -13,8 +13,7 @@ import numpy as np
 from mbplugin.model.mechanism.kinematics import BodyPoses
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import shortened, visible
-from mbplugin.report.picture import Picture
-from mbplugin.report.picture.picture import PALETTE
+from mbplugin.report.picture import PALETTE, Picture
 from mbplugin.visualization.render import LONGEST, labelled
 
 _TEXT_INK = (0.1, 0.12, 0.15)

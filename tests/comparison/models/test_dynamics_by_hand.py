@@ -11,7 +11,8 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.comparison.models.alignment import POSES, SEED, compare_dynamics, random_pose
-from mbplugin.model.mechanism import WORLD, Body, Mechanism, Pair
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import Pose, align_z
 
 G = 9.81

@@ -14,7 +14,7 @@ from lxml import etree
 
 import mbplugin as mb
 from mbplugin.errors import BadUsage, UnknownName
-from mbplugin.model.mechanism import Pair
+from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Pose, rotation_from_vector
 from mbplugin.readers import load

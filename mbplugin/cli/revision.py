@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.report import Reading, read_scene, warn
+from mbplugin.cli import options as opt
+from mbplugin.cli.report import Reading, read_scene, warn
 from mbplugin.errors import BadUsage, MbPluginError, UnreadableFile
 from mbplugin.files import hash_when_read, note_hash
 from mbplugin.phrases import listed

@@ -19,15 +19,15 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
-from mbplugin.cli.shared import options as opt
-from mbplugin.cli.shared.options import colour_is_forced, on_terminal
+from mbplugin.cli import options as opt
+from mbplugin.cli.options import colour_is_forced, on_terminal
 from mbplugin.errors import BadUsage, ImplausibleValue
 from mbplugin.files import is_same_file, remember_reads, replacing, require_folder
 from mbplugin.phrases import ended, visible
-from mbplugin.report.formats import serialized
+from mbplugin.report import serialized
 
 if TYPE_CHECKING:
-    from mbplugin.cli.shared.options import Quantities
+    from mbplugin.cli.options import Quantities
     from mbplugin.model.scene import Scene
     from mbplugin.report.against import Comparison, EarlierReport
     from mbplugin.report.documents import DocumentName
@@ -145,8 +145,8 @@ def _page(report: CommandReport, earlier: EarlierReport | None, output_format: s
 
 
 def _document(report: CommandReport, earlier: EarlierReport | None, output_format: str) -> str | bytes:
+    from mbplugin.report import serialized
     from mbplugin.report.documents.motions import with_comparison, with_record
-    from mbplugin.report.formats import serialized
 
     document = with_record(report.document(), report.record())
     return serialized(with_comparison(document, _compared(report, earlier)), output_format)
@@ -259,7 +259,7 @@ def quantities_of(scene: Scene, file: str, reading: Reading) -> Quantities:
     BadUsage
         A unit is unknown, or the configuration cannot be read.
     """
-    from mbplugin.cli.shared.options import Quantities
+    from mbplugin.cli.options import Quantities
     from mbplugin.model.brake_law import read_units
 
     if reading.units is not None:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, get_args
 import numpy as np
 import typer
 
-from mbplugin.constraints.tolerance import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import BadUsage, UnknownName, UnreadableFile, suggestion
 from mbplugin.files import read_stdin
+from mbplugin.model import Base, Massless, Plane
 from mbplugin.model.brake_law import DIMENSION_OF, SI, UNITS, Units, dimension_of
-from mbplugin.model.enumerations import Base, Massless, Plane
 from mbplugin.model.mechanism.kinematics import (
     accelerations_of,
     follows,
@@ -29,10 +29,10 @@ from mbplugin.model.mechanism.kinematics import (
 )
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted
-from mbplugin.report.formats import OutputFormat, PageFormat
+from mbplugin.report import OutputFormat, PageFormat
 
 if TYPE_CHECKING:
-    from mbplugin.model.mechanism.mechanism import Lock, Mechanism, TimedConstraint
+    from mbplugin.model.mechanism import Lock, Mechanism, TimedConstraint
 
 
 STDIN = "-"
@@ -340,7 +340,7 @@ class Quantities:
 
     def holds(self, texts: Sequence[str] | None) -> list[TimedConstraint]:
         """Return the timed constraints stated by ``--hold``."""
-        from mbplugin.model.mechanism.mechanism import TimedConstraint
+        from mbplugin.model.mechanism import TimedConstraint
 
         found = []
         for text in texts or ():
@@ -381,7 +381,7 @@ class Quantities:
             yield {"joint": joint, **named([values], "--brake", dimension, self.units)}
 
     def _locks(self, text: str) -> Iterator[Lock]:
-        from mbplugin.model.mechanism.mechanism import Lock
+        from mbplugin.model.mechanism import Lock
 
         joints, at, times = text.rpartition("@")
         if not at:

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mbplugin.cli.shared.options import choices, kilograms, number, on_terminal, put_once, seconds
-from mbplugin.cli.shared.report import complain, hidden
+from mbplugin.cli.options import choices, kilograms, number, on_terminal, put_once, seconds
+from mbplugin.cli.report import complain, hidden
 from mbplugin.errors import BadUsage, UnknownName, suggestion
 from mbplugin.files import require_folder
+from mbplugin.model import StopLimits
 from mbplugin.model.brake_law import stated_keys
-from mbplugin.model.enumerations import StopLimits
 from mbplugin.phrases import ended, visible
 
 if TYPE_CHECKING:
-    from mbplugin.cli.shared.options import Quantities
+    from mbplugin.cli.options import Quantities
     from mbplugin.model.brake_law import Units
-    from mbplugin.model.mechanism.mechanism import Mechanism
+    from mbplugin.model.mechanism import Mechanism
     from mbplugin.model.mechanism.pair import MotionProfile
     from mbplugin.model.scene import Scene
     from mbplugin.stopping.outcome import StopReport
@@ -341,7 +341,7 @@ def parse_bound(text: str) -> tuple[float, float]:
     BadUsage
         The text is not one or two numbers between 0 and 1.
     """
-    from mbplugin.stopping.order_statistics import CONFIDENCE
+    from mbplugin.stopping import CONFIDENCE
 
     share, comma, confidence = text.partition(",")
     return _probability(share, text), _probability(confidence, text) if comma else CONFIDENCE

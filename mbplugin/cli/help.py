@@ -20,7 +20,7 @@ from mbplugin.files import require_replaceable
 from mbplugin.formats import ENDINGS
 from mbplugin.phrases import ended, only_near
 from mbplugin.rendering import BINARY, format_of, require_agreement
-from mbplugin.report.formats import require_package
+from mbplugin.report import require_package
 
 #: Messages of libraries about values, and their replacements.
 _WORDS = (

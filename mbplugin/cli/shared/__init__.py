@@ -1,1 +1,0 @@
-"""Options and output shared by several commands."""
