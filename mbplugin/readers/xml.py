@@ -30,6 +30,8 @@ _START_TAG = re.compile(r"<[A-Za-z_](?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*>")
 _NAME = re.compile(r"[A-Za-z_][\w.:-]{,60}")
 _SUBSET = re.compile(r"<!DOCTYPE[^<>\[]*\[")
 Element = etree._Element
+#: Attributes of MJCF that turn an element by angles, with the number of their words that are no angles.
+TURNING = {"euler": 0, "axisangle": 3}
 #: Maximum length of a quoted parser message, characters.
 _LONGEST_REASON = 200
 #: From this number on, reading attributes one by one is avoided: it takes quadratic time.

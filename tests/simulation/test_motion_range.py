@@ -14,7 +14,8 @@ from scipy.optimize import linprog
 import mbplugin as mb
 from command_line import call
 from mbplugin.errors import BadUsage
-from mbplugin.simulation.motion_range import ContactsOpen, acceleration_range
+from mbplugin.simulation import ContactsOpen
+from mbplugin.simulation.motion_range import acceleration_range
 
 G, MASS, HEIGHT = 9.81, 10.0, 0.4
 WEIGHT = MASS * G

@@ -22,8 +22,7 @@ from mbplugin.model.scene import Origin, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, shortened
 from mbplugin.readers import reload
-from mbplugin.readers.mjcf.files import TURNING
-from mbplugin.readers.xml import RoundedAngle, rounded_angle
+from mbplugin.readers.xml import TURNING, RoundedAngle, rounded_angle
 
 _PARTS = ("rpy", "rpy_a", "rpy_b", *TURNING)
 #: A singular value is due to rounding if it falls by this factor with the intended angles.

@@ -18,8 +18,8 @@ from mbplugin.model.brake_law import decimal
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array, rotation_from_rpy
 from mbplugin.phrases import only_near
-from mbplugin.readers.mjcf.files import TURNING, references
-from mbplugin.readers.xml import QUATERNIONS, rounded_angle, wrong_norm
+from mbplugin.readers.mjcf.files import references
+from mbplugin.readers.xml import QUATERNIONS, TURNING, rounded_angle, wrong_norm
 
 Fixes = Iterator[Fix]
 _OWNERS = ("link", "joint", "drake:joint", "loop_joint", "model", "body")

@@ -12,7 +12,7 @@ from mbplugin.linter.checks.snapping import block_place, non_unique, redundant_b
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place, listed, make_finding
 from mbplugin.model.scene import Scene
 from mbplugin.phrases import counted
-from mbplugin.simulation.motion_range import ContactsOpen, MotionRange
+from mbplugin.simulation import ContactsOpen, MotionRange
 
 
 class NonUniqueReaction(Rule):

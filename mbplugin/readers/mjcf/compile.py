@@ -23,15 +23,7 @@ from mbplugin.model.mechanism import WORLD
 from mbplugin.model.scene import Defect, Origin, Request
 from mbplugin.processes.foreign import EngineFailed
 from mbplugin.processes.supervised import no_more_files
-from mbplugin.readers.mjcf.files import (
-    SIZES,
-    TURNING,
-    ModelFiles,
-    Schema,
-    correction_of,
-    same_mechanics,
-    stand_ins,
-)
+from mbplugin.readers.mjcf.files import SIZES, ModelFiles, Schema, correction_of, same_mechanics, stand_ins
 from mbplugin.readers.unread import (
     LOOKS,
     PROGRAM,
@@ -46,7 +38,7 @@ from mbplugin.readers.unread import (
     each,
     entry,
 )
-from mbplugin.readers.xml import Element, local_name, origin, rounded_angle, where
+from mbplugin.readers.xml import TURNING, Element, local_name, origin, rounded_angle, where
 
 #: Compiled arrays that are used in a mechanism.
 _ARRAYS = (

@@ -27,6 +27,7 @@ from mbplugin.model.scene import Defect, Request
 from mbplugin.phrases import only_near
 from mbplugin.readers.paths import is_file, may_read, read_text
 from mbplugin.readers.xml import (
+    TURNING,
     Element,
     local_name,
     origin,
@@ -41,8 +42,6 @@ SIZES = (1.0, 2.0)
 #: Side of each square of a stand-in texture, pixels; also the maximum number of squares.
 _PIXELS = 12
 _MECHANICAL = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_pos", "body_quat")
-#: Attributes that turn an element by angles, with the number of their words that are no angles.
-TURNING = {"euler": 0, "axisangle": 3}
 #: Attributes that name files; all but the first are the sides of a cube texture.
 NAMING = ("file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback")
 #: Elements that MuJoCo names after their file if they have no name.

@@ -17,10 +17,10 @@ from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Constraint, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
+from mbplugin.simulation import MotionRange
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.integrators.contract import Chunk, State, Step
 from mbplugin.simulation.kernel_state import KernelState
-from mbplugin.simulation.motion_range import MotionRange
 from mbplugin.simulation.options import Options, Outcome
 from mbplugin.simulation.passing_marks import Event
 from mbplugin.simulation.steppers import CompiledStepper, Stepper, follow, inside, is_same
