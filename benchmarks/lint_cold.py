@@ -22,9 +22,7 @@ import mbplugin
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
 LIBRARIES = "import numpy, scipy.linalg, lxml, pydantic, typer"
 #: What a lint of a robot with loops cannot do without, and nothing else.
-LEAST = (
-    "import numpy, lxml.etree, pydantic, typer; pydantic.BaseModel; import mbplugin.lapack as l; l._lapack()"
-)
+LEAST = "import numpy, lxml.etree, pydantic, typer; pydantic.BaseModel; import mbplugin.constraints as l; l._lapack()"
 
 
 def main() -> None:

@@ -189,7 +189,7 @@ def _choices(value: dict[str, Any], tables: dict[str, Any]) -> str:
 
 def glossary_page() -> str:
     """Return the page of the terms of the output, by name."""
-    from mbplugin.report.terms import TERMS
+    from mbplugin.report.record import TERMS
 
     intro = """# Glossary
 
@@ -247,7 +247,7 @@ def _picture_of(example: Path) -> str:
 
 def commands_page() -> str:
     """Return the page with the help of every command."""
-    from mbplugin.cli.commands import COMMANDS
+    from mbplugin.cli.help import COMMANDS
 
     intro = "# Commands\n\nWhat `mbplugin COMMAND --help` prints; exit codes are in [Formats](formats.md).\n"
     return intro + "".join(f"\n## {name}\n\n```text\n{_help(name)}```\n" for name in sorted(COMMANDS))

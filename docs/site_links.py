@@ -10,7 +10,7 @@ from lxml import html as parser
 from mkdocs.utils import get_relative_url
 
 from mbplugin.linter.rule import built_in_rules
-from mbplugin.report.terms import TERMS, term_of
+from mbplugin.report.record import TERMS, term_of
 
 #: What is not text to put a link into; terms are not linked in code either.
 NO_TEXT = frozenset({"a", "h1", "h2", "h3", "h4", "script", "style", "svg", "title", "button"})

@@ -20,7 +20,6 @@ import numpy as np
 from mbplugin.bullet import engine, quiet
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
 from mbplugin.model import Base
-from mbplugin.model.contacts import named
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
 from mbplugin.model.mechanism.contact import LARGEST_FRICTION, Contact
 from mbplugin.model.mechanism.kinematics import (
@@ -44,6 +43,7 @@ from mbplugin.model.spatial import (
     rotation_from_quaternion,
     shift_twists,
 )
+from mbplugin.readers.standing import named
 
 #: File names that PyBullet reports for triangles that were passed in without a file.
 _NO_FILE = ("", "unknown_file")

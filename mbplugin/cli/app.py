@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 import mbplugin
-from mbplugin.cli.commands import COMMANDS
 from mbplugin.cli.help import (
+    COMMANDS,
     Command,
     make_app,
     named_command,

@@ -219,8 +219,7 @@ def init_command(
     All robots below the root are linted; known findings become a baseline. No file is overwritten: for one that
     exists, what to add is printed.
     """
-    from mbplugin.initialization import new_files, patch_of, write_all
-    from mbplugin.initialization.survey import find_root, survey
+    from mbplugin.initialization import find_root, new_files, patch_of, survey, write_all
     from mbplugin.report.documents.part import violation
 
     root, repository = find_root(Path.cwd())

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mbplugin.constraints import pivots
 from mbplugin.errors import BadUsage, BrokenModel
-from mbplugin.lapack import pivots
 from mbplugin.model.mechanism import (
     Constraint,
     Coupling,

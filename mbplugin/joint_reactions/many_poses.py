@@ -21,8 +21,8 @@ from mbplugin.constraints.many_poses import (
 from mbplugin.dynamics import load_wrench
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, suggestion
 from mbplugin.joint_reactions import ClosedState, Model, closed_state, spring_loads, with_held
-from mbplugin.joint_reactions.loaded import applied_to, held_under, lock_label, without_rounding
 from mbplugin.joint_reactions.statics import require_balance
+from mbplugin.joint_reactions.stiffness import applied_to, held_under, lock_label, without_rounding
 from mbplugin.joint_reactions.values import Reactions
 from mbplugin.model.mechanism import Lock, Mechanism
 from mbplugin.model.mechanism.identity import RowLabel

@@ -16,7 +16,6 @@ from mbplugin.constraints.rank import gaps_of_rounding
 from mbplugin.errors import MbPluginError
 from mbplugin.joint_reactions import closed_state
 from mbplugin.joint_reactions.flexible import StiffnessLike, StiffnessRequest, flexible_model
-from mbplugin.joint_reactions.loaded import applied_to
 from mbplugin.joint_reactions.misfit_response import (
     MisfitEffect,
     MisfitLoad,
@@ -25,6 +24,7 @@ from mbplugin.joint_reactions.misfit_response import (
     response_of,
 )
 from mbplugin.joint_reactions.statics import build_system
+from mbplugin.joint_reactions.stiffness import applied_to
 from mbplugin.model import CoordinateUnit, ReactionUnit
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues

@@ -37,7 +37,6 @@ from mbplugin.joint_reactions.flexible import (
     flexible_model,
     row_sources,
 )
-from mbplugin.joint_reactions.loaded import applied_to, held_under, lock_label, without_rounding
 from mbplugin.joint_reactions.misfit_response import MisfitResponse, budget, deviations, response_of
 from mbplugin.joint_reactions.statics import (
     Balance,
@@ -51,15 +50,18 @@ from mbplugin.joint_reactions.statics import (
 )
 from mbplugin.joint_reactions.stiffness import (
     acting_point,
+    applied_to,
+    held_under,
     joint_point,
     joint_rows,
     joints_of,
+    lock_label,
     missing_stiffness,
+    without_rounding,
 )
 from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReaction, Reactions, WorldWrench
 from mbplugin.model import ReactionSource
 from mbplugin.model.brakes import implausible, warn_of, weightless
-from mbplugin.model.contacts import ContactLike, read_contacts
 from mbplugin.model.mechanism import Constraint, Coupling, Lock
 from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel
@@ -86,7 +88,15 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
 from mbplugin.readers.source import ModelSource, contacts_in, model_of
-from mbplugin.readers.standing import Stance, require_on_shapes, stance_of, standing, stands
+from mbplugin.readers.standing import (
+    ContactLike,
+    Stance,
+    read_contacts,
+    require_on_shapes,
+    stance_of,
+    standing,
+    stands,
+)
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.many_poses import PoseReactions

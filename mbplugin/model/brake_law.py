@@ -14,8 +14,7 @@ from math import inf, isfinite, pi, sqrt
 from numbers import Real
 from typing import Any
 
-from mbplugin.construction import takes_units
-from mbplugin.errors import BadUsage, suggestion
+from mbplugin.errors import BadUsage, suggestion, takes_units
 from mbplugin.phrases import one_line_repr
 
 _ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": pi / 180, "rev": 2 * pi}

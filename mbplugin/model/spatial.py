@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from mbplugin.construction import answers_wrong_calls
-from mbplugin.errors import BadNumber
+from mbplugin.errors import BadNumber, answers_wrong_calls
 from mbplugin.model import CoordinateUnit, ReactionUnit
 from mbplugin.phrases import one_line_repr
 

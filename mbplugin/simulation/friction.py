@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
+from mbplugin.constraints import pivot_order, pivots
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.constraints.rows import plane_columns
 from mbplugin.dynamics.compiler.jit import Records, address_of, compiled, function_at, kernel
@@ -56,7 +57,6 @@ from mbplugin.dynamics.kernels.solve import (
 )
 from mbplugin.dynamics.tree_model import TreeModel, redundancy
 from mbplugin.errors import BadUsage, BrokenModel
-from mbplugin.lapack import pivot_order, pivots
 from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.identity import freedom_held
 from mbplugin.model.mechanism.pair import Pair

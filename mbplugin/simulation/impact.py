@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mbplugin.constraints import pivot_order, solve_triangular
 from mbplugin.constraints.rank import sample_poses
 from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics.formulations import Equations, Independent, Solution, kkt, partition
@@ -15,7 +16,6 @@ from mbplugin.dynamics.kernels.rows import DISTANCE, MEASURED, RATE
 from mbplugin.dynamics.kernels.solve import row_rate
 from mbplugin.dynamics.tree_model import TreeModel, equations_of
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
-from mbplugin.lapack import pivot_order, solve_triangular
 from mbplugin.model.mechanism import (
     WORLD,
     Constraint,

@@ -12,9 +12,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Literal, get_args
 
 from mbplugin.constraints import DEFAULT_TOLERANCE, require_tolerance
-from mbplugin.construction import answers_wrong_calls
 from mbplugin.dynamics.compiler import at_safe_points
-from mbplugin.errors import BadUsage, UnknownName, suggestion
+from mbplugin.errors import BadUsage, UnknownName, answers_wrong_calls, suggestion
 from mbplugin.model import Coordinates, Limits, TransitionRule
 from mbplugin.phrases import one_line_repr
 from mbplugin.simulation.integrators import DEFAULT_INTEGRATOR, find_integrator, integrator_names

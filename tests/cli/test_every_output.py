@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from command_line import call
-from mbplugin.cli.commands import COMMANDS as ALL
+from mbplugin.cli.help import COMMANDS as ALL
 from mbplugin.report.text import grid_lines
 from places import ASSETS, BULLET_DATA, ROOT
 

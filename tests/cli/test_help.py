@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from mbplugin.cli.app import _shown_name, run
-from mbplugin.cli.commands import ALIASES, COMMANDS
+from mbplugin.cli.help import ALIASES, COMMANDS
 from places import ASSETS
 
 BAR = str(ASSETS / "four_bar.scene.toml")

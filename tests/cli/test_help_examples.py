@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from command_line import call
-from mbplugin.cli.commands import COMMANDS
+from mbplugin.cli.help import COMMANDS
 from places import ASSETS, ROOT
 
 PUBLISHED = ROOT / "examples" / "published_stops"

@@ -20,8 +20,7 @@ import mbplugin.initialization as writing
 from command_line import ROOT, SAMPLE, call
 from mbplugin.errors import BadUsage
 from mbplugin.files import toml_text
-from mbplugin.initialization import NewFile
-from mbplugin.initialization.survey import host_of, pattern_of
+from mbplugin.initialization import NewFile, host_of, pattern_of
 
 if sys.version_info >= (3, 11):
     import tomllib

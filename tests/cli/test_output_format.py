@@ -11,7 +11,7 @@ import pytest
 
 from command_line import ASSETS, FOUR_BAR, call, unstamped
 from mbplugin.cli.app import application
-from mbplugin.cli.commands import COMMANDS as ALL
+from mbplugin.cli.help import COMMANDS as ALL
 from mbplugin.errors import BadUsage
 from mbplugin.rendering import ENDINGS, endings_of
 

@@ -7,7 +7,7 @@ import typer
 
 from command_line import ROOT, call
 from mbplugin.cli.app import application
-from mbplugin.cli.commands import COMMANDS
+from mbplugin.cli.help import COMMANDS
 from places import ASSETS
 
 ARM, BAR = str(ASSETS / "arm_6r.scene.toml"), str(ASSETS / "four_bar.scene.toml")

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 import mbplugin as mb
 from command_line import ROOT
 from mbplugin.linter.rule import Finding
-from mbplugin.linter.rules.brakes import BrakeWeakerThanGravity
+from mbplugin.linter.rules.reactions import BrakeWeakerThanGravity
 from mbplugin.model.brake_law import Brake
 from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import home

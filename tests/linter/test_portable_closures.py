@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import mbplugin as mb
-from mbplugin.linter.checks.simulators import CLOSURES, TWO_POINTS
+from mbplugin.linter.checks.snapping import CLOSURES, TWO_POINTS
 from mbplugin.model.mechanism.pair import PAIR_TYPES
 from mbplugin.model.scene import LintOptions
 from places import ROOT

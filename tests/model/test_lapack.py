@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from mbplugin.lapack import pivoted_qr, pivots, solve_triangular
+from mbplugin.constraints import pivoted_qr, pivots, solve_triangular
 
 SHAPES = [(5, 3), (3, 5), (4, 4), (0, 3), (3, 0), (1, 1), (40, 30), (200, 150)]
 
@@ -43,7 +43,7 @@ def test_what_is_no_number_is_refused() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="SciPy's package names the folder of its libraries there")
 def test_scipy_is_not_imported_and_can_be_afterwards() -> None:
     code = (
-        "import sys, numpy as np; from mbplugin.lapack import pivots; pivots(np.eye(2));"
+        "import sys, numpy as np; from mbplugin.constraints import pivots; pivots(np.eye(2));"
         "assert 'scipy' not in sys.modules; import scipy.linalg;"
         "assert scipy.linalg.lapack._flapack is sys.modules['scipy.linalg._flapack'];"
         "print(scipy.linalg.qr(2 * np.eye(2), mode='r')[0][0, 0])"

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from mbplugin.cli.app import application
-from mbplugin.cli.commands import COMMANDS as ALL
+from mbplugin.cli.help import COMMANDS as ALL
 from places import ROOT
 
 COMMANDS = typer.main.get_command(application(ALL)).commands  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ import mbplugin as mb
 from browser_pages import FLAGS, Visit, chromium, violations
 from command_line import ROOT, call
 from mbplugin.linter.rule import built_in_rules
-from mbplugin.report.terms import TERMS
+from mbplugin.report.record import TERMS
 
 #: Put before everything else: whoever reaches for a network fails.
 OFFLINE = """

@@ -6,7 +6,7 @@ import pytest
 
 from command_line import ASSETS, FOUR_BAR, ROOT, call
 from html_pages import page_of, parsed
-from mbplugin.report.terms import TERMS, term_of
+from mbplugin.report.record import TERMS, term_of
 
 ARM = str(ASSETS / "arm_6r.scene.toml")
 CRANK = str(ASSETS / "crank_rocker.scene.toml")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command_line import DOOR_2, call
-from mbplugin.cli.commands import COMMANDS
+from mbplugin.cli.help import COMMANDS
 
 LONG = "a" * 5000
 #: Without it there is nothing to stop, which is said first.

@@ -15,8 +15,7 @@ import tomllib
 
 from command_line import ASSETS, DOOR_2, FOUR_BAR, call
 from mbplugin.cli.app import _function, application
-from mbplugin.cli.commands import COMMANDS
-from mbplugin.cli.help import WRITTEN
+from mbplugin.cli.help import COMMANDS, WRITTEN
 from mbplugin.files import is_own, replacing
 
 ARM = str(ASSETS / "arm_6r.scene.toml")

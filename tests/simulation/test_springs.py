@@ -10,7 +10,7 @@ import pytest
 import mbplugin as mb
 from mbplugin.errors import BadScene, MbPluginError, UnknownName
 from mbplugin.joint_reactions.run import reactions
-from mbplugin.linter.rules.brakes import BrakeWeakerThanGravity
+from mbplugin.linter.rules.reactions import BrakeWeakerThanGravity
 from mbplugin.model.scene import Request, Scene
 from mbplugin.model.spatial import JointSpring, Spring
 from mbplugin.readers.scene_file.models import joined

@@ -18,9 +18,9 @@ from mbplugin.constraints.reduction import body_twists
 from mbplugin.dynamics import newton_euler
 from mbplugin.errors import BadUsage, MbPluginError, UnknownName, install_command, suggestion
 from mbplugin.joint_reactions import ClosedState, closed_state, held_joints, spring_loads
-from mbplugin.joint_reactions.loaded import applied_to, held_under
 from mbplugin.joint_reactions.run import noting_masses, reactions
 from mbplugin.joint_reactions.statics import System, build_system
+from mbplugin.joint_reactions.stiffness import applied_to, held_under
 from mbplugin.joint_reactions.values import Mode, coupled_wrench, joint_mask
 from mbplugin.model.mechanism import WORLD, Driver, Lock, Mechanism
 from mbplugin.model.mechanism.kinematics import (

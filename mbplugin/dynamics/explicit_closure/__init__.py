@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 import scipy.linalg
 
-from mbplugin.constraints import DEFAULT_TOLERANCE
+from mbplugin.constraints import DEFAULT_TOLERANCE, pivots
 from mbplugin.dynamics.explicit_closure.newton import (
     ClosingRows,
     Layout,
@@ -23,7 +23,6 @@ from mbplugin.dynamics.explicit_closure.newton import (
 from mbplugin.dynamics.explicit_closure.partition import Step, partition, tied_rates
 from mbplugin.dynamics.formulations import Equations, Solution, solve
 from mbplugin.errors import BadNumber, BadUsage, CannotClose, UnknownName, suggestion
-from mbplugin.lapack import pivots
 from mbplugin.model.mechanism import Coupling, Driver, Mechanism
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import AnyArray, Array

@@ -13,7 +13,7 @@ import numpy as np
 
 from mbplugin.linter.checks.loops import Carriages, Extents, extents, per_scene
 from mbplugin.linter.checks.meshes import Solid, extent_of_file, solid_of
-from mbplugin.linter.checks.simulators import srdf_beside, urdf_documents, written_links
+from mbplugin.linter.checks.snapping import srdf_beside, urdf_documents, written_links
 from mbplugin.linter.rule import body_place
 from mbplugin.model.mechanism import WORLD, Body, Mechanism
 from mbplugin.model.mechanism.kinematics import forward, rigid_groups

@@ -7,7 +7,7 @@ from math import hypot, isfinite, pi, radians
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks import Instance, in_degrees, joined_finding
-from mbplugin.linter.checks.simulators import (
+from mbplugin.linter.checks.snapping import (
     BOUNDED,
     SINGLE,
     format_of,

@@ -21,7 +21,7 @@ from mbplugin.linter.checks.shapes import (
     principal_moments,
     repeated_inertias,
 )
-from mbplugin.linter.checks.simulators import number, urdf_documents, written_joints
+from mbplugin.linter.checks.snapping import number, urdf_documents, written_joints
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place, constraint_place, make_finding
 from mbplugin.model.mechanism import Body, Mechanism
 from mbplugin.model.mechanism.kinematics import forward, home, joint_axes

@@ -9,7 +9,7 @@ from math import isfinite
 
 from mbplugin.analysis import Analysis
 from mbplugin.linter.checks import Instance, joined_finding
-from mbplugin.linter.checks.simulators import (
+from mbplugin.linter.checks.snapping import (
     CLOSURES,
     ITERATIVE,
     LABELS,

@@ -10,11 +10,12 @@ import numpy as np
 from mbplugin.analysis import Analysis
 from mbplugin.constraints.closure import Assembly, Paths, constraints_to_close, coupling_metres
 from mbplugin.constraints.rank import RankedBlock, Spectrum
-from mbplugin.linter.checks.simulators import WITHOUT_POSE, format_of
 from mbplugin.linter.checks.snapping import (
+    WITHOUT_POSE,
     ZERO,
     RoundedLiteral,
     block_place,
+    format_of,
     largest_gap,
     locked_loops,
     made_by_rounding,

@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.analysis import Analysis
 from mbplugin.errors import suggestion
 from mbplugin.linter.checks import Instance, joined_finding
-from mbplugin.linter.checks.simulators import BOUNDED, format_of, number, srdf_beside, urdf_documents
+from mbplugin.linter.checks.snapping import BOUNDED, format_of, number, srdf_beside, urdf_documents
 from mbplugin.linter.rule import Finding, Rule, Severity, defects_noted, make_finding
 from mbplugin.model.mechanism.kinematics import BodyPoses, forward
 from mbplugin.model.mechanism.pair import Pair

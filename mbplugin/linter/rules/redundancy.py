@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.analysis import Analysis
-from mbplugin.linter.checks.simulators import format_of
 from mbplugin.linter.checks.snapping import (
     block_place,
     closures_of,
+    format_of,
     locked_loops,
     non_unique,
     obstacles_to,

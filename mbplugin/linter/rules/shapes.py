@@ -14,7 +14,7 @@ from mbplugin.linter.checks.shapes import (
     shown_meshes,
     written_solids,
 )
-from mbplugin.linter.checks.simulators import numbers, written_links
+from mbplugin.linter.checks.snapping import numbers, written_links
 from mbplugin.linter.rule import Finding, Rule, Severity, body_place
 from mbplugin.model.mechanism import WORLD
 from mbplugin.model.mechanism.kinematics import rigid_groups

@@ -9,8 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from mbplugin.construction import answers_wrong_calls, takes_units
-from mbplugin.errors import BadUsage, BrokenModel, UnknownName, suggestion
+from mbplugin.errors import BadUsage, BrokenModel, UnknownName, answers_wrong_calls, suggestion, takes_units
 from mbplugin.model.brake_law import SI
 from mbplugin.model.mechanism.contact import Contact, require_few
 from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, breadth_first, freedom_name

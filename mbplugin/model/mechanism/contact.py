@@ -7,8 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from mbplugin.construction import answers_wrong_calls
-from mbplugin.errors import BadNumber, BadUsage, BrokenModel
+from mbplugin.errors import BadNumber, BadUsage, BrokenModel, answers_wrong_calls
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.spatial import Array, cross
 from mbplugin.phrases import one_line_repr

@@ -11,8 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from mbplugin.construction import answers_wrong_calls
-from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
+from mbplugin.errors import BadNumber, BadUsage, UnknownName, answers_wrong_calls, suggestion
 from mbplugin.model.brake_law import LARGEST
 from mbplugin.model.spatial import (
     COMPONENTS,

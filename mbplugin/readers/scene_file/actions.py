@@ -9,7 +9,6 @@ import numpy as np
 
 from mbplugin.errors import BadScene, BadUsage, UnknownName, suggestion
 from mbplugin.model.brake_law import Brake, Ramp, contradiction
-from mbplugin.model.contacts import named
 from mbplugin.model.mechanism import (
     WORLD,
     Coupling,
@@ -37,6 +36,7 @@ from mbplugin.readers.scene_file.tables import (
     RampTable,
     StiffnessTable,
 )
+from mbplugin.readers.standing import named
 
 _FRAME_KEYS = ("xyz_a", "rpy_a", "xyz_b", "rpy_b")
 _KEYS = ("lower", "upper", "velocity", "effort", "damping", "friction")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mbplugin.report.documents.part import Count, Document, Part, key
 
 if TYPE_CHECKING:
-    from mbplugin.initialization import NewFile
-    from mbplugin.initialization.survey import Survey
+    from mbplugin.initialization import NewFile, Survey
     from mbplugin.installation import Installation
 
 

@@ -27,7 +27,7 @@ from mbplugin.report.html.view import (
     view_section,
 )
 from mbplugin.report.picture import picture
-from mbplugin.report.terms import TERMS, Term, term_of
+from mbplugin.report.record import TERMS, Term, term_of
 from mbplugin.version import __version__
 
 #: A unit or an addition after a term.

@@ -18,8 +18,7 @@ from mbplugin.report.text import PLAIN_WIDTH, Line, filled, wrapped
 
 if TYPE_CHECKING:
     from mbplugin.constraints.rank import ConstraintMatrix
-    from mbplugin.initialization import NewFile
-    from mbplugin.initialization.survey import Survey
+    from mbplugin.initialization import NewFile, Survey
     from mbplugin.installation import Cache, Facility, Installation, Package
     from mbplugin.linter.rule import Rule
 

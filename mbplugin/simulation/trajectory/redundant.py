@@ -28,8 +28,7 @@ from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.scene import Load
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.simulation.friction import Handling
-from mbplugin.simulation.trajectory import Samples, StatedStiffness
-from mbplugin.simulation.trajectory.axis import Held
+from mbplugin.simulation.trajectory import Held, Samples, StatedStiffness
 
 if TYPE_CHECKING:
     from mbplugin.joint_reactions.flexible import StiffnessLike
