@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from mbplugin.model.mechanism import Rolling as Rolling
     from mbplugin.model.mechanism import Term as Term
     from mbplugin.model.mechanism import TimedConstraint as TimedConstraint
-    from mbplugin.model.mechanism.contact import Contact as Contact
+    from mbplugin.model.mechanism.pair import Contact as Contact
     from mbplugin.model.mechanism.pair import Freedom as Freedom
     from mbplugin.model.mechanism.pair import MotionProfile as MotionProfile
     from mbplugin.model.mechanism.pair import Pair as Pair

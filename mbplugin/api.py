@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mbplugin.model import Base, Massless
     from mbplugin.model.mechanism.kinematics import JointValues, Poses
     from mbplugin.model.scene import Scene
-    from mbplugin.readers.source import ModelSource
+    from mbplugin.readers import ModelSource
     from mbplugin.rendering import Result
 
 
@@ -31,7 +31,7 @@ PUBLIC = {
     "Closing": "mbplugin.closing.drift",
     "ConstraintMatrices": "mbplugin.constraints.many_poses",
     "ConstraintMatrix": "mbplugin.constraints.rank",
-    "Contact": "mbplugin.model.mechanism.contact",
+    "Contact": "mbplugin.model.mechanism.pair",
     "Coupling": "mbplugin.model.mechanism",
     "Driver": "mbplugin.model.mechanism",
     "Envelope": "mbplugin.joint_reactions.sizing",
@@ -149,7 +149,7 @@ def load(
     from mbplugin.errors import BadUsage
     from mbplugin.model.mechanism import Mechanism
     from mbplugin.model.scene import Scene, as_scene
-    from mbplugin.readers.source import loaded
+    from mbplugin.readers import loaded
 
     if isinstance(source, Scene | Mechanism):
         if package_dirs or base or xacro_unsafe or xacro_args or massless != "zero":
@@ -210,7 +210,7 @@ def constraint_matrix(
     from mbplugin.model.brakes import stated_coordinates
     from mbplugin.model.mechanism.kinematics import is_batch, rate_vector, states
     from mbplugin.model.scene import option_of, state_of
-    from mbplugin.readers.source import model_of
+    from mbplugin.readers import model_of
 
     mech = model_of(mech)
     mechanism, base_q, base_qd = state_of(mech)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from mbplugin.linter.config import Settings
+    from mbplugin.linter import Settings
     from mbplugin.linter.run import Report
 
 #: User properties by which an item reports ignores to the session, also from another process: locations of the used

@@ -51,8 +51,7 @@ from mbplugin.model.scene import Scene, State, duties, mechanism_of, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
 from mbplugin.processes.foreign import without_collections
-from mbplugin.readers import reload
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of, reload
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:

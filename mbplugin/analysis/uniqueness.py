@@ -20,10 +20,9 @@ from mbplugin.constraints.rows import Rows
 from mbplugin.constraints.sparse_qr import strip_of
 from mbplugin.model import ConstraintKind, Uniqueness
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import BodyPoses
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.spatial import MOTION_WORDS, AnyArray, Array, shift_rows
 from mbplugin.phrases import one_line_repr
 

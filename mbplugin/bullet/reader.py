@@ -21,7 +21,6 @@ from mbplugin.bullet import engine, quiet
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName
 from mbplugin.model import Base
 from mbplugin.model.mechanism import WORLD, Body, Coupling, Mechanism, Term
-from mbplugin.model.mechanism.contact import LARGEST_FRICTION, Contact
 from mbplugin.model.mechanism.kinematics import (
     FRAMES_MEET,
     BodyPoses,
@@ -33,7 +32,7 @@ from mbplugin.model.mechanism.kinematics import (
     joint_axes,
     rigid_groups,
 )
-from mbplugin.model.mechanism.pair import Freedom, Pair
+from mbplugin.model.mechanism.pair import LARGEST_FRICTION, Contact, Freedom, Pair
 from mbplugin.model.scene import Defect, Scene, Shape, State
 from mbplugin.model.spatial import (
     Array,

@@ -247,7 +247,7 @@ def _distance_report(distance: Distance) -> CommandReport:
 
 
 def _distance_record(distance: Distance) -> Record:
-    from mbplugin.readers.source import Source
+    from mbplugin.readers import Source
     from mbplugin.report.record import record_of
 
     read = (Source(distance.stop.file, distance.stop.sha256),)

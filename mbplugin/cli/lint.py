@@ -429,7 +429,7 @@ def _lint(
         complain(f"mbplugin lint: {line}")
     kept = None
     if keep and len(chosen) > 1:
-        from mbplugin.linter.cache import kept_reports
+        from mbplugin.linter.batch import kept_reports
 
         kept = kept_reports(chosen, options)
     reports = list(with_progress(lint_targets(chosen, options, jobs, max_seconds, kept), len(chosen)))

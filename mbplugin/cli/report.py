@@ -475,7 +475,7 @@ def command_line() -> str:
 
 def record_of_scene(scene: Scene, also: Iterable[object] = (), standard: str | None = None) -> Record:
     """Return the record of a report on a scene; ``also`` are other files that were read, None for absent options."""
-    from mbplugin.readers.source import sources_of
+    from mbplugin.readers import sources_of
     from mbplugin.report.record import record_of
 
     files = sources_of(scene, tuple(str(path) for path in also if path is not None))

@@ -40,7 +40,7 @@ from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Duty, Scene, State, as_scene, duties, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed, names_of
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.standing import bolted_down
 from mbplugin.readers.unread import OF_GAZEBO, SHAPE, TOUCH
 from mbplugin.writers import FORMATS, read_back, write

@@ -31,7 +31,7 @@ from mbplugin.model.scene import Scene, State
 from mbplugin.model.spatial import Array, Pose
 from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.unread import with_fixed_roots
 from mbplugin.rendering import Result
 from mbplugin.writers import write

@@ -62,8 +62,7 @@ from mbplugin.model.mechanism.kinematics import JointValues, NamedNumbers
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene
 from mbplugin.phrases import Assumption, listed
 from mbplugin.processes.foreign import LimitPassed, Limits, in_engine, in_own_child
-from mbplugin.readers import load
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, load, model_of
 from mbplugin.simulation.options import MAX_SECONDS
 from mbplugin.stopping.outcome import StopReport
 

@@ -28,10 +28,9 @@ from mbplugin.model.mechanism import (
     TreeJoint,
     spanning_tree,
 )
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import DisjointSets, RowLabel, biconnected_components
 from mbplugin.model.mechanism.kinematics import BodyPoses, joint_axes
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.spatial import (
     COMPONENTS,
     ROTATION,

@@ -22,10 +22,9 @@ from mbplugin.model.mechanism import (
     Pfaffian,
     Rolling,
 )
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel, drive_component, lock_component
 from mbplugin.model.mechanism.kinematics import BodyPoses, relative_pose
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair, RowKind, measure, travel_per_radian
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Contact, Pair, RowKind, measure, travel_per_radian
 from mbplugin.model.spatial import (
     ROTATION,
     TRANSLATION,

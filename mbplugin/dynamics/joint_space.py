@@ -20,7 +20,7 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues, is_batch, states
 from mbplugin.model.scene import Payload, Scene, state_of
 from mbplugin.model.spatial import Array, cross
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 
 
 @checked

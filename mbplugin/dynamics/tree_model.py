@@ -14,6 +14,7 @@ from mbplugin.constraints.reduction import characteristic_length
 from mbplugin.constraints.rows import all_rows, plane_columns
 from mbplugin.dynamics.compiler.jit import Records
 from mbplugin.dynamics.formulations import Equations
+from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.articulated import (
     accelerate,
     factor,
@@ -33,7 +34,6 @@ from mbplugin.dynamics.kernels.composite_bodies import (
     rate_records,
     spring_records,
 )
-from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.rows import RowTable, row_table, row_units, update_rows
 from mbplugin.dynamics.kernels.solve import (
     add_law,

@@ -17,8 +17,8 @@ from mbplugin.editor.positions import Positions, Range
 from mbplugin.editor.rule_pages import page_uri
 from mbplugin.errors import BadUsage
 from mbplugin.files import reading_instead, version_of
+from mbplugin.linter import Settings
 from mbplugin.linter.batch import UNUSABLE, lint_one_of_many, skipped, without_verdict
-from mbplugin.linter.config import Settings
 from mbplugin.linter.rule import FULL_MESSAGE, Finding
 from mbplugin.linter.run import Report
 from mbplugin.linter.targets import (

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from mbplugin.errors import PACKAGES, BadUsage, UnreadableFile
 from mbplugin.files import read_bounded, temporary_beside, toml_text
+from mbplugin.linter import Settings
 from mbplugin.linter.batch import lint_targets, with_skipped
-from mbplugin.linter.config import Settings
 from mbplugin.linter.rule import ELEMENTS, Finding
 from mbplugin.linter.run import Report
 from mbplugin.linter.targets import (

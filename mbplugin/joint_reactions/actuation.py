@@ -32,7 +32,7 @@ from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, PayloadLike, Scene, read_payloads
 from mbplugin.model.spatial import AnyArray, Array, units_of
 from mbplugin.phrases import listed, names_of
-from mbplugin.readers.source import ModelSource
+from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import standing
 
 #: Zero threshold for entries of unit vectors of shares, and for sliding rates.

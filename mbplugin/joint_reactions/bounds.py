@@ -24,7 +24,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.cones import FEASIBLE, OPTIONS, SOLVED, Cone, Part, Stack, is_large, stacks
 from mbplugin.joint_reactions.statics import System
 from mbplugin.model.mechanism import Driver, Lock
-from mbplugin.model.mechanism.contact import NORMAL, SIDES, TANGENTS
+from mbplugin.model.mechanism.pair import NORMAL, SIDES, TANGENTS
 from mbplugin.model.spatial import AnyArray, Array
 
 #: Digits in which two directions are the same.

@@ -19,7 +19,7 @@ from scipy.sparse import block_diag, csr_array, hstack
 
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.simplex import Least, Polyhedra, least, polyhedra
-from mbplugin.model.mechanism.contact import NORMAL
+from mbplugin.model.mechanism.pair import NORMAL
 from mbplugin.model.spatial import AnyArray, Array
 
 #: Violation of an inequality below this fraction of the largest reaction is rounding.

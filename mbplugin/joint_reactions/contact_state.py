@@ -12,7 +12,7 @@ from mbplugin.constraints.reduction import body_twists
 from mbplugin.constraints.rows import contact_rows
 from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions import ClosedState
-from mbplugin.model.mechanism.contact import Contact
+from mbplugin.model.mechanism.pair import Contact
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import one_line_repr
 

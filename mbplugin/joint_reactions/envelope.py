@@ -20,8 +20,8 @@ from mbplugin.model.brakes import implausible, warn_of
 from mbplugin.model.scene import LoadLike, PayloadLike, mechanism_of, read_payloads
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import listed
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.motions import MOST_INSTANTS, RecordedMotion, read_motion
-from mbplugin.readers.source import ModelSource, model_of
 
 #: Components of the wrench that make up each part.
 _OF_PART: dict[LoadKind, tuple[str, ...]] = {

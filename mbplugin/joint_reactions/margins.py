@@ -12,7 +12,7 @@ from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions.bounds import Inequalities, Possible
 from mbplugin.joint_reactions.cones import FEASIBLE, PRICED
 from mbplugin.joint_reactions.statics import System
-from mbplugin.model.mechanism.contact import LARGEST_FRICTION, NORMAL, SIDES
+from mbplugin.model.mechanism.pair import LARGEST_FRICTION, NORMAL, SIDES
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
 

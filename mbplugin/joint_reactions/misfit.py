@@ -30,7 +30,7 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 
 if TYPE_CHECKING:
     from mbplugin.analysis import Analysis

@@ -63,7 +63,6 @@ from mbplugin.joint_reactions.values import ComponentReaction, ConstraintReactio
 from mbplugin.model import ReactionSource
 from mbplugin.model.brakes import implausible, warn_of, weightless
 from mbplugin.model.mechanism import Constraint, Coupling, Lock
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import (
     JointValues,
@@ -75,7 +74,7 @@ from mbplugin.model.mechanism.kinematics import (
     misfit_dimension,
     numbers,
 )
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.scene import (
     LoadLike,
     PayloadLike,
@@ -87,7 +86,7 @@ from mbplugin.model.scene import (
 )
 from mbplugin.model.spatial import Array, shift_rows
 from mbplugin.phrases import listed
-from mbplugin.readers.source import ModelSource, contacts_in, model_of
+from mbplugin.readers import ModelSource, contacts_in, model_of
 from mbplugin.readers.standing import (
     ContactLike,
     Stance,

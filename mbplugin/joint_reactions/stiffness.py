@@ -35,9 +35,8 @@ from mbplugin.joint_reactions.stiffness_estimate import (
     move_wrench,
 )
 from mbplugin.model.mechanism import WORLD, Constraint, Coupling, Driver, Lock, Mechanism, Rolling
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import BodyPoses, welded_bodies
-from mbplugin.model.mechanism.pair import Pair, RowKind
+from mbplugin.model.mechanism.pair import Contact, Pair, RowKind
 from mbplugin.model.scene import Load, LoadLike, Payload, PayloadLike, Scene, read_loads, read_payloads
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, shift_rows
 

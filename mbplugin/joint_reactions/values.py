@@ -28,7 +28,7 @@ from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.mechanism.pair import Pair
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array
 from mbplugin.phrases import counted, one_line, one_line_repr
-from mbplugin.readers.source import ModelSource
+from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import Stance, standing
 from mbplugin.rendering import Result
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError
 
 from mbplugin.errors import BadUsage, suggestion
-from mbplugin.linter.config import Settings
+from mbplugin.linter import Settings
 from mbplugin.linter.run import Ignore, known_codes, rule_code
 from mbplugin.model import Simulator
 from mbplugin.model.brake_law import Units

@@ -43,8 +43,8 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Origin, Scene, as_scene
 from mbplugin.phrases import counted, names_of, one_line, visible
 from mbplugin.processes.supervised import RULE_MEMORY, RuleTookTooLong, rule_seconds, running
+from mbplugin.readers import ModelSource, in_memory, loaded
 from mbplugin.readers.paths import lookups_kept, real_path
-from mbplugin.readers.source import ModelSource, in_memory, loaded
 from mbplugin.rendering import Result
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import numpy as np
 from mbplugin.errors import BadUsage, UnreadableFile
 from mbplugin.files import parse_json, read_bounded, read_instead, seen_from, toml_text
 from mbplugin.formats import LINTED, SEARCHED
-from mbplugin.linter.config import Settings
+from mbplugin.linter import Settings
 from mbplugin.linter.rule import ELEMENTS, Finding
 from mbplugin.linter.run import Report
 from mbplugin.phrases import listed

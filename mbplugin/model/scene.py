@@ -18,9 +18,8 @@ from mbplugin.errors import BadNumber, BadUsage, UnknownName, answers_wrong_call
 from mbplugin.model import Base, Massless, Simulator
 from mbplugin.model.brake_law import EXAMPLES, LARGEST, SI, Brake, Limit, Misfit, Ramp
 from mbplugin.model.mechanism import WORLD, Lock, Mechanism, TimedConstraint
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import RowLabel, pair_and_freedom
-from mbplugin.model.mechanism.pair import Pair
+from mbplugin.model.mechanism.pair import Contact, Pair
 from mbplugin.model.spatial import Array, JointSpring, Pose, Spring, units_of
 from mbplugin.phrases import counted, cut_short, listed, one_line, one_line_repr
 from mbplugin.rendering import cell, refuse_attribute

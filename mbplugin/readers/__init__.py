@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
+from math import pi
 from pathlib import Path
+from typing import Any, Protocol
 
-from mbplugin.errors import BadUsage, Template, UnknownFormat, UnreadableFile
-from mbplugin.files import read_bounded, read_instead
+import numpy as np
+
+from mbplugin.errors import BadUsage, BrokenModel, MbPluginError, Template, UnknownFormat, UnreadableFile
+from mbplugin.files import hash_when_read, read_bounded, read_instead
 from mbplugin.formats import FORMATS
-from mbplugin.model import Base, Massless
-from mbplugin.model.scene import Request, Scene
+from mbplugin.model import Base, Massless, library_model
+from mbplugin.model.brake_law import LARGEST
+from mbplugin.model.mechanism import WORLD, Body, Mechanism
+from mbplugin.model.mechanism.pair import Contact, Freedom, Pair
+from mbplugin.model.scene import Actuator, Request, Scene, state_at_home
+from mbplugin.model.spatial import Array, Pose, align_z
+from mbplugin.readers.meshes import mesh_paths
 from mbplugin.readers.paths import read_text, refuse_pointer, require_few_links, require_ordinary_size
+from mbplugin.readers.unread import with_fixed_roots
 from mbplugin.readers.xml import root_name
 
 Reader = Callable[[str, Request], Scene]
@@ -186,3 +198,366 @@ def _format(text: str, name: str) -> str:
         expected=f"{', '.join(known.described for known in FORMATS[:-1])} or {FORMATS[-1].described}",
         remedy="check the file",
     )
+
+
+#: The reader of live clients; it needs PyBullet, and is imported only for a client.
+_CLIENTS = "mbplugin.bullet.reader"
+
+
+class BulletClient(Protocol):
+    """A client of ``pybullet_utils``."""
+
+    _client: int
+
+
+class MuJoCoModel(Protocol):
+    """A mujoco ``MjModel``."""
+
+    nbody: int
+
+
+class MuJoCoData(Protocol):
+    """A mujoco ``MjData``: a model in a state."""
+
+    qpos: Any
+
+
+class MuJoCoSpec(Protocol):
+    """A mujoco ``MjSpec``, which is compiled."""
+
+    worldbody: Any
+
+
+class UrdfObject(Protocol):
+    """A robot of yourdfpy or urchin."""
+
+    link_map: Any
+
+
+class PinocchioModel(Protocol):
+    """A pinocchio ``Model``."""
+
+    njoints: int
+
+
+#: A file, a PyBullet client (its id, or an object), or a model of another library in memory.
+FileOrClient = (
+    str
+    | os.PathLike[str]
+    | int
+    | BulletClient
+    | MuJoCoModel
+    | MuJoCoData
+    | MuJoCoSpec
+    | PinocchioModel
+    | UrdfObject
+)
+
+#: The same, or a scene or mechanism.
+ModelSource = FileOrClient | Scene | Mechanism
+
+
+def model_of(source: ModelSource) -> Scene | Mechanism:
+    """Return the scene of a file or live client; return a scene or mechanism unchanged.
+
+    Raises
+    ------
+    MbPluginError
+        The file or client cannot be used.
+    """
+    return source if isinstance(source, Scene | Mechanism) else loaded(source)
+
+
+def loaded(source: FileOrClient, *, base: Base | None = None, **options: Any) -> Scene:
+    """Return the scene of a file, a live client, or a model of another library in memory.
+
+    Parameters
+    ----------
+    base : "fixed" or "free", optional
+        Overrides the base of the root links.
+    **options
+        For a file, as for ``readers.load``.
+
+    Raises
+    ------
+    BadUsage
+        The source is none of these.
+    MbPluginError
+        The source cannot be used.
+    """
+    if (client := client_id(source)) is not None:
+        scene: Scene = import_module(_CLIENTS).read_client(client, base=base)
+        return scene
+    if isinstance(source, str | os.PathLike):
+        from mbplugin.readers import load
+
+        return load(source, base=base, **options)
+    if library_model(source) is not None:
+        return read_library_model(source, base)
+    raise BadUsage(
+        f"a {type(source).__name__} is not a model",
+        expected="a file, a PyBullet client, a scene, a mechanism, or a model of MuJoCo, Pinocchio, yourdfpy or urchin",
+    )
+
+
+def contacts_in(source: ModelSource) -> tuple[Contact, ...]:
+    """Return the points at which bodies touch in a live PyBullet client, as it found them in its last step.
+
+    Raises
+    ------
+    BadUsage
+        The source is not a client.
+    """
+    client = client_id(source)
+    if client is None:
+        raise BadUsage(
+            "contacts are to be read from a model that is not a live PyBullet client",
+            expected="contacts as tables, or a stance",
+        )
+    found: tuple[Contact, ...] = import_module(_CLIENTS).read_contact_points(client)
+    return found
+
+
+def in_memory(source: object) -> str:
+    """Return the name in messages of a client or a model of another library in memory; empty for anything else."""
+    if (client := client_id(source)) is not None:
+        return f"<client {client}>"
+    return f"<{type(source).__name__}>" if library_model(source) else ""
+
+
+def client_id(source: object) -> int | None:
+    """Return the id of a PyBullet client, given as the id or an object; None for anything else."""
+    if isinstance(source, bool):
+        return None
+    found = source if isinstance(source, int) else getattr(source, "_client", None)
+    return found if isinstance(found, int) else None
+
+
+# The files of a model with their hashes, to document the origin of results.
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was read, and its SHA-256; None if it could not be read again."""
+
+    path: str
+    sha256: str | None
+
+    def __str__(self) -> str:
+        """Return the file with its hash."""
+        return f"{self.path}, " + (
+            f"SHA-256 {self.sha256}" if self.sha256 else "which could not be read again"
+        )
+
+
+def sources_of(scene: Scene, also: tuple[str, ...] = ()) -> tuple[Source, ...]:
+    """Return the files of a scene, those in ``also``, and the meshes that were read.
+
+    A hash is that of the content read if a command records it (:func:`mbplugin.files.remember_reads`),
+    else of the current content.
+    """
+    read = [path for path in map(str, mesh_paths(scene)) if hash_when_read(path)]
+    text = {} if scene.request is None else {scene.request.path: scene.request.text}
+    return tuple(
+        Source(path, _hash(path, text.get(path))) for path in dict.fromkeys((*scene.files, *also, *read))
+    )
+
+
+def _hash(path: str, text: str | None) -> str | None:
+    """Return the hash of a file, or of the text given in its place; None if it can no longer be read."""
+    if text is None and (known := hash_when_read(path)) is not None:
+        return known
+    try:
+        data = read_bounded(Path(path)) if text is None else text.encode(errors="surrogateescape")
+    except MbPluginError:
+        return None
+    return hashlib.sha256(data).hexdigest()
+
+
+# Models of other libraries in memory: MuJoCo, Pinocchio, yourdfpy, urchin.
+
+
+def read_library_model(source: Any, base: Base | None = None) -> Scene:
+    """Return the scene of a model of another library.
+
+    Parameters
+    ----------
+    source : MjModel, MjData, MjSpec, pinocchio.Model, yourdfpy.URDF or urchin.URDF
+        An ``MjModel`` is read at ``qpos0``, an ``MjData`` in its state; an ``MjSpec`` is compiled from a copy.
+        yourdfpy and urchin robots are read from the URDF that their library writes.
+    base : "fixed" or "free", optional
+        Overrides the base of the root links.
+
+    Raises
+    ------
+    MbPluginError
+        The model is not a mechanism.
+    """
+    kind = library_model(source)
+    if kind == ("yourdfpy", "URDF"):
+        text = source.write_xml_string()
+        return _urdf(text.decode() if isinstance(text, bytes) else text, source.robot.name, base)
+    if kind == ("urchin", "URDF"):
+        with tempfile.TemporaryDirectory() as folder:
+            # urchin writes the meshes into the folder of the file
+            file = Path(folder) / "robot.urdf"
+            source.save(str(file))
+            return _urdf(read_text(file), source.name, base)
+    if kind == ("pinocchio", "Model"):
+        return scene_of_pinocchio(source, base)
+    from mbplugin.readers.mjcf import scene_of_model
+
+    if kind == ("mujoco", "MjData"):
+        return scene_of_model(source.model, source, base)
+    return scene_of_model(_compiled(source) if kind == ("mujoco", "MjSpec") else source, None, base)
+
+
+def _compiled(spec: Any) -> Any:
+    try:
+        own = spec.copy()
+    except TypeError:
+        # MuJoCo 3.2 cannot copy a spec in Python; compiling leaves it unchanged
+        own = spec
+    return own.compile()
+
+
+def _urdf(text: str, name: str, base: Base | None) -> Scene:
+    scene = load(f"<{name or 'robot'}>", text=text, base=base)
+    return replace(scene, files=())
+
+
+#: Joints with several degrees of freedom that have an equivalent pair, by their Pinocchio name.
+_SEVERAL: dict[str, str] = {"JointModelSpherical": "spherical", "JointModelSphericalZYX": "spherical"}
+_FREE = "JointModelFreeFlyer"
+#: Norm up to which a part of a motion subspace counts as zero.
+_NONE = 1e-12
+
+
+def scene_of_pinocchio(model: Any, base: Base | None = None) -> Scene:
+    """Return the scene of a Pinocchio model at its neutral configuration.
+
+    A body has the name of its first link, since Pinocchio merges links connected by fixed joints. Its models have
+    neither loops nor shapes.
+
+    Parameters
+    ----------
+    model : pinocchio.Model
+    base : "fixed" or "free", optional
+        ``fixed`` fixes a free root; ``free`` is accepted only if the root is free.
+
+    Raises
+    ------
+    BadUsage
+        A free base was requested that the model does not have.
+    BrokenModel
+        A joint has an unsupported type.
+    """
+    names = _body_names(model)
+    bodies, pairs, armatures = [], [], []
+    free: dict[str, Pose] = {}
+    for i in range(1, model.njoints):
+        X_PJ = _pose(model.jointPlacements[i])
+        inertia = model.inertias[i]
+        bodies.append(Body(names[i], float(inertia.mass), np.array(inertia.lever), np.array(inertia.inertia)))
+        parent = names[int(model.parents[i])]
+        if model.joints[i].shortname() == _FREE and parent == WORLD:
+            free[names[i]] = X_PJ
+            continue
+        pair = _pair(model, i, parent, names[i], X_PJ)
+        pairs.append(pair)
+        if len(pair.freedoms) == 1 and (armature := _number(model, "armature", i)):
+            armatures.append(Actuator(pair.name, armature))
+    if base == "free" and not free:
+        raise BadUsage(
+            "the base of a Pinocchio model is what its first joint says",
+            remedy="build it with a JointModelFreeFlyer as its root joint",
+        )
+    gravity = np.array(model.gravity.linear, dtype=float)
+    mech = Mechanism(str(model.name) or "model", tuple(bodies), tuple(pairs), gravity=gravity)
+    mech = with_fixed_roots(mech, free) if base == "fixed" else mech
+    return Scene(mech, state_at_home(mech), actuators=tuple(armatures))
+
+
+def _body_names(model: Any) -> list[str]:
+    """Return the name of the body that each joint moves; the first entry is the ground."""
+    found = [WORLD, *("" for _ in range(1, model.njoints))]
+    for frame in model.frames:
+        joint = int(getattr(frame, "parentJoint", getattr(frame, "parent", 0)))
+        if str(frame.type).endswith("BODY") and not found[joint]:
+            found[joint] = str(frame.name)
+    for i, name in enumerate(found):
+        if not name or found.index(name) < i:
+            found[i] = f"body_of_{model.names[i]}"
+    return found
+
+
+def _pair(model: Any, i: int, parent: str, child: str, X_PJ: Pose) -> Pair:
+    """Return the pair of a joint, from its motion subspace S (6, k), [linear; angular] in the joint frame."""
+    joint, name = model.joints[i], str(model.names[i])
+    if joint.shortname() in _SEVERAL:
+        return Pair(name, _SEVERAL[joint.shortname()], parent, child, X_PJ, Pose.identity())
+    S = _subspace(model, i)
+    # a mimic joint has no rate of its own, and the parts of a composite joint move in different frames
+    if S.shape[1] != 1 or int(joint.nv) != 1 or "Composite" in joint.shortname():
+        raise BrokenModel(
+            f"joint {name!r} is a {joint.shortname().removeprefix('JointModel')}, which is not read",
+            where=str(model.name) or "the model",
+            expected="joints of one freedom, Spherical, or a FreeFlyer as the root",
+            remedy="load the file that the model was made of",
+        )
+    v, w = S[:3, 0], S[3:, 0]
+    turns, slides = np.linalg.norm(w) > _NONE, np.linalg.norm(v) > _NONE
+    axis = w if turns else v
+    X_JZ = Pose(align_z(axis / np.linalg.norm(axis)), np.zeros(3))
+    lead = 0.0
+    type = "revolute" if turns else "prismatic"
+    if turns and slides:
+        type, lead = "screw", float(2 * pi * (v @ w) / (w @ w))
+    elif turns and int(joint.nq) > 1:
+        type = "continuous"
+    freedoms = (_freedom(model, i, bounded=type != "continuous"),)
+    return Pair(name, type, parent, child, X_PJ @ X_JZ, X_JZ, lead=lead, freedoms=freedoms)
+
+
+def _subspace(model: Any, i: int) -> Array:
+    """Return the motion subspace of a joint at its neutral configuration, (6, k)."""
+    import pinocchio
+
+    joint = model.joints[i]
+    data = joint.createData()
+    joint.calc(data, np.array(pinocchio.neutral(model)))
+    S = np.asarray(data.S, dtype=float)
+    return S[:, None] if S.ndim == 1 else S
+
+
+def _freedom(model: Any, i: int, *, bounded: bool) -> Freedom:
+    joint = model.joints[i]
+    lower, upper = (
+        (float(model.lowerPositionLimit[joint.idx_q]), float(model.upperPositionLimit[joint.idx_q]))
+        if bounded
+        else (-np.inf, np.inf)
+    )
+    return Freedom(
+        lower=lower if lower > -LARGEST else -np.inf,
+        upper=upper if upper < LARGEST else np.inf,
+        velocity=_limit(model, "velocityLimit", "upperVelocityLimit", i),
+        effort=_limit(model, "effortLimit", "upperEffortLimit", i),
+        damping=_number(model, "damping", i),
+        friction=_number(model, "friction", i),
+    )
+
+
+def _limit(model: Any, name: str, newer: str, i: int) -> float:
+    """Return a joint limit, which newer versions state for both directions; inf if there is none."""
+    values = getattr(model, newer, None)
+    value = float((getattr(model, name) if values is None else values)[model.joints[i].idx_v])
+    return value if value < LARGEST else np.inf
+
+
+def _number(model: Any, name: str, i: int) -> float:
+    values = getattr(model, name, None)
+    return 0.0 if values is None or not len(values) else float(values[model.joints[i].idx_v])
+
+
+def _pose(placement: Any) -> Pose:
+    return Pose(np.array(placement.rotation), np.array(placement.translation))

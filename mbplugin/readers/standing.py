@@ -31,7 +31,6 @@ import numpy as np
 
 from mbplugin.errors import BadNumber, BadUsage, UnknownName, suggestion
 from mbplugin.model.mechanism import WORLD, Mechanism, TreeJoint
-from mbplugin.model.mechanism.contact import LARGEST_FRICTION, MOST_CONTACTS, Contact
 from mbplugin.model.mechanism.kinematics import (
     BodyPoses,
     JointValues,
@@ -41,11 +40,12 @@ from mbplugin.model.mechanism.kinematics import (
     joint_axes,
     rigid_groups,
 )
+from mbplugin.model.mechanism.pair import LARGEST_FRICTION, MOST_CONTACTS, Contact
 from mbplugin.model.scene import Scene, Shape, in_coordinates_of, require_kind, require_table
 from mbplugin.model.spatial import AnyArray, Array, Pose
 from mbplugin.phrases import Assumption, counted, listed
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.meshes import UnusableMesh, mesh_file, read_mesh
-from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.unread import with_fixed_roots
 
 #: Keys of a ``[[contact]]`` table.

@@ -21,9 +21,9 @@ from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import read_bounded
 from mbplugin.model import CoordinateUnit
 from mbplugin.model.mechanism import Mechanism
-from mbplugin.model.mechanism.contact import SIDES
+from mbplugin.model.mechanism.pair import SIDES
 from mbplugin.phrases import counted, listed, number
-from mbplugin.readers.source import Source
+from mbplugin.readers import Source
 from mbplugin.version import __version__
 
 if TYPE_CHECKING:

@@ -28,9 +28,8 @@ from mbplugin.errors import BadUsage
 from mbplugin.joint_reactions import named_lock
 from mbplugin.model.brakes import AppliedForces, scene_actions, with_springs
 from mbplugin.model.mechanism import Driver, Lock, Mechanism
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import JointValues, displace, forward, relative_pose
-from mbplugin.model.mechanism.pair import has_quaternion, measure
+from mbplugin.model.mechanism.pair import Contact, has_quaternion, measure
 from mbplugin.model.scene import (
     LoadLike,
     PayloadLike,
@@ -42,7 +41,7 @@ from mbplugin.model.scene import (
 )
 from mbplugin.model.spatial import AnyArray, Array, JointSpring, Spring
 from mbplugin.phrases import Assumption, counted, listed, names_of, one_line, one_line_repr
-from mbplugin.readers.source import ModelSource
+from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 from mbplugin.simulation.friction import generic_redundancy

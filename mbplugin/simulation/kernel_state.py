@@ -27,9 +27,9 @@ from mbplugin.dynamics.compiler.jit import (
     struct_loader,
     words_of,
 )
+from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.articulated import energies, factor, factor_held, inward, outward
 from mbplugin.dynamics.kernels.composite_bodies import COMPOSITE, LOAD, RATE, SPRING, gather
-from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.rows import JOINT_FRAME, ROW, TERM, any_held, hold_rates, update_rows
 from mbplugin.dynamics.kernels.solve import RESISTANCE, constrain, decompose, impulsive_rates, resist
 from mbplugin.dynamics.tree_model import TreeModel

@@ -28,8 +28,8 @@ from mbplugin.dynamics.tree_model import TreeModel, equations_of
 from mbplugin.errors import BrokenModel
 from mbplugin.joint_reactions.cones import OPTIONS
 from mbplugin.model.brakes import scene_actions
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import acceleration_units, forward
+from mbplugin.model.mechanism.pair import Contact
 from mbplugin.model.scene import Scene, option_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed

@@ -54,7 +54,7 @@ from mbplugin.model.scene import (
 )
 from mbplugin.model.spatial import Array, JointSpring, Spring, make_read_only
 from mbplugin.phrases import counted, listed, visible_one_line
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.simulation.activation import Activation
 from mbplugin.simulation.friction import AT_REST
 from mbplugin.simulation.impact import gripped, state_in, without_constraints
@@ -416,7 +416,7 @@ def _stepper(
         return PythonStepper(problem, options, activation.active, activation.by_load)
     if options.coordinates == "joint":
         return CompiledStepper(options, dense)
-    from mbplugin.simulation.absolute_accelerations import AbsoluteAccelerations
+    from mbplugin.simulation.steppers import AbsoluteAccelerations
 
     return CompiledStepper(options, dense, AbsoluteAccelerations(problem, options, activation.active))
 

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 
 from mbplugin.dynamics.compiler.jit import arrays_of, words_of
+from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.articulated import mass_matrix
 from mbplugin.dynamics.kernels.composite_bodies import carried_masses, composite_records, find_composites
-from mbplugin.dynamics.kernels.motion import move
 from mbplugin.dynamics.kernels.solve import RESISTANCE, law_of, store_laws
 from mbplugin.dynamics.tree_model import TreeModel, tree_model
 from mbplugin.errors import BadUsage, MbPluginError

@@ -25,7 +25,7 @@ from mbplugin.dynamics.compiler.jit import (
     named_tuple,
     record_array,
 )
-from mbplugin.dynamics.kernels.motion import move
+from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.solve import RESISTANCE
 from mbplugin.model.brakes import JointBrake
 from mbplugin.model.spatial import AnyArray, Array

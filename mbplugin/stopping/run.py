@@ -55,7 +55,7 @@ from mbplugin.model.scene import (
 )
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import Assumption, counted, listed
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import MAX_SECONDS, Options
 from mbplugin.simulation.problem import pose_problem

@@ -37,7 +37,7 @@ from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, Payload, Scene, read_loads
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 
 #: Wrenches (d,) on a body at its handles, world axes, by joint.
 Wrenches = dict[str, Array]

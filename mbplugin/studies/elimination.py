@@ -43,7 +43,7 @@ from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, Scene, read_loads
 from mbplugin.model.spatial import AnyArray, Array, make_read_only
 from mbplugin.phrases import listed
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 
 #: A multiplier has changed if it differs by more than this fraction of the largest one.
 _CHANGED = 1e-7

@@ -18,8 +18,8 @@ from mbplugin.bullet import engine, quiet
 from mbplugin.bullet.reader import Link, Links, closure_of, links_of, read_client
 from mbplugin.errors import UnknownName
 from mbplugin.model.mechanism import WORLD
-from mbplugin.model.mechanism.contact import LARGEST_FRICTION
 from mbplugin.model.mechanism.kinematics import rigid_groups
+from mbplugin.model.mechanism.pair import LARGEST_FRICTION
 from mbplugin.model.spatial import AnyArray, Array, cross, skew
 from mbplugin.watching import Geometry, PairFrames, Structure, geometry_of, rates_of, structure_of
 from mbplugin.watching.reading import Reading, Touching

@@ -18,7 +18,7 @@ from mbplugin.model import library_model
 from mbplugin.model.mechanism.identity import RowLabel
 from mbplugin.model.spatial import AnyArray
 from mbplugin.phrases import counted, listed, one_line
-from mbplugin.readers.source import BulletClient, MuJoCoData, MuJoCoModel, client_id
+from mbplugin.readers import BulletClient, MuJoCoData, MuJoCoModel, client_id
 from mbplugin.watching import Structure, length_of
 from mbplugin.watching.bullet import BulletSource
 from mbplugin.watching.hooks import HOOKS, Hooks

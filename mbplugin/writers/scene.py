@@ -9,9 +9,8 @@ import numpy as np
 
 from mbplugin.files import toml_text
 from mbplugin.model.mechanism import Coupling, Driver, KnifeEdge, Mechanism, Pfaffian, Rolling
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import BodyPoses, coordinates_of, forward
-from mbplugin.model.mechanism.pair import Freedom, Pair
+from mbplugin.model.mechanism.pair import Contact, Freedom, Pair
 from mbplugin.model.scene import LintOptions, Scene
 from mbplugin.model.spatial import Array, Pose, rpy_from_rotation
 from mbplugin.phrases import listed

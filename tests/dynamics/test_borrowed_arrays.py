@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import mbplugin as mb
-from mbplugin.dynamics.compiler.dispatch import Kernel
-from mbplugin.dynamics.compiler.jit import kernel
+from mbplugin.dynamics.compiler.jit import Kernel, kernel
 from mbplugin.model.spatial import Array
 from places import ROOT
 

@@ -13,9 +13,8 @@ import mbplugin as mb
 from mbplugin.constraints.rows import rows_of
 from mbplugin.errors import BadNumber, BadUsage, BrokenModel, MbPluginError, UnknownName
 from mbplugin.model.mechanism import Body, Mechanism
-from mbplugin.model.mechanism.contact import MOST_CONTACTS, SIDES
 from mbplugin.model.mechanism.kinematics import forward
-from mbplugin.model.mechanism.pair import Freedom, Pair
+from mbplugin.model.mechanism.pair import MOST_CONTACTS, SIDES, Freedom, Pair
 from mbplugin.model.spatial import Pose
 
 #: The table of all tests: 10 kg, legs at the corners of a square of 2 m.

@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 from command_line import DOOR_1, DOOR_2, FOUR_BAR, SAMPLE, call, call_process
-from mbplugin.linter import batch
+from mbplugin.linter import Settings, batch
 from mbplugin.linter import batch as jobs
-from mbplugin.linter.config import Settings
 from mbplugin.linter.run import Report
 from mbplugin.linter.targets import Target, targets
 from mbplugin.report.documents.part import violation

@@ -7,7 +7,7 @@ import pytest
 
 import mbplugin as mb
 from mbplugin.errors import MbPluginError
-from mbplugin.model.mechanism.contact import MOST_CONTACTS
+from mbplugin.model.mechanism.pair import MOST_CONTACTS
 from mbplugin.writers.scene import scene_text
 
 TABLE = """

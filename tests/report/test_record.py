@@ -17,7 +17,7 @@ import trimesh
 
 import mbplugin
 from command_line import FOUR_BAR, ROOT, call
-from mbplugin.readers.source import sources_of
+from mbplugin.readers import sources_of
 from mbplugin.report.record import checked_out, record_facts, record_of
 from mbplugin.simulation import run as simulation
 

@@ -13,8 +13,8 @@ from mbplugin.constraints.rows import plane_columns
 from mbplugin.joint_reactions import with_held
 from mbplugin.joint_reactions.statics import build_system
 from mbplugin.model.mechanism import Lock
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.kinematics import coordinates_of
+from mbplugin.model.mechanism.pair import Contact
 from mbplugin.watching.intervals import with_contacts
 from mbplugin.watching.numbers import contact_axes
 from watched import BIPED, COM, CORNERS, MASS, arm, husky, minitaur, mujoco_table, table

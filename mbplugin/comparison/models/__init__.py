@@ -56,7 +56,7 @@ from mbplugin.model.mechanism.pair import PAIR_TYPES, Freedom, Pair
 from mbplugin.model.scene import Origin, Scene, State, as_scene, in_coordinates_of
 from mbplugin.model.spatial import Array, Pose, units_of
 from mbplugin.phrases import counted
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.unread import with_fixed_roots
 
 #: Relative, for masses; what files round is below.

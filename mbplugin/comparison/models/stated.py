@@ -19,8 +19,7 @@ from mbplugin.model.mechanism.pair import Freedom, Pair
 from mbplugin.model.scene import ActuatorLaw, Scene
 from mbplugin.model.spatial import Array, JointSpring, Pose, is_turn, units_of
 from mbplugin.phrases import counted, listed
-from mbplugin.readers import format_name
-from mbplugin.readers.source import ModelSource, client_id
+from mbplugin.readers import ModelSource, client_id, format_name
 
 _DRIVES: tuple[StatedKind, ...] = ("effort", "velocity", "damping", "friction")
 _RATES: tuple[StatedKind, ...] = ("acceleration", "deceleration", "jerk")

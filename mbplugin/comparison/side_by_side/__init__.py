@@ -46,7 +46,7 @@ from mbplugin.model.scene import (
 from mbplugin.model.spatial import COMPONENTS, ROTATION, TRANSLATION, AnyArray, Array, cross, half_of
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
 from mbplugin.processes.foreign import Limits, Purpose, in_own_child
-from mbplugin.readers.source import ModelSource
+from mbplugin.readers import ModelSource
 from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 from mbplugin.version import __version__

@@ -15,8 +15,8 @@ from math import cos, sin, sqrt
 import numpy as np
 
 from mbplugin.dynamics.compiler.jit import Records, kernel
+from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.composite_bodies import cross, dot, gather, minus, plus, point_position
-from mbplugin.dynamics.kernels.motion import move
 from mbplugin.model.spatial import Array
 
 #: Force and moment, N and N·m; a tuple stays in registers, an array would have to be allocated.

@@ -31,9 +31,8 @@ from mbplugin.model.mechanism import (
     Rolling,
     TreeJoint,
 )
-from mbplugin.model.mechanism.contact import Contact
 from mbplugin.model.mechanism.identity import Holder, RowLabel, drive_component, lock_component
-from mbplugin.model.mechanism.pair import Pair, RowKind, travel_per_radian
+from mbplugin.model.mechanism.pair import Contact, Pair, RowKind, travel_per_radian
 from mbplugin.model.spatial import COMPONENTS, AnyArray, Array, Pose
 
 #: Kinds of rows: 0 … 5 are the components tx … rz in axes of P, then come those of RowKind.

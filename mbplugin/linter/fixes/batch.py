@@ -11,8 +11,8 @@ from typing import Any
 
 from mbplugin.errors import BadUsage, MbPluginError
 from mbplugin.files import reading_instead
+from mbplugin.linter import Settings
 from mbplugin.linter.batch import UNUSED, lint_one_of_many
-from mbplugin.linter.config import Settings
 from mbplugin.linter.fixes import edits as text_edits
 from mbplugin.linter.fixes.edits import Fix, SourceText, applied, text_range
 from mbplugin.linter.fixes.proposals import proposed

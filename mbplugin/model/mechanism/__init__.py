@@ -11,9 +11,8 @@ import numpy as np
 
 from mbplugin.errors import BadUsage, BrokenModel, UnknownName, answers_wrong_calls, suggestion, takes_units
 from mbplugin.model.brake_law import SI
-from mbplugin.model.mechanism.contact import Contact, require_few
 from mbplugin.model.mechanism.identity import DisjointSets, Holder, adjacency, breadth_first, freedom_name
-from mbplugin.model.mechanism.pair import PAIR_TYPES, MotionProfile, Pair
+from mbplugin.model.mechanism.pair import PAIR_TYPES, Contact, MotionProfile, Pair, require_few
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import Assumption, counted, listed, one_line, one_line_repr
 from mbplugin.rendering import refuse_attribute

@@ -20,8 +20,7 @@ from mbplugin.model.mechanism import (
     Term,
     TimedConstraint,
 )
-from mbplugin.model.mechanism.contact import MOST_CONTACTS, Contact
-from mbplugin.model.mechanism.pair import PAIR_TYPES, Pair
+from mbplugin.model.mechanism.pair import MOST_CONTACTS, PAIR_TYPES, Contact, Pair
 from mbplugin.model.scene import Actuator, Load, Payload, Stiffness
 from mbplugin.model.spatial import Array, Pose, align_z, units_of
 from mbplugin.phrases import counted

@@ -13,8 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from mbplugin.model import Base, NamedPlane, PairTypeName, Simulator
 from mbplugin.model.brake_law import LARGEST, Brake
-from mbplugin.model.mechanism.contact import LARGEST_FRICTION
-from mbplugin.model.mechanism.pair import Between
+from mbplugin.model.mechanism.pair import LARGEST_FRICTION, Between
 from mbplugin.model.scene import Request
 from mbplugin.readers.paths import resolve
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mbplugin.comparison.models.alignment import Difference, ModelDiff
     from mbplugin.comparison.side_by_side import JointWrench, SideBySide
     from mbplugin.constraints.rank import ConstraintMatrix
-    from mbplugin.linter.config import Settings
+    from mbplugin.linter import Settings
     from mbplugin.linter.rule import Rule as LintRule
     from mbplugin.model.scene import Origin, Scene
     from mbplugin.visualization.gui import Viewed

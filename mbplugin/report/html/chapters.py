@@ -10,7 +10,7 @@ import numpy as np
 from mbplugin.model.brake_law import SI, Units
 from mbplugin.model.brakes import with_coordinates
 from mbplugin.model.mechanism import base_sentence, held_sentence
-from mbplugin.readers.source import sources_of
+from mbplugin.readers import sources_of
 from mbplugin.readers.standing import stance_sentence
 from mbplugin.report.record import judged, reactions_at_rest, record_of
 from mbplugin.stopping.scenario import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from mbplugin.constraints import DEFAULT_TOLERANCE
 from mbplugin.errors import command_for
-from mbplugin.linter.config import DEFAULT, Settings
+from mbplugin.linter import DEFAULT, Settings
 from mbplugin.phrases import counted, listed, visible
 from mbplugin.report import ROUNDING
 from mbplugin.report.against import Comparison, change_words, input_words, title_of

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mbplugin.constraints import DEFAULT_TOLERANCE
+from mbplugin.dynamics.kernels import move
 from mbplugin.dynamics.kernels.composite_bodies import composite_records, find_composites, rate_records
-from mbplugin.dynamics.kernels.motion import move
 from mbplugin.errors import BadUsage
 from mbplugin.model.brakes import AppliedForces
 from mbplugin.model.mechanism import Constraint, Lock, Mechanism
@@ -382,8 +382,8 @@ class Samples:
         rates; momenta without an impulse are continuous.
         """
         # pages of lints import this module, and no kernels
+        from mbplugin.dynamics.kernels import move
         from mbplugin.dynamics.kernels.articulated import factor, mass_matrix
-        from mbplugin.dynamics.kernels.motion import move
         from mbplugin.dynamics.tree_model import tree_model
 
         model = tree_model(self.mechanism, self.actions)

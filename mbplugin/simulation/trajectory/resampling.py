@@ -262,8 +262,8 @@ def _rates(trajectory: Samples, first: AnyArray, last: AnyArray, h: Array, s: Ar
 
 def _energies(trajectory: Samples, q: Array, qd: Array) -> tuple[Array, Array]:
     """Return kinetic and potential energy (n,), J, at q and qd (n, nq), (n, nv)."""
+    from mbplugin.dynamics.kernels import move
     from mbplugin.dynamics.kernels.articulated import energies, factor
-    from mbplugin.dynamics.kernels.motion import move
     from mbplugin.dynamics.tree_model import tree_model
 
     model = tree_model(trajectory.mechanism, trajectory.actions)

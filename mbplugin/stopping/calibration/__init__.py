@@ -11,7 +11,7 @@ from typing import Literal
 from mbplugin.model import CoordinateUnit
 from mbplugin.model.brake_law import Brake, Ramp
 from mbplugin.phrases import counted, listed, one_line, one_line_repr
-from mbplugin.readers.source import Source
+from mbplugin.readers import Source
 from mbplugin.rendering import Result
 from mbplugin.stopping import ToleranceBound
 from mbplugin.stopping.calibration.intervals import ROUNDING, ComparedRow, Margin, Parameter

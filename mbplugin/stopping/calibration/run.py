@@ -21,7 +21,7 @@ from mbplugin.model.mechanism.kinematics import NamedNumbers, numbers, rates_of
 from mbplugin.model.scene import Scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
 from mbplugin.phrases import counted, listed, number, visible
-from mbplugin.readers.source import ModelSource, Source, sources_of
+from mbplugin.readers import ModelSource, Source, sources_of
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
 from mbplugin.stopping import (

@@ -21,8 +21,8 @@ from mbplugin.model.mechanism.kinematics import JointValues
 from mbplugin.model.scene import LoadLike, mechanism_of
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted, one_line
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.motions import MOST_INSTANTS
-from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.readers.standing import standing
 from mbplugin.rendering import Result
 from mbplugin.simulation.options import MAX_SECONDS

@@ -28,7 +28,7 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.mechanism.kinematics import NamedNumbers, accelerations_of, numbers, rates_of
 from mbplugin.model.scene import Payload, Scene, as_scene, mechanism_of
 from mbplugin.model.spatial import Array, units_of
-from mbplugin.readers.source import ModelSource, Source
+from mbplugin.readers import ModelSource, Source
 from mbplugin.readers.standing import standing
 from mbplugin.simulation.options import LONGEST, MAX_SECONDS, require_positive
 from mbplugin.stopping import CONFIDENCE, SHARE, require_bound

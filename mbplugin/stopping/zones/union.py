@@ -18,8 +18,8 @@ from mbplugin.model.mechanism import Mechanism
 from mbplugin.model.scene import Payload, Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import listed
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.readers.paths import named_package
-from mbplugin.readers.source import ModelSource, model_of
 from mbplugin.simulation.trajectory import BodyMotions, body_motions
 from mbplugin.stopping.outcome import StopReport
 from mbplugin.stopping.sweep.plan import SweepPlan, stopper_of

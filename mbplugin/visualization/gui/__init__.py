@@ -28,7 +28,7 @@ from mbplugin.model.scene import Scene
 from mbplugin.model.spatial import Array
 from mbplugin.phrases import counted
 from mbplugin.processes import isolated_command
-from mbplugin.readers.source import ModelSource, model_of
+from mbplugin.readers import ModelSource, model_of
 from mbplugin.report.picture import LEGEND, Picture, ReactionArrow, reaction_arrows
 from mbplugin.report.picture import picture as whole_picture
 from mbplugin.report.record import judged, reactions_at, reactions_at_rest
